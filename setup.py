@@ -1,0 +1,31 @@
+"""Build of the distribution fp4emu: facts are in pyproject.toml; here are the two mapped folders and the C extension."""
+
+import shutil
+from pathlib import Path
+
+from setuptools import find_packages, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CCompilerError, ExecError, PlatformError
+
+shutil.rmtree(Path(__file__).resolve().parent / "build", ignore_errors=True)  # else a YAML deleted from the tree is still shipped
+
+
+class BuildExt(build_ext):
+    """build_ext that ends in one line when there is no working C compiler."""
+
+    def run(self) -> None:
+        """Compile the extension; on a compiler error print one line and exit with code 1."""
+        try:
+            super().run()
+        except (CCompilerError, ExecError, PlatformError) as error:
+            hint = "install a C compiler and the Python headers (Debian: gcc python3-dev)"
+            raise SystemExit(f"emu: C extension: {error}: {hint}") from None
+
+
+setup(
+    packages=[*find_packages(include=["emu", "emu.*"]), "emu._spec", *(["emu._c_ref"] if Path("c_ref").is_dir() else [])],
+    package_dir={"emu._spec": "spec", "emu._c_ref": "c_ref"},
+    cffi_modules=["c_ref/build.py:ffi"] if Path("c_ref/build.py").is_file() else [],
+    cmdclass={"build_ext": BuildExt},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)
