@@ -1,0 +1,172 @@
+"""The layer table of pyproject.toml: every import inside emu goes down, every library is imported where the table says.
+
+What may not be written at all (tolerances, floats in the oracle) is in test_frame_bans.py.
+"""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LAYERS: dict[str, list[str]] = PROJECT["tool"]["emu"]["layers"]
+LIBRARIES: dict[str, dict[str, list[str]]] = PROJECT["tool"]["emu"]["libraries"]
+MODULES = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in sorted((ROOT / "emu").rglob("*.py"))}
+
+
+class Import(NamedTuple):
+    """One imported dotted name: its line, whether it runs when the module loads, whether only a type checker sees it."""
+
+    name: str
+    line: int
+    eager: bool
+    typing_only: bool
+
+
+def layer_of(module: str) -> str | None:
+    """The longest key of the table that covers a module such as "emu.fast.tables"; None: the table does not know it."""
+    if module == "emu":
+        return "emu"
+    parts = module.split(".")[1:]
+    keys = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((key for key in keys if key in LAYERS), None)
+
+
+def imports_of(module: str, path: Path, source: str, modules: set[str]) -> Iterator[Import]:
+    """Every import of a module, absolute and relative; `from emu import x` names emu.x where that is a module."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+    def names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+            return
+        base = node.module or ""
+        if node.level:
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*parents, base] if base else parents)
+        for alias in node.names:
+            full = f"{base}.{alias.name}"
+            yield full if full in modules else base
+
+    def walk(node: ast.AST, eager: bool, typing_only: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                yield from (Import(name, child.lineno, eager and not typing_only, typing_only) for name in names(child))
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                yield from walk(child, False, typing_only)
+            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                yield from walk(ast.Module(child.body, []), eager, True)
+                yield from walk(ast.Module(child.orelse, []), eager, typing_only)
+            else:
+                yield from walk(child, eager, typing_only)
+
+    yield from walk(ast.parse(source), True, False)
+
+
+def faults(module: str, path: Path, source: str, modules: set[str]) -> list[str]:
+    """What one module breaks, a line each; empty when it keeps the table."""
+    found: list[str] = []
+    layer = layer_of(module)
+    if layer is None:
+        return [f"{module}: no layer in [tool.emu.layers]"]
+    allowed = {layer, *LAYERS[layer]}
+    for item in imports_of(module, path, source, modules):
+        top = item.name.split(".")[0]
+        where = f"{module}:{item.line}: {layer} imports {item.name}"
+        if top == "emu":
+            target = layer_of(item.name)
+            prefixes = {target, (target or "").split(".")[0]}
+            if not prefixes & allowed and not (layer == "emu" and item.typing_only):
+                found.append(f"{where}: not in [tool.emu.layers]")
+        elif top not in sys.stdlib_module_names and top != "__future__":
+            library = LIBRARIES.get(top, {})
+            eager, lazy = library.get("eager", []), library.get("lazy", [])
+            own = {layer, layer.split(".")[0]}
+            if not own & {*eager, *lazy}:
+                found.append(f"{where}: not in [tool.emu.libraries]")
+            elif item.eager and not own & {*eager}:
+                found.append(f"{where} at the top of the module: only inside a function")
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_keep_the_table(module):
+    path = MODULES[module]
+    assert faults(module, path, path.read_text(encoding="utf-8"), set(MODULES)) == []
+
+
+def test_walk_covers_the_package():
+    assert {"emu", "emu.errors"} <= set(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "message"),
+    [
+        ("emu.exact.convert", "from emu.fast import tables", "exact imports emu.fast.tables"),
+        ("emu.exact.convert", "def f():\n    import emu.arrays", "exact imports emu.arrays"),
+        ("emu.exact.convert", "from .. import fast", "exact imports emu.fast"),
+        ("emu.exact.convert", "from ..native.x import y", "exact imports emu.native.x"),
+        ("emu.exact.convert", "import numpy as np", "exact imports numpy"),
+        ("emu.fast.convert", "from emu.exact.convert import convert", "fast imports emu.exact.convert"),
+        ("emu.fast.convert", "from emu import quantize", "fast imports emu"),
+        ("emu.spec.registry", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from emu.cli import main", "spec imports emu.cli"),
+        ("emu.study.plot", "import matplotlib.pyplot", "only inside a function"),
+        ("emu.study.plot", "import pandas", "not in [tool.emu.libraries]"),
+        ("emu.extra", "", "no layer"),
+    ],
+)
+def test_walk_sees_a_forbidden_import(module, source, message):
+    modules = {*MODULES, "emu.fast", "emu.fast.tables", "emu.arrays", "emu.exact", "emu.exact.convert"}
+    found = faults(module, Path("module.py"), source, modules)
+    assert len(found) == 1
+    assert message in found[0]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("emu.fast.tables", "from emu.exact.convert import decode\nimport numpy"),
+        ("emu.fast.convert", "from . import tables\nfrom emu.fast.tables import table"),
+        ("emu.study.plot", "def f():\n    import matplotlib.pyplot"),
+        ("emu.cli.quantize", "import emu\nfrom emu import errors"),
+        ("emu", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from emu.arrays import quantize"),
+    ],
+)
+def test_walk_allows_what_the_table_allows(module, source):
+    modules = {*MODULES, "emu.fast", "emu.fast.tables", "emu.arrays"}
+    path = Path("__init__.py" if module == "emu" else "module.py")
+    assert faults(module, path, source, modules) == []
+
+
+def test_table_goes_down_only():
+    order: list[str] = []
+    left = dict(LAYERS)
+    while left:
+        ready = [key for key, below in left.items() if all(name in order or name == key.split(".")[0] for name in below)]
+        assert ready, f"a cycle in [tool.emu.layers] among {sorted(left)}"
+        order += ready
+        for key in ready:
+            del left[key]
+    assert {name for below in LAYERS.values() for name in below} <= set(LAYERS)
+    assert {name for rule in LIBRARIES.values() for layers in rule.values() for name in layers} <= set(LAYERS)
+
+
+def test_every_dependency_has_a_library_rule_and_the_reverse():
+    project = PROJECT["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["test"], *project["optional-dependencies"]["torch"]]
+    names = {line.split(">")[0].split("=")[0].lower() for line in declared} - {"gfloat", "setuptools"}
+    rules = {{"yaml": "pyyaml"}.get(name, name) for name in LIBRARIES} - {"triton"}
+    assert names == rules
+
+
+@pytest.mark.parametrize("statement", ["import emu", "import emu.errors", "import emu.exact"])
+def test_import_loads_no_numpy(statement):
+    code = f"import sys; {statement}; print(sorted({{'numpy', 'torch', 'matplotlib', 'hypothesis'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
