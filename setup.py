@@ -1,6 +1,7 @@
 """Build of the distribution fp4emu: facts are in pyproject.toml; here are the two mapped folders and the C extension."""
 
 import shutil
+import textwrap
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -19,7 +20,7 @@ class BuildExt(build_ext):
             super().run()
         except (CCompilerError, ExecError, PlatformError) as error:
             hint = "install a C compiler and the Python headers (Debian: gcc python3-dev)"
-            raise SystemExit(f"emu: C extension: {error}: {hint}") from None
+            raise SystemExit(f"emu: C extension: {textwrap.shorten(str(error), 120)}: {hint}") from None
 
 
 setup(

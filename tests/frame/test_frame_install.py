@@ -1,0 +1,170 @@
+"""The distribution: sdist -> wheel -> a new environment, used from another directory; `-e .`; a missing compiler ends in one line.
+
+Everything is built in a copy of the checkout, so that a test run leaves the tree as it was. The new environments see the libraries of
+this one through a .pth file; emu itself comes only from what was built.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.install
+
+CACHES = shutil.ignore_patterns(
+    ".git", ".*_cache", ".hypothesis", ".venv*", "__pycache__", "build", "dist", "*.egg-info", "*.so", "*.o", "*.a", "*.pyc"
+)  # fmt: skip
+TOP = {
+    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "README.md",
+    "constraints.txt", "pyproject.toml", "setup.py",
+}  # fmt: skip
+QUANTIZE = """
+import json, numpy as np, emu
+x = np.arange(-16, 16, dtype=np.float32).reshape(2, 16)
+q = emu.quantize(x, "nvfp4_te_ref")
+print(json.dumps({"file": emu.__file__, "codes": q.codes.tolist(), "back": q.dequantize().tolist()}))
+"""
+
+
+def command(*args, cwd, check=True, **variables):
+    """Run a program with a clean environment; its output is text."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "EMU_", "VIRTUAL_ENV"))}
+    done = subprocess.run([str(a) for a in args], cwd=cwd, env={**environment, **variables}, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        pytest.fail(f"{args[0]} ended with {done.returncode}:\n{done.stdout}{done.stderr}", pytrace=False)
+    return done
+
+
+def build(kind, source, out, **options):
+    """Call one hook of the build backend (sdist or wheel) in a source tree; the path of what it made."""
+    out.mkdir(parents=True, exist_ok=True)
+    code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+    command(sys.executable, "-W", "ignore", "-c", code, out, cwd=source, **options)
+    (made,) = out.iterdir()
+    return made
+
+
+def environment(path):
+    """A new environment without pip that sees the libraries of this one behind its own; its bin folder."""
+    venv.create(path, with_pip=False, symlinks=True)
+    paths = {"base": str(path), "platbase": str(path)}
+    here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    Path(sysconfig.get_path("purelib", "venv", paths), "libraries.pth").write_text("\n".join(sorted(here)) + "\n", encoding="utf-8")
+    return Path(sysconfig.get_path("scripts", "venv", paths))
+
+
+def install(scripts, *what, cwd):
+    command(
+        sys.executable, "-m", "pip", "--python", scripts / "python", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation",
+        "--ignore-installed", *what, cwd=cwd,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def source(checkout, tmp_path_factory):
+    """A copy of the checkout without caches and build products."""
+    return Path(shutil.copytree(checkout, tmp_path_factory.mktemp("tree") / "source", ignore=CACHES))
+
+
+@pytest.fixture(scope="module")
+def sdist(source, tmp_path_factory):
+    return build("sdist", source, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    """The wheel built from the unpacked sdist, so the sdist is known to be complete."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (tree,) = folder.iterdir()
+    return build("wheel", tree, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The bin folder of a new environment with the wheel in it."""
+    scripts = environment(tmp_path_factory.mktemp("installed") / "venv")
+    install(scripts, wheel, cwd=wheel.parent)
+    return scripts
+
+
+def test_sdist_holds_the_whole_tree(source, sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    folders = ("emu", "spec", "c_ref", "tests", "vectors", "docs", ".ci")
+    wanted = {str(p.relative_to(source)) for folder in folders for p in (source / folder).rglob("*") if p.is_file()}
+    assert (wanted | TOP) - names == set()
+
+
+def test_wheel_holds_code_spec_and_c(source, wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        meta = {name.partition(".dist-info/")[2] for name in archive.namelist() if ".dist-info/" in name}
+    wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".py", ".pyi", ".c", ".h"}} | {"emu/py.typed"}
+    wanted |= {f"emu/_spec/{p.relative_to(source / 'spec')}" for p in (source / "spec").rglob("*") if p.suffix in {".yaml", ".json"}}
+    wanted |= {f"emu/_c_ref/{p.name}" for p in (source / "c_ref").iterdir() if p.suffix in {".c", ".h", ".py"} or p.name == "Makefile"}
+    wanted |= {"emu/native/_c.abi3.so"}
+    assert names == wanted
+    assert wheel.name.startswith("fp4emu-")
+    assert "-cp311-abi3-" in wheel.name
+    assert {"licenses/LICENSE", "entry_points.txt"} <= meta
+
+
+def test_wheel_runs_from_another_directory(installed, tmp_path):
+    listed = command(installed / "emu", "list", cwd=tmp_path).stdout
+    assert {"e2m1", "rne", "nvfp4_te_ref"} <= set(listed.replace(",", " ").split())
+    result = json.loads(command(installed / "python", "-c", QUANTIZE, cwd=tmp_path).stdout)
+    assert Path(result["file"]).is_relative_to(installed.parent)
+    assert result["codes"][1] == [0, 1, 2, 2, 3, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7]
+    assert result["back"][1][15] == 15
+
+
+def test_wheel_quantizes_a_file_and_reads_it_back(installed, tmp_path):
+    code = "import numpy as np; np.save('x.npy', np.arange(64, dtype=np.float32).reshape(2, 32))"
+    command(installed / "python", "-c", code, cwd=tmp_path)
+    command(installed / "emu", "quantize", "x.npy", "--recipe", "nvfp4_te_ref", "--out", "q.safetensors", cwd=tmp_path)
+    command(installed / "emu", "dequantize", "q.safetensors", "--out", "back.npy", cwd=tmp_path)
+    code = "import numpy as np; x = np.load('back.npy'); print(x.shape, x.dtype, x[1, 31])"
+    assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.split() == ["(2,", "32)", "float32", "63.0"]
+
+
+def test_editable_install_sees_a_new_yaml_at_once(source, tmp_path):
+    tree = Path(shutil.copytree(source, tmp_path / "tree"))
+    scripts = environment(tmp_path / "venv")
+    install(scripts, "-e", tree, cwd=tmp_path)
+    where = command(scripts / "python", "-c", "import emu; print(emu.__file__)", cwd=tmp_path).stdout.strip()
+    assert Path(where) == tree / "emu" / "__init__.py"
+    assert "e2m1_twin" not in command(scripts / "emu", "list", cwd=tmp_path).stdout
+    text = (tree / "spec" / "format" / "e2m1.yaml").read_text(encoding="utf-8").splitlines()
+    twin = [line.replace('id: "e2m1"', 'id: "e2m1_twin"') for line in text if not line.startswith("aliases:")]
+    (tree / "spec" / "format" / "e2m1_twin.yaml").write_text("\n".join(twin) + "\n", encoding="utf-8")
+    assert "e2m1_twin" in command(scripts / "emu", "list", cwd=tmp_path).stdout
+
+
+def test_missing_compiler_ends_in_one_line(source, tmp_path):
+    tree = Path(shutil.copytree(source, tmp_path / "tree"))
+    done = command(sys.executable, "-W", "ignore", "setup.py", "-q", "build_ext", cwd=tree, check=False, CC="no_such_compiler")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("emu: C extension: ")
+    assert done.stderr.splitlines()[-1].endswith(": install a C compiler and the Python headers (Debian: gcc python3-dev)")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_yaml_deleted_from_the_tree_is_not_shipped(source, tmp_path):
+    tree = Path(shutil.copytree(source, tmp_path / "tree"))
+    shipped = []
+    for _ in range(2):
+        command(sys.executable, "-W", "ignore", "setup.py", "-q", "build_py", cwd=tree)
+        shipped.append({path.name for path in (tree / "build").rglob("_spec/format/*.yaml")})
+        (tree / "spec" / "format" / "e1m2.yaml").unlink(missing_ok=True)
+    assert shipped[0] - shipped[1] == {"e1m2.yaml"}
+    assert "e2m1.yaml" in shipped[1]
