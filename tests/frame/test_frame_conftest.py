@@ -1,0 +1,73 @@
+"""The checks that tests/conftest.py makes before the first test: each fault is seen, a sound installation passes."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+
+@pytest.fixture
+def conftest(pytestconfig, checkout):
+    return pytestconfig.pluginmanager.get_plugin(str(checkout / "tests" / "conftest.py"))
+
+
+@pytest.fixture
+def installed(checkout, tmp_path):
+    """A copy of emu as a wheel lays it out."""
+    package = Path(shutil.copytree(checkout / "emu", tmp_path / "emu"))
+    shutil.copytree(checkout / "spec", package / "_spec")
+    return package
+
+
+def test_a_bare_checkout_is_refused(conftest, checkout):
+    assert "not installed: pip install -e" in conftest.installation_fault(checkout / "emu", editable=False)
+
+
+def test_sound_installations_pass(conftest, checkout, installed):
+    assert conftest.installation_fault(checkout / "emu", editable=True) is None
+    assert conftest.installation_fault(installed, editable=False) is None
+
+
+@pytest.mark.parametrize("name", ["errors.py", "_spec/format/e2m1.yaml"])
+@pytest.mark.parametrize("change", ["edited", "deleted"])
+def test_an_installed_copy_of_other_sources_is_refused(conftest, installed, name, change):
+    path = installed / name
+    if change == "edited":
+        path.write_bytes(path.read_bytes() + b"\n")
+    else:
+        path.unlink()
+    fault = conftest.installation_fault(installed, editable=False)
+    assert f"differs from this checkout in {name.replace('_spec/', 'spec/') if '_spec' in name else 'emu/' + name}:" in fault
+
+
+def test_a_stale_extension_is_refused(conftest, monkeypatch):
+    import emu.native
+
+    assert conftest.extension_fault(monkeypatch) is None
+    stale = SimpleNamespace(ffi=SimpleNamespace(string=bytes), lib=SimpleNamespace(emu_source_digest=b"0" * 64))
+    monkeypatch.setattr(emu.native, "_c", stale, raising=False)
+    assert "compiled from other sources (000000000000," in conftest.extension_fault(monkeypatch)
+
+
+def test_a_missing_extension_is_refused(conftest, monkeypatch):
+    import emu.native
+
+    monkeypatch.delattr(emu.native, "_c", raising=False)
+    monkeypatch.setitem(sys.modules, "emu.native._c", None)
+    assert conftest.extension_fault(monkeypatch).startswith("the C extension is missing")
+
+
+def test_the_run_stops_before_the_first_test(checkout, tmp_path):
+    shutil.copytree(checkout / "tests" / "frame", tmp_path / "tests" / "frame", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(checkout / "tests" / "conftest.py", tmp_path / "tests")
+    shutil.copy(checkout / "pyproject.toml", tmp_path)
+    (tmp_path / "emu").mkdir()
+    (tmp_path / "emu" / "newer.py").write_text('"""A module that no installation has."""\n', encoding="utf-8")
+    pytest_script = Path(sys.executable).with_name("pytest")
+    done = subprocess.run([pytest_script, "-q"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "newer.py" in done.stdout + done.stderr
+    assert "passed" not in done.stdout
