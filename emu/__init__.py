@@ -1,0 +1,1 @@
+"""Bit-exact emulation of 4-bit number formats."""

@@ -1,0 +1,178 @@
+"""The one door from the NumPy column to the oracle: decode tables and conversion tables.
+
+A 16-bit table is filled from its decision thresholds; whether round-to-odd into bf16 followed by the table is exact is computed here.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.exact.codebook import codebook_values
+from emu.exact.convert import convert_value
+from emu.exact.decode import decode_code, magnitude_of
+from emu.exact.encode import encode_value
+from emu.exact.round import locate
+from emu.exact.value import Value, finite, power_of_two
+from emu.spec import derive
+from emu.spec.derive import EntryCodes
+from emu.spec.models import Format, Rounding
+from emu.spec.models.format import CodebookFacts
+from emu.spec.registry import get
+
+_decode: dict[tuple[str, str], NDArray[np.unsignedinteger]] = {}
+_convert: dict[tuple[str, str, str, EntryCodes], NDArray[np.unsignedinteger]] = {}
+_exact_by_table: dict[tuple[str, str, EntryCodes], bool] = {}
+_codebooks: dict[tuple[str, str, EntryCodes], tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]] = {}
+
+
+def marker_dtype(fmt: Format) -> type[np.unsignedinteger]:
+    """Return the dtype of a format's codes with room for the open and refuse markers (its two largest numbers)."""
+    bits = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
+    return np.uint8 if bits < 8 else np.uint16 if bits < 16 else np.uint32 if bits < 32 else np.uint64
+
+
+def mark(code: int, fmt: Format) -> int:
+    """Return a code as a table entry; OPEN and REFUSE become the largest numbers of the dtype."""
+    return code if code >= 0 else int(np.iinfo(marker_dtype(fmt)).max) + 1 + code
+
+
+def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
+    """Return the codes of `result` that a narrow format's codes mean; the marker entry and codes nobody knows hold NaN.
+
+    fmt: at most 16 bits.   result: a float format that holds every value exactly, else OperandError.
+    """
+    key = (fmt.facts_digest, result.facts_digest)
+    if key not in _decode:
+        bits = derive.codes(fmt).bits
+        size = 256 if bits <= 8 else 65536
+        nan = derive.codes(result).nan[0]
+        table = np.full(size, nan, np.uint32 if derive.codes(result).bits <= 32 else np.uint64)
+        for code in range(1 << bits):
+            value = decode_code(code, fmt)
+            table[code] = encode_value(value, result)
+        table.setflags(write=False)
+        _decode[key] = table
+    return _decode[key]
+
+
+def uses_grid(rounding: Rounding) -> tuple[bool, bool]:
+    """Return whether grid points and whether midpoints are decision thresholds of a deterministic mode."""
+    facts = rounding.facts
+    rules = [rule for rule in (facts.magnitude, facts.positive, facts.negative) if rule is not None]
+    grid = any(rule.less_than_half != "keep" for rule in rules)
+    middle = any(len({rule.less_than_half, rule.half, rule.more_than_half}) > 1 for rule in rules)
+    return grid, middle
+
+
+def thresholds(fmt: Format, rounding: Rounding, entry: EntryCodes) -> list[Fraction]:
+    """Return every number where a deterministic conversion can change its code: of the magnitude, for a codebook of the value."""
+    grid, middle = uses_grid(rounding)
+    if isinstance(fmt.facts, CodebookFacts):
+        points = sorted({value.signed for value in codebook_values(fmt)})
+    else:
+        last = derive.codes(fmt).max_code + (entry.overflow != "saturate") + derive.is_twos_complement(fmt)
+        if entry.overflow == "wrap":
+            last = locate(power_of_two(128), fmt).code
+        points = [magnitude_of(code, fmt.facts) for code in range(last + 1)]
+    found = set(points) if grid or not derive.codes(fmt).has_zero else {Fraction(0)}
+    if middle or isinstance(fmt.facts, CodebookFacts):
+        found |= {(a + b) / 2 for a, b in zip(points, points[1:], strict=False)}
+    return sorted(found)
+
+
+def table_is_exact(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
+    """Tell whether round-to-odd into bf16 and a 16-bit table give the exact conversion.
+
+    True if and only if every threshold that a finite binary64 source can meet within bf16's range is a bf16 number with an even last bit.
+    """
+    if rounding.random_bits or derive.codes(fmt).bits > 8:
+        return False
+    key = (fmt.facts_digest, rounding.facts_digest, entry)
+    if key not in _exact_by_table:
+        bf16: Format = get("format", "bf16")
+        _exact_by_table[key] = all(_is_even_bf16(abs(value), bf16) for value in thresholds(fmt, rounding, entry))
+    return _exact_by_table[key]
+
+
+def _is_even_bf16(value: Fraction, bf16: Format) -> bool:
+    if value >= power_of_two(128):
+        return True
+    place = locate(value, bf16)
+    return not place.lost and place.code % 2 == 0 and place.code <= derive.codes(bf16).max_code
+
+
+def convert_table(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> NDArray[np.unsignedinteger]:
+    """Return the code of every code of a source of at most 16 bits, markers for open and refused ones.
+
+    A float source of 16 bits is filled between thresholds; narrower sources are evaluated code by code.
+    """
+    key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
+    if key not in _convert:
+        bits = derive.codes(source).bits
+        if bits < 16 or isinstance(fmt.facts, CodebookFacts):
+            codes = [_one(decode_code(code, source), fmt, rounding, entry) for code in range(1 << bits)]
+            table = np.array([mark(code, fmt) for code in codes], marker_dtype(fmt))
+        else:
+            table = _filled(source, fmt, rounding, entry)
+        table.setflags(write=False)
+        _convert[key] = table
+    return _convert[key]
+
+
+def _one(value: Value, fmt: Format, rounding: Rounding, entry: EntryCodes) -> int:
+    return convert_value(value, fmt, rounding, entry)
+
+
+def _filled(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> NDArray[np.unsignedinteger]:
+    """Fill the table between thresholds: one evaluation at each source code next to a threshold, one for each stretch between."""
+    derived = derive.codes(source)
+    assert derived.inf is not None
+    table = np.zeros(1 << derived.bits, marker_dtype(fmt))
+    marks = {0, derived.inf}
+    for value in thresholds(fmt, rounding, entry):
+        code = locate(value, source).code
+        marks |= {min(code, derived.max_code), min(code + 1, derived.max_code)}
+    order = sorted(marks)
+    for sign in (0, derived.sign_bit):
+        for here, following in zip(order, [*order[1:], derived.inf + 1], strict=True):
+            table[sign | here] = mark(_one(decode_code(sign | here, source), fmt, rounding, entry), fmt)
+            if following > here + 1 and here < derived.inf:
+                between = _one(decode_code(sign | (here + 1), source), fmt, rounding, entry)
+                table[(sign | here) + 1 : sign | following] = mark(between, fmt)
+        top = (sign | derived.inf) + 1
+        table[top : sign + derived.sign_bit] = mark(entry.nan[int(bool(sign))], fmt)
+    return table
+
+
+def codebook_steps(fmt: Format, rounding: Rounding, entry: EntryCodes) -> tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]:
+    """Return (thresholds, code at each, code between each two, code of +0, code of -0) of a codebook conversion, for exact comparison.
+
+    Raises: OperandError when a threshold is no binary64 number.
+    """
+    key = (fmt.facts_digest, rounding.facts_digest, entry)
+    if key not in _codebooks:
+        cuts = thresholds(fmt, rounding, entry)
+        fp64: Format = get("format", "fp64")
+        bits = np.array([encode_value(finite(cut), fp64) for cut in cuts], np.uint64)
+        at = [_one(finite(cut), fmt, rounding, entry) for cut in cuts]
+        inner = [(a + b) / 2 for a, b in zip(cuts, cuts[1:], strict=False)]
+        between = [_one(finite(cut), fmt, rounding, entry) for cut in (cuts[0] - 1, *inner, cuts[-1] + 1)]
+        zeros = [_one(Value("finite", sign), fmt, rounding, entry) for sign in (0, 1)]
+        arrays = (np.array([mark(code, fmt) for code in at], np.uint16), np.array([mark(code, fmt) for code in between], np.uint16))
+        _codebooks[key] = (bits.view(np.float64), *arrays, mark(zeros[0], fmt), mark(zeros[1], fmt))
+    return _codebooks[key]
+
+
+def bf16() -> Format:
+    """Return the bf16 format, the index of the tables."""
+    fmt: Format = get("format", "bf16")
+    return fmt
+
+
+def fp32() -> Format:
+    """Return the fp32 format, in which programs carry values."""
+    fmt: Format = get("format", "fp32")
+    return fmt

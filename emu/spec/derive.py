@@ -1,0 +1,242 @@
+"""Facts that follow from a format's or policy's YAML: widths, maxima, special codes, constants as bits. Nothing here rounds a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from emu.errors import SpecError
+from emu.spec.models import Conversion, Format
+from emu.spec.models.conversion import BySign, Entry
+from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+
+OPEN: Final = -1  # a code that nobody knows
+REFUSE: Final = -2  # the described library raises
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The code space of one format.
+
+    bits: width of a code.   magnitude_bits: width without the sign bit (two's complement and codebooks: all bits).
+    sign_bit: mask of the sign bit, 0 where there is none.   max_code: largest finite magnitude code (two's complement: of the positive side).
+    nan: NaN codes, canonical first; for ieee NaN only the canonical quiet ones.   inf: magnitude code of Inf or None.
+    """
+
+    bits: int
+    magnitude_bits: int
+    sign_bit: int
+    max_code: int
+    nan: tuple[int, ...]
+    inf: int | None
+    neg_zero: bool
+    has_zero: bool
+
+    @property
+    def negative_max(self) -> int:
+        """Code of the lowest finite value of a sign-magnitude format; the largest one where there is no sign."""
+        return self.sign_bit | self.max_code
+
+
+_codes: dict[str, Codes] = {}
+
+
+def codes(fmt: Format) -> Codes:
+    """Return the derived code space of a format. Raises: SpecError for a format without a finite code."""
+    if fmt.facts_digest not in _codes:
+        _codes[fmt.facts_digest] = _derive_codes(fmt)
+    return _codes[fmt.facts_digest]
+
+
+def _derive_codes(fmt: Format) -> Codes:
+    facts = fmt.facts
+    if isinstance(facts, FloatFacts):
+        return _float_codes(facts)
+    if isinstance(facts, ExponentFacts):
+        nan = _listed(facts.nan)
+        return Codes(facts.bits, facts.bits, 0, _largest((1 << facts.bits) - 1, nan), nan, None, False, False)
+    if isinstance(facts, CodebookFacts):
+        return Codes(facts.bits, facts.bits, 0, (1 << facts.bits) - 1, (), None, False, True)
+    if facts.signed == "no":
+        return Codes(facts.bits, facts.bits, 0, (1 << facts.bits) - 1, (), None, False, True)
+    half = 1 << (facts.bits - 1)
+    if facts.signed == "sign_magnitude":
+        return Codes(facts.bits, facts.bits - 1, half, half - 1, (), None, True, True)
+    return Codes(facts.bits, facts.bits, 0, half - 1, (), None, False, True)
+
+
+def _float_codes(facts: FloatFacts) -> Codes:
+    width = facts.exp_bits + facts.frac_bits
+    sign_bit = 1 << width if facts.signed == "yes" else 0
+    top = ((1 << facts.exp_bits) - 1) << facts.frac_bits
+    inf = top if facts.inf == "ieee" else None
+    if facts.nan == "ieee":
+        quiet = top | ((1 << facts.frac_bits) >> 1 if facts.frac_bits else 0)
+        nan: tuple[int, ...] = (quiet, quiet | sign_bit) if sign_bit else (quiet,)
+        taken = frozenset(range(top, 1 << width)) if width <= 16 else frozenset()
+        largest = top - 1 if not taken else _largest((1 << width) - 1, tuple(taken - {inf} if inf is None else taken))
+    else:
+        nan = _listed(facts.nan)
+        largest = _largest((1 << width) - 1, (*nan, inf) if inf is not None else nan)
+    return Codes(
+        facts.bits, width, sign_bit, largest, nan, inf, facts.neg_zero == "yes", facts.subnormals == "yes"
+    )
+
+
+def _listed(nan: str | tuple[str, ...]) -> tuple[int, ...]:
+    return () if isinstance(nan, str) else tuple(int(code, 16) for code in nan)
+
+
+def _largest(code: int, taken: tuple[int, ...]) -> int:
+    while code in taken:
+        code -= 1
+    return code
+
+
+def is_nan_code(code: int, fmt: Format) -> bool:
+    """Tell whether a code is NaN."""
+    facts, derived = fmt.facts, codes(fmt)
+    if isinstance(facts, FloatFacts) and facts.nan == "ieee":
+        top = ((1 << facts.exp_bits) - 1) << facts.frac_bits
+        magnitude = code & ~derived.sign_bit
+        return magnitude >= top and magnitude != derived.inf
+    return code in derived.nan
+
+
+def unused_high_bits(fmt: Format) -> int:
+    """Return how many bits above the code its stored byte has; a set one is refused."""
+    return fmt.facts.unused_high_bits if isinstance(fmt.facts, FloatFacts) else 0
+
+
+def is_twos_complement(fmt: Format) -> bool:
+    """Tell whether negative codes are two's complement."""
+    return isinstance(fmt.facts, IntegerFacts) and fmt.facts.signed == "twos_complement"
+
+
+def parse_exact(text: str) -> Fraction:
+    """Return the rational of `p`, `p/q`, `2^k`, `-2^k`. Raises: SpecError for the other forms (-0, nan, inf)."""
+    if "^" in text:
+        base, power = text.split("^")
+        return Fraction(2) ** int(power) * (-1 if base.startswith("-") else 1)
+    if text in ("nan", "+inf", "-inf", "-0"):
+        raise SpecError(f"{text} is not a rational number")
+    return Fraction(text)
+
+
+def encode_constant(text: str, fmt: Format) -> int:
+    """Return the code of a constant written in a program.
+
+    text: an exact number that lies on the grid of fmt, or hex bits.   fmt: a float format.
+    Raises: SpecError when the number is not on the grid, or the bits are too many.
+    """
+    facts, derived = fmt.facts, codes(fmt)
+    if text.startswith("0x"):
+        code = int(text, 16)
+        if code >> derived.bits:
+            raise SpecError(f"constant {text} has more than {derived.bits} bits")
+        return code
+    if text == "-0":
+        return derived.sign_bit
+    if not isinstance(facts, FloatFacts):
+        raise SpecError(f"constants need a float format, not {fmt.id}")
+    value = parse_exact(text)
+    sign, value = (derived.sign_bit, -value) if value < 0 else (0, value)
+    if not value:
+        return sign
+    exp = max(value.numerator.bit_length() - value.denominator.bit_length(), 1 - facts.bias)
+    if Fraction(2) ** exp > value and exp > 1 - facts.bias:
+        exp -= 1
+    significand = value / Fraction(2) ** (exp - facts.frac_bits)
+    if significand.denominator != 1:
+        raise SpecError(f"constant {text} is not a {fmt.id} number: write its bit pattern")
+    hidden = 1 << facts.frac_bits
+    code = int(significand) if significand < hidden else ((exp + facts.bias) << facts.frac_bits) + int(significand) - hidden
+    if code > derived.max_code:
+        raise SpecError(f"constant {text} is beyond the largest {fmt.id} number")
+    return sign | code
+
+
+@dataclass(frozen=True)
+class EntryCodes:
+    """A policy's entry for one destination with every outcome as a code, OPEN or REFUSE; pairs are (positive, negative)."""
+
+    overflow: str
+    nan: tuple[int, int]
+    overflow_nan: tuple[int, int] | None = None
+    inf: tuple[int, int] | None = None
+    zero: tuple[int, int] | None = None
+    negative: int | None = None
+
+
+def policy_entry(policy: Conversion, fmt: Format) -> EntryCodes:
+    """Return what a policy does on the way to a format.
+
+    Raises: SpecError when the policy has no entry for it, or an outcome the format cannot code.
+    """
+    default = "with_nan" if codes(fmt).nan else "without_nan"
+    entry = policy.facts.get(fmt.id) or policy.facts.get(default)
+    if entry is None:
+        known = ", ".join(sorted(policy.facts))
+        raise SpecError(f"policy {policy.id} says nothing of {fmt.id}: it covers {known}")
+    return entry_codes(entry, fmt)
+
+
+def entry_codes(entry: Entry, fmt: Format) -> EntryCodes:
+    """Turn the words of an entry into codes of fmt. Raises: SpecError for Inf or NaN where the format has none."""
+    check_overflow(entry.overflow, fmt)
+
+    def pair(outcome: BySign | None) -> tuple[int, int] | None:
+        return None if outcome is None else (_outcome(outcome.positive, fmt), _outcome(outcome.negative, fmt))
+
+    nan = pair(entry.nan)
+    assert nan is not None
+    negative = None if entry.negative is None else _outcome(entry.negative, fmt)
+    return EntryCodes(entry.overflow, nan, pair(entry.overflow_nan), pair(entry.inf), pair(entry.zero), negative)
+
+
+def check_overflow(overflow: str, fmt: Format) -> None:
+    """Refuse an overflow word that the format has no code for. Raises: SpecError."""
+    derived = codes(fmt)
+    if overflow in ("inf", "ieee_inf") and derived.inf is None:
+        raise SpecError(f"{fmt.id} has no Inf: overflow {overflow} is impossible")
+    if overflow in ("nan", "ieee_nan") and not derived.nan:
+        raise SpecError(f"{fmt.id} has no NaN: overflow {overflow} is impossible")
+    if overflow != "saturate" and isinstance(fmt.facts, CodebookFacts):
+        raise SpecError(f"{fmt.id} is a codebook: only overflow saturate has a meaning")
+
+
+def _outcome(word: str, fmt: Format) -> int:
+    derived = codes(fmt)
+    if word.startswith("0x"):
+        code = int(word, 16)
+        if code >> (derived.bits + unused_high_bits(fmt)):
+            raise SpecError(f"outcome {word} has more bits than {fmt.id}")
+        return code
+    if word in ("open", "refuse"):
+        return OPEN if word == "open" else REFUSE
+    negative = word.startswith("negative_")
+    base = word.removeprefix("negative_")
+    table: dict[str, int | None] = {
+        "max": derived.max_code,
+        "min": derived.negative_max,
+        "nan": derived.nan[0] if derived.nan else None,
+        "inf": derived.inf,
+        "zero": 0 if derived.has_zero else None,
+        "smallest": 0,
+    }
+    code_or_none = table[base]
+    if is_twos_complement(fmt) and base == "min":
+        code_or_none = derived.max_code + 1
+    if code_or_none is None:
+        raise SpecError(f"{fmt.id} has no code for {word}")
+    return code_or_none | (derived.sign_bit if negative and (base != "zero" or derived.neg_zero) else 0)
+
+
+def arithmetic_entry(fmt: Format) -> EntryCodes:
+    """Return the entry that arithmetic steps round with: IEEE overflow, canonical positive NaN. Raises: SpecError without Inf or NaN."""
+    check_overflow("ieee_inf", fmt)
+    if not codes(fmt).nan:
+        raise SpecError(f"{fmt.id} has no NaN: arithmetic needs one")
+    nan = codes(fmt).nan[0]
+    return EntryCodes("ieee_inf", (nan, nan))

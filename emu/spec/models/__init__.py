@@ -1,0 +1,20 @@
+"""Pydantic models of the spec files, one module per kind. Not here: reading files (loader.py), resolving names (registry.py)."""
+
+from emu.spec.models.block import Block
+from emu.spec.models.common import SpecObject
+from emu.spec.models.conversion import Conversion
+from emu.spec.models.format import Format
+from emu.spec.models.recipe import Recipe
+from emu.spec.models.rounding import Rounding
+from emu.spec.models.transform import Transform
+
+KINDS: dict[str, type[SpecObject]] = {
+    "format": Format,
+    "rounding": Rounding,
+    "conversion": Conversion,
+    "block": Block,
+    "transform": Transform,
+    "recipe": Recipe,
+}
+
+__all__ = ["KINDS", "Block", "Conversion", "Format", "Recipe", "Rounding", "SpecObject", "Transform"]

@@ -1,0 +1,105 @@
+"""Model of spec/block: enough to decode a block-scaled tensor. How to encode it is a recipe."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from emu.spec.models.common import Exact, Hex, HexString, Id, Name, Part, SpecObject
+
+
+class Sub(Part):
+    """A part of a block."""
+
+    sub: int = Field(ge=1, description="consecutive elements of the block that share it")
+
+
+Granularity = Literal["tensor", "row", "tile", "block"] | Sub
+
+
+class OneElement(Part):
+    """Every element has the same format."""
+
+    format: Id = Field(description="format of the element codes")
+
+
+class ElementChoice(Part):
+    """A flag level picks the format of the elements."""
+
+    format: Id = Field(description="format where the flag is 0")
+    factor: Exact = Field(default="1", description="factor where the flag is 0")
+
+
+class FlaggedElement(Part):
+    """Elements whose format is chosen by a flag level."""
+
+    choice: tuple[ElementChoice, ...] = Field(min_length=2, max_length=2, description="format and factor for flag 0 and flag 1")
+    flag: Name = Field(description="name of the level that chooses")
+
+
+class LevelFacts(Part):
+    """One layer of side data."""
+
+    name: Name = Field(description="name in programs and files")
+    format: Id = Field(description="format of its codes")
+    granularity: Granularity = Field(description="what shares one code")
+    meaning: Literal["multiply", "divide", "flag"] = Field(description="what the decoded value does to the element")
+
+
+class BlockFacts(Part):
+    """value = element * levels * factor."""
+
+    element: OneElement | FlaggedElement = Field(description="format of the element codes")
+    shape: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] = Field(description="rows and columns of a tile; [1, n] for a plain block")
+    factor: Exact = Field(default="1", description="exact factor of every element")
+    packing: Literal["low_nibble_first", "none"] = Field(description="where element 2k sits in a byte; none: one code per byte")
+    scale_layout: Literal["row_major"] = Field(description="order of the innermost level's codes in memory")
+    levels: tuple[LevelFacts, ...] = Field(description="side data, outermost first")
+
+    @model_validator(mode="after")
+    def _levels(self) -> BlockFacts:
+        names = [level.name for level in self.levels]
+        if len(set(names)) != len(names) or "codes" in names:
+            raise ValueError("level names must differ from one another and from codes")
+        if isinstance(self.element, FlaggedElement) and self.element.flag not in names:
+            raise ValueError(f"element.flag names no level: {self.element.flag}")
+        if min(self.shape) < 1:
+            raise ValueError("shape must be positive")
+        for level in self.levels:
+            if isinstance(level.granularity, Sub) and self.shape[1] % level.granularity.sub:
+                raise ValueError(f"level {level.name}: {level.granularity.sub} does not divide the block of {self.shape[1]}")
+        return self
+
+
+class BlockWitness(Part):
+    """A hand-checked decode of one lane."""
+
+    codes: HexString = Field(description="element codes of one block, element 0 first")
+    levels: dict[str, Hex] = Field(description="one code per level (the one that holds for the lane)")
+    lane: int = Field(description="which element")
+    value: Exact = Field(description="its exact value")
+    why: str | None = Field(default=None, description="what the row shows")
+
+
+class Block(SpecObject):
+    """One block format."""
+
+    kind: Literal["block"]
+    facts: BlockFacts = Field(description="elements, shape and levels")
+    expect: tuple[BlockWitness, ...] = Field(default=(), description="hand-checked examples")
+
+    @property
+    def element_formats(self) -> tuple[str, ...]:
+        """Ids of the element formats, flag 0 first."""
+        element = self.facts.element
+        return (element.format,) if isinstance(element, OneElement) else tuple(item.format for item in element.choice)
+
+    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
+        """Return the element and level formats."""
+        if isinstance(self.facts.element, OneElement):
+            elements = [("format", self.facts.element.format, ("facts", "element", "format"))]
+        else:
+            elements = [("format", item.format, ("facts", "element", "choice", i)) for i, item in enumerate(self.facts.element.choice)]
+        levels = [("format", level.format, ("facts", "levels", i, "format")) for i, level in enumerate(self.facts.levels)]
+        return tuple(elements + levels)  # type: ignore[arg-type]

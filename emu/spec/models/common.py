@@ -1,0 +1,73 @@
+"""What every spec file has: the frame, the closed forms of numbers, status and sources."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Status = Literal["standard", "vendor", "source-code", "paper", "reported", "measured", "proposed", "inferred", "unknown"]
+YesNo = Literal["yes", "no"]
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+$")]
+Hex = Annotated[str, StringConstraints(pattern=r"^0x[0-9A-F]+$")]
+HexString = Annotated[str, StringConstraints(pattern=r"^[0-9A-F ]+$")]
+Exact = Annotated[str, StringConstraints(pattern=r"^(-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|nan|[+-]inf)$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Overflow = Literal["saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap"]
+
+
+class Part(BaseModel):
+    """Base of every model: frozen, strict, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class SourceRef(Part):
+    """Where a fact was read."""
+
+    ref: Id = Field(description="id of an entry of sources.yaml")
+    where: str = Field(description="section, table, file or function")
+    facts: tuple[str, ...] = Field(default=(), description="the keys this entry speaks of; empty: all")
+    status: Status | None = Field(default=None, description="status of those facts where it differs from the file's")
+
+
+class OpenPoint(Part):
+    """A fact that nobody knows yet; what depends on it is refused or masked."""
+
+    what: str = Field(description="the unknown")
+    until: str = Field(description="what would settle it")
+
+
+class SpecObject(Part):
+    """The frame of one spec file."""
+
+    reference_kinds: ClassVar[tuple[str, ...]] = ()
+
+    kind: str = Field(description="the folder the file lies in")
+    id: Id = Field(description="the file name without .yaml")
+    aliases: tuple[str, ...] = Field(default=(), description="other people's names, accepted on input and never printed")
+    title: str = Field(description="one line for a reader")
+    status: Status = Field(description="the weakest status of the facts")
+    open: tuple[OpenPoint, ...] = Field(default=(), description="what the sources do not decide")
+    sources: tuple[SourceRef, ...] = Field(description="where the facts were read")
+
+    def facts_json(self) -> Any:
+        """Return the facts alone as plain JSON data (no titles, sources, witnesses)."""
+        return self.model_dump(mode="json", by_alias=True, include={"facts"}, exclude_none=True)["facts"]
+
+    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
+        """Return (kind, name, path in the file) of every spec object the facts name."""
+        return ()
+
+    @cached_property
+    def facts_digest(self) -> str:
+        """sha256 of this file's facts in canonical JSON; `registry.digest` also covers what they refer to."""
+        return digest_json([self.kind, self.facts_json()])
+
+
+def digest_json(data: Any) -> str:
+    """Return the sha256 of data in canonical JSON (sorted keys, no spaces, ASCII)."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()

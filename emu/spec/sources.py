@@ -1,0 +1,48 @@
+"""The list of documents and code bases that facts came from: spec/sources.yaml, and a sources.yaml in a user's folder."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from emu.errors import SpecError
+from emu.spec.loader import read
+from emu.spec.models.common import Id, Part
+
+
+class SourceEntry(Part):
+    """One document or code base."""
+
+    id: Id = Field(description="the name used in `ref`")
+    title: str = Field(description="title as published")
+    kind: Literal["standard", "vendor", "paper", "code", "thread", "project"] = Field(description="what it is")
+    url: str = Field(description="public address, or a package and version; empty for this project itself")
+    version: str = Field(description="revision, commit or date that was read")
+    read: Literal["text", "code", "run", "abstract", "quoted"] = Field(description="what was really looked at; quoted: only what others cite of it")
+
+
+@lru_cache(maxsize=16)
+def load_sources(root: Path) -> tuple[SourceEntry, ...]:
+    """Return the entries of root/sources.yaml; nothing when there is no such file. Raises: SpecError with file and line."""
+    path = root / "sources.yaml"
+    if not path.is_file():
+        return ()
+    document = read(path)
+    entries: list[SourceEntry] = []
+    for number, item in enumerate(document.data if isinstance(document.data, tuple) else ()):
+        try:
+            entries.append(SourceEntry.model_validate(item))
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            raise SpecError(f"{document.where((number,))}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+    if len({entry.id for entry in entries}) != len(entries):
+        raise SpecError(f"{path}:1: two sources have the same id")
+    return tuple(entries)
+
+
+def source_ids(roots: tuple[Path, ...]) -> frozenset[str]:
+    """Return the source ids of several folders together."""
+    return frozenset(entry.id for root in roots for entry in load_sources(root))
