@@ -1,7 +1,7 @@
 """The distribution: sdist -> wheel -> a new environment, used from another directory; `-e .`; a missing compiler ends in one line.
 
 Everything is built in a copy of the checkout, so that a test run leaves the tree as it was. The new environments see the libraries of
-this one through a .pth file; emu itself comes only from what was built.
+this one through links; emu itself comes only from what was built.
 """
 
 import json
@@ -53,11 +53,16 @@ def build(kind, source, out, **options):
 
 
 def environment(path):
-    """A new environment without pip that sees the libraries of this one behind its own; its bin folder."""
+    """A new environment without pip that sees the libraries of this one, all but emu; its bin folder."""
     venv.create(path, with_pip=False, symlinks=True)
+    libraries = path / "libraries"
+    libraries.mkdir()
+    for here in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for entry in Path(here).iterdir():
+            if not entry.name.startswith(("emu", "fp4emu", "__editable__")):
+                (libraries / entry.name).symlink_to(entry)
     paths = {"base": str(path), "platbase": str(path)}
-    here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    Path(sysconfig.get_path("purelib", "venv", paths), "libraries.pth").write_text("\n".join(sorted(here)) + "\n", encoding="utf-8")
+    Path(sysconfig.get_path("purelib", "venv", paths), "libraries.pth").write_text(f"{libraries}\n", encoding="utf-8")
     return Path(sysconfig.get_path("scripts", "venv", paths))
 
 
