@@ -1,1 +1,58 @@
-"""Bit-exact emulation of 4-bit number formats."""
+"""Bit-exact emulation of 4-bit number formats and block scaling: what must come out, to the last bit.
+
+Names are loaded when they are first used: `import emu` loads no NumPy.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_FUNCTIONS = {
+    "decode": "emu.api",
+    "convert": "emu.api",
+    "amax": "emu.api",
+    "quantize": "emu.api",
+    "transform": "emu.api",
+    "Quantized": "emu.quantized",
+    "Level": "emu.quantized",
+    "load_spec": "emu.spec",
+    "EmuError": "emu.errors",
+    "SpecError": "emu.errors",
+    "OpenError": "emu.errors",
+    "ShapeError": "emu.errors",
+    "OperandError": "emu.errors",
+    "EngineError": "emu.errors",
+    "FileError": "emu.errors",
+}
+_KINDS = ("format", "rounding", "conversion", "block", "recipe")
+
+__all__ = [*_FUNCTIONS, *_KINDS, *(f"{kind}s" for kind in (*_KINDS, "transform"))]
+
+if TYPE_CHECKING:
+    from emu.api import amax, convert, decode, quantize, transform
+    from emu.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
+    from emu.quantized import Level, Quantized
+    from emu.spec import load_spec
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing its module on first use."""
+    if name in _FUNCTIONS:
+        found = getattr(import_module(_FUNCTIONS[name]), name)
+    elif name in _KINDS:
+        found = partial(import_module("emu.spec").get, name)
+    elif name.endswith("s") and name[:-1] in (*_KINDS, "transform"):
+        found = partial(import_module("emu.spec").names, name[:-1])
+    else:
+        raise AttributeError(f"module 'emu' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, "__version__"])

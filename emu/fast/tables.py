@@ -176,3 +176,9 @@ def fp32() -> Format:
     """Return the fp32 format, in which programs carry values."""
     fmt: Format = get("format", "fp32")
     return fmt
+
+
+def fp64() -> Format:
+    """Return the fp64 format, in which results wait for their one rounding."""
+    fmt: Format = get("format", "fp64")
+    return fmt

@@ -1,0 +1,153 @@
+"""The step interpreter on arrays. Arrays have four axes: panels of tile rows, rows of a tile, blocks, lanes; a place is a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.fast import arithmetic as ar
+from emu.fast import reduce, tables
+from emu.fast.convert import convert_marked, take_odd, to_fp32
+from emu.fast.plan import Plan, Step, cast_entry
+from emu.fast.transform import rotate
+from emu.spec.program import Constant, Instruction, Place, Program
+from emu.spec.registry import get
+
+Array = NDArray[Any]
+F32 = NDArray[np.float32]
+_chains: dict[tuple[int, str], tuple[Plan, Array]] = {}
+
+
+class Machine:
+    """The named arrays of one chunk. Values are float32, codes unsigned with markers for open ones.
+
+    cells: given names -> arrays of their places; results are added.   signs: for transforms that take them.
+    """
+
+    def __init__(self, plan: Plan, cells: Mapping[str, Array], signs: int | None = None) -> None:
+        self.plan, self.program, self.signs = plan, plan.program, signs
+        self.cells: dict[str, Array] = dict(cells)
+
+    def run(self, steps: tuple[Step, ...]) -> dict[str, Array]:
+        """Run steps in order; return every name."""
+        with np.errstate(all="ignore"):
+            for step in steps:
+                self.cells[step.item.out] = self.table_step(step) if step.head is not None else self.step(step.item)
+        return self.cells
+
+    def value(self, arg: str | Constant, place: Place) -> Array:
+        """Return an argument in a shape that broadcasts over a place."""
+        if isinstance(arg, Constant):
+            return to_fp32(np.array([arg.bits], np.uint32), self.program.arithmetic).reshape(1, 1, 1, 1)
+        have = self.program.types[arg].place
+        array = self.cells[arg]
+        lanes = self.program.block.facts.shape[1]
+        if 1 < have.columns < lanes and place.columns < have.columns:
+            return np.repeat(array, have.columns // place.columns, axis=-1)
+        return array
+
+    def table_step(self, step: Step) -> Array:
+        """A fused chain: one look-up per value."""
+        assert step.head is not None
+        table = self.chain_codes(step)
+        values = np.ascontiguousarray(self.cells[step.head])
+        return take_odd(values.reshape(-1).view(np.uint32), table).reshape(values.shape)
+
+    def chain_codes(self, step: Step) -> Array:
+        """Return the table of a chain, made once by running it on every bf16 number."""
+        key = (id(self.plan), step.item.out)
+        known = _chains.get(key)
+        if known is None or known[0] is not self.plan:
+            every = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32).reshape(1, 1, 1, -1)
+            inner = Machine(self.plan, {step.head or "": every})
+            with np.errstate(all="ignore"):
+                for item in step.chain:
+                    inner.cells[item.out] = inner.step(item)
+            table = np.ascontiguousarray(inner.cells[step.item.out].reshape(-1))
+            table.setflags(write=False)
+            known = _chains[key] = (self.plan, table)
+        return known[1]
+
+    def step(self, item: Instruction) -> Array:
+        """Run one instruction."""
+        if item.op in ("amax", "sum"):
+            return self.reduced(item)
+        if item.op == "transform":
+            return self.transformed(item)
+        args = [self.value(arg, item.type.place) for arg in item.args]
+        if item.op == "cast":
+            return self.cast(item, args[0])
+        if item.op == "decode":
+            assert item.to is not None
+            return to_fp32(args[0], item.to) if args[0].dtype == np.uint32 else tables.decode_table(item.to, tables.fp32())[args[0]].view(np.float32)
+        return _apply(item, args, self.program)
+
+    def cast(self, item: Instruction, values: Array) -> Array:
+        """Round, overflow, encode."""
+        assert item.to is not None and item.rounding is not None
+        random = None
+        if item.step.random:
+            random = np.broadcast_to(self.cells[item.step.random], values.shape).reshape(-1).astype(np.uint64)
+        bits = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
+        return convert_marked(bits, tables.fp32(), item.to, item.rounding, cast_entry(item), random).reshape(values.shape)
+
+    def reduced(self, item: Instruction) -> Array:
+        """amax or sum up to the place of the step."""
+        arg = item.args[0]
+        assert isinstance(arg, str)
+        values, inner = self.cells[arg], self.program.types[arg].place
+        lanes = self.program.block.facts.shape[1]
+        place = item.type.place
+        width = (place.columns or lanes) if place.columns <= lanes else lanes
+        count = max(min(width, lanes) // max(min(inner.columns or lanes, lanes), 1), 1)
+        if item.op == "sum":
+            assert item.to is not None and item.rounding is not None
+            return reduce.sum_lanes(values, count, item.step.order, item.to, item.rounding)
+        out = reduce.amax_lanes(values, count, item.step.nan) if count > 1 else np.abs(values)
+        axes = tuple(axis for axis, wanted in ((1, place.rows != 1), (2, place.columns == 0)) if wanted and out.shape[axis] > 1)
+        return reduce.amax_axes(out, axes, item.step.nan) if axes else out
+
+    def transformed(self, item: Instruction) -> Array:
+        """Rotate each group of lanes."""
+        chosen = get("transform", item.step.transform)
+        values = np.ascontiguousarray(self.value(item.args[0], item.type.place))
+        return rotate(values.reshape(-1, chosen.facts.size), chosen, self.signs).reshape(values.shape)
+
+
+def _apply(item: Instruction, v: list[Array], program: Program) -> Array:
+    """Return the result of an elementwise operation."""
+    op, step = item.op, item.step
+    if op == "select":
+        tested = v[:-2]
+        return np.where(ar.compare(step.test, tested[0], tested[1] if len(tested) > 1 else None), v[-2], v[-1])
+    if op == "abs":
+        return np.abs(v[0])
+    if op == "neg":
+        return np.negative(v[0])
+    if op in ("min", "max"):
+        return _min_max(op, v[0], v[1], step.nan, item)
+    if op == "clamp":
+        return _min_max("min", _min_max("max", v[0], v[1], step.nan, item), v[2], step.nan, item)
+    if op == "pow2":
+        return ar.power(v[0])
+    if op == "e8m0_rule":
+        return ar.e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    assert item.to is not None and item.rounding is not None
+    if op == "round":
+        unbounded = step.overflow == "none"
+        return ar.round_unbounded(v[0], item.to, item.rounding) if unbounded else ar.round_values(v[0], item.to, item.rounding)
+    if op == "fma":
+        return ar.fused(v[0], v[1], v[2], item.to, item.rounding)
+    return ar.binary(op, v[0], v[1], item.to, item.rounding)
+
+
+def _min_max(op: str, a: F32, b: F32, nan: str, item: Instruction) -> Array:
+    """NumPy's own functions where no two zeros of different sign can meet, else the rule `of equal values the first`."""
+    constants = [arg.bits & 0x7FFFFFFF for arg in item.args if isinstance(arg, Constant)]
+    if constants and all(constants):
+        table = {("min", "propagate"): np.minimum, ("max", "propagate"): np.maximum, ("min", "drop"): np.fmin, ("max", "drop"): np.fmax}
+        return table[op, nan](a, b)
+    return ar.pick(op, a, b, nan)
