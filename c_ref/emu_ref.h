@@ -1,0 +1,205 @@
+/* emu_ref.h: the one public header of the C reference. Decode and convert of number formats.
+ *
+ * Integers only: no floating-point type, no libm, no allocation, no global state. Every function is re-entrant and works on descriptors,
+ * so a format that exists only in a user's YAML file runs here unchanged. Not here yet: blocks, transforms, dot products.
+ *
+ * Words. code: unsigned integer as stored. value: significand * 2^lsb_exp with a sign. magnitude: the code of |value| with the sign bit
+ * left out; on float, exponent and integer grids magnitudes ascend one by one with |value| and go on past the format's largest one until
+ * overflow is applied, so "the next value" is magnitude + 1 and a carry into the exponent needs no care.
+ *
+ * Steps: decode_code, round_value, overflow_magnitude, encode_magnitude; convert_code composes them.
+ * Every function returns EMU_OK (0) or an EMU_ERROR_* number; on an error it has written nothing, unless its comment says otherwise.
+ */
+#ifndef EMU_REF_H
+#define EMU_REF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin */
+
+enum {
+    EMU_OK = 0,
+    EMU_ERROR_NULL = 1,     /* a required pointer is NULL */
+    EMU_ERROR_FORMAT = 2,   /* a format descriptor contradicts itself, passes a limit named below, or cannot be used that way */
+    EMU_ERROR_ROUNDING = 3, /* a rounding descriptor is out of range or does not fit the destination */
+    EMU_ERROR_POLICY = 4,   /* unknown overflow word or rule, a code too wide, Inf or NaN asked of a format that has none */
+    EMU_ERROR_CODE = 5,     /* an input code has bits above the format's width */
+    EMU_ERROR_RANDOM = 6,   /* random integers missing, unwanted, or not below 2^random_bits */
+    EMU_ERROR_GRID = 7,     /* encode: the value is not a value of the format */
+    EMU_ERROR_OPEN = 8,     /* the result is open and there is no place to say so */
+    EMU_ERROR_REFUSED = 9   /* the described library raises and there is no place to say so */
+};
+
+enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
+
+/* Format descriptor; a key that a class does not name is ignored.
+ *
+ * float:    from the top: unused_high_bits that must be 0, a sign bit where has_sign is 1, exp_bits, frac_bits. With exponent field E,
+ *           fraction field M and m = frac_bits:  E > 0: (2^m + M) * 2^(E - bias - m);  E = 0: M * 2^(1 - bias - m).
+ *           subnormals 0: E = 0 is a normal binade too, and the format has no zero.
+ *           exp_bits 1..15, frac_bits 0..62, their sum at most 63, unused_high_bits 0..7, |bias| <= 2^20. nan ieee needs inf ieee.
+ * integer:  `bits` 1..63, sign included; value = integer * 2^unit_exp.
+ * exponent: `bits` 1..16, no sign; value = 2^(code - bias).
+ * codebook: value of code i = values[i] * 2^unit_exp, 2^bits values, bits 1..8, |values[i]| < 2^61, |unit_exp| <= 2^20.
+ *           As a destination it needs a zero if it has values of both signs.
+ */
+enum { EMU_FLOAT = 0, EMU_INTEGER = 1, EMU_EXPONENT = 2, EMU_CODEBOOK = 3 };
+enum { EMU_TWOS_COMPLEMENT = 0, EMU_SIGN_MAGNITUDE = 1, EMU_UNSIGNED = 2 };
+enum { EMU_INF_NONE = 0, EMU_INF_IEEE = 1 };                   /* ieee: exponent field all ones, fraction zero */
+enum { EMU_NAN_NONE = 0, EMU_NAN_IEEE = 1, EMU_NAN_LIST = 2 }; /* ieee: exponent field all ones, fraction not zero */
+enum { EMU_TIE_EVEN_CODE = 0, EMU_TIE_LOWER = 1, EMU_TIE_AWAY = 2 };
+
+typedef struct emu_format {
+    int32_t format_class;     /* EMU_FLOAT .. EMU_CODEBOOK */
+    int32_t bits;             /* integer, exponent, codebook: width of a code */
+    int32_t has_sign;         /* float: 0 or 1 */
+    int32_t exp_bits;         /* float */
+    int32_t frac_bits;        /* float */
+    int32_t bias;             /* float, exponent */
+    int32_t subnormals;       /* float: 0 or 1 */
+    int32_t neg_zero;         /* float: 1: sign 1 with magnitude 0 is -0; 0: the format has one zero or none */
+    int32_t unused_high_bits; /* float: a code that sets one of them is open */
+    int32_t inf;              /* float: EMU_INF_* */
+    int32_t nan;              /* float, exponent: EMU_NAN_* */
+    int32_t nan_count;        /* EMU_NAN_LIST: 1..EMU_MAX_NAN_CODES */
+    uint64_t nan_codes[16];   /* EMU_NAN_LIST: whole codes, the canonical one first */
+    int32_t integer_sign;     /* integer: EMU_TWOS_COMPLEMENT .. EMU_UNSIGNED */
+    int32_t unit_exp;         /* integer, codebook: the unit is 2^unit_exp */
+    int32_t tie;              /* codebook: EMU_TIE_*, what the choice EMU_TO_EVEN_CODE means for a value half way */
+    int32_t minus_zero_code;  /* codebook: the code of -0, whose values[] entry is 0; -1: there is none */
+    const int64_t *values;    /* codebook: read only, must outlive every call that uses the descriptor */
+} emu_format;
+
+/* A decoded value. Classes are numbered as in the `cls` column of the golden vectors; open: nobody knows what the code means. */
+enum { EMU_ZERO = 0, EMU_SUBNORMAL = 1, EMU_NORMAL = 2, EMU_INFINITE = 3, EMU_NAN = 4, EMU_OPEN = 5 };
+
+typedef struct emu_value {
+    int32_t value_class;  /* EMU_ZERO .. EMU_OPEN */
+    int32_t sign;         /* 1: negative; kept for zero, infinity and NaN */
+    int32_t lsb_exp;      /* value = significand * 2^lsb_exp; 0 unless subnormal or normal */
+    uint64_t significand; /* 0 unless subnormal or normal, else not 0 */
+} emu_value;
+
+/* Rounding descriptor. f in [0, 1): the discarded part of |value| as a fraction of the way to the next magnitude. f = 0 never moves.
+ *
+ * add = EMU_ADD_NONE: `choice[sign]` says what to do for f < 1/2, f = 1/2, f > 1/2; keep: the lower magnitude, next: the one above it,
+ *   to_even_code and to_odd_code: the one of the two whose code is even or odd (a codebook: at f = 1/2 alone, by its tie rule).
+ *   rne keep to_even_code next; rna keep next next; rz keep keep keep; ru + next next next, - keep; rd mirrored; odd to_odd_code thrice.
+ * Else r is the random integer of the element, N = random_bits, 0 <= r < 2^N, and the next magnitude is taken when
+ *   EMU_ADD_CARRY    floor(f * 2^N) + r >= 2^N
+ *   EMU_ADD_COMPARE  r < f * 2^N
+ *   EMU_ADD_HALF     f * 2^N + r + 1/2 >= 2^N
+ *   EMU_ADD_TE_FMA   no such test: t = |value| + r * 2^-N * (way to the next magnitude), rounded once to binary32, ties to even, and the
+ *                    result is the magnitude at or below t. Not for a codebook.
+ */
+enum { EMU_KEEP = 0, EMU_NEXT = 1, EMU_TO_EVEN_CODE = 2, EMU_TO_ODD_CODE = 3 };
+enum { EMU_LESS_THAN_HALF = 0, EMU_AT_HALF = 1, EMU_MORE_THAN_HALF = 2 };
+enum { EMU_ADD_NONE = 0, EMU_ADD_CARRY = 1, EMU_ADD_COMPARE = 2, EMU_ADD_HALF = 3, EMU_ADD_TE_FMA = 4 };
+enum { EMU_STOP_AT_MAX = 0, EMU_GO_AWAY = 1 };
+
+typedef struct emu_rounding {
+    int32_t choice[2][3];  /* [sign][EMU_LESS_THAN_HALF .. EMU_MORE_THAN_HALF]: EMU_KEEP .. EMU_TO_ODD_CODE */
+    int32_t add;           /* EMU_ADD_* */
+    int32_t random_bits;   /* N, 1..32; 0 for EMU_ADD_NONE */
+    int32_t beyond_max[2]; /* [sign]: where the words ieee_inf and ieee_nan send a finite overflow: EMU_STOP_AT_MAX or EMU_GO_AWAY */
+} emu_rounding;
+
+/* Overflow words: what becomes of a magnitude above the largest finite one, C, and of an infinite source.
+ *   saturate  C, sign kept, for both           inf  Inf, sign kept, for both           nan  the overflow_nan code, for both
+ *   ieee_inf  finite source: Inf or C as the rounding's beyond_max[sign] says; infinite source: Inf
+ *   ieee_nan  the same with the overflow_nan code in the place of Inf
+ *   wrap      finite source: sign bit OR low bits of the unbounded magnitude (two's complement: low bits of the integer); infinite source: C
+ * A codebook takes saturate alone: its ends.
+ */
+enum { EMU_SATURATE = 0, EMU_TO_INF = 1, EMU_TO_NAN = 2, EMU_IEEE_INF = 3, EMU_IEEE_NAN = 4, EMU_WRAP = 5 };
+
+/* The result of a special source: the plain rule; this code; nobody knows it; the described library raises. */
+enum { EMU_BY_RULE = 0, EMU_BY_CODE = 1, EMU_IS_OPEN = 2, EMU_IS_REFUSED = 3 };
+
+typedef struct emu_special {
+    int32_t rule;  /* EMU_BY_RULE .. EMU_IS_REFUSED */
+    uint64_t code; /* EMU_BY_CODE */
+} emu_special;
+
+/* Policy for one destination. Pairs are indexed by sign, [0] positive, [1] negative. A destination without sign drops the sign of
+ * everything but NaN and zero before the pair is read (a codebook keeps it). Order: nan, negative, zero, inf, then round and overflow. */
+typedef struct emu_policy {
+    int32_t overflow;            /* EMU_SATURATE .. EMU_WRAP */
+    emu_special nan[2];          /* source is NaN; EMU_BY_RULE is an error */
+    emu_special negative;        /* destination without sign, source negative and neither zero nor NaN; by rule: the sign is dropped */
+    emu_special zero[2];         /* source is a zero; by rule: zero, -0 where both have it; the smallest code where there is no zero */
+    emu_special inf[2];          /* source is Inf; by rule: the overflow word */
+    emu_special overflow_nan[2]; /* needed by the words nan and ieee_nan: EMU_BY_RULE is then an error */
+} emu_policy;
+
+/* Result of rounding on a grid without bounds. */
+typedef struct emu_rounded {
+    uint64_t magnitude; /* unbounded magnitude, its low 64 bits; codebook: the code, an end where the value lies outside */
+    int32_t beyond;     /* 1: the magnitude does not fit 64 bits, or passes every exponent field */
+    int32_t inexact;    /* 1: the rounded value differs from the value */
+} emu_rounded;
+
+/* Checks alone. A rounding and a policy are checked for their destination. */
+int32_t emu_check_format(const emu_format *format);
+int32_t emu_check_rounding(const emu_rounding *rounding, const emu_format *destination);
+int32_t emu_check_policy(const emu_policy *policy, const emu_format *destination);
+
+/* C: the largest finite magnitude of a sign (two's complement has one more on the negative side). Not for a codebook. */
+int32_t emu_max_magnitude(const emu_format *format, int32_t sign, uint64_t *magnitude);
+
+/* decode: code -> value; exact, no policy. */
+int32_t emu_decode_code(const emu_format *format, uint64_t code, emu_value *value);
+
+/* round: zero, subnormal or normal value -> magnitude on the destination's grid continued without a maximum. random: r, 0 where the mode
+ * draws none. A destination without sign drops it first: rd acts as rz, ru as away from zero. A destination without zero takes its
+ * smallest magnitude for zero and for everything below that magnitude, in every mode. */
+int32_t emu_round_value(const emu_format *destination, const emu_rounding *rounding, const emu_value *value, uint32_t random,
+                        emu_rounded *rounded);
+
+/* overflow: rounded magnitude of a finite source -> code, within the format. open: 0 the code stands, 1 it is open, 2 it is refused. */
+int32_t emu_overflow_magnitude(const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy, int32_t sign,
+                               const emu_rounded *rounded, uint64_t *code, uint8_t *open);
+
+/* encode: magnitude and sign -> code, low bits only. The sign bit is ORed in, two's complement negates; a zero magnitude loses its sign
+ * where the format has a zero and no -0; without sign bit the sign is dropped. Not for a codebook. */
+int32_t emu_encode_magnitude(const emu_format *format, int32_t sign, uint64_t magnitude, uint64_t *code);
+
+/* encode: value -> the code that means it, EMU_ERROR_GRID if none does. NaN gives the canonical code: positive and quiet (fraction 10..0)
+ * for EMU_NAN_IEEE, the first of the list for EMU_NAN_LIST. */
+int32_t emu_encode_value(const emu_format *format, const emu_value *value, uint64_t *code);
+
+/* convert: decode, round, overflow, encode under a policy, rounded once, from any format to any format. random as in emu_round_value.
+ * open: 0 the code stands, 1 it is open, 2 it is refused (*converted is 0 for both). */
+int32_t emu_convert_code(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
+                         uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open);
+
+/* The same on arrays of `count` elements, count >= 0; pointers must not be NULL, but for random and open. Codes and random integers are
+ * checked before anything is written.
+ * decode_array: code -> the fields of emu_value, one array each.
+ * decode_to_array: code -> the code of another format that means the same value. EMU_ERROR_GRID where there is none, EMU_ERROR_OPEN where
+ *   the code is open; elements before that one have been written.
+ * convert_array: random: r per element, NULL where the mode draws none. open: a byte per element as above; NULL: an open or refused
+ *   element is EMU_ERROR_OPEN or EMU_ERROR_REFUSED, elements before it have been written. */
+int32_t emu_decode_array(const emu_format *format, const uint64_t *codes, size_t count, uint8_t *sign, uint64_t *significand,
+                         int32_t *lsb_exp, uint8_t *value_class);
+int32_t emu_decode_to_array(const emu_format *format, const emu_format *result, const uint64_t *codes, size_t count, uint64_t *decoded);
+int32_t emu_convert_array(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
+                          const uint64_t *codes, const uint32_t *random, size_t count, uint64_t *converted, uint8_t *open);
+
+/* Random integers out of shared words: element i takes lane i % lanes of words[i / lanes], the bits of a lane are the word's bits
+ * positions[lane * random_bits + 0, 1, ...], most significant first. words: one per `lanes` elements, rounded up. lanes 1..64,
+ * random_bits 1..32, positions 0..63. */
+int32_t emu_split_words(const uint64_t *words, const uint8_t *positions, int32_t lanes, int32_t random_bits, size_t count, uint32_t *random);
+
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,110 @@
+/* overflow.c: what becomes of a magnitude beyond the maximum and of an infinite source. Never sees discarded bits. */
+#include "steps.h"
+
+enum { EMU_CODE_STANDS = 0, EMU_CODE_OPEN = 1, EMU_CODE_REFUSED = 2 };
+
+static int32_t is_special_sound(const emu_special *special, const emu_grid *grid, int32_t may_follow_rule)
+{
+    if (special->rule == EMU_BY_CODE)
+        return emu_is_code(grid, special->code);
+    return special->rule == EMU_IS_OPEN || special->rule == EMU_IS_REFUSED || (special->rule == EMU_BY_RULE && may_follow_rule);
+}
+
+int32_t emu_check_policy(const emu_policy *policy, const emu_format *destination)
+{
+    emu_grid grid;
+    int32_t error = emu_make_grid(destination, &grid);
+    int32_t gives_inf, gives_nan, sound;
+    if (error)
+        return error;
+    if (!policy)
+        return EMU_ERROR_NULL;
+    gives_inf = policy->overflow == EMU_TO_INF || policy->overflow == EMU_IEEE_INF;
+    gives_nan = policy->overflow == EMU_TO_NAN || policy->overflow == EMU_IEEE_NAN;
+    if (policy->overflow < EMU_SATURATE || policy->overflow > EMU_WRAP || (gives_inf && !grid.inf_magnitude))
+        return EMU_ERROR_POLICY;
+    if (gives_nan && (!grid.is_float || destination->nan == EMU_NAN_NONE))
+        return EMU_ERROR_POLICY;
+    if (destination->format_class == EMU_CODEBOOK && policy->overflow != EMU_SATURATE)
+        return EMU_ERROR_POLICY;
+    sound = is_special_sound(&policy->negative, &grid, 1);
+    for (int32_t sign = 0; sign < 2; sign++) {
+        sound = sound && is_special_sound(&policy->nan[sign], &grid, 0) && is_special_sound(&policy->zero[sign], &grid, 1) &&
+                is_special_sound(&policy->inf[sign], &grid, 1) && is_special_sound(&policy->overflow_nan[sign], &grid, !gives_nan);
+    }
+    return sound ? EMU_OK : EMU_ERROR_POLICY;
+}
+
+void emu_take_special(const emu_special *special, uint64_t *code, uint8_t *open)
+{
+    *code = special->rule == EMU_BY_CODE ? special->code : 0;
+    *open = special->rule == EMU_IS_OPEN ? EMU_CODE_OPEN : special->rule == EMU_IS_REFUSED ? EMU_CODE_REFUSED : EMU_CODE_STANDS;
+}
+
+/* The result of an overflow that is known to leave the finite range. */
+static void leave_range(const emu_grid *grid, const emu_policy *policy, int32_t sign, uint64_t *code, uint8_t *open)
+{
+    *open = EMU_CODE_STANDS;
+    if (policy->overflow == EMU_TO_NAN || policy->overflow == EMU_IEEE_NAN)
+        emu_take_special(&policy->overflow_nan[sign], code, open);
+    else if (policy->overflow == EMU_TO_INF || policy->overflow == EMU_IEEE_INF)
+        *code = emu_attach_sign(grid, sign, grid->inf_magnitude);
+    else
+        *code = emu_attach_sign(grid, sign, grid->largest[sign]);
+}
+
+/* Low bits of the unbounded magnitude, reaching into the place of the sign bit. */
+static uint64_t wrap(const emu_grid *grid, int32_t sign, uint64_t magnitude)
+{
+    uint64_t low = magnitude & emu_low_bits(grid->code_bits);
+    if (!grid->sign_bit)
+        return emu_attach_sign(grid, sign, magnitude);
+    return sign ? low | grid->sign_bit : low;
+}
+
+void emu_overflow(const emu_grid *grid, const emu_rounding *rounding, const emu_policy *policy, int32_t sign, const emu_rounded *rounded,
+                  uint64_t *code, uint8_t *open)
+{
+    int32_t is_ieee = policy->overflow == EMU_IEEE_INF || policy->overflow == EMU_IEEE_NAN;
+    *open = EMU_CODE_STANDS;
+    if (grid->format->format_class == EMU_CODEBOOK)
+        *code = rounded->magnitude;
+    else if (!rounded->beyond && rounded->magnitude <= grid->largest[sign])
+        *code = emu_attach_sign(grid, sign, rounded->magnitude);
+    else if (policy->overflow == EMU_WRAP)
+        *code = wrap(grid, sign, rounded->magnitude);
+    else if (is_ieee && rounding->beyond_max[sign] == EMU_STOP_AT_MAX)
+        *code = emu_attach_sign(grid, sign, grid->largest[sign]);
+    else
+        leave_range(grid, policy, sign, code, open);
+}
+
+void emu_overflow_infinite(const emu_grid *grid, const emu_policy *policy, int32_t sign, uint64_t *code, uint8_t *open)
+{
+    *open = EMU_CODE_STANDS;
+    if (policy->inf[sign].rule != EMU_BY_RULE)
+        emu_take_special(&policy->inf[sign], code, open);
+    else if (grid->format->format_class == EMU_CODEBOOK)
+        *code = emu_codebook_end(grid->format, sign);
+    else
+        leave_range(grid, policy, sign, code, open);
+}
+
+int32_t emu_overflow_magnitude(const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy, int32_t sign,
+                               const emu_rounded *rounded, uint64_t *code, uint8_t *open)
+{
+    emu_grid grid;
+    int32_t error = emu_make_grid(destination, &grid);
+    if (!error)
+        error = emu_check_rounding(rounding, destination);
+    if (!error)
+        error = emu_check_policy(policy, destination);
+    if (error)
+        return error;
+    if (!rounded || !code || !open)
+        return EMU_ERROR_NULL;
+    if (destination->format_class == EMU_CODEBOOK && rounded->magnitude > emu_low_bits(grid.code_bits))
+        return EMU_ERROR_GRID;
+    emu_overflow(&grid, rounding, policy, sign && grid.is_signed, rounded, code, open);
+    return EMU_OK;
+}

@@ -1,0 +1,92 @@
+from typing import Any, Final
+
+class _Ffi:
+    NULL: Any
+    def new(self, declaration: str, initial: Any = ...) -> Any: ...
+    def from_buffer(self, declaration: str, buffer: Any, require_writable: bool = ...) -> Any: ...
+    def string(self, data: Any, limit: int = ...) -> bytes: ...
+    def sizeof(self, declaration: str) -> int: ...
+
+class _Lib:
+    EMU_OK: Final[int]
+    EMU_ERROR_NULL: Final[int]
+    EMU_ERROR_FORMAT: Final[int]
+    EMU_ERROR_ROUNDING: Final[int]
+    EMU_ERROR_POLICY: Final[int]
+    EMU_ERROR_CODE: Final[int]
+    EMU_ERROR_RANDOM: Final[int]
+    EMU_ERROR_GRID: Final[int]
+    EMU_ERROR_OPEN: Final[int]
+    EMU_ERROR_REFUSED: Final[int]
+    EMU_MAX_NAN_CODES: Final[int]
+    EMU_MAX_CODEBOOK: Final[int]
+    EMU_MAX_RANDOM_BITS: Final[int]
+    EMU_FLOAT: Final[int]
+    EMU_INTEGER: Final[int]
+    EMU_EXPONENT: Final[int]
+    EMU_CODEBOOK: Final[int]
+    EMU_TWOS_COMPLEMENT: Final[int]
+    EMU_SIGN_MAGNITUDE: Final[int]
+    EMU_UNSIGNED: Final[int]
+    EMU_INF_NONE: Final[int]
+    EMU_INF_IEEE: Final[int]
+    EMU_NAN_NONE: Final[int]
+    EMU_NAN_IEEE: Final[int]
+    EMU_NAN_LIST: Final[int]
+    EMU_TIE_EVEN_CODE: Final[int]
+    EMU_TIE_LOWER: Final[int]
+    EMU_TIE_AWAY: Final[int]
+    EMU_ZERO: Final[int]
+    EMU_SUBNORMAL: Final[int]
+    EMU_NORMAL: Final[int]
+    EMU_INFINITE: Final[int]
+    EMU_NAN: Final[int]
+    EMU_OPEN: Final[int]
+    EMU_KEEP: Final[int]
+    EMU_NEXT: Final[int]
+    EMU_TO_EVEN_CODE: Final[int]
+    EMU_TO_ODD_CODE: Final[int]
+    EMU_LESS_THAN_HALF: Final[int]
+    EMU_AT_HALF: Final[int]
+    EMU_MORE_THAN_HALF: Final[int]
+    EMU_ADD_NONE: Final[int]
+    EMU_ADD_CARRY: Final[int]
+    EMU_ADD_COMPARE: Final[int]
+    EMU_ADD_HALF: Final[int]
+    EMU_ADD_TE_FMA: Final[int]
+    EMU_STOP_AT_MAX: Final[int]
+    EMU_GO_AWAY: Final[int]
+    EMU_SATURATE: Final[int]
+    EMU_TO_INF: Final[int]
+    EMU_TO_NAN: Final[int]
+    EMU_IEEE_INF: Final[int]
+    EMU_IEEE_NAN: Final[int]
+    EMU_WRAP: Final[int]
+    EMU_BY_RULE: Final[int]
+    EMU_BY_CODE: Final[int]
+    EMU_IS_OPEN: Final[int]
+    EMU_IS_REFUSED: Final[int]
+    emu_source_digest: Any
+    def emu_check_format(self, fmt: Any, /) -> int: ...
+    def emu_check_rounding(self, rounding: Any, destination: Any, /) -> int: ...
+    def emu_check_policy(self, policy: Any, destination: Any, /) -> int: ...
+    def emu_max_magnitude(self, fmt: Any, sign: int, magnitude: Any, /) -> int: ...
+    def emu_decode_code(self, fmt: Any, code: int, value: Any, /) -> int: ...
+    def emu_round_value(self, destination: Any, rounding: Any, value: Any, random: int, rounded: Any, /) -> int: ...
+    def emu_overflow_magnitude(
+        self, destination: Any, rounding: Any, policy: Any, sign: int, rounded: Any, code: Any, opened: Any, /
+    ) -> int: ...
+    def emu_encode_magnitude(self, fmt: Any, sign: int, magnitude: int, code: Any, /) -> int: ...
+    def emu_encode_value(self, fmt: Any, value: Any, code: Any, /) -> int: ...
+    def emu_convert_code(
+        self, source: Any, destination: Any, rounding: Any, policy: Any, code: int, random: int, converted: Any, opened: Any, /
+    ) -> int: ...
+    def emu_decode_array(self, fmt: Any, codes: Any, count: int, sign: Any, significand: Any, lsb_exp: Any, value_class: Any, /) -> int: ...
+    def emu_decode_to_array(self, fmt: Any, result: Any, codes: Any, count: int, decoded: Any, /) -> int: ...
+    def emu_convert_array(
+        self, source: Any, destination: Any, rounding: Any, policy: Any, codes: Any, random: Any, count: int, converted: Any, opened: Any, /
+    ) -> int: ...
+    def emu_split_words(self, words: Any, positions: Any, lanes: int, random_bits: int, count: int, random: Any, /) -> int: ...
+
+ffi: _Ffi
+lib: _Lib
