@@ -24,9 +24,9 @@ class BuildExt(build_ext):
 
 
 setup(
-    packages=[*find_packages(include=["emu", "emu.*"]), "emu._spec", *(["emu._c_ref"] if Path("c_ref").is_dir() else [])],
+    packages=[*find_packages(include=["emu", "emu.*"]), "emu._spec", "emu._c_ref"],
     package_dir={"emu._spec": "spec", "emu._c_ref": "c_ref"},
-    cffi_modules=["c_ref/build.py:ffi"] if Path("c_ref/build.py").is_file() else [],
+    cffi_modules=["c_ref/build.py:ffi"],
     cmdclass={"build_ext": BuildExt},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -10,6 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import emu
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -28,7 +30,7 @@ def pins():
 
 def test_version_is_one():
     version = PROJECT["version"]
-    assert importlib.metadata.version("fp4emu") == version
+    assert importlib.metadata.version("fp4emu") == version == emu.__version__
     assert f'\nversion: "{version}"\n' in text("CITATION.cff")
     assert re.search(r"^## (\S+)", text("CHANGELOG.md"), re.MULTILINE)[1] == version
 
