@@ -45,7 +45,12 @@ def _fast_program(program: Program) -> bool:
     for item in program.instructions:
         if item.op == "sum" and item.step.order == "exact":
             return False
-        if item.op == "cast" and item.to is not None and item.rounding is not None and not _fast_convert(program.arithmetic, item.to, item.rounding):
+        if (
+            item.op == "cast"
+            and item.to is not None
+            and item.rounding is not None
+            and not _fast_convert(program.arithmetic, item.to, item.rounding)
+        ):
             return False
     return True
 
@@ -143,9 +148,7 @@ def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Code
     return np.array(codes, code_dtype(element)), {name: np.array(rows, code_dtype(formats[name])) for name, rows in levels.items()}
 
 
-def run_dequantize(
-    recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str
-) -> Codes:
+def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str) -> Codes:
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
     if choose("dequantize", engine, recipe, profile) == "fast":
         from emu.fast.block import dequantize

@@ -69,7 +69,9 @@ def quantize(
     size = (padded_height, padded_width) if keep else (height, width)
     out = _collect(program, cells, (padded_height, padded_width), size, is_open)
     if not masked and (is_open or any(OPEN in row for level in (out.codes, *out.levels.values()) for row in level)):
-        raise OpenError(f"quantize/{recipe.id}: this input has results that the sources leave open (NaN, Inf or a tensor maximum outside its domain)")
+        raise OpenError(
+            f"quantize/{recipe.id}: this input has results that the sources leave open (NaN, Inf or a tensor maximum outside its domain)"
+        )
     return out
 
 
@@ -151,7 +153,8 @@ def _collect(program: Program, cells: dict[str, Cells], padded: tuple[int, int],
         name = program.outputs[level.name]
         own, held = program.types[name].place, place_of(level.granularity, program.block)
         levels[level.name] = [
-            [code(name, cell_of(own, r, c)) for c in range(0, padded[1], held.columns or padded[1])] for r in range(0, padded[0], held.rows or padded[0])
+            [code(name, cell_of(own, r, c)) for c in range(0, padded[1], held.columns or padded[1])]
+            for r in range(0, padded[0], held.rows or padded[0])
         ]
     return QuantizedCodes(codes, levels)
 
@@ -168,7 +171,9 @@ def dequantize(
     program = dequantize_program(recipe, profile)
     height, width = _size(codes)
     padded = padded_size(recipe, height, width) if recipe.facts.tail == "zero_pad_drop" else (height, width)
-    given: dict[str, Cells] = {"codes": {(r, c): codes[r][c] if r < height and c < width else 0 for r in range(padded[0]) for c in range(padded[1])}}
+    given: dict[str, Cells] = {
+        "codes": {(r, c): codes[r][c] if r < height and c < width else 0 for r in range(padded[0]) for c in range(padded[1])}
+    }
     for level in program.block.facts.levels:
         typed = program.given[level.name]
         cells: Cells = {}

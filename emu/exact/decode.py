@@ -51,5 +51,3 @@ def magnitude_of(code: int, facts: FloatFacts | IntegerFacts | ExponentFacts) ->
         return fraction_field * power_of_two(1 - facts.bias - facts.frac_bits)
     significand = (1 << facts.frac_bits) + fraction_field
     return significand * power_of_two(exp_field - facts.bias - facts.frac_bits)
-
-

@@ -81,7 +81,9 @@ def check_random(rounding: Rounding, random: int | None) -> None:
     """Check that a random integer is there exactly when the mode draws, and fits. Raises: OperandError."""
     bits = rounding.random_bits
     if (random is None) == bool(bits):
-        raise OperandError(f"rounding {rounding.id} " + (f"needs a random operand of {bits} bits" if bits else "draws nothing: leave random out"))
+        raise OperandError(
+            f"rounding {rounding.id} " + (f"needs a random operand of {bits} bits" if bits else "draws nothing: leave random out")
+        )
     if random is not None and not 0 <= random < 1 << bits:
         raise OperandError(f"random {random} does not fit the {bits} bits of {rounding.id}")
 

@@ -48,14 +48,18 @@ def check_markers(marked: Codes, fmt: Format, name: str, entry: EntryCodes) -> N
         if code in words:
             found = np.flatnonzero(marked == tables.mark(code, fmt))
             if found.size:
-                raise error(f"{name}: the code of element {int(found[0])} {what} (NaN, Inf or sign): clean the input or name another policy")
+                raise error(
+                    f"{name}: the code of element {int(found[0])} {what} (NaN, Inf or sign): clean the input or name another policy"
+                )
 
 
 def element_random(random: Codes | None, rounding: Rounding, shape: tuple[int, ...]) -> NDArray[np.uint64] | None:
     """Return one checked random integer per element, flat. Raises: OperandError (missing, unwanted, wrong size, too wide)."""
     bits = rounding.random_bits
     if (random is None) == bool(bits):
-        raise OperandError(f"rounding {rounding.id} " + (f"needs random: {bits} bits an element" if bits else "draws nothing: leave random out"))
+        raise OperandError(
+            f"rounding {rounding.id} " + (f"needs random: {bits} bits an element" if bits else "draws nothing: leave random out")
+        )
     if random is None:
         return None
     if random.dtype.kind not in "ui":
@@ -102,7 +106,9 @@ def convert_marked(
     for start in range(0, codes.size, CHUNK):
         part = slice(start, start + CHUNK)
         found = split_and_convert(codes[part], source, fmt, rounding, entry, None if random is None else random[part])
-        out[part] = np.where(found < 0, found + (int(np.iinfo(out.dtype).max) + 1 if out.dtype != np.uint64 else 0), found).astype(out.dtype)
+        out[part] = np.where(found < 0, found + (int(np.iinfo(out.dtype).max) + 1 if out.dtype != np.uint64 else 0), found).astype(
+            out.dtype
+        )
     return out
 
 

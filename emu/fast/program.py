@@ -82,7 +82,11 @@ class Machine:
             return self.cast(item, args[0])
         if item.op == "decode":
             assert item.to is not None
-            return to_fp32(args[0], item.to) if args[0].dtype == np.uint32 else tables.decode_table(item.to, tables.fp32())[args[0]].view(np.float32)
+            return (
+                to_fp32(args[0], item.to)
+                if args[0].dtype == np.uint32
+                else tables.decode_table(item.to, tables.fp32())[args[0]].view(np.float32)
+            )
         return _apply(item, args, self.program)
 
     def cast(self, item: Instruction, values: Array) -> Array:

@@ -62,7 +62,7 @@ def uses_grid(rounding: Rounding) -> tuple[bool, bool]:
     """Return whether grid points and whether midpoints are decision thresholds of a deterministic mode."""
     facts = rounding.facts
     rules = [rule for rule in (facts.magnitude, facts.positive, facts.negative) if rule is not None]
-    grid = any(rule.less_than_half != "keep" for rule in rules)
+    grid = any((rule.less_than_half, rule.more_than_half) != ("keep", "next") for rule in rules)
     middle = any(len({rule.less_than_half, rule.half, rule.more_than_half}) > 1 for rule in rules)
     return grid, middle
 
@@ -147,7 +147,9 @@ def _filled(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) 
     return table
 
 
-def codebook_steps(fmt: Format, rounding: Rounding, entry: EntryCodes) -> tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]:
+def codebook_steps(
+    fmt: Format, rounding: Rounding, entry: EntryCodes
+) -> tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]:
     """Return (thresholds, code at each, code between each two, code of +0, code of -0) of a codebook conversion, for exact comparison.
 
     Raises: OperandError when a threshold is no binary64 number.

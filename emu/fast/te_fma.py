@@ -13,7 +13,9 @@ from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
 
 
-def locate_te_fma(codes: NDArray[np.unsignedinteger], source: Format, fields: Fields, fmt: Format, rounding: Rounding, random: U64) -> Located:
+def locate_te_fma(
+    codes: NDArray[np.unsignedinteger], source: Format, fields: Fields, fmt: Format, rounding: Rounding, random: U64
+) -> Located:
     """Return the final place of each magnitude: its grid point where it lies on one, else the fma's sum cut to the grid.
 
     The product random * ulp is exact in binary64, the sum is rounded to odd there, then once to binary32.

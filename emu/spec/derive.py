@@ -79,9 +79,7 @@ def _float_codes(facts: FloatFacts) -> Codes:
     else:
         nan = _listed(facts.nan)
         largest = _largest((1 << width) - 1, (*nan, inf) if inf is not None else nan)
-    return Codes(
-        facts.bits, width, sign_bit, largest, nan, inf, facts.neg_zero == "yes", facts.subnormals == "yes"
-    )
+    return Codes(facts.bits, width, sign_bit, largest, nan, inf, facts.neg_zero == "yes", facts.subnormals == "yes")
 
 
 def _listed(nan: str | tuple[str, ...]) -> tuple[int, ...]:

@@ -85,7 +85,7 @@ class _Walk:
         if event.style:
             raise self.fail(event, "write strings in double quotes on one line")
         if not _INTEGER.match(event.value):
-            raise self.fail(event, f"bare {event.value!r} is ambiguous in YAML: write \"{event.value}\" in double quotes")
+            raise self.fail(event, f'bare {event.value!r} is ambiguous in YAML: write "{event.value}" in double quotes')
         return int(event.value)
 
 

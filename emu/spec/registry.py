@@ -87,7 +87,9 @@ def _alias_table(kind: str) -> dict[str, str]:
         for name in names(kind):
             for alias in get(kind, name).aliases:
                 if alias in table or alias in _paths[kind]:
-                    raise SpecError(f"{_documents[kind, name].where(('aliases',))}: alias {alias!r} already names {table.get(alias, alias)}")
+                    raise SpecError(
+                        f"{_documents[kind, name].where(('aliases',))}: alias {alias!r} already names {table.get(alias, alias)}"
+                    )
                 table[alias] = name
         _aliases[kind] = table
     return _aliases[kind]
@@ -200,7 +202,9 @@ def _first_fault(error: ValidationError, document: Document) -> str:
 
 def _near_key(key: str, error: ValidationError, place: tuple[str | int, ...]) -> str:
     """Return `, did you mean ...?` when a key that is missing at the same place, or a frame key, looks alike."""
-    missing = [str(item["loc"][-1]) for item in error.errors(include_url=False) if item["type"] == "missing" and item["loc"][:-1] == place[:-1]]
+    missing = [
+        str(item["loc"][-1]) for item in error.errors(include_url=False) if item["type"] == "missing" and item["loc"][:-1] == place[:-1]
+    ]
     frame = ["aliases", "title", "status", "facts", "expect", "open", "sources", "random", "round", "overflow", "nan", "why"]
     near = difflib.get_close_matches(key, [*missing, *frame], n=1, cutoff=0.6)
     return f": did you mean {near[0]}?" if near else ": remove it"

@@ -21,7 +21,9 @@ class SourceEntry(Part):
     kind: Literal["standard", "vendor", "paper", "code", "thread", "project"] = Field(description="what it is")
     url: str = Field(description="public address, or a package and version; empty for this project itself")
     version: str = Field(description="revision, commit or date that was read")
-    read: Literal["text", "code", "run", "abstract", "quoted"] = Field(description="what was really looked at; quoted: only what others cite of it")
+    read: Literal["text", "code", "run", "abstract", "quoted"] = Field(
+        description="what was really looked at; quoted: only what others cite of it"
+    )
 
 
 @lru_cache(maxsize=16)

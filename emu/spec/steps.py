@@ -112,7 +112,7 @@ def _cast(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding,
 def _check_random(step: Any, mode: Rounding | None, types: Types) -> None:
     draws = mode is not None and mode.random_bits > 0
     if draws and (step.random is None or step.random not in types):
-        raise SpecError(f"rounding {mode.id if mode else ''} draws: say random: \"random\"")
+        raise SpecError(f'rounding {mode.id if mode else ""} draws: say random: "random"')
     if not draws and step.random is not None:
         raise SpecError("this rounding draws nothing: remove random")
 
@@ -228,7 +228,9 @@ def _check_level(name: str, level: Any, types: Types, block: Block, arithmetic: 
         raise SpecError(f"{name} is finer than level {level.name}")
     same = any(item.facts_digest == fmt.facts_digest for item in typed.formats)
     if typed.is_code != (fmt.facts_digest != arithmetic.facts_digest) or not same:
-        raise SpecError(f"level {level.name} is stored in {fmt.id}: {name} must be {'a code' if typed.is_code is False else 'a value'} of it")
+        raise SpecError(
+            f"level {level.name} is stored in {fmt.id}: {name} must be {'a code' if typed.is_code is False else 'a value'} of it"
+        )
 
 
 def is_constant(arg: Argument) -> bool:

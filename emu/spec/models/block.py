@@ -51,7 +51,9 @@ class BlockFacts(Part):
     """value = element * levels * factor."""
 
     element: OneElement | FlaggedElement = Field(description="format of the element codes")
-    shape: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] = Field(description="rows and columns of a tile; [1, n] for a plain block")
+    shape: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] = Field(
+        description="rows and columns of a tile; [1, n] for a plain block"
+    )
     factor: Exact = Field(default="1", description="exact factor of every element")
     packing: Literal["low_nibble_first", "none"] = Field(description="where element 2k sits in a byte; none: one code per byte")
     scale_layout: Literal["row_major"] = Field(description="order of the innermost level's codes in memory")

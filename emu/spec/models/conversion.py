@@ -28,7 +28,9 @@ class Entry(Part):
     overflow_nan: BySign | None = Field(default=None, description="the NaN code that overflow gives, for the words nan and ieee_nan")
     inf: BySign | None = Field(default=None, description="the code of an infinite source where the overflow word does not say it")
     zero: BySign | None = Field(default=None, description="the code of a zero source where the plain rule does not say it")
-    negative: Outcome | None = Field(default=None, description="an unsigned destination: the code of every negative source; absent: sign dropped")
+    negative: Outcome | None = Field(
+        default=None, description="an unsigned destination: the code of every negative source; absent: sign dropped"
+    )
 
     @model_validator(mode="after")
     def _overflow_nan_needed(self) -> Entry:

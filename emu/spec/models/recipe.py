@@ -93,9 +93,13 @@ class RoundStep(_Step):
 
     op: Literal["round"]
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
-    to: Id = Field(description="fp32, bf16, fp16 (overflow as ieee_inf), or with overflow none a format whose grid goes on above its maximum")
+    to: Id = Field(
+        description="fp32, bf16, fp16 (overflow as ieee_inf), or with overflow none a format whose grid goes on above its maximum"
+    )
     round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
-    overflow: Literal["ieee_inf", "none"] = Field(default="ieee_inf", description="none: the element grid continued upwards with its top spacing rule")
+    overflow: Literal["ieee_inf", "none"] = Field(
+        default="ieee_inf", description="none: the element grid continued upwards with its top spacing rule"
+    )
 
 
 class Pow2Step(_Step):
@@ -239,7 +243,9 @@ class Recipe(SpecObject):
             ("format", facts.arithmetic.to, ("facts", "arithmetic", "to")),
             ("rounding", facts.arithmetic.round, ("facts", "arithmetic", "round")),
         ]
-        programs = [(("facts", "steps"), facts.steps)] + [(("facts", "dequantize", name), steps) for name, steps in facts.dequantize.items()]
+        programs = [(("facts", "steps"), facts.steps)] + [
+            (("facts", "dequantize", name), steps) for name, steps in facts.dequantize.items()
+        ]
         for path, steps in programs:
             for number, step in enumerate(steps):
                 for key, kind in (("to", "format"), ("format", "format"), ("round", "rounding"), ("transform", "transform")):
