@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 REQUIREMENTS = [Requirement(line) for lines in (PROJECT["dependencies"], *EXTRAS.values()) for line in lines]
-MODULE_LINES, FUNCTION_LINES = 300, 40
+MODULE_LINES, FUNCTION_LINES = 350, 40
 
 
 def text(name):
