@@ -1,0 +1,161 @@
+"""Files of quantized tensors: one .safetensors with packed codes, levels, and metadata that says how to read them back.
+
+Keys: `<tensor>.codes` (element codes as the block packs them, blocked axis last) and `<tensor>.level.<level>` (unsigned codes).
+Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, digest, tail, tensors {name: about},
+skipped {name: reason}.
+Not here: unpacking and the meaning of codes (emu.quantized).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from emu.errors import FileError
+from emu.files.tensors import TensorFile, open_tensors
+from emu.files.writers import TensorWriter, tensor_writer
+from emu.spec import digest, get
+from emu.spec.models import Recipe
+
+KEY = "emu_quantized_file"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """What the metadata says of one tensor.
+
+    shape: of the source tensor.   codes_shape: of the codes before packing (longer where the recipe keeps its padding).
+    axis, row_axis: as given to quantize.   source: format id of the source values.   levels: names, outermost first.
+    random: key and stream of Philox4x32-10, for a recipe that draws.
+    """
+
+    shape: tuple[int, ...]
+    codes_shape: tuple[int, ...]
+    axis: int
+    row_axis: int
+    source: str
+    levels: tuple[str, ...]
+    random: Mapping[str, int] | None = None
+
+
+@dataclass
+class StoredWriter:
+    """An open file of quantized tensors."""
+
+    recipe: Recipe
+    emu_version: str
+    writer: TensorWriter
+    metadata: dict[str, str]
+    tensors: dict[str, Any] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, path: str | Path, recipe: Recipe, emu_version: str, force: bool = False) -> Iterator[StoredWriter]:
+        """Open a new file; it appears whole when the block ends without an error. Raises: FileError."""
+        if Path(path).suffix != ".safetensors":
+            raise FileError(f"{path}: quantized tensors are written as .safetensors: use that suffix")
+        metadata: dict[str, str] = {}
+        with tensor_writer(path, force, metadata) as writer:
+            stored = cls(recipe, emu_version, writer, metadata)
+            yield stored
+            metadata[KEY] = json.dumps(stored._about(), sort_keys=True)
+
+    def put(self, name: str, packed: NDArray[Any], levels: Mapping[str, NDArray[Any]], about: StoredTensor) -> None:
+        """Append one tensor: packed codes and the codes of its levels. Raises: FileError (a name twice)."""
+        key = name or "array"
+        self.writer.put(f"{key}.codes", packed)
+        for level in about.levels:
+            self.writer.put(f"{key}.level.{level}", levels[level])
+        self.tensors[name] = asdict(about)
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "emu": self.emu_version,
+            "recipe": self.recipe.id,
+            "digest": digest(self.recipe),
+            "tail": self.recipe.facts.tail,
+            "tensors": self.tensors,
+            "skipped": self.skipped,
+        }
+
+
+class StoredFile:
+    """A file of quantized tensors, read one tensor at a time; a context manager.
+
+    recipe: its model, with the facts the file was written under.   tensors: name -> StoredTensor.   skipped: name -> reason.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.suffix != ".safetensors":
+            raise FileError(f"{self.path}: is no file of emu quantize (.safetensors)")
+        self.file: TensorFile = open_tensors(self.path)
+        try:
+            about = _metadata(self.path)
+            self.recipe = _recipe(self.path, about)
+            self.tensors = {name: _tensor(entry) for name, entry in about["tensors"].items()}
+            self.skipped: dict[str, str] = dict(about["skipped"])
+            self._check_keys()
+        except (KeyError, TypeError, AttributeError):
+            self._close()
+            raise FileError(f"{self.path}: its metadata is damaged: quantize again") from None
+        except BaseException:
+            self._close()
+            raise
+
+    def read(self, name: str) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Return packed codes, and level -> codes, of one tensor. Raises: FileError."""
+        key = name or "array"
+        return self.file.read(f"{key}.codes"), {level: self.file.read(f"{key}.level.{level}") for level in self.tensors[name].levels}
+
+    def _check_keys(self) -> None:
+        present = {info.name for info in self.file.tensors}
+        needed = {f"{name or 'array'}.codes" for name in self.tensors}
+        needed |= {f"{name or 'array'}.level.{level}" for name, item in self.tensors.items() for level in item.levels}
+        if present != needed:
+            raise FileError(f"{self.path}: {min(present ^ needed)} is missing or unexpected: quantize again")
+
+    def _close(self) -> None:
+        self.file.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._close()
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    """Read the JSON of the metadata (the file itself was checked by its library)."""
+    with path.open("rb") as stream:
+        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+    try:
+        about = json.loads(header["__metadata__"][KEY])
+    except (KeyError, TypeError, json.JSONDecodeError):
+        raise FileError(f"{path}: holds no metadata of emu quantize: it is another .safetensors file") from None
+    version = about.get("version") if isinstance(about, dict) else None
+    if not isinstance(about, dict) or version != VERSION:
+        raise FileError(f"{path}: is written in version {version}; this emu reads {VERSION}")
+    return about
+
+
+def _recipe(path: Path, about: Mapping[str, Any]) -> Recipe:
+    recipe: Recipe = get("recipe", about["recipe"])
+    if digest(recipe) != about["digest"]:
+        raise FileError(f"{path}: was written under other facts of recipe {recipe.id}: load that spec (--spec) or quantize again")
+    return recipe
+
+
+def _tensor(entry: Mapping[str, Any]) -> StoredTensor:
+    shape, codes_shape, levels = (tuple(entry[key]) for key in ("shape", "codes_shape", "levels"))
+    return StoredTensor(shape, codes_shape, int(entry["axis"]), int(entry["row_axis"]), str(entry["source"]), levels, entry["random"])
