@@ -26,11 +26,11 @@ TOP = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "README.md",
     "constraints.txt", "pyproject.toml", "setup.py",
 }  # fmt: skip
-QUANTIZE = """
+GRID = "[0, .5, 1, 1.5, 2, 3, 4, 6, -.5, -1, -1.5, -2, -3, -4, -6, 0]"
+QUANTIZE = f"""
 import json, numpy as np, emu
-x = np.arange(-16, 16, dtype=np.float32).reshape(2, 16)
-q = emu.quantize(x, "nvfp4_te_ref")
-print(json.dumps({"file": emu.__file__, "codes": q.codes.tolist(), "back": q.dequantize().tolist()}))
+x = np.array([{GRID}], dtype=np.float32)
+print(json.dumps({{"file": emu.__file__, "codes": emu.quantize(x, "nvfp4_te_ref").codes.tolist()}}))
 """
 
 
@@ -129,17 +129,16 @@ def test_wheel_runs_from_another_directory(installed, tmp_path):
     assert {"e2m1", "rne", "nvfp4_te_ref"} <= set(listed.replace(",", " ").split())
     result = json.loads(command(installed / "python", "-c", QUANTIZE, cwd=tmp_path).stdout)
     assert Path(result["file"]).is_relative_to(installed.parent)
-    assert result["codes"][1] == [0, 1, 2, 2, 3, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7]
-    assert result["back"][1][15] == 15
+    assert result["codes"] == [[0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0]]
 
 
 def test_wheel_quantizes_a_file_and_reads_it_back(installed, tmp_path):
-    code = "import numpy as np; np.save('x.npy', np.arange(64, dtype=np.float32).reshape(2, 32))"
+    code = f"import numpy as np; np.save('x.npy', np.array([{GRID} * 2] * 3, dtype=np.float32))"
     command(installed / "python", "-c", code, cwd=tmp_path)
-    command(installed / "emu", "quantize", "x.npy", "--recipe", "nvfp4_te_ref", "--out", "q.safetensors", cwd=tmp_path)
+    command(installed / "emu", "quantize", "x.npy", "--recipe", "mxfp4_torchao_floor", "--out", "q.safetensors", cwd=tmp_path)
     command(installed / "emu", "dequantize", "q.safetensors", "--out", "back.npy", cwd=tmp_path)
-    code = "import numpy as np; x = np.load('back.npy'); print(x.shape, x.dtype, x[1, 31])"
-    assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.split() == ["(2,", "32)", "float32", "63.0"]
+    code = "import numpy as np; x, y = np.load('x.npy'), np.load('back.npy'); print(y.shape, y.dtype, x.tobytes() == y.tobytes())"
+    assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.split() == ["(3,", "32)", "float32", "True"]
 
 
 def test_editable_install_sees_a_new_yaml_at_once(source, tmp_path):
