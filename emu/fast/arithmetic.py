@@ -19,15 +19,18 @@ F64 = NDArray[np.float64]
 U32 = NDArray[np.uint32]
 
 
+_NATIVE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+
+
 def is_native(to: Format, rounding: Rounding) -> bool:
     """Tell whether one binary32 operation of the machine is the step."""
     return to.id == "fp32" and rounding.id == "rne"
 
 
-def binary(op: str, a: F32, b: F32, to: Format, rounding: Rounding) -> F32:
-    """Return a op b, op one of add sub mul div, rounded once to `to`; broadcast."""
+def binary(op: str, a: F32, b: F32, to: Format, rounding: Rounding, out: F32 | None = None) -> F32:
+    """Return a op b, op one of add sub mul div, rounded once to `to`; broadcast. out: an array to use for a native result."""
     if is_native(to, rounding):
-        return {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[op](a, b)
+        return _NATIVE[op](a, b, out=out)
     wide, other = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     if op == "mul":
         exact = wide * other

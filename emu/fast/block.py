@@ -21,7 +21,7 @@ from emu.spec.registry import get
 
 Array = NDArray[Any]
 F32 = NDArray[np.float32]
-CHUNK = 1 << 15
+CHUNK = 1 << 16
 _SIGNALLING = np.uint32(0x7F800000)
 
 
@@ -51,7 +51,7 @@ def padded_size(recipe: Recipe, height: int, width: int) -> tuple[int, int]:
 
 
 def chunks(size: tuple[int, int], tile: tuple[int, int], whole_rows: bool, column_major: bool) -> Iterator[Chunk]:
-    """Yield rectangles of whole tiles of about 32K elements, shaped so that reading follows the memory order."""
+    """Yield rectangles of whole tiles of about 64K elements, shaped so that reading follows the memory order."""
     height, width = size
     rows, columns = tile
     wide = min(width, CHUNK // rows) if not column_major else min(width, max(columns, CHUNK // min(height, 512)))
@@ -112,6 +112,7 @@ class _Run:
             shape = (self.padded[0] // place.rows if place.rows else 1, self.padded[1] // place.columns if place.columns else 1)
             self.levels[level.name] = np.empty(shape, tables.marker_dtype(get("format", level.format)))
         self.is_open = False
+        self.machine = Machine(self.plan, {}, signs)
 
     def formats(self, output: str) -> tuple[Format, ...]:
         """Return the formats of an output's codes."""
@@ -146,7 +147,8 @@ class _Run:
         cells["x"] = to_values(_cut(self.codes, place), self.source).reshape(shape)
         if drawn is not None:
             cells["random"] = _cut(drawn, place).reshape(shape)
-        cells = Machine(self.plan, cells, self.signs).run(self.plan.each)
+        self.machine.reload(cells)
+        cells = self.machine.run(self.plan.each)
         found = np.broadcast_to(cells[self.program.outputs["codes"]], shape)
         flat = found.reshape(place.bottom - place.top, place.right - place.left)
         target = self.out[place.top : place.bottom, place.left : place.right]
@@ -265,13 +267,14 @@ def dequantize(
     out = np.empty(codes.shape, code_dtype(to), order=order)  # type: ignore[call-overload]
     tile = program.block.facts.shape
     _check_levels(program, levels, size)
-    whole = plan.whole_rows
-    for chunk in chunks((size[0], size[1]), (tile[0], tile[1]), whole, order == "F"):
+    machine = Machine(plan, {})
+    for chunk in chunks((size[0], size[1]), (tile[0], tile[1]), plan.whole_rows, order == "F"):
         shape = ((chunk.bottom - chunk.top) // tile[0], tile[0], (chunk.right - chunk.left) // tile[1], tile[1])
         cells: dict[str, Array] = {"codes": _cut(codes, chunk).reshape(shape)}
         for level in program.block.facts.levels:
             cells[level.name] = _level_part(levels[level.name], program, level.name, chunk, shape)
-        cells = Machine(plan, cells).run(plan.once + plan.each)
+        machine.reload(cells)
+        cells = machine.run(plan.once + plan.each)
         values = np.broadcast_to(cells[program.outputs["values"]], shape).reshape(chunk.bottom - chunk.top, -1)
         target = out[chunk.top : chunk.bottom, chunk.left : chunk.right]
         target[...] = _result_codes(values[: target.shape[0], : target.shape[1]], to)

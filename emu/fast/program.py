@@ -13,7 +13,7 @@ from emu.fast import reduce, tables
 from emu.fast.convert import convert_marked, take_odd, to_fp32
 from emu.fast.plan import Plan, Step, cast_entry
 from emu.fast.transform import rotate
-from emu.spec.program import Constant, Instruction, Place, Program
+from emu.spec.program import ELEMENT, Constant, Instruction, Place, Program
 from emu.spec.registry import get
 
 Array = NDArray[Any]
@@ -30,6 +30,18 @@ class Machine:
     def __init__(self, plan: Plan, cells: Mapping[str, Array], signs: int | None = None) -> None:
         self.plan, self.program, self.signs = plan, plan.program, signs
         self.cells: dict[str, Array] = dict(cells)
+        self.spare: dict[str, Array] = {}
+
+    def reload(self, cells: Mapping[str, Array]) -> None:
+        """Take the cells of the next chunk; element arrays of the last one are written over, so copy results out first."""
+        self.cells = dict(cells)
+
+    def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Return an array for the result of a step: the last chunk's where it fits."""
+        known = self.spare.get(name)
+        if known is None or known.shape != shape or known.dtype != dtype:
+            known = self.spare[name] = np.empty(shape, dtype)
+        return known
 
     def run(self, steps: tuple[Step, ...]) -> dict[str, Array]:
         """Run steps in order; return every name."""
@@ -54,7 +66,9 @@ class Machine:
         assert step.head is not None
         table = self.chain_codes(step)
         values = np.ascontiguousarray(self.cells[step.head])
-        return take_odd(values.reshape(-1).view(np.uint32), table).reshape(values.shape)
+        out = self.room(step.item.out, values.shape, table.dtype)
+        take_odd(values.reshape(-1).view(np.uint32), table, out.reshape(-1))
+        return out
 
     def chain_codes(self, step: Step) -> Array:
         """Return the table of a chain, made once by running it on every bf16 number."""
@@ -78,6 +92,8 @@ class Machine:
         if item.op == "transform":
             return self.transformed(item)
         args = [self.value(arg, item.type.place) for arg in item.args]
+        if item.op in ("add", "sub", "mul", "div") and item.type.place == ELEMENT:
+            return self.element_arithmetic(item, args)
         if item.op == "cast":
             return self.cast(item, args[0])
         if item.op == "decode":
@@ -88,6 +104,13 @@ class Machine:
                 else tables.decode_table(item.to, tables.fp32())[args[0]].view(np.float32)
             )
         return _apply(item, args, self.program)
+
+    def element_arithmetic(self, item: Instruction, args: list[Array]) -> Array:
+        """add, sub, mul, div of elements: block values are repeated first, which is faster than broadcasting over short rows."""
+        assert item.to is not None and item.rounding is not None
+        shape = np.broadcast_shapes(*(arg.shape for arg in args))
+        wide = [np.repeat(arg.reshape(-1), shape[-1]).reshape(shape) if arg.size * shape[-1] == np.prod(shape) else arg for arg in args]
+        return ar.binary(item.op, wide[0], wide[1], item.to, item.rounding, self.room(item.out, shape, np.float32))
 
     def cast(self, item: Instruction, values: Array) -> Array:
         """Round, overflow, encode."""

@@ -27,19 +27,11 @@ def amax_lanes(values: F32, lanes: int, nan: str) -> F32:
         return _dropping(bits.reshape(*shape, lanes))
     flat, left = bits.reshape(-1), lanes
     while left % 2 == 0:
-        flat = _halve(flat)
+        flat = np.maximum(flat[0::2], flat[1::2])
         left //= 2
     if left > 1:
         flat = flat.reshape(-1, left).max(axis=1)
     return np.ascontiguousarray(flat).reshape(shape).view(np.float32)
-
-
-def _halve(flat: U32) -> U32:
-    """Return the maximum of each two neighbours, by the halves of 64-bit words."""
-    words = flat.view(np.uint64)
-    high = (words >> np.uint64(32)).astype(np.uint32)
-    low = words.astype(np.uint32)
-    return np.maximum(high, low, out=low)
 
 
 def _dropping(groups: U32) -> F32:
