@@ -28,16 +28,16 @@ static int32_t encode_finite(const emu_grid *grid, const emu_value *value, uint6
     const emu_rounding toward_zero = {{{0, 0, 0}, {0, 0, 0}}, EMU_ADD_NONE, 0, {0, 0}};
     emu_rounded rounded;
     emu_value decoded;
-    uint64_t found;
+    uint64_t found, last = grid->is_float ? emu_low_bits(grid->exp_bits + grid->frac_bits) : grid->largest[value->sign];
     emu_round(grid, &toward_zero, value, 0, &rounded);
     if (grid->format->format_class == EMU_CODEBOOK)
         found = rounded.magnitude;
-    else if (rounded.beyond || rounded.magnitude > grid->largest[value->sign])
-        return EMU_ERROR_GRID;
     else
         found = emu_attach_sign(grid, value->sign, rounded.magnitude);
+    if (rounded.inexact || (grid->format->format_class != EMU_CODEBOOK && (rounded.beyond || rounded.magnitude > last)))
+        return EMU_ERROR_GRID;
     emu_decode(grid, found, &decoded);
-    if (rounded.inexact || decoded.sign != value->sign)
+    if (decoded.value_class > EMU_NORMAL || decoded.sign != value->sign)
         return EMU_ERROR_GRID;
     *code = found;
     return EMU_OK;

@@ -81,13 +81,10 @@ def test_converts_every_worked_row(c: Any, worked_rows: list[dict[str, Any]]) ->
         rounding = "rna" if group["rounding"] == "rne_value_ties_up" else group["rounding"]
         inputs, wanted = [row[0] for row in rows], [row[1] for row in rows]
         got, unanswered = c.convert(codes(inputs), group["source"], group["to"], rounding, policy_of(c, group, group["to"]))
-        shown = [
-            "refused" if state == 2 else "open" if state else f"{code:0{len(want)}X}"
-            for code, state, want in zip(got, unanswered, wanted, strict=True)
-        ]
-        assert list(zip(inputs, shown, strict=True)) == list(zip(inputs, wanted, strict=True)), {
-            key: group[key] for key in group if key != "rows"
-        }
+        answers = zip(got, unanswered, wanted, strict=True)
+        shown = ["refused" if state == 2 else "open" if state else f"{code:0{len(want)}X}" for code, state, want in answers]
+        what = {key: group[key] for key in group if key != "rows"}
+        assert list(zip(inputs, shown, strict=True)) == list(zip(inputs, wanted, strict=True)), what
 
 
 def test_decodes_every_worked_row(c: Any, worked_rows: list[dict[str, Any]]) -> None:
