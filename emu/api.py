@@ -29,15 +29,14 @@ def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray
         return array.astype(np.dtype(f"u{float_dtype(result).itemsize}")).view(float_dtype(result))
     if derive.codes(fmt).bits > 16:
         return _decode_wide(array, fmt, result)
-    from emu.fast.tables import decode_table
+    from emu.fast.convert import decode_narrow
 
     spare = derive.unused_high_bits(fmt)
     if spare and array.size and int(array.max()) >> derive.codes(fmt).bits:
         from emu.exact.decode import decode_code
 
         decode_code(int(array.max()), fmt)
-    table = decode_table(fmt, result).astype(np.dtype(f"u{float_dtype(result).itemsize}"))
-    return np.take(table, array.astype(np.intp), mode="clip").view(float_dtype(result))
+    return decode_narrow(array, fmt, result).view(float_dtype(result))
 
 
 def _decode_wide(array: Codes, fmt: Format, result: Format) -> NDArray[Any]:

@@ -83,7 +83,7 @@ def round_to_bf16(bits: U32) -> U32:
     out += np.uint32(0x7FFF)
     out += bits
     out &= np.uint32(0xFFFF0000)
-    nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    nan = np.isnan(bits.view(np.float32))
     if nan.any():
         out[nan] = np.uint32(0x7FC00000)
     return out

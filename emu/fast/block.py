@@ -21,7 +21,7 @@ from emu.spec.registry import get
 
 Array = NDArray[Any]
 F32 = NDArray[np.float32]
-CHUNK = 1 << 16
+CHUNK = 1 << 17
 _SIGNALLING = np.uint32(0x7F800000)
 
 
@@ -51,7 +51,7 @@ def padded_size(recipe: Recipe, height: int, width: int) -> tuple[int, int]:
 
 
 def chunks(size: tuple[int, int], tile: tuple[int, int], whole_rows: bool, column_major: bool) -> Iterator[Chunk]:
-    """Yield rectangles of whole tiles of about 64K elements, shaped so that reading follows the memory order."""
+    """Yield rectangles of whole tiles of about 128K elements, shaped so that reading follows the memory order."""
     height, width = size
     rows, columns = tile
     wide = min(width, CHUNK // rows) if not column_major else min(width, max(columns, CHUNK // min(height, 512)))
@@ -167,9 +167,9 @@ class _Run:
             target[...] = found.reshape(-1, 1)
             return
         per_block = shape[3] // held.columns
-        full = np.broadcast_to(found, (shape[0], shape[1] if held.rows == 1 else 1, shape[2], per_block))
+        wanted = (shape[0], shape[1] if held.rows == 1 else 1, shape[2], per_block)
+        part = (found if found.shape == wanted else np.broadcast_to(found, wanted)).reshape(wanted[0] * wanted[1], -1)
         top, left = place.top // held.rows, place.left // held.columns
-        part = full.reshape(full.shape[0] * full.shape[1], -1)
         self.levels[name][top : top + part.shape[0], left : left + part.shape[1]] = part
 
     def result(self, masked: bool) -> QuantizedCodes:
@@ -201,10 +201,18 @@ def _cut(array: Array, place: Chunk) -> Array:
     part = array[place.top : place.bottom, place.left : place.right]
     shape = (place.bottom - place.top, place.right - place.left)
     if part.shape == shape:
-        return np.ascontiguousarray(part)
+        return _turned(part) if abs(part.strides[0]) < abs(part.strides[1]) else np.ascontiguousarray(part)
     out = np.zeros(shape, array.dtype)
     out[: part.shape[0], : part.shape[1]] = part
     return out
+
+
+def _turned(part: Array) -> Array:
+    """Return a row-major copy of a column-major rectangle: first by its own rows into a buffer whose row length is no power of two."""
+    columns, rows = part.shape[1], part.shape[0]
+    buffer = np.empty((columns, rows + 16), part.dtype)[:, :rows]
+    buffer[...] = part.T
+    return np.ascontiguousarray(buffer.T)
 
 
 def to_values(codes: Codes, source: Format) -> F32:

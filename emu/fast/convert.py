@@ -134,6 +134,31 @@ def take_odd(bits: NDArray[np.uint32], table: Codes, out: Codes | None = None) -
     return result
 
 
+def decode_narrow(codes: Codes, fmt: Format, result: Format) -> Codes:
+    """Return the codes of a float format that codes of at most 16 bits mean; bytes are decoded two at a time.
+
+    codes: unsigned, any shape, already checked to fit the format.   result: must hold every value exactly, else OperandError.
+    """
+    width = np.uint16 if derive.codes(result).bits == 16 else np.uint32 if derive.codes(result).bits == 32 else np.uint64
+    out = np.empty(codes.size, width)
+    flat = np.ascontiguousarray(codes).reshape(-1)
+    even = flat.size - flat.size % 2 if flat.dtype == np.uint8 and width != np.uint64 else 0
+    if even:
+        pairs, table = flat[:even].view("<u2"), tables.pair_table(fmt, result)
+        _take(pairs, table, out[:even].view(table.dtype))
+    _take(flat[even:], tables.decode_table(fmt, result).astype(width), out[even:])
+    return out.reshape(codes.shape)
+
+
+def _take(codes: Codes, table: Codes, out: Codes) -> None:
+    """Write table[codes], in chunks that stay in cache."""
+    index = np.empty(min(CHUNK, codes.size), np.intp)
+    for start in range(0, codes.size, CHUNK):
+        part = codes[start : start + CHUNK]
+        np.copyto(index[: part.size], part, casting="unsafe")
+        np.take(table, index[: part.size], mode="clip", out=out[start : start + part.size])
+
+
 def _to_codebook(codes: Codes, source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Codes:
     """Compare exact binary64 values with the thresholds of a codebook."""
     cuts, at, between, plus_zero, minus_zero = tables.codebook_steps(fmt, rounding, entry)

@@ -58,6 +58,21 @@ def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
     return _decode[key]
 
 
+def pair_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
+    """Return, for two codes of at most 8 bits read as one 16-bit number, both values as one number of twice the result's width (up to 32 bits).
+
+    The first code lies in the low byte, its value in the low half. Codes that the format does not have hold NaN.
+    """
+    key = (fmt.facts_digest, "pair" + result.facts_digest)
+    if key not in _decode:
+        single = decode_table(fmt, result).astype(np.uint64)
+        width = np.uint64(32 if derive.codes(result).bits == 32 else 16)
+        table = (single[np.newaxis, :] | single[:, np.newaxis] << width).reshape(-1)
+        _decode[key] = table if width == 32 else table.astype(np.uint32)
+        _decode[key].setflags(write=False)
+    return _decode[key]
+
+
 def uses_grid(rounding: Rounding) -> tuple[bool, bool]:
     """Return whether grid points and whether midpoints are decision thresholds of a deterministic mode."""
     facts = rounding.facts

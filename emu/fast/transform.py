@@ -73,16 +73,19 @@ def rotate(values: F32, chosen: Transform, signs: int | None = None) -> F32:
     if facts.sum_format != "fp32":
         raise EngineError(f"engine fast adds in fp32, not {facts.sum_format}: use engine='exact'")
     mask = sign_mask(chosen, signs)
-    flips = np.array([0x80000000 if mask >> i & 1 else 0 for i in range(facts.size)], np.uint32)
-    rows = np.ascontiguousarray((values.view(np.uint32) ^ flips).T).view(np.float32)
+    rows = np.ascontiguousarray(values.T)
+    for i in range(facts.size):
+        if mask >> i & 1:
+            np.bitwise_xor(rows[i].view(np.uint32), np.uint32(0x80000000), out=rows[i].view(np.uint32))
     scale = np.float32(derive.parse_exact(facts.scale))
     with np.errstate(all="ignore"):
         if facts.sum == "exact":
             summed = _exact_sums(rows, scale)
         else:
-            summed = (_butterfly(rows) if facts.sum == "butterfly" else _sequential(rows)) * scale
+            summed = _butterfly(rows) if facts.sum == "butterfly" else _sequential(rows)
+            summed *= scale
         nearest: Rounding = get("rounding", "rne")
-        return round_values(np.ascontiguousarray(summed.T), get("format", facts.result), nearest)
+        return np.ascontiguousarray(round_values(summed, get("format", facts.result), nearest).T)
 
 
 def _butterfly(rows: NDArray[Any]) -> NDArray[Any]:

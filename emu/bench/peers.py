@@ -1,0 +1,59 @@
+"""The libraries that emu is measured against, each optional: what is not installed is left out and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+Job = Callable[[], Any]
+
+
+def installed(package: str) -> str | None:
+    """Return the version of an installed package, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def ml_dtypes_convert(x: Any) -> Job:
+    """float32 -> E2M1 by ml_dtypes."""
+    import ml_dtypes
+
+    return lambda: x.astype(ml_dtypes.float4_e2m1fn)
+
+
+def ml_dtypes_decode(x: Any) -> Job:
+    """E2M1 -> float32 by ml_dtypes."""
+    import ml_dtypes
+    import numpy as np
+
+    codes = x.astype(ml_dtypes.float4_e2m1fn)
+    return lambda: codes.astype(np.float32)
+
+
+def torchao_nvfp4(x: Any) -> Job | None:
+    """NVFP4 with a tensor scale by torchao, eager, one thread; None when it is not installed."""
+    if installed("torchao") is None or installed("torch") is None:
+        return None
+    import torch
+    from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
+
+    torch.set_num_threads(1)
+    tensor = torch.from_numpy(x)
+    scale = per_tensor_amax_to_scale(tensor.abs().max())
+    return lambda: nvfp4_quantize(tensor, 16, scale)
+
+
+def torchao_mxfp4(x: Any) -> Job | None:
+    """MXFP4 with the floor rule by torchao, eager, one thread; None when it is not installed."""
+    if installed("torchao") is None or installed("torch") is None:
+        return None
+    import torch
+    from torchao.prototype.mx_formats.config import ScaleCalculationMode
+    from torchao.prototype.mx_formats.mx_tensor import to_mx
+
+    torch.set_num_threads(1)
+    tensor = torch.from_numpy(x)
+    return lambda: to_mx(tensor, torch.float4_e2m1fn_x2, 32, ScaleCalculationMode.FLOOR)
