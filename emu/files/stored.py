@@ -34,7 +34,7 @@ class StoredTensor:
 
     shape: of the source tensor.   codes_shape: of the codes before packing (longer where the recipe keeps its padding).
     axis, row_axis: as given to quantize.   source: format id of the source values.   levels: names, outermost first.
-    random: key and stream of Philox4x32-10, for a recipe that draws.
+    random: key and stream of Philox4x32-10, for a recipe that draws.   signs: sign mask in hex, where one was given.
     """
 
     shape: tuple[int, ...]
@@ -44,6 +44,7 @@ class StoredTensor:
     source: str
     levels: tuple[str, ...]
     random: Mapping[str, int] | None = None
+    signs: str | None = None
 
 
 @dataclass
@@ -158,4 +159,5 @@ def _recipe(path: Path, about: Mapping[str, Any]) -> Recipe:
 
 def _tensor(entry: Mapping[str, Any]) -> StoredTensor:
     shape, codes_shape, levels = (tuple(entry[key]) for key in ("shape", "codes_shape", "levels"))
-    return StoredTensor(shape, codes_shape, int(entry["axis"]), int(entry["row_axis"]), str(entry["source"]), levels, entry["random"])
+    axes = int(entry["axis"]), int(entry["row_axis"])
+    return StoredTensor(shape, codes_shape, *axes, str(entry["source"]), levels, entry["random"], entry["signs"])

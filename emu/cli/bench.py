@@ -1,0 +1,24 @@
+"""emu bench: speed beside other libraries."""
+
+from __future__ import annotations
+
+import click
+
+from emu.cli.settings import common_options, progress, settings_of
+
+
+@click.command("bench")
+@click.option("--elements", default=1 << 24, show_default=True, type=click.IntRange(1 << 12, 1 << 28), help="Elements of the tensor.")
+@click.option("--repeats", default=5, show_default=True, type=click.IntRange(1, 1000), help="Runs of each side, alternating.")
+@click.option("--only", default="", metavar="WORD", help="Only cases whose name contains it.")
+@common_options
+def command(elements: int, repeats: int, only: str) -> None:
+    """Measure conversions, quantizers and rotations in one thread, and the ratio to peers that are installed."""
+    from emu import bench
+
+    with progress() as bar:
+        task = bar.add_task("bench", total=None)
+        found = bench.run(elements, repeats, only, lambda name: bar.update(task, advance=1, description=name))
+    if not found:
+        raise click.UsageError(f"no case contains {only!r}: leave --only out to see their names")
+    click.echo((bench.as_json(found) if settings_of().json else bench.as_markdown(found)).rstrip("\n"))

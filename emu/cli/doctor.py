@@ -1,0 +1,94 @@
+"""emu doctor: is this installation able to give right answers?"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import click
+
+import emu
+from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.witness import faults
+from emu.errors import EmuError
+from emu.spec import KINDS, get, names
+
+LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "torchao")
+ENGINES = {"exact": "emu.exact", "fast": "emu.fast", "c_ref": "emu.native._c"}
+
+
+class Check(NamedTuple):
+    """One line of the answer. state: ok, WRONG, missing or note."""
+
+    what: str
+    state: str
+    detail: str
+
+
+@click.command("doctor")
+@common_options
+def command() -> int:
+    """Check the spec (every file and every witness, user folders too), the floating-point environment and the engines.
+
+    Exit code 1 when a file does not load, a witness does not hold, or the environment is unusable.
+    """
+    checks = [*_versions(), *_spec(), *_environment(), *_engines()]
+    wrong = [check for check in checks if check.state == "WRONG"]
+    if settings_of().json:
+        print_json({"wrong": len(wrong), "checks": [check._asdict() for check in checks]})
+    else:
+        print_table(checks, ("check", "state", "detail"))
+    note(f"{len(wrong)} wrong" if wrong else "all well")
+    return 1 if wrong else 0
+
+
+def _versions() -> Iterator[Check]:
+    yield Check("emu", "note", emu.__version__)
+    yield Check("python", "note", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    for library in LIBRARIES:
+        try:
+            yield Check(library, "note", version(library))
+        except PackageNotFoundError:
+            yield Check(library, "missing", "optional" if library.startswith("torch") else "pip install fp4emu again")
+
+
+def _spec() -> Iterator[Check]:
+    with progress() as bar:
+        for kind in KINDS:
+            held, total, bad = 0, 0, False
+            for name in bar.track(names(kind), description=f"{kind}s"):
+                try:
+                    results = list(faults(get(kind, name)))
+                except EmuError as error:
+                    bad = True
+                    yield Check(f"{kind}/{name}", "WRONG", str(error))
+                    continue
+                wrong = [(number, fault) for number, fault in results if fault is not None]
+                held, total = held + len(results) - len(wrong), total + len(results)
+                yield from (Check(f"{kind}/{name}", "WRONG", f"witness {number}: {fault}") for number, fault in wrong)
+            state = "ok" if held == total and not bad else "note"
+            yield Check(f"{kind}s", state, f"{len(names(kind))} files, {held} of {total} witnesses hold")
+
+
+def _environment() -> Iterator[Check]:
+    from emu.fast.environment import check_environment
+
+    try:
+        check_environment()
+        yield Check("float environment", "ok", "nearest even, subnormals kept")
+    except EmuError as error:
+        yield Check("float environment", "WRONG", str(error))
+
+
+def _engines() -> Iterator[Check]:
+    for engine, module in ENGINES.items():
+        try:
+            present = find_spec(module) is not None
+        except ModuleNotFoundError:
+            present = False
+        yield Check(f"engine {engine}", "ok" if present else "missing", module)
+
+

@@ -1,0 +1,53 @@
+"""emu list: what the spec holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from emu.cli.settings import common_options, print_json, print_table, settings_of
+from emu.spec import KINDS, SpecObject, get, names
+
+_WORDS = {f"{kind}s": kind for kind in KINDS} | {kind: kind for kind in KINDS}
+
+
+@click.command("list")
+@click.argument("kind", required=False)
+@common_options
+def command(kind: str | None) -> None:
+    """List spec objects: all, one KIND (formats roundings conversions blocks transforms recipes), or contracts."""
+    if kind in ("contracts", "contract"):
+        _list_contracts()
+        return
+    if kind is not None and kind not in _WORDS:
+        raise click.UsageError(f"kind {kind!r} is unknown: one of {', '.join(f'{name}s' for name in KINDS)}, contracts")
+    chosen = tuple(KINDS) if kind is None else (_WORDS[kind],)
+    rows = [_row(get(name, item)) for name in chosen for item in names(name)]
+    if settings_of().json:
+        print_json(rows)
+        return
+    keys = ("kind", "id", "status", "open", "title") if kind is None else ("id", "status", "open", "title")
+    print_table(([row[key] or "" for key in keys] for row in rows), keys, right=("open",))
+
+
+def _row(thing: SpecObject) -> dict[str, Any]:
+    return {
+        "kind": thing.kind,
+        "id": thing.id,
+        "status": thing.status,
+        "open": len(thing.open),
+        "title": thing.title,
+        "aliases": list(thing.aliases),
+    }
+
+
+def _list_contracts() -> None:
+    from emu.spec.contract import contracts
+
+    found = [str(contract) for contract in contracts()]
+    if settings_of().json:
+        print_json(found)
+        return
+    for contract in found:
+        click.echo(contract)

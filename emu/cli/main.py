@@ -1,0 +1,91 @@
+"""The entry point: finds the command, turns every error into one line and an exit code.
+
+Exit codes: 0 fine, 1 something differs, 2 misuse or a bad file, 3 nothing was compared, 5 a tool is missing, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+import emu
+from emu.cli.settings import Settings, common_options, settings_of
+from emu.errors import EmuError
+
+COMMANDS = ("list", "show", "convert", "quantize", "dequantize", "analyze", "vectors", "bench", "doctor")
+MISUSE = 2
+
+
+class _Commands(click.Group):
+    """Commands by name; a command's module is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None when there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"emu.cli.{cmd_name}").command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(emu.__version__, prog_name="emu")
+@common_options
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Answer, to the last bit, what must come out of 4-bit formats and block scaling."""
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; errors become one line on stderr.
+
+    arguments: the words after `emu`; None: those of the process.
+    """
+    try:
+        code = commands.main(None if arguments is None else list(arguments), prog_name="emu", standalone_mode=False, obj=Settings())
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return MISUSE
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted: nothing was written")
+        return 130
+    except EmuError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
+    except MemoryError:
+        return _fail("out of memory: quantize tensors one by one with --select, or use a machine with more")
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str) -> int:
+    """Print one line to stderr."""
+    click.echo("emu: " + " ".join(message.split()), err=True)
+    return MISUSE
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def main() -> NoReturn:
+    """Run the process's command line; a termination signal unwinds, so that no partial file stays."""
+    signal.signal(signal.SIGTERM, _stop)
+    sys.exit(run())
+
+
+__all__ = ["COMMANDS", "commands", "main", "run", "settings_of"]

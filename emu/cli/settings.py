@@ -1,0 +1,95 @@
+"""Options every command has: --spec, --json, --quiet; and how results are printed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from emu.spec import load_spec
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+WIDE = 200
+
+
+@dataclass
+class Settings:
+    """What the common options say. json: machine-readable output on stdout. quiet: only results and errors."""
+
+    json: bool = False
+    quiet: bool = False
+
+
+def settings_of(ctx: click.Context | None = None) -> Settings:
+    """Return the settings of the running command."""
+    found = (ctx or click.get_current_context()).find_object(Settings)
+    return found if found is not None else Settings()
+
+
+def _add_spec(_ctx: click.Context, _parameter: click.Parameter, folders: tuple[str, ...]) -> tuple[str, ...]:
+    for folder in folders:
+        load_spec(folder)
+    return folders
+
+
+def _set(name: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
+    def store(ctx: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+        if value:
+            setattr(settings_of(ctx), name, True)
+        return value
+
+    return store
+
+
+def common_options(function: Function) -> Function:
+    """Add --spec, --json and --quiet to a command; they may stand before or after its name."""
+    options = (
+        click.option("--spec", metavar="DIR", multiple=True, expose_value=False, is_eager=True, callback=_add_spec, help="Add spec files."),
+        click.option("--json", is_flag=True, expose_value=False, callback=_set("json"), help="Print JSON on stdout."),
+        click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_set("quiet"), help="No progress, no notes."),
+    )
+    return functools.reduce(lambda inner, option: option(inner), reversed(options), function)
+
+
+def print_json(data: Any) -> None:
+    """Print data as indented JSON. NaN and Inf must have been turned into text or None before."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(rows: Iterable[Sequence[object]], header: Sequence[str], right: Sequence[str] = (), title: str | None = None) -> None:
+    """Print an aligned table without a frame; the width of the terminal, or wide where stdout is none.
+
+    right: names of the columns to align right.
+    """
+    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), title=title, title_justify="left")
+    for name in header:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=False)
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    with console.capture() as capture:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def note(text: str) -> None:
+    """Print a remark to stderr unless --quiet."""
+    if not settings_of().quiet:
+        click.echo(text, err=True)
+
+
+def progress() -> Progress:
+    """Return a progress bar on stderr; silent when that is no terminal, under --quiet and --json."""
+    settings = settings_of()
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=settings.quiet or not console.is_terminal)

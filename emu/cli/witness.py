@@ -1,0 +1,134 @@
+"""Witnesses: the hand-checked examples of spec files, run through the oracle. Not here: who asks (emu doctor, tests)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from emu.cli.numbers import exact_text
+from emu.errors import EmuError
+from emu.exact.block import decode_block_value, dequantize, quantize
+from emu.exact.convert import convert_code
+from emu.exact.decode import decode_code
+from emu.exact.round import round_value
+from emu.exact.transform import transform_codes
+from emu.exact.value import Value
+from emu.spec import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.spec.models.rounding import Word
+from emu.spec.program import quantize_program
+
+
+def faults(thing: SpecObject) -> Iterator[tuple[int, str | None]]:
+    """Yield (number of the witness, None when it holds, else what came out instead) for every witness of a spec object."""
+    check = _CHECKS[thing.kind]
+    for number, witness in enumerate(thing.expect):  # type: ignore[attr-defined]
+        try:
+            yield number, check(thing, witness)
+        except EmuError as error:
+            yield number, str(error)
+
+
+def parse_value(text: str) -> Value:
+    """Return the value of the closed forms of spec files: p, p/q, 2^k, -0, nan, +inf, -inf."""
+    if text == "nan":
+        return Value("nan", 0)
+    if text in ("+inf", "-inf"):
+        return Value("inf", int(text[0] == "-"))
+    if text == "-0":
+        return Value("finite", 1)
+    number = derive.parse_exact(text)
+    return Value("finite", int(number < 0), abs(number))
+
+
+def _same(found: Value, text: str) -> str | None:
+    wanted = parse_value(text)
+    if found == wanted or (found.kind == wanted.kind == "nan"):
+        return None
+    return f"{exact_text(found)}, not {text}"
+
+
+def _format(fmt: Format, witness: Any) -> str | None:
+    return _same(decode_code(int(witness.code, 16), fmt), witness.value)
+
+
+def _rounding(rounding: Rounding, witness: Any) -> str | None:
+    return _same(round_value(parse_value(witness.value), get("format", witness.grid), rounding, witness.random), witness.rounded)
+
+
+def _conversion(policy: Conversion, witness: Any) -> str | None:
+    to, source = get("format", witness.to), get("format", witness.source)
+    found = convert_code(int(witness.x, 16), source, to, get("rounding", witness.rounding), policy, witness.random)
+    return None if found == int(witness.code, 16) else f"{found:#x}, not {witness.code}"
+
+
+def _block(block: Block, witness: Any) -> str | None:
+    codes = split(witness.codes, get("format", block.element_formats[0]))
+    levels = {name: int(code, 16) for name, code in witness.levels.items()}
+    return _same(decode_block_value(block, codes[witness.lane], levels), witness.value)
+
+
+def _transform(transform: Transform, witness: Any) -> str | None:
+    source, result = get("format", witness.source), get("format", transform.facts.result)
+    found = transform_codes(split(witness.x, source), source, transform)
+    return _lists("y", found, split(witness.y, result))
+
+
+def _recipe(recipe: Recipe, witness: Any) -> str | None:
+    block: Block = get("block", recipe.facts.block)
+    element, source = get("format", block.element_formats[0]), get("format", witness.source)
+    rows, columns = block.facts.shape
+    x = split(witness.x, source)
+    width = columns if rows > 1 else len(x)
+    draws = None if witness.random is None else _draws(witness.random, recipe)
+    amax = None if witness.tensor_amax is None else int(witness.tensor_amax, 16)
+    random = None if draws is None else _fold(draws, len(draws) // max(len(x) // width, 1))
+    found = quantize(recipe, _fold(x, width), source, tensor_amax=amax, random=random)
+    fault = _lists("codes", _flat(found.codes), split(witness.codes, element))
+    for name, text in witness.levels.items():
+        level = next(item for item in block.facts.levels if item.name == name)
+        fault = fault or _lists(name, _flat(found.levels[name]), split(text, get("format", level.format)))
+    for profile, text in witness.values.items():
+        values = dequantize(recipe, found.codes, found.levels, profile=profile)
+        fault = fault or _lists(f"values of {profile}", _flat(values), split(text, get("format", recipe.facts.arithmetic.to)))
+    return fault
+
+
+def _draws(text: str, recipe: Recipe) -> list[int]:
+    """Return the random integers of a hex string: as many digits each as the recipe's rounding draws bits (or has in its word)."""
+    rounding = next(item.rounding for item in quantize_program(recipe).instructions if item.rounding and item.rounding.random_bits)
+    source = rounding.facts.random
+    digits = -(-(source.word if isinstance(source, Word) else rounding.random_bits) // 4)
+    packed = text.replace(" ", "")
+    return [int(packed[start : start + digits], 16) for start in range(0, len(packed), digits)]
+
+
+def _fold(items: list[int], width: int) -> list[list[int]]:
+    return [items[start : start + width] for start in range(0, len(items), width)]
+
+
+def _flat(rows: list[list[int]]) -> list[int]:
+    return [code for row in rows for code in row]
+
+
+def _lists(name: str, found: list[int], wanted: list[int]) -> str | None:
+    if len(found) != len(wanted):
+        return f"{name}: {len(found)} codes, not {len(wanted)}"
+    wrong = [number for number, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1]]
+    return f"{name}: element {wrong[0]} is {found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}" if wrong else None
+
+
+def split(text: str, fmt: Format) -> list[int]:
+    """Return the codes of an upper-case hex string; blanks are ignored, every code has the digits its format needs."""
+    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+    packed = text.replace(" ", "")
+    return [int(packed[start : start + digits], 16) for start in range(0, len(packed), digits)]
+
+
+_CHECKS: dict[str, Any] = {
+    "format": _format,
+    "rounding": _rounding,
+    "conversion": _conversion,
+    "block": _block,
+    "transform": _transform,
+    "recipe": _recipe,
+}
