@@ -30,13 +30,52 @@ _FUNCTIONS = {
 }
 _KINDS = ("format", "rounding", "conversion", "block", "recipe")
 
-__all__ = [*_FUNCTIONS, *_KINDS, *(f"{kind}s" for kind in (*_KINDS, "transform"))]
+__all__ = [
+    "EmuError",
+    "EngineError",
+    "FileError",
+    "Level",
+    "OpenError",
+    "OperandError",
+    "Quantized",
+    "ShapeError",
+    "SpecError",
+    "amax",
+    "block",
+    "blocks",
+    "conversion",
+    "conversions",
+    "convert",
+    "decode",
+    "format",
+    "formats",
+    "load_spec",
+    "quantize",
+    "recipe",
+    "recipes",
+    "rounding",
+    "roundings",
+    "transform",
+    "transforms",
+]
 
 if TYPE_CHECKING:
     from emu.api import amax, convert, decode, quantize, transform
     from emu.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
     from emu.quantized import Level, Quantized
     from emu.spec import load_spec
+
+    block: Any
+    blocks: Any
+    conversion: Any
+    conversions: Any
+    format: Any
+    formats: Any
+    recipe: Any
+    recipes: Any
+    rounding: Any
+    roundings: Any
+    transforms: Any
 
 
 def __getattr__(name: str) -> Any:

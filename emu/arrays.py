@@ -64,7 +64,8 @@ def float_dtype(fmt: Format) -> np.dtype[Any]:
     if name == "bfloat16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        wide: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return wide
     return np.dtype(name)
 
 

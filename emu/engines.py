@@ -108,7 +108,7 @@ def run_convert(
     if chosen == "c_ref":
         from emu.native import convert as convert_native
 
-        return convert_native(codes, source, fmt, rounding, policy, random)  # type: ignore[no-any-return]
+        return convert_native(codes, source, fmt, rounding, policy, random)
     return _exact_convert(codes, source, fmt, rounding, policy, random)
 
 

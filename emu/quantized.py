@@ -164,7 +164,8 @@ def pack_nibbles(codes: Codes) -> Codes:
     if codes.shape[-1] % 2:
         codes = np.concatenate([codes, np.zeros((*codes.shape[:-1], 1), codes.dtype)], axis=-1)
     pairs = np.ascontiguousarray(codes.astype(np.uint8, copy=False)).view("<u2")
-    return (pairs >> 4 | pairs).astype(np.uint8)
+    packed: Codes = (pairs >> 4 | pairs).astype(np.uint8)
+    return packed
 
 
 def unpack_nibbles(packed: Codes, length: int) -> Codes:

@@ -1,4 +1,5 @@
-"""The oracle: what must come out, in Python integers and fractions. No float, no NumPy; written to be read beside a standard.
+"""The oracle: what must come out, in Python integers and fractions. No float, no NumPy; to be read beside a standard.
 
-decode -> round -> overflow -> encode are one file each; convert composes them; program runs recipes; block and transform are the entry points.
+decode, round, overflow and encode are one file each and convert composes them; program runs recipes; block and transform are the
+entry points.
 """

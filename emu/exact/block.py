@@ -44,8 +44,10 @@ def quantize(
 ) -> QuantizedCodes:
     """Quantize a matrix of source codes; blocks lie along the columns.
 
-    rows: [R][C] codes of `source`, whose values must be numbers of the program's arithmetic.   tensor_amax: fp32 code; None: taken from rows.
-    random: [R][C] integers, or one word per `lanes` elements [R][ceil(C / lanes)], for a program that draws.   signs: for a transform that takes them.
+    rows: [R][C] codes of `source`, whose values must be numbers of the program's arithmetic.
+    tensor_amax: fp32 code; None: taken from rows.
+    random: [R][C] integers, or one word per `lanes` elements [R][ceil(C / lanes)], for a program that draws.
+    signs: for a transform that takes them.
     masked: True gives OPEN (-1) for codes nobody knows; False raises.
     Raises: ShapeError (a length against the tail rule), OperandError (random, tensor_amax, a value outside the arithmetic), OpenError.
     Source: the recipe's sources.   Tests: tests/exact_column/test_exact_block.py.

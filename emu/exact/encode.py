@@ -11,11 +11,11 @@ from emu.spec.models import Format
 
 
 def attach_sign(magnitude: int, sign: int, fmt: Format) -> int:
-    """Return the code of a magnitude code with a sign; low bits only (the wrap policy relies on it). -0 becomes +0 where the format has none."""
+    """Return the code of a magnitude code with a sign; the low `bits` of a larger one (wrap relies on it). -0 becomes +0 where the format has none."""
     derived = derive.codes(fmt)
     if derive.is_twos_complement(fmt):
         return (-magnitude if sign else magnitude) & ((1 << derived.bits) - 1)
-    magnitude &= (1 << derived.magnitude_bits) - 1
+    magnitude &= (1 << derived.bits) - 1
     if not sign or not derived.sign_bit or (magnitude == 0 and not derived.neg_zero):
         return magnitude
     return derived.sign_bit | magnitude

@@ -1,4 +1,7 @@
-"""The operations of recipe programs on float32 arrays: native where binary32 and nearest even are asked, rounded to odd and then once elsewhere."""
+"""The operations of recipe programs on float32 arrays.
+
+Native where binary32 and nearest even are asked; elsewhere exact or rounded to odd in binary64, then rounded once.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from numpy.typing import NDArray
 
 from emu.fast import tables
 from emu.fast.convert import convert_marked, to_fp32
+from emu.fast.fields import split
 from emu.fast.float64 import add_to_odd, divide_to_odd
 from emu.fast.integer import Target, locate, target_of
 from emu.fast.integer import goes_up as rounds_up
-from emu.fast.fields import split
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
 
@@ -110,7 +113,8 @@ def _magnitude(code: NDArray[np.int64], layout: Target) -> F64:
     normal = (field > 0) | (not layout.hidden_zero)
     significand = np.where(normal, fraction + (1 << layout.frac_bits), fraction).astype(np.float64)
     exp = np.where(normal, field - layout.bias, 1 - layout.bias) - layout.frac_bits
-    return np.ldexp(significand, exp)
+    out: F64 = np.ldexp(significand, exp)
+    return out
 
 
 def pick(op: str, a: F32, b: F32, nan: str) -> F32:
@@ -155,4 +159,5 @@ def compare(test: str, u: F32, v: F32 | None) -> NDArray[np.bool_]:
         if test == "neg":
             return u < 0
         assert v is not None
-        return {"lt": np.less, "le": np.less_equal, "ge": np.greater_equal}[test](u, v)
+        found: NDArray[np.bool_] = {"lt": np.less, "le": np.less_equal, "ge": np.greater_equal}[test](u, v)
+        return found

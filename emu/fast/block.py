@@ -183,7 +183,8 @@ class _Run:
         marked = can_be_open and any((array == tables.mark(derive.OPEN, formats[name])).any() for name, array in everything.items())
         if marked and not masked:
             raise OpenError(
-                f"quantize/{self.recipe.id}: this input has results that the sources leave open (NaN, Inf or a tensor maximum outside its domain)"
+                f"quantize/{self.recipe.id}: this input has results that the sources leave open "
+                "(NaN, Inf or a tensor maximum outside its domain)"
             )
         if not marked:
             everything = {name: array.astype(code_dtype(formats[name]), copy=False) for name, array in everything.items()}
@@ -272,7 +273,7 @@ def dequantize(
     size = padded_size(recipe, *codes.shape) if recipe.facts.tail == "zero_pad_drop" else codes.shape
     to = result or program.arithmetic
     order = "F" if abs(codes.strides[0]) < abs(codes.strides[1]) else "C"
-    out = np.empty(codes.shape, code_dtype(to), order=order)  # type: ignore[call-overload]
+    out: Codes = np.empty(codes.shape, code_dtype(to), order=order)  # type: ignore[call-overload]
     tile = program.block.facts.shape
     _check_levels(program, levels, size)
     machine = Machine(plan, {})

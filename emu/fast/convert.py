@@ -140,7 +140,7 @@ def decode_narrow(codes: Codes, fmt: Format, result: Format) -> Codes:
     codes: unsigned, any shape, already checked to fit the format.   result: must hold every value exactly, else OperandError.
     """
     width = np.uint16 if derive.codes(result).bits == 16 else np.uint32 if derive.codes(result).bits == 32 else np.uint64
-    out = np.empty(codes.size, width)
+    out: Codes = np.empty(codes.size, width)
     flat = np.ascontiguousarray(codes).reshape(-1)
     even = flat.size - flat.size % 2 if flat.dtype == np.uint8 and width != np.uint64 else 0
     if even:

@@ -51,5 +51,5 @@ def split(codes: NDArray[np.unsignedinteger], fmt: Format) -> Fields:
 
 
 def top_bit(significand: U64) -> I64:
-    """Return the place of the highest set bit of integers below 2^53; -1023 for zero. Conversion to binary64 is exact, its field is read."""
+    """Return the place of the highest set bit of integers below 2^53; -1023 for zero. binary64 holds them, its field is read."""
     return ((significand.astype(np.float64).view(np.uint64) >> np.uint64(52)).astype(np.int64)) - 1023

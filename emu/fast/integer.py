@@ -1,4 +1,4 @@
-"""Conversion by integer arithmetic on the fields of the source: every rounding mode, stochastic ones too, every float, integer or exponent target."""
+"""Conversion by integer arithmetic on the fields of the source: every rounding mode, every float, integer or exponent target."""
 
 from __future__ import annotations
 
@@ -96,8 +96,9 @@ def goes_up(place: Located, sign: Bool, fmt: Format, rounding: Rounding, random:
 
 
 def _choose(rule: LostPart, less: Bool, equal: Bool, odd: Bool) -> Bool:
-    table = {"keep": np.zeros_like(odd), "next": np.ones_like(odd), "to_even_code": odd, "to_odd_code": ~odd}
-    return np.where(less, table[rule.less_than_half], np.where(equal, table[rule.half], table[rule.more_than_half]))
+    table: dict[str, Bool] = {"keep": np.zeros_like(odd), "next": np.ones_like(odd), "to_even_code": odd, "to_odd_code": ~odd}
+    found: NDArray[np.bool_] = np.where(less, table[rule.less_than_half], np.where(equal, table[rule.half], table[rule.more_than_half]))
+    return found
 
 
 def _random_up(place: Located, add: str, bits: int, random: U64) -> Bool:
@@ -151,7 +152,7 @@ def _attach_sign(code: I64, sign: Bool, fmt: Format) -> I64:
     derived = derive.codes(fmt)
     if derive.is_twos_complement(fmt):
         return np.where(sign, -code, code) & ((1 << derived.bits) - 1)
-    magnitude = code & ((1 << derived.magnitude_bits) - 1)
+    magnitude = code & ((1 << derived.bits) - 1)
     negative = sign & ((magnitude != 0) | derived.neg_zero)
     return np.where(negative, magnitude | derived.sign_bit, magnitude)
 

@@ -62,7 +62,7 @@ def sum_lanes(values: F32, lanes: int, order: str, to: Format, rounding: Roundin
         while columns.shape[0] > 1:
             half = columns.shape[0] // 2
             columns = binary("add", columns[:half], columns[half:], to, rounding)
-        total = columns[0]
+        total: F32 = columns[0]
     else:
         total = np.zeros(columns.shape[1], np.float32)
         for column in columns:

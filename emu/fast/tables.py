@@ -6,6 +6,7 @@ A 16-bit table is filled from its decision thresholds; whether round-to-odd into
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
         bits = derive.codes(fmt).bits
         size = 256 if bits <= 8 else 65536
         nan = derive.codes(result).nan[0]
-        table = np.full(size, nan, np.uint32 if derive.codes(result).bits <= 32 else np.uint64)
+        table: NDArray[np.unsignedinteger] = np.full(size, nan, np.uint32 if derive.codes(result).bits <= 32 else np.uint64)
         for code in range(1 << bits):
             value = decode_code(code, fmt)
             table[code] = encode_value(value, result)
@@ -59,7 +60,7 @@ def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
 
 
 def pair_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
-    """Return, for two codes of at most 8 bits read as one 16-bit number, both values as one number of twice the result's width (up to 32 bits).
+    """Return, for two codes of at most 8 bits read as one 16-bit number, both values as one number of twice the result's width.
 
     The first code lies in the low byte, its value in the low half. Codes that the format does not have hold NaN.
     """
@@ -94,7 +95,7 @@ def thresholds(fmt: Format, rounding: Rounding, entry: EntryCodes) -> list[Fract
         points = [magnitude_of(code, fmt.facts) for code in range(last + 1)]
     found = set(points) if grid or not derive.codes(fmt).has_zero else {Fraction(0)}
     if middle or isinstance(fmt.facts, CodebookFacts):
-        found |= {(a + b) / 2 for a, b in zip(points, points[1:], strict=False)}
+        found |= {(a + b) / 2 for a, b in pairwise(points)}
     return sorted(found)
 
 
@@ -175,7 +176,7 @@ def codebook_steps(
         fp64: Format = get("format", "fp64")
         bits = np.array([encode_value(finite(cut), fp64) for cut in cuts], np.uint64)
         at = [_one(finite(cut), fmt, rounding, entry) for cut in cuts]
-        inner = [(a + b) / 2 for a, b in zip(cuts, cuts[1:], strict=False)]
+        inner = [(a + b) / 2 for a, b in pairwise(cuts)]
         between = [_one(finite(cut), fmt, rounding, entry) for cut in (cuts[0] - 1, *inner, cuts[-1] + 1)]
         zeros = [_one(Value("finite", sign), fmt, rounding, entry) for sign in (0, 1)]
         arrays = (np.array([mark(code, fmt) for code in at], np.uint16), np.array([mark(code, fmt) for code in between], np.uint16))

@@ -20,7 +20,8 @@ class Codes:
     """The code space of one format.
 
     bits: width of a code.   magnitude_bits: width without the sign bit (two's complement and codebooks: all bits).
-    sign_bit: mask of the sign bit, 0 where there is none.   max_code: largest finite magnitude code (two's complement: of the positive side).
+    sign_bit: mask of the sign bit, 0 where there is none.   max_code: largest finite magnitude code,
+    in two's complement of the positive side.
     nan: NaN codes, canonical first; for ieee NaN only the canonical quiet ones.   inf: magnitude code of Inf or None.
     """
 
@@ -43,7 +44,7 @@ _codes: dict[str, Codes] = {}
 
 
 def codes(fmt: Format) -> Codes:
-    """Return the derived code space of a format. Raises: SpecError for a format without a finite code."""
+    """Return the derived code space of a format."""
     if fmt.facts_digest not in _codes:
         _codes[fmt.facts_digest] = _derive_codes(fmt)
     return _codes[fmt.facts_digest]
@@ -100,6 +101,12 @@ def is_nan_code(code: int, fmt: Format) -> bool:
         magnitude = code & ~derived.sign_bit
         return magnitude >= top and magnitude != derived.inf
     return code in derived.nan
+
+
+def is_finite_code(code: int, fmt: Format) -> bool:
+    """Tell whether a code is one of the format's and neither NaN nor Inf."""
+    derived = codes(fmt)
+    return not code >> derived.bits and not is_nan_code(code, fmt) and code & ~derived.sign_bit != derived.inf
 
 
 def unused_high_bits(fmt: Format) -> int:

@@ -99,9 +99,10 @@ class Block(SpecObject):
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return the element and level formats."""
+        found: list[tuple[str, str, tuple[str | int, ...]]] = []
         if isinstance(self.facts.element, OneElement):
-            elements = [("format", self.facts.element.format, ("facts", "element", "format"))]
+            found.append(("format", self.facts.element.format, ("facts", "element", "format")))
         else:
-            elements = [("format", item.format, ("facts", "element", "choice", i)) for i, item in enumerate(self.facts.element.choice)]
-        levels = [("format", level.format, ("facts", "levels", i, "format")) for i, level in enumerate(self.facts.levels)]
-        return tuple(elements + levels)  # type: ignore[arg-type]
+            found += [("format", item.format, ("facts", "element", "choice", i)) for i, item in enumerate(self.facts.element.choice)]
+        found += [("format", level.format, ("facts", "levels", i, "format")) for i, level in enumerate(self.facts.levels)]
+        return tuple(found)

@@ -15,7 +15,8 @@ from pydantic import Field, StringConstraints
 from emu.spec.models.block import Granularity
 from emu.spec.models.common import Hex, HexString, Id, Name, Overflow, Part, SpecObject, YesNo
 
-Argument = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]*|-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|0x[0-9A-F]+)$")]
+ARGUMENT = r"^([a-z][a-z0-9_]*|-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|0x[0-9A-F]+)$"
+Argument = Annotated[str, StringConstraints(pattern=ARGUMENT)]
 NanRule = Literal["propagate", "drop"]
 
 
@@ -42,7 +43,8 @@ class SumStep(_Step):
     op: Literal["sum"]
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     order: Literal["sequential", "tree", "exact"] = Field(
-        description="sequential: acc = +0, then acc = round(acc + v_i), i ascending; tree: neighbours at half length added pairwise, each rounded; exact: one rounding"
+        description="sequential: acc = +0, then acc = round(acc + v_i), i ascending; tree: v_i + v_(i + n/2), each rounded, until "
+        "one is left; exact: one rounding"
     )
     at: Granularity = Field(description="the group, inside one block")
 

@@ -17,7 +17,8 @@ class TransformFacts(Part):
     signs: Hex = Field(description="bit i set: element i is negated first")
     signs_operand: YesNo = Field(description="may the caller hand in other signs")
     sum: Literal["exact", "butterfly", "sequential"] = Field(
-        description="exact: one rounding of the scaled sum; butterfly: strides 1, 2, 4, ..., each addition rounded, then scaled; sequential: i = 0, 1, ..."
+        description="exact: one rounding of the scaled sum; butterfly: strides 1, 2, 4, ..., each addition rounded, then scaled; "
+        "sequential: from +0, i = 0, 1, ..., each addition rounded, then scaled"
     )
     sum_format: Id = Field(description="float format that each addition (or the exact sum) is rounded to, nearest even")
     scale: Exact = Field(description="factor applied last, a power of two")
