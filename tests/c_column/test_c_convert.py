@@ -183,6 +183,25 @@ def test_binary64_rounds_once(name: str) -> None:
             assert compare(codes, "fp64", fmt, get("rounding", rounding), policy) == len(codes)
 
 
+@pytest.mark.parametrize("rounding", DRAWING)
+def test_binary64_with_random_bits_to_wide_formats(rounding: str) -> None:
+    """Where binary32 itself is the grid, the sum of the software rounder meets its ties and its subnormals."""
+    how, policy = get("rounding", rounding), EntryCodes("saturate", (0, 1))
+    centres = [
+        0x3FF0000000000000,
+        0x3FF0000010000000,
+        0x3FF0000030000000,
+        0x36A0000000000000,
+        0x36B8000000000000,
+        0x3800000000000000,
+        0x3690000000000000,
+    ]
+    codes = [centre + step * (1 << 20) for centre in centres for step in range(0, 512, 7)]
+    for name in ("fp32", "bf16", "e2m1"):
+        for salt in range(3):
+            assert compare(codes, "fp64", get("format", name), how, policy, draws(len(codes), how, salt)) == len(codes)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("name", FORMATS)
