@@ -15,11 +15,11 @@ def check_facts(model: SpecObject, document: Document) -> None:
     """Check an object against the objects it names. Raises: SpecError with file and line."""
     try:
         if isinstance(model, Format):
-            _check_format(model)
+            _check_format(model, document)
         elif isinstance(model, Conversion):
             _check_conversion(model, document)
         elif isinstance(model, Block):
-            derive.parse_exact(model.facts.factor)
+            _check_block(model, document)
         elif isinstance(model, Transform):
             _check_transform(model)
     except SpecError as error:
@@ -29,28 +29,61 @@ def check_facts(model: SpecObject, document: Document) -> None:
 
 
 def _placed(error: SpecError, document: Document, path: Path) -> SpecError:
-    return error if ".yaml:" in str(error) else SpecError(f"{document.where(path)}: {error}")
+    return error if ".yaml:" in str(error) else _fault(document, path, str(error))
 
 
-def _check_format(fmt: Format) -> None:
+def _fault(document: Document, path: Path, why: str) -> SpecError:
+    return SpecError(f"{document.where(path)}: {'.'.join(str(part) for part in path)}: {why}")
+
+
+def _check_format(fmt: Format, document: Document) -> None:
     facts = fmt.facts
-    if isinstance(facts, FloatFacts | ExponentFacts) and not isinstance(facts.nan, str):
-        if any(int(code, 16) >> fmt.facts.bits for code in facts.nan):
-            raise SpecError(f"a NaN code of {fmt.id} has more than {fmt.facts.bits} bits")
+    listed = facts.nan if isinstance(facts, FloatFacts | ExponentFacts) and not isinstance(facts.nan, str) else ()
+    for number, code in enumerate(listed):
+        if int(code, 16) >> facts.bits:
+            raise _fault(document, ("facts", "nan", number), f"{code} has more than {facts.bits} bits")
     if isinstance(facts, CodebookFacts):
-        count = len(facts.values) if facts.values is not None else _bit_values(fmt)
+        key = "values" if facts.values is not None else "values_bits"
+        try:
+            count = _codebook_length(facts)
+        except SpecError as error:
+            raise _placed(error, document, ("facts", key)) from None
         if count != 1 << facts.bits:
-            raise SpecError(f"{fmt.id} needs {1 << facts.bits} values, it lists {count}")
-    derive.codes(fmt)
+            raise _fault(document, ("facts", key), f"{facts.bits} bits need {1 << facts.bits} values, there are {count}")
+    if derive.codes(fmt).max_code < 0:
+        raise _fault(document, ("facts", "nan"), "every code is NaN: a format needs a number")
 
 
-def _bit_values(fmt: Format) -> int:
-    source: Format = get("format", fmt.facts.values_format)  # type: ignore[union-attr,arg-type]
+def _codebook_length(facts: CodebookFacts) -> int:
+    """Return how many finite values a codebook lists. Raises: SpecError for one that is not finite."""
+    if facts.values is not None:
+        for text in facts.values:
+            if text not in ("-0", "0"):
+                derive.parse_exact(text)
+        signs = {text.startswith("-") for text in facts.values if text not in ("-0", "0")}
+        if len(signs) == 2 and not {"-0", "0"} & set(facts.values):
+            raise SpecError('values of both signs need a "0" between them')
+        return len(facts.values)
+    assert facts.values_bits is not None and facts.values_format is not None
+    source: Format = get("format", facts.values_format)
+    if not isinstance(source.facts, FloatFacts):
+        raise SpecError(f"values_format {source.id} is no float format")
     digits = -(-derive.codes(source).bits // 4)
-    text = fmt.facts.values_bits.replace(" ", "")  # type: ignore[union-attr]
+    text = facts.values_bits.replace(" ", "")
     if len(text) % digits:
-        raise SpecError(f"values_bits needs {digits} digits a value")
-    return len(text) // digits
+        raise SpecError(f"{len(text)} hex digits are no multiple of the {digits} of a {source.id} code")
+    numbers = [int(text[i : i + digits], 16) for i in range(0, len(text), digits)]
+    for number in numbers:
+        if not derive.is_finite_code(number, source):
+            raise SpecError(f"0x{number:0{digits}X} is no finite {source.id} number")
+    return len(numbers)
+
+
+def _check_block(block: Block, document: Document) -> None:
+    try:
+        derive.parse_exact(block.facts.factor)
+    except SpecError as error:
+        raise _fault(document, ("facts", "factor"), str(error)) from None
 
 
 def _check_conversion(policy: Conversion, document: Document) -> None:
@@ -78,4 +111,4 @@ def _check_recipe(recipe: Recipe, document: Document) -> None:
         try:
             build(recipe, profile)
         except StepFault as error:
-            raise SpecError(f"{document.where((*path, error.number) if error.number >= 0 else path)}: {error}") from None
+            raise _fault(document, (*path, error.number) if error.number >= 0 else path, str(error)) from None

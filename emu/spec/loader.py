@@ -17,7 +17,9 @@ from emu.errors import SpecError
 Path: TypeAlias = tuple[str | int, ...]
 
 _KEY = re.compile(r"[a-z_][a-z0-9_]*\Z")
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)\Z")
+_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
+_FOREIGN = re.compile("[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_DEEPEST = 24
 _PARSERS: tuple[Any, ...] = tuple(getattr(yaml, name) for name in ("CSafeLoader", "SafeLoader") if hasattr(yaml, name))
 
 
@@ -52,25 +54,34 @@ class _Walk:
 
     def node(self, event: Any, path: Path) -> Any:
         self.lines[path] = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise self.fail(event, "anchors and aliases are not allowed: write the value out")
-        if getattr(event, "tag", None):
-            raise self.fail(event, f"tag {event.tag} is not allowed: remove it")
+        self.refuse_marks(event)
+        if len(path) > _DEEPEST:
+            raise self.fail(event, f"nested more than {_DEEPEST} deep: no spec object is")
         if isinstance(event, yaml.MappingStartEvent):
             return self.mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
             return self.sequence(path)
         return self.scalar(event)
 
+    def refuse_marks(self, event: Any) -> None:
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise self.fail(event, "anchors and aliases are not allowed: write the value out")
+        if getattr(event, "tag", None):
+            raise self.fail(event, f"tag {event.tag} is not allowed: remove it")
+
     def mapping(self, path: Path) -> dict[str, Any]:
         out: dict[str, Any] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            if not isinstance(event, yaml.ScalarEvent) or event.style or not _KEY.match(event.value):
-                raise self.fail(event, f"a key must be a bare word of a-z, 0-9 and _, not {getattr(event, 'value', 'a collection')!r}")
-            if event.value in out:
-                raise self.fail(event, f"key {event.value} appears twice: keep one")
-            self.lines[(*path, event.value)] = event.start_mark.line + 1
-            out[event.value] = self.node(next(self.events), (*path, event.value))
+            self.refuse_marks(event)
+            word = event.value if isinstance(event, yaml.ScalarEvent) else "a collection"
+            if word == "<<":
+                raise self.fail(event, "merge keys (<<) are not allowed: write the keys out")
+            if not isinstance(event, yaml.ScalarEvent) or event.style or not _KEY.match(word):
+                raise self.fail(event, f"a key must be a bare word of a-z, 0-9 and _, not {word!r}")
+            if word in out:
+                raise self.fail(event, f"key {word} appears twice (first on line {self.lines[(*path, word)]}): keep one")
+            out[word] = self.node(next(self.events), (*path, word))
+            self.lines[(*path, word)] = event.start_mark.line + 1
         return out
 
     def sequence(self, path: Path) -> tuple[Any, ...]:
@@ -80,12 +91,14 @@ class _Walk:
         return tuple(out)
 
     def scalar(self, event: Any) -> str | int:
-        if event.style == '"':
-            return str(event.value)
-        if event.style:
+        if event.style in ("'", "|", ">") or (event.style and event.start_mark.line != event.end_mark.line):
             raise self.fail(event, "write strings in double quotes on one line")
+        if event.style:
+            return str(event.value)
+        if not event.value:
+            raise self.fail(event, "a value is missing: write one after the key or the dash")
         if not _INTEGER.match(event.value):
-            raise self.fail(event, f'bare {event.value!r} is ambiguous in YAML: write "{event.value}" in double quotes')
+            raise self.fail(event, f'bare {event.value} is ambiguous in YAML: write "{event.value}" in double quotes')
         return int(event.value)
 
 
@@ -95,9 +108,8 @@ def parse(text: str, file: str, parser: Any = _PARSERS[0]) -> Document:
     text: the file's content.   file: its name, for messages.   parser: a PyYAML loader class (C or Python: same result).
     Raises: SpecError with file and line (duplicate keys, bare scalars other than decimal integers, anchors, tags, tabs, several documents).
     """
-    for number, line in enumerate(text.splitlines(), 1):
-        if "\t" in line:
-            raise SpecError(f"{file}:{number}: a tab character: indent with spaces")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    _check_characters(text, file)
     walk = _Walk(text, file, parser)
     try:
         for event in walk.events:
@@ -111,17 +123,41 @@ def parse(text: str, file: str, parser: Any = _PARSERS[0]) -> Document:
         if not isinstance(event, yaml.StreamEndEvent):
             raise walk.fail(event, "a second document: one object per file")
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise SpecError(f"{file}:{mark.line + 1 if mark else 1}: not YAML: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:
-        raise SpecError(f"{file}:1: not YAML: {' '.join(str(error).split())}") from None
+        raise _syntax_fault(text, file, error) from None
     return Document(file, data, walk.lines)
+
+
+def _check_characters(text: str, file: str) -> None:
+    """Refuse what the two parsers treat differently: tabs, control characters, escapes, directives."""
+    found = _FOREIGN.search(text) or re.search(r"\\|^%", text, re.MULTILINE)
+    if found:
+        line = text.count("\n", 0, found.start()) + 1
+        known = {
+            "\t": "a tab character: indent with spaces",
+            "\\": "a backslash: write the character itself",
+            "%": "a directive: remove it",
+        }
+        raise SpecError(f"{file}:{line}: " + known.get(found[0], f"control character U+{ord(found[0]):04X}: remove it"))
+
+
+def _syntax_fault(text: str, file: str, error: yaml.MarkedYAMLError) -> SpecError:
+    """Word a syntax error the same whichever parser met it: as the Python one does, where it meets one."""
+    try:
+        for _ in yaml.parse(text, Loader=yaml.SafeLoader):
+            pass
+    except yaml.MarkedYAMLError as same:
+        error = same
+    mark = error.problem_mark or error.context_mark
+    return SpecError(f"{file}:{mark.line + 1 if mark else 1}: not YAML: {error.problem or error.context}")
 
 
 def read(path: FilePath, name: str | None = None) -> Document:
     """Read and parse one file; errors name `name` or the path."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{name or path}: cannot read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
-    return parse(text, name or str(path))
+        data = path.read_bytes()
+        return parse(data.decode("utf-8"), name or str(path))
+    except OSError as error:
+        raise SpecError(f"{name or path}: cannot read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SpecError(f"{name or path}:{line}: byte 0x{data[error.start]:02X} is not UTF-8 text: save the file as UTF-8") from None

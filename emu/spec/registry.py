@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,10 +17,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from emu.errors import SpecError
+from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import digest_json
-from emu.spec.sources import source_ids
+from emu.spec.sources import load_sources, source_ids
 
 _loaded: dict[tuple[str, str], SpecObject] = {}
 _documents: dict[tuple[str, str], Document] = {}
@@ -39,11 +42,43 @@ def _scan() -> None:
     """Fill the table of paths once: shipped files first, then EMU_SPEC_PATH."""
     if _paths:
         return
+    _fill(shipped_root())
+    try:
+        for folder in filter(None, os.environ.get("EMU_SPEC_PATH", "").split(os.pathsep)):
+            load_spec(folder)
+    except SpecError as error:
+        _paths.clear()
+        _roots.clear()
+        raise SpecError(f"EMU_SPEC_PATH: {error}") from None
+
+
+def _fill(root: Path) -> None:
     for kind in KINDS:
-        _paths[kind] = {path.stem: path for path in sorted((shipped_root() / kind).glob("*.yaml"))}
-    _roots.append(shipped_root())
-    for folder in filter(None, os.environ.get("EMU_SPEC_PATH", "").split(os.pathsep)):
-        load_spec(folder)
+        _paths[kind] = {path.stem: path for path in sorted((root / kind).glob("*.yaml"))}
+    _roots.append(root)
+
+
+@contextmanager
+def isolated(root: Path) -> Iterator[None]:
+    """Work on the spec below one folder alone: not the shipped one, not EMU_SPEC_PATH; at the end all is as before.
+
+    root: holds a folder per kind and sources.yaml.   Not for use by several threads at once.
+    """
+    tables: tuple[dict[Any, Any], ...] = (_loaded, _documents, _paths, _aliases, _digests)
+    kept, roots = [dict(table) for table in tables], list(_roots)
+    for table in tables:
+        table.clear()
+    _roots.clear()
+    load_sources.cache_clear()
+    try:
+        _fill(root)
+        yield
+    finally:
+        for table, before in zip(tables, kept, strict=True):
+            table.clear()
+            table.update(before)
+        _roots[:] = roots
+        load_sources.cache_clear()
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -84,15 +119,23 @@ def _alias_table(kind: str) -> dict[str, str]:
     """Return alias -> id of every file of a kind (reads them all, once)."""
     if kind not in _aliases:
         table: dict[str, str] = {}
-        for name in names(kind):
-            for alias in get(kind, name).aliases:
+        for name in sorted(names(kind), key=lambda name: (_added_after(kind, name), name)):
+            for number, alias in enumerate(get(kind, name).aliases):
+                if alias in _paths[kind] and _added_after(kind, alias) > _added_after(kind, name):
+                    where, other = _documents[kind, alias].where(("id",)), name
+                    raise SpecError(f"{where}: id {alias!r} is an alias of {kind} {other}: rename yours")
                 if alias in table or alias in _paths[kind]:
-                    raise SpecError(
-                        f"{_documents[kind, name].where(('aliases',))}: alias {alias!r} already names {table.get(alias, alias)}"
-                    )
+                    where = _documents[kind, name].where(("aliases", number))
+                    raise SpecError(f"{where}: alias {alias!r} already names {kind} {table.get(alias, alias)}: remove it")
                 table[alias] = name
         _aliases[kind] = table
     return _aliases[kind]
+
+
+def _added_after(kind: str, name: str) -> int:
+    """Return how many folders were there before the one that holds a file."""
+    path = _paths[kind][name]
+    return max((number for number, root in enumerate(_roots) if path.is_relative_to(root)), default=0)
 
 
 def digest(thing: SpecObject) -> str:
@@ -108,7 +151,8 @@ def load_spec(folder: str | Path) -> tuple[str, ...]:
     """Add every spec file below a folder to the registry.
 
     folder: holds *.yaml files, in sub-folders per kind or flat; a sources.yaml adds sources.
-    Returns: "kind/id" of what was added.   Raises: SpecError (bad file; an id that is already known with other facts). Nothing is added then.
+    Returns: "kind/id" of what was added.
+    Raises: SpecError (bad file; an id that is already known with other facts); nothing is added then.
     """
     _scan()
     root = Path(folder)
@@ -117,11 +161,26 @@ def load_spec(folder: str | Path) -> tuple[str, ...]:
     found: list[tuple[str, Path, Document]] = []
     for path in sorted(p for p in root.rglob("*.yaml") if p.name != "sources.yaml"):
         document = read(path)
-        kind = document.data.get("kind") if isinstance(document.data, dict) else None
-        if kind not in KINDS:
-            raise SpecError(f"{document.where(('kind',))}: kind must be one of {', '.join(KINDS)}")
-        found.append((kind, path, document))
+        found.append((_kind_of(document, path), path, document))
     return _add(root, found)
+
+
+def _kind_of(document: Document, path: Path) -> str:
+    """Return the kind a file states. Raises: SpecError when it states none, or another than its folder's."""
+    if not isinstance(document.data, dict):
+        raise SpecError(f"{document.where(())}: the top level must be keys and values: kind, id, title, status, facts, sources")
+    kind = document.data.get("kind")
+    if "kind" not in document.data:
+        raise SpecError(f"{document.where(())}: key kind is missing: one of {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        near = difflib.get_close_matches(str(kind), KINDS, n=1)
+        raise SpecError(
+            f"{document.where(('kind',))}: kind {kind!r} is unknown: "
+            + (f"did you mean {near[0]}?" if near else f"one of {', '.join(KINDS)}")
+        )
+    if path.parent.name in KINDS and path.parent.name != kind:
+        raise SpecError(f"{document.where(('kind',))}: kind {kind!r} lies in the folder {path.parent.name}: move the file or mend the kind")
+    return kind
 
 
 def _add(root: Path, found: list[tuple[str, Path, Document]]) -> tuple[str, ...]:
@@ -155,6 +214,8 @@ def _add(root: Path, found: list[tuple[str, Path, Document]]) -> tuple[str, ...]
 def _load(kind: str, path: Path) -> SpecObject:
     """Read, validate and check one file, then keep it."""
     document = read(path)
+    if _kind_of(document, path) != kind:
+        raise SpecError(f"{document.where(('kind',))}: kind {document.data['kind']!r} where a {kind} is needed")
     model = _validate(kind, document, path.stem)
     _documents[kind, path.stem] = document
     _loaded[kind, path.stem] = model
@@ -168,46 +229,13 @@ def _load(kind: str, path: Path) -> SpecObject:
 
 def _validate(kind: str, document: Document, stem: str) -> SpecObject:
     """Turn plain data into a model; the first fault as one line with file and line."""
-    if not isinstance(document.data, dict):
-        raise SpecError(f"{document.where(())}: the top level must be keys and values")
     try:
         model = KINDS[kind].model_validate(document.data)
     except ValidationError as error:
-        raise SpecError(_first_fault(error, document)) from None
+        raise SpecError(first_fault(error, KINDS[kind], document)) from None
     if model.id != stem:
         raise SpecError(f"{document.where(('id',))}: id {model.id!r} must equal the file name {stem!r}")
     return model
-
-
-def _first_fault(error: ValidationError, document: Document) -> str:
-    """Return the first fault of a validation as `file:line: key: what is wrong`."""
-    faults = error.errors(include_url=False)
-    fault = next((item for item in faults if item["type"] == "extra_forbidden"), faults[0])
-    path: list[str | int] = []
-    data: Any = document.data
-    for part in fault["loc"]:
-        if (isinstance(data, dict) and part in data) or (isinstance(data, tuple) and isinstance(part, int) and part < len(data)):
-            path.append(part)
-            data = data[part]
-    what = str(fault["msg"]).removeprefix("Value error, ")
-    if fault["type"] == "extra_forbidden":
-        what = f"key {fault['loc'][-1]} is unknown here" + _near_key(str(fault["loc"][-1]), error, fault["loc"])
-    elif fault["type"] == "missing":
-        what = f"key {fault['loc'][-1]} is missing"
-    elif isinstance(fault.get("input"), str | int):
-        what = f"{fault['input']!r}: {what[0].lower()}{what[1:]}"
-    shown = ".".join(str(part) for part in path) or "top level"
-    return f"{document.where(tuple(path))}: {shown}: {what}"
-
-
-def _near_key(key: str, error: ValidationError, place: tuple[str | int, ...]) -> str:
-    """Return `, did you mean ...?` when a key that is missing at the same place, or a frame key, looks alike."""
-    missing = [
-        str(item["loc"][-1]) for item in error.errors(include_url=False) if item["type"] == "missing" and item["loc"][:-1] == place[:-1]
-    ]
-    frame = ["aliases", "title", "status", "facts", "expect", "open", "sources", "random", "round", "overflow", "nan", "why"]
-    near = difflib.get_close_matches(key, [*missing, *frame], n=1, cutoff=0.6)
-    return f": did you mean {near[0]}?" if near else ": remove it"
 
 
 def _check(model: SpecObject, document: Document) -> None:
@@ -221,7 +249,9 @@ def _check(model: SpecObject, document: Document) -> None:
             raise SpecError(f"{document.where(path)}: {kind} {name!r} is an alias: write {target.id}")
     for number, source in enumerate(model.sources):
         if source.ref not in source_ids(tuple(_roots)):
-            raise SpecError(f"{document.where(('sources', number, 'ref'))}: source {source.ref!r} is not in sources.yaml")
+            near = difflib.get_close_matches(source.ref, source_ids(tuple(_roots)), n=1)
+            hint = f"did you mean {near[0]}?" if near else "add it there"
+            raise SpecError(f"{document.where(('sources', number, 'ref'))}: source {source.ref!r} is not in sources.yaml: {hint}")
     from emu.spec.check import check_facts  # here, because the checks ask the registry for other objects
 
     check_facts(model, document)

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from emu.errors import SpecError
+from emu.spec.faults import first_fault
 from emu.spec.loader import read
 from emu.spec.models.common import Id, Part
 
@@ -33,16 +34,18 @@ def load_sources(root: Path) -> tuple[SourceEntry, ...]:
     if not path.is_file():
         return ()
     document = read(path)
-    entries: list[SourceEntry] = []
-    for number, item in enumerate(document.data if isinstance(document.data, tuple) else ()):
+    if not isinstance(document.data, tuple):
+        raise SpecError(f"{document.where(())}: the top level must be a list of sources: - {{id, title, kind, url, version, read}}")
+    entries: dict[str, SourceEntry] = {}
+    for number, item in enumerate(document.data):
         try:
-            entries.append(SourceEntry.model_validate(item))
+            entry = SourceEntry.model_validate(item)
         except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            raise SpecError(f"{document.where((number,))}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
-    if len({entry.id for entry in entries}) != len(entries):
-        raise SpecError(f"{path}:1: two sources have the same id")
-    return tuple(entries)
+            raise SpecError(first_fault(error, SourceEntry, document, (number,))) from None
+        if entry.id in entries:
+            raise SpecError(f"{document.where((number, 'id'))}: id {entry.id!r} appears twice: keep one")
+        entries[entry.id] = entry
+    return tuple(entries.values())
 
 
 def source_ids(roots: tuple[Path, ...]) -> frozenset[str]:

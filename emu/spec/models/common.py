@@ -11,18 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Status = Literal["standard", "vendor", "source-code", "paper", "reported", "measured", "proposed", "inferred", "unknown"]
 YesNo = Literal["yes", "no"]
-Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+$")]
-Hex = Annotated[str, StringConstraints(pattern=r"^0x[0-9A-F]+$")]
-HexString = Annotated[str, StringConstraints(pattern=r"^[0-9A-F ]+$")]
-Exact = Annotated[str, StringConstraints(pattern=r"^(-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|nan|[+-]inf)$")]
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+ID = r"^[a-z0-9_]+$"
+NAME = r"^[a-z][a-z0-9_]*$"
+HEX = r"^0x[0-9A-F]+$"
+HEX_STRING = r"^[0-9A-F ]+$"
+EXACT = r"^(-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|nan|[+-]inf)$"
+Id = Annotated[str, StringConstraints(pattern=ID)]
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+Hex = Annotated[str, StringConstraints(pattern=HEX)]
+HexString = Annotated[str, StringConstraints(pattern=HEX_STRING)]
+Exact = Annotated[str, StringConstraints(pattern=EXACT)]
 Overflow = Literal["saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap"]
 
 
 class Part(BaseModel):
     """Base of every model: frozen, strict, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class SourceRef(Part):

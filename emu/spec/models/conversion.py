@@ -8,9 +8,8 @@ from pydantic import Field, StringConstraints, model_validator
 
 from emu.spec.models.common import Hex, Id, Overflow, Part, SpecObject
 
-Outcome = Annotated[
-    str, StringConstraints(pattern=r"^(0x[0-9A-F]+|max|min|nan|negative_nan|inf|negative_inf|zero|negative_zero|smallest|open|refuse)$")
-]
+OUTCOME = r"^(0x[0-9A-F]+|max|min|nan|negative_nan|inf|negative_inf|zero|negative_zero|smallest|open|refuse)$"
+Outcome = Annotated[str, StringConstraints(pattern=OUTCOME)]
 
 
 class BySign(Part):
