@@ -5,7 +5,9 @@ Not here: files of quantized tensors (stored.py), writing (writers.py).
 
 from __future__ import annotations
 
+import math
 import zipfile
+import zlib
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -110,7 +112,7 @@ def _open(path: Path, stack: ExitStack) -> _Reader:
         if path.suffix == ".npy":
             return _Npy(path)
         return _Npz(path, stack) if path.suffix == ".npz" else _Safetensors(path, stack)
-    except (OSError, ValueError, EOFError, SafetensorError, zipfile.BadZipFile, SyntaxError, KeyError) as error:
+    except (OSError, ValueError, EOFError, SafetensorError, zipfile.BadZipFile, zlib.error, SyntaxError, KeyError) as error:
         raise _unreadable(path, error) from None
 
 
@@ -155,6 +157,9 @@ class _Npz:
             version = np.lib.format.read_magic(stream)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = read(stream)
+            size = stream.tell() + math.prod(shape) * dtype.itemsize
+        if not dtype.hasobject and size != self.archive.getinfo(self.members[name]).file_size:
+            raise FileError(f"{self.path}: member {name} is not as long as its header says")
         return TensorInfo(name, shape, dtype.name)
 
     def infos(self) -> list[TensorInfo]:
@@ -164,10 +169,9 @@ class _Npz:
         try:
             with self.archive.open(self.members[name]) as stream:
                 array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-                if stream.read(1):
-                    raise FileError(f"{self.path}: member {name} is longer than its header says")
+                stream.read(1)  # the end of the member, where its checksum is compared
                 return array
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise _unreadable(self.path, error) from None
 
 

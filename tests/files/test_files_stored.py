@@ -1,0 +1,100 @@
+"""Files of quantized tensors: what is written comes back, and damaged or foreign files are named."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from emu.errors import FileError, SpecError
+from emu.files import StoredFile, StoredTensor, StoredWriter
+from emu.files.stored import KEY
+from emu.spec import digest, get
+
+ABOUT = StoredTensor((3, 20), (3, 20), -1, -2, "fp32", ("tensor", "scale"), {"key": 1, "stream": 2}, "0xD7E8")
+CODES = np.arange(30, dtype=np.uint8).reshape(3, 10)
+LEVELS = {"tensor": np.array(0x45280000, np.uint32), "scale": np.arange(6, dtype=np.uint8).reshape(3, 2)}
+
+
+def write(path, name="w", recipe="nvfp4_te_ref"):
+    with StoredWriter.open(path, get("recipe", recipe), "1.2.3") as writer:
+        writer.skipped = {"ids": "dtype int64: not fp32, fp16 or bf16"}
+        writer.put(name, CODES, LEVELS, ABOUT)
+    return path
+
+
+@pytest.mark.parametrize("name", ["w", "", "a.codes"])
+def test_round_trip(tmp_path, name):
+    with StoredFile(write(tmp_path / "q.safetensors", name)) as stored:
+        assert stored.recipe is get("recipe", "nvfp4_te_ref")
+        assert stored.tensors == {name: ABOUT}
+        assert stored.skipped == {"ids": "dtype int64: not fp32, fp16 or bf16"}
+        codes, levels = stored.read(name)
+        assert np.array_equal(codes, CODES)
+        assert set(levels) == set(LEVELS)
+        assert all(np.array_equal(levels[key], LEVELS[key]) and levels[key].shape == LEVELS[key].shape for key in LEVELS)
+
+
+def test_any_library_can_read_it(tmp_path):
+    arrays = load_file(write(tmp_path / "q.safetensors"))
+    assert sorted(arrays) == ["w.codes", "w.level.scale", "w.level.tensor"]
+    assert arrays["w.level.tensor"].dtype == np.uint32
+
+
+def metadata(path):
+    data = path.read_bytes()
+    return json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"][KEY])
+
+
+def test_metadata_says_what_is_needed(tmp_path):
+    about = metadata(write(tmp_path / "q.safetensors"))
+    assert {key: about[key] for key in ("version", "emu", "recipe", "tail")} == {
+        "version": 1,
+        "emu": "1.2.3",
+        "recipe": "nvfp4_te_ref",
+        "tail": "zero_pad_drop",
+    }
+    assert about["digest"] == digest(get("recipe", "nvfp4_te_ref"))
+    assert about["tensors"]["w"]["shape"] == [3, 20]
+    assert about["tensors"]["w"]["random"] == {"key": 1, "stream": 2}
+
+
+def changed(tmp_path, change, arrays=None):
+    """A written file with other metadata or other arrays."""
+    about = metadata(write(tmp_path / "q.safetensors"))
+    change(about)
+    stored = load_file(tmp_path / "q.safetensors") if arrays is None else arrays
+    save_file(stored, tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
+    return tmp_path / "changed.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda about: about.update(version=2), FileError, "version 2; this emu reads 1"),
+        (lambda about: about.update(digest="0" * 64), FileError, "other facts of recipe nvfp4_te_ref"),
+        (lambda about: about.update(recipe="nvfp4_te_reff"), SpecError, "did you mean nvfp4_te_ref"),
+        (lambda about: about.update(tensors=[]), FileError, "damaged"),
+        (lambda about: about.pop("tensors"), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].pop("axis"), FileError, "damaged"),
+        (lambda about: about["tensors"].update(v=about["tensors"]["w"]), FileError, "v.codes is missing"),
+    ],
+)
+def test_wrong_metadata_is_named(tmp_path, change, error, message):
+    with pytest.raises(error, match=message):
+        StoredFile(changed(tmp_path, change))
+
+
+def test_foreign_and_damaged_files_are_named(tmp_path):
+    save_file({"a": CODES}, tmp_path / "foreign.safetensors")
+    with pytest.raises(FileError, match="no metadata of emu quantize"):
+        StoredFile(tmp_path / "foreign.safetensors")
+    with pytest.raises(FileError, match="no file of emu quantize"):
+        StoredFile(tmp_path / "a.npy")
+    with pytest.raises(FileError, match="missing"):
+        StoredFile(changed(tmp_path, lambda about: None, {"w.codes": CODES}))
+    (tmp_path / "cut.safetensors").write_bytes((tmp_path / "q.safetensors").read_bytes()[:-1])
+    with pytest.raises(FileError, match=r"cut\.safetensors"):
+        StoredFile(tmp_path / "cut.safetensors")
+    with pytest.raises(FileError, match="use that suffix"), StoredWriter.open(tmp_path / "a.npz", get("recipe", "hif4"), "1"):
+        pytest.fail("the block must not run")
