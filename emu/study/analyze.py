@@ -197,7 +197,8 @@ class _Scales:
 class _Buckets:
     """The distinct finite values of a block's elements, and which one each code means.
 
-    largest: binary64 [flags], the largest magnitude of each element format, choice factors included.   zero: place of 0, -1 without one.
+    largest: binary64 [flags], the largest value of each element format, choice factors included (of int4 7: no recipe here uses -8).
+    zero: place of 0, -1 without one.
     """
 
     def __init__(self, block: Block) -> None:
@@ -212,7 +213,7 @@ class _Buckets:
         self.count, self.zero = len(distinct), place.get(Fraction(0), -1)
         self.width = max(len(table) for table in values)
         self.places = [[len(distinct) if value is None else place[value] for value in table] for table in values]
-        self.largest = np.array([float(max(abs(value) for value in table if value is not None)) for table in values])
+        self.largest = np.array([float(max(value for value in table if value is not None)) for table in values])
 
     @staticmethod
     def _values(fmt: Format, factor: Fraction) -> list[Fraction | None]:
