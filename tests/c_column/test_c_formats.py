@@ -143,3 +143,14 @@ def test_minus_zero_of_a_codebook() -> None:
     for fmt in (by_bits, by_text):
         got, _ = native.convert_with_open(codes, get("format", "fp32"), fmt, get("rounding", "rne"), EntryCodes("saturate", (0, 0)))
         assert got.tolist() == [0, 2, 0, 2, 1, 3, 0, 3]
+
+
+@pytest.mark.parametrize(("tie", "wanted"), [("even_code", [0, 0, 2]), ("lower", [1, 0, 2]), ("away", [1, 2, 3])])
+def test_ties_of_a_codebook(tie: str, wanted: list[int]) -> None:
+    """-1/2 between codes 1 and 0, 1/2 between 0 and 2, 3/2 between 2 and 3: the even one, the lower one of two even ones, or by value."""
+    fmt = make(**{"class": "codebook", "bits": 2, "values": ("0", "-1", "1", "2"), "tie": tie})
+    codes = np.array([0xBF000000, 0x3F000000, 0x3FC00000], np.uint32)
+    got, _ = native.convert_with_open(codes, get("format", "fp32"), fmt, get("rounding", "rne"), EntryCodes("saturate", (0, 0)))
+    assert (
+        got.tolist() == wanted == [expected(int(code), fmt, get("rounding", "rne"), EntryCodes("saturate", (0, 0)), None) for code in codes]
+    )
