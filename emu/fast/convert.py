@@ -92,9 +92,10 @@ def convert_marked(
 ) -> Codes:
     """Convert a flat array; open and refused codes become the markers of tables.marker_dtype."""
     if random is None:
-        if derive.codes(source).bits <= 8 or (derive.codes(source).bits <= 16 and derive.codes(fmt).bits <= 8):
+        codebook = isinstance(fmt.facts, CodebookFacts)
+        if derive.codes(source).bits <= 8 or (derive.codes(source).bits <= 16 and derive.codes(fmt).bits <= 8 and not codebook):
             return _look_up(codes, tables.convert_table(source, fmt, rounding, entry), source)
-        if isinstance(fmt.facts, CodebookFacts) and not tables.table_is_exact(fmt, rounding, entry):
+        if codebook:
             return _to_codebook(codes, source, fmt, rounding, entry)
         if tables.table_is_exact(fmt, rounding, entry):
             bf16_table = tables.convert_table(tables.bf16(), fmt, rounding, entry)

@@ -145,16 +145,21 @@ def convert_fields(
 
 
 def _by_sign(pair: tuple[int, int], sign: Bool) -> I64:
-    return np.where(sign, pair[1], pair[0])
+    return np.where(sign, _int64(pair[1]), _int64(pair[0]))
+
+
+def _int64(code: int) -> np.int64:
+    """Return a code as int64; the upper half of 64-bit codes as negative numbers of the same bits."""
+    return np.int64(code - (1 << 64) if code >> 63 > 0 else code)
 
 
 def _attach_sign(code: I64, sign: Bool, fmt: Format) -> I64:
     derived = derive.codes(fmt)
     if derive.is_twos_complement(fmt):
         return np.where(sign, -code, code) & ((1 << derived.bits) - 1)
-    magnitude = code & ((1 << derived.bits) - 1)
+    magnitude = code & _int64((1 << derived.bits) - 1)
     negative = sign & ((magnitude != 0) | derived.neg_zero)
-    return np.where(negative, magnitude | derived.sign_bit, magnitude)
+    return np.where(negative, magnitude | _int64(derived.sign_bit), magnitude)
 
 
 def _overflowed(inf: Bool, sign: Bool, largest: I64, fmt: Format, rounding: Rounding, entry: EntryCodes) -> I64:
