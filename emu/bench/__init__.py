@@ -3,7 +3,8 @@
 Not here: correctness (tests/), the command line (emu/cli/bench.py).
 """
 
+from emu.bench.model import Stage, run_model
 from emu.bench.run import Measurement, run
-from emu.bench.table import as_json, as_markdown
+from emu.bench.table import as_json, as_markdown, model_json, model_markdown
 
-__all__ = ["Measurement", "as_json", "as_markdown", "run"]
+__all__ = ["Measurement", "Stage", "as_json", "as_markdown", "model_json", "model_markdown", "run", "run_model"]

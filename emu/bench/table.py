@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from emu.bench.model import Stage
 from emu.bench.peers import installed
 from emu.bench.run import Measurement
 
@@ -27,6 +28,18 @@ def as_markdown(rows: Sequence[Measurement]) -> str:
         promised = "-" if row.promised is None else f"{row.promised:g}"
         lines.append(f"| {row.name} | {row.rate:.0f} | {row.peer or '-'} | {rate} | {ratio} | {promised} |")
     return "\n".join(lines) + "\n"
+
+
+def model_markdown(elements: int, stages: Sequence[Stage]) -> str:
+    """Return the table of one model's stages."""
+    lines = [f"{elements} elements", "", "| stage | seconds | million elements a second |", "| --- | ---: | ---: |"]
+    lines += [f"| {stage.name} | {stage.seconds:.3f} | {stage.rate:.0f} |" for stage in stages]
+    return "\n".join(lines) + "\n"
+
+
+def model_json(elements: int, stages: Sequence[Stage]) -> str:
+    """Return the same as JSON, with versions."""
+    return json.dumps({"versions": versions(), "elements": elements, "stages": [vars(stage) for stage in stages]}, indent=1)
 
 
 def as_json(rows: Sequence[Measurement]) -> str:

@@ -11,11 +11,19 @@ from emu.cli.settings import common_options, progress, settings_of
 @click.option("--elements", default=1 << 24, show_default=True, type=click.IntRange(1 << 12, 1 << 28), help="Elements of the tensor.")
 @click.option("--repeats", default=5, show_default=True, type=click.IntRange(1, 1000), help="Runs of each side, alternating.")
 @click.option("--only", default="", metavar="WORD", help="Only cases whose name contains it.")
+@click.option("--model", default=None, metavar="FILE", help="Instead: quantize every tensor of a file and time the stages.")
+@click.option("--recipe", default="nvfp4_te_ref", show_default=True, help="Recipe for --model.")
 @common_options
-def command(elements: int, repeats: int, only: str) -> None:
+def command(elements: int, repeats: int, only: str, model: str | None, recipe: str) -> None:
     """Measure conversions, quantizers and rotations in one thread, and the ratio to peers that are installed."""
     from emu import bench
 
+    if model is not None:
+        with progress() as bar:
+            task = bar.add_task("model", total=None)
+            count, stages = bench.run_model(model, recipe, lambda name: bar.update(task, advance=1, description=name))
+        click.echo((bench.model_json(count, stages) if settings_of().json else bench.model_markdown(count, stages)).rstrip("\n"))
+        return
     with progress() as bar:
         task = bar.add_task("bench", total=None)
         found = bench.run(elements, repeats, only, lambda name: bar.update(task, advance=1, description=name))
