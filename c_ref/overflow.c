@@ -59,7 +59,9 @@ static uint64_t wrap(const emu_grid *grid, int32_t sign, uint64_t magnitude)
     uint64_t low = magnitude & emu_low_bits(grid->code_bits);
     if (!grid->sign_bit)
         return emu_attach_sign(grid, sign, magnitude);
-    return sign ? low | grid->sign_bit : low;
+    if (!sign || (low == 0 && grid->has_zero && !grid->has_minus_zero))
+        return low;
+    return low | grid->sign_bit;
 }
 
 void emu_overflow(const emu_grid *grid, const emu_rounding *rounding, const emu_policy *policy, int32_t sign, const emu_rounded *rounded,

@@ -29,7 +29,7 @@ Draws = tuple[np.ndarray, list[int]]
 FORMATS = [name for name in names("format") if derive.codes(get("format", name)).bits <= 8]
 ROUNDINGS = [name for name in names("rounding") if not get("rounding", name).random_bits]
 DRAWING = [name for name in names("rounding") if get("rounding", name).random_bits]
-WORDS = ("saturate", "inf", "nan", "ieee_inf", "ieee_nan")
+WORDS = ("saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap")
 SPECIAL = [0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFF800001, 0, 0x80000000, 1, 0x80000001, 0x7F7FFFFF, 0xFF7FFFFF]
 SPECIAL += [0x00800000, 0x80800000, 0x007FFFFF, 0x3F800000, 0xBF800000]
 
