@@ -15,7 +15,7 @@ from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID, NAME
 from emu.spec.models.conversion import OUTCOME
 from emu.spec.models.recipe import ARGUMENT
 
-_FORMS = {
+FORMS = {
     ID: "an id of a-z, 0-9 and _",
     NAME: "a name of a-z, 0-9 and _ that starts with a letter",
     HEX: 'one bit pattern in upper-case hex, such as "0x7F"',
@@ -103,7 +103,7 @@ def _text(fault: _Fault, model: type[BaseModel]) -> str:
         shown = json.dumps(word, ensure_ascii=False) if isinstance(word, str | int) else "a collection"
         return f"{key}{shown} is not one of {', '.join(allowed)}" + _near(str(word), allowed)
     if kind == "string_pattern_mismatch":
-        return f"{given} must be {_FORMS.get(context['pattern'], 'of the form ' + context['pattern'])}"
+        return f"{given} must be {FORMS.get(context['pattern'], 'of the form ' + context['pattern'])}"
     if kind in _TYPES:
         return f"{given} {_TYPES[kind]}".strip()
     if kind in ("too_short", "too_long"):

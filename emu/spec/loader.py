@@ -49,11 +49,14 @@ class _Walk:
         self.lines: dict[Path, int] = {}
         self.events: Iterator[Any] = yaml.parse(text, Loader=parser)
 
+    def line(self, event: Any) -> int:
+        return int(event.start_mark.line) + 1
+
     def fail(self, event: Any, why: str) -> SpecError:
-        return SpecError(f"{self.file}:{event.start_mark.line + 1}: {why}")
+        return SpecError(f"{self.file}:{self.line(event)}: {why}")
 
     def node(self, event: Any, path: Path) -> Any:
-        self.lines[path] = event.start_mark.line + 1
+        self.lines[path] = self.line(event)
         self.refuse_marks(event)
         if len(path) > _DEEPEST:
             raise self.fail(event, f"nested more than {_DEEPEST} deep: no spec object is")
@@ -73,6 +76,7 @@ class _Walk:
         out: dict[str, Any] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             self.refuse_marks(event)
+            line = self.line(event)
             word = event.value if isinstance(event, yaml.ScalarEvent) else "a collection"
             if word == "<<":
                 raise self.fail(event, "merge keys (<<) are not allowed: write the keys out")
@@ -81,7 +85,7 @@ class _Walk:
             if word in out:
                 raise self.fail(event, f"key {word} appears twice (first on line {self.lines[(*path, word)]}): keep one")
             out[word] = self.node(next(self.events), (*path, word))
-            self.lines[(*path, word)] = event.start_mark.line + 1
+            self.lines[(*path, word)] = line
         return out
 
     def sequence(self, path: Path) -> tuple[Any, ...]:

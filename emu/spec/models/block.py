@@ -27,8 +27,8 @@ class OneElement(Part):
 class ElementChoice(Part):
     """A flag level picks the format of the elements."""
 
-    format: Id = Field(description="format where the flag is 0")
-    factor: Exact = Field(default="1", description="factor where the flag is 0")
+    format: Id = Field(description="format of the element codes under this value of the flag")
+    factor: Exact = Field(default="1", description="its own exact factor")
 
 
 class FlaggedElement(Part):
@@ -87,7 +87,7 @@ class BlockWitness(Part):
 class Block(SpecObject):
     """One block format."""
 
-    kind: Literal["block"]
+    kind: Literal["block"] = Field(description="the folder the file lies in")
     facts: BlockFacts = Field(description="elements, shape and levels")
     expect: tuple[BlockWitness, ...] = Field(default=(), description="hand-checked examples")
 

@@ -53,7 +53,7 @@ class ConversionWitness(Part):
 class Conversion(SpecObject):
     """One policy; the key of an entry is a format id, or `with_nan` / `without_nan` for every other format."""
 
-    kind: Literal["conversion"]
+    kind: Literal["conversion"] = Field(description="the folder the file lies in")
     facts: dict[str, Entry] = Field(description="destination -> entry", min_length=1)
     expect: tuple[ConversionWitness, ...] = Field(default=(), description="hand-checked examples")
 

@@ -89,7 +89,7 @@ class FormatWitness(Part):
 class Format(SpecObject):
     """One number format: how a code of `bits` bits means a value."""
 
-    kind: Literal["format"]
+    kind: Literal["format"] = Field(description="the folder the file lies in")
     facts: FormatFacts = Field(description="the generating facts")
     expect: tuple[FormatWitness, ...] = Field(default=(), description="hand-checked examples; only tests and `emu doctor` read them")
 

@@ -31,7 +31,7 @@ def _arguments(count: int, what: str) -> object:
 class AmaxStep(_Step):
     """Largest magnitude of a group; exact."""
 
-    op: Literal["amax"]
+    op: Literal["amax"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     nan: NanRule = Field(description="propagate: any NaN gives NaN; drop: NaN is passed over, all NaN gives NaN")
     at: Granularity = Field(description="the group")
@@ -40,7 +40,7 @@ class AmaxStep(_Step):
 class SumStep(_Step):
     """Sum of a group in a stated order."""
 
-    op: Literal["sum"]
+    op: Literal["sum"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     order: Literal["sequential", "tree", "exact"] = Field(
         description="sequential: acc = +0, then acc = round(acc + v_i), i ascending; tree: v_i + v_(i + n/2), each rounded, until "
@@ -52,7 +52,7 @@ class SumStep(_Step):
 class ArithmeticStep(_Step):
     """One IEEE operation, rounded once."""
 
-    op: Literal["add", "sub", "mul", "div"]
+    op: Literal["add", "sub", "mul", "div"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(2, "[a, b]")  # type: ignore[assignment]
     to: Id | None = Field(default=None, description="format of the result; absent: the program's arithmetic")
     round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
@@ -61,7 +61,7 @@ class ArithmeticStep(_Step):
 class FmaStep(_Step):
     """a * b + c, rounded once."""
 
-    op: Literal["fma"]
+    op: Literal["fma"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(3, "[a, b, c]")  # type: ignore[assignment]
     to: Id | None = Field(default=None, description="format of the result")
     round: Id | None = Field(default=None, description="rounding mode")
@@ -70,14 +70,14 @@ class FmaStep(_Step):
 class SignStep(_Step):
     """The sign bit alone; exact, NaN stays NaN."""
 
-    op: Literal["abs", "neg"]
+    op: Literal["abs", "neg"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[a]")  # type: ignore[assignment]
 
 
 class MinMaxStep(_Step):
     """The smaller or larger value; exact; of two zeros the first."""
 
-    op: Literal["min", "max"]
+    op: Literal["min", "max"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(2, "[a, b]")  # type: ignore[assignment]
     nan: NanRule = Field(description="propagate: any NaN gives NaN; drop: the other value")
 
@@ -85,7 +85,7 @@ class MinMaxStep(_Step):
 class ClampStep(_Step):
     """min(max(v, lo), hi); exact."""
 
-    op: Literal["clamp"]
+    op: Literal["clamp"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(3, "[v, lo, hi]")  # type: ignore[assignment]
     nan: NanRule = Field(description="propagate: NaN stays; drop: NaN gives lo")
 
@@ -93,7 +93,7 @@ class ClampStep(_Step):
 class RoundStep(_Step):
     """Round a value to the grid of a format, still a value."""
 
-    op: Literal["round"]
+    op: Literal["round"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     to: Id = Field(
         description="fp32, bf16, fp16 (overflow as ieee_inf), or with overflow none a format whose grid goes on above its maximum"
@@ -107,14 +107,14 @@ class RoundStep(_Step):
 class Pow2Step(_Step):
     """2^n of an integral value; below 2^-149 it is +0, above 2^127 Inf."""
 
-    op: Literal["pow2"]
+    op: Literal["pow2"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[n]")  # type: ignore[assignment]
 
 
 class E8m0RuleStep(_Step):
     """A scale byte from the binary32 fields of a magnitude."""
 
-    op: Literal["e8m0_rule"]
+    op: Literal["e8m0_rule"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[A], A >= 0")  # type: ignore[assignment]
     rule: Literal["floor", "even", "ceil", "field_up"] = Field(description="which rule of the fields (exponent field e, fraction field m)")
     emax: int | None = Field(default=None, description="exponent of the element maximum; not for field_up")
@@ -124,7 +124,7 @@ class E8m0RuleStep(_Step):
 class CastStep(_Step):
     """Round, overflow, encode: value to code."""
 
-    op: Literal["cast"]
+    op: Literal["cast"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     to: Id = Field(description="format of the code")
     round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
@@ -136,7 +136,7 @@ class CastStep(_Step):
 class DecodeStep(_Step):
     """Code to value; exact."""
 
-    op: Literal["decode"]
+    op: Literal["decode"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[code]")  # type: ignore[assignment]
     format: Id | None = Field(default=None, description="needed only where a flag chooses between formats")
 
@@ -144,7 +144,7 @@ class DecodeStep(_Step):
 class SelectStep(_Step):
     """[tested, if true, if false]; lt, le, ge compare: [u, v, if true, if false]. A comparison with NaN is false."""
 
-    op: Literal["select"]
+    op: Literal["select"] = Field(description="the operation")
     test: Literal["zero", "nan", "inf", "neg", "lt", "le", "ge"] = Field(description="neg means u < 0, so -0 and NaN fail")
     args: tuple[Argument, ...] = Field(min_length=3, max_length=4, description="both arms are evaluated; either may be Inf or NaN")
 
@@ -152,7 +152,7 @@ class SelectStep(_Step):
 class TransformStep(_Step):
     """Rotate each block."""
 
-    op: Literal["transform"]
+    op: Literal["transform"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     transform: Id = Field(description="id of the rotation")
 
@@ -160,7 +160,7 @@ class TransformStep(_Step):
 class EmitStep(Part):
     """The outputs; ends a quantize program."""
 
-    op: Literal["emit"]
+    op: Literal["emit"] = Field(description="the operation")
     codes: Name = Field(description="element codes")
     levels: dict[str, Name] = Field(description="level of the block -> name; a coarser result is repeated for every part it covers")
 
@@ -168,7 +168,7 @@ class EmitStep(Part):
 class EmitValuesStep(Part):
     """The outputs; ends a dequantize program."""
 
-    op: Literal["emit"]
+    op: Literal["emit"] = Field(description="the operation")
     values: Name = Field(description="the decoded values")
 
 
@@ -233,7 +233,7 @@ class RecipeWitness(Part):
 class Recipe(SpecObject):
     """One way to quantize, and the ways its result is read back."""
 
-    kind: Literal["recipe"]
+    kind: Literal["recipe"] = Field(description="the folder the file lies in")
     facts: RecipeFacts = Field(description="block, tail and programs")
     expect: tuple[RecipeWitness, ...] = Field(default=(), description="hand-checked examples")
 

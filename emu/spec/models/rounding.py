@@ -94,7 +94,7 @@ class RoundingWitness(Part):
 class Rounding(SpecObject):
     """One rounding mode."""
 
-    kind: Literal["rounding"]
+    kind: Literal["rounding"] = Field(description="the folder the file lies in")
     facts: RoundingFacts = Field(description="the rule")
     expect: tuple[RoundingWitness, ...] = Field(default=(), description="hand-checked examples")
 

@@ -43,7 +43,7 @@ class TransformWitness(Part):
 class Transform(SpecObject):
     """One rotation, its signs and the order of its additions."""
 
-    kind: Literal["transform"]
+    kind: Literal["transform"] = Field(description="the folder the file lies in")
     facts: TransformFacts = Field(description="the rotation")
     expect: tuple[TransformWitness, ...] = Field(default=(), description="hand-checked examples")
 

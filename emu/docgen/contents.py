@@ -1,0 +1,92 @@
+"""The table of contents of the spec: every object with status and open points. Not here: one page per object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from emu.spec import derive, get, names
+from emu.spec.models import KINDS, Block, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
+
+_STATUS = (
+    "Status is the weakest of the object's facts: `standard`, `vendor`, `source-code`, `paper`, `reported`, `measured`, `proposed`,\n"
+    "`inferred`, `unknown`.\n"
+    "What is open is refused, or masked in golden vectors; never guessed."
+)
+
+
+def contents_page() -> str:
+    """Return the Markdown page."""
+    lines = ["# Contents of the spec", "", _STATUS, "", "The keys of the files: [spec files](spec.md).", ""]
+    lines += ["| kind | objects | with open points |", "| --- | ---: | ---: |"]
+    for kind in KINDS:
+        things = [get(kind, name) for name in names(kind)]
+        lines.append(f"| [{kind}](#{kind}) | {len(things)} | {sum(bool(thing.open) for thing in things)} |")
+    for kind in KINDS:
+        lines += ["", f"## {kind}", "", *_table(kind)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(kind: str) -> list[str]:
+    extra = _EXTRA.get(kind)
+    header = ["id", "title", *([extra[0]] if extra else []), "status", "open"]
+    lines = [_row(header), _row(["---"] * len(header))]
+    for name in names(kind):
+        thing: SpecObject = get(kind, name)
+        also = f"<br>also {', '.join(f'`{alias}`' for alias in thing.aliases)}" if thing.aliases else ""
+        points = "<br>".join(f"{point.what} (until: {point.until})" for point in thing.open)
+        cells = [f"`{thing.id}`{also}", thing.title, *([extra[1](thing)] if extra else []), thing.status, points]
+        lines.append(_row(cells))
+    return lines
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _format(fmt: Format) -> str:
+    facts, bits = fmt.facts, derive.codes(fmt).bits
+    if isinstance(facts, FloatFacts):
+        sign = "1" if facts.signed == "yes" else "0"
+        return f"{bits} bits: {sign}, {facts.exp_bits}, {facts.frac_bits}; bias {facts.bias}"
+    if isinstance(facts, IntegerFacts):
+        return f"{bits} bits: {facts.signed.replace('_', ' ').replace('no', 'unsigned')} integer, unit 2^{facts.unit_exp}"
+    return f"{bits} bits: " + ("codebook" if isinstance(facts, CodebookFacts) else f"2^(code - {facts.bias})")
+
+
+def _rounding(rounding: Rounding) -> str:
+    facts = rounding.facts
+    if facts.random == "none":
+        return "none"
+    word = getattr(facts.random, "word", None)
+    return f"{rounding.random_bits} per element, {facts.add}" + (f", of a {word}-bit word" if word else "")
+
+
+def _block(block: Block) -> str:
+    levels = ", ".join(f"{level.name} {level.format} per {_granularity(level.granularity)}" for level in block.facts.levels)
+    rows, columns = block.facts.shape
+    return f"{' or '.join(block.element_formats)} in {rows} x {columns}: {levels}"
+
+
+def _granularity(granularity: Any) -> str:
+    return granularity if isinstance(granularity, str) else f"{granularity.sub} elements"
+
+
+def _transform(transform: Transform) -> str:
+    facts = transform.facts
+    return f"{facts.size} elements, {facts.sum} sum in {facts.sum_format}, result {facts.result}"
+
+
+def _recipe(recipe: Recipe) -> str:
+    return f"block `{recipe.facts.block}`, {len(recipe.facts.steps)} steps; dequantize: {', '.join(recipe.facts.dequantize)}"
+
+
+_EXTRA: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "format": ("sign, exponent, fraction", _format),
+    "rounding": ("random bits", _rounding),
+    "block": ("element and levels", _block),
+    "transform": ("rotation", _transform),
+    "recipe": ("program", _recipe),
+    "conversion": ("destinations", lambda policy: ", ".join(policy.facts)),
+}

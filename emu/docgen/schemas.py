@@ -1,0 +1,50 @@
+"""JSON Schemas (draft 2020-12) of the spec files, from the models. Not here: what a schema cannot see (names, programs: emu.spec)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from emu.spec.models import KINDS
+from emu.spec.sources import SourceEntry
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+COMMENT = "generated from the spec models: emu docs build"
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of spec file, or of the list of sources ("sources").
+
+    Keys by their wire names; what an absent key means is its default; no null anywhere, because the loader refuses it.
+    """
+    adapter: TypeAdapter[Any] = TypeAdapter(tuple[SourceEntry, ...] if kind == "sources" else KINDS[kind])
+    found = _without_null(adapter.json_schema(by_alias=True))
+    body = found.pop("$defs", {})
+    title = "emu spec: the list of sources" if kind == "sources" else f"emu spec: {kind}"
+    return {"$schema": DIALECT, "$comment": COMMENT, **found, "title": title, "$defs": body}
+
+
+def _without_null(node: Any) -> Any:
+    """Drop null branches and null defaults, pydantic's own titles, and wrappers of one branch."""
+    if isinstance(node, list):
+        return [_without_null(item) for item in node if item != {"type": "null"}]
+    if not isinstance(node, dict):
+        return node
+    out = {key: _without_null(value) for key, value in node.items() if not _is_noise(key, value)}
+    if len(out.get("anyOf", ())) == 1:
+        (only,) = out.pop("anyOf")
+        out = {**only, **out}
+    return out
+
+
+def _is_noise(key: str, value: Any) -> bool:
+    return value is None or (key == "title" and isinstance(value, str)) or key == "discriminator"
+
+
+def schema_pages() -> dict[str, str]:
+    """Return path in the source tree -> text of every schema."""
+    return {
+        f"spec/schema/{kind}.schema.json": json.dumps(schema(kind), indent=2, ensure_ascii=False) + "\n" for kind in (*KINDS, "sources")
+    }

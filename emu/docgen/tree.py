@@ -1,0 +1,85 @@
+"""Writing generated files into a source tree, and comparing. Not here: their text (the page modules)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+
+from emu.docgen.contents import contents_page
+from emu.docgen.reference import spec_page
+from emu.docgen.schemas import COMMENT, schema_pages
+from emu.errors import FileError
+from emu.files.whole import whole_file
+from emu.spec.registry import isolated
+
+COMMAND = "emu docs build"
+MARK = f"<!-- generated from spec/ by: {COMMAND} -->"
+FOLDERS = ("spec/schema", "docs/reference")
+DIFF_LINES = 24
+
+
+def reference_pages() -> dict[str, str]:
+    """Return path in the source tree -> text of the Markdown pages."""
+    texts = {"docs/reference/spec.md": spec_page(), "docs/reference/contents.md": contents_page()}
+    return {path: f"{MARK}\n\n{text}" for path, text in texts.items()}
+
+
+# A later page is one more writer; each returns path -> text.
+WRITERS: tuple[Callable[[], dict[str, str]], ...] = (schema_pages, reference_pages)
+
+
+def pages(root: Path) -> dict[str, str]:
+    """Return path -> text of every generated file, for the spec in a source tree.
+
+    root: a source tree with spec/.   Raises: FileError (no source tree), SpecError (a fault of its spec).
+    """
+    if not (root / "spec" / "format").is_dir():
+        raise FileError(f"{root}: no spec/ here: run in the source tree, or say --root DIR")
+    with isolated(root / "spec"):
+        return {path: text for writer in WRITERS for path, text in writer().items()}
+
+
+def build(root: Path) -> list[str]:
+    """Write what differs, remove generated files that are no more, and return the paths, sorted.
+
+    Raises: as pages; FileError (unwritable).
+    """
+    wanted = pages(root)
+    changed = [path for path, text in wanted.items() if _read(root / path) != text]
+    for path in changed:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(root / path, force=True) as file:
+            file.write(wanted[path].encode("utf-8"))
+    stale = _stale(root, wanted)
+    for path in stale:
+        (root / path).unlink()
+    return sorted(changed + stale)
+
+
+def check(root: Path) -> list[str]:
+    """Compare in memory; return one text per file that differs: a short unified diff, or what is wrong with the file. Raises: as pages."""
+    wanted = pages(root)
+    found = [_difference(path, _read(root / path), text) for path, text in wanted.items() if _read(root / path) != text]
+    return found + [f"{path}: no longer generated" for path in _stale(root, wanted)]
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _stale(root: Path, wanted: dict[str, str]) -> list[str]:
+    """Return the files in the generated folders that carry the mark and are not wanted."""
+    there = [path.relative_to(root).as_posix() for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.is_file()]
+    return [path for path in there if path not in wanted and any(mark in (_read(root / path) or "") for mark in (MARK, COMMENT))]
+
+
+def _difference(path: str, old: str | None, new: str) -> str:
+    if old is None:
+        return f"{path}: missing"
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), path, f"{path} (generated)", lineterm="", n=1))
+    more = len(lines) - DIFF_LINES
+    return "\n".join(lines[:DIFF_LINES] + ([f"... {more} more lines"] if more > 0 else []))

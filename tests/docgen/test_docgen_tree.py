@@ -1,0 +1,97 @@
+"""Generated files of the checkout are fresh; `emu docs check` says what differs, and the command it prints mends it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emu.cli.main import run
+from emu.docgen import tree
+from emu.errors import FileError, SpecError
+
+
+@pytest.fixture
+def copy(checkout: Path, tmp_path: Path) -> Path:
+    """A source tree of its own: spec/ and docs/reference/."""
+    shutil.copytree(checkout / "spec", tmp_path / "spec")
+    shutil.copytree(checkout / "docs" / "reference", tmp_path / "docs" / "reference")
+    return tmp_path
+
+
+def test_generated_files_are_fresh(checkout: Path) -> None:
+    found = tree.check(checkout)
+    assert found == [], "\n".join([*found, f"to mend it: {tree.COMMAND}"])
+
+
+def test_a_fresh_copy_is_left_alone(copy: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    assert tree.check(copy) == [] and tree.build(copy) == []
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+
+
+def test_the_printed_command_mends_every_kind_of_fault(copy: Path) -> None:
+    edited, missing = copy / "docs/reference/contents.md", copy / "spec/schema/block.schema.json"
+    stale, foreign = copy / "docs/reference/old.md", copy / "docs/reference/mine.md"
+    edited.write_text(edited.read_text(encoding="utf-8").replace("Contents of the spec", "Contents"), encoding="utf-8")
+    missing.unlink()
+    stale.write_text(f"{tree.MARK}\n\nan older page\n", encoding="utf-8")
+    foreign.write_text("by hand\n", encoding="utf-8")
+    words = [str(Path(sys.executable).with_name("emu")), "docs", "check"]
+    result = subprocess.run(words, cwd=copy, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (1, "")
+    *faults, last = result.stdout.splitlines()
+    assert "-# Contents" in faults and "+# Contents of the spec" in faults
+    assert "spec/schema/block.schema.json: missing" in faults and "docs/reference/old.md: no longer generated" in faults
+    command = last.removeprefix("to mend it: ")
+    assert command == "emu docs build"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    mended = subprocess.run(command, shell=True, cwd=copy, capture_output=True, text=True, env=environment)
+    assert mended.returncode == 0
+    assert mended.stdout.split() == ["docs/reference/contents.md", "docs/reference/old.md", "spec/schema/block.schema.json"]
+    assert subprocess.run(words, cwd=copy, capture_output=True, text=True).returncode == 0
+    assert foreign.read_text(encoding="utf-8") == "by hand\n" and not stale.exists()
+
+
+def test_the_page_follows_the_spec_of_the_tree(copy: Path) -> None:
+    """Not the installed spec: a new file shows up, and one fact more is one line of difference."""
+    text = (copy / "spec/format/e2m1.yaml").read_text(encoding="utf-8")
+    new = text.replace('id: "e2m1"', 'id: "e2m1_bias2"').replace("bias: 1", "bias: 2").split("expect:")[0]
+    aliases = next(line for line in new.splitlines() if line.startswith("aliases"))
+    (copy / "spec/format/e2m1_bias2.yaml").write_text(new.replace(aliases + "\n", "") + "sources: []\n", encoding="utf-8")
+    (fault,) = tree.check(copy)
+    assert [line for line in fault.splitlines() if line.startswith("+| `e2m1_bias2`")] != []
+    assert tree.build(copy) == ["docs/reference/contents.md"] and tree.check(copy) == []
+
+
+def test_a_long_difference_is_cut(copy: Path) -> None:
+    page = copy / "docs/reference/spec.md"
+    page.write_text("", encoding="utf-8")
+    (fault,) = tree.check(copy)
+    lines = fault.splitlines()
+    assert len(lines) == tree.DIFF_LINES + 1 and lines[-1].startswith("... ") and lines[-1].endswith(" more lines")
+
+
+def test_misuse(tmp_path: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(FileError, match="no spec/ here: run in the source tree, or say --root DIR"):
+        tree.check(empty)
+    assert run(["docs", "check", "--root", str(empty)]) == 2
+    assert capsys.readouterr().err.startswith("emu: ")
+    (copy / "spec/format/e2m1.yaml").write_text("kind: no\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"e2m1\.yaml:1: bare no is ambiguous"):
+        tree.build(copy)
+    assert run(["docs", "build", "--root", str(copy)]) == 2
+
+
+def test_commands_answer_in_json(checkout: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["docs", "check", "--json", "--root", str(checkout)]) == 0
+    assert capsys.readouterr().out == "[]\n"
+    (copy / "docs/reference/spec.md").unlink()
+    assert run(["docs", "check", "--json", "--root", str(copy)]) == 1
+    assert capsys.readouterr().out == '[\n  "docs/reference/spec.md: missing"\n]\n'
+    assert run(["docs", "build", "--json", "--root", str(copy)]) == 0
+    assert capsys.readouterr().out == '[\n  "docs/reference/spec.md"\n]\n'
