@@ -36,9 +36,9 @@ def run_model(path: str | Path, recipe: str = "nvfp4_te_ref", progress: Callable
     emu.quantize(_warm(), chosen).dequantize()
     seconds = dict.fromkeys(("read", "amax", "quantize", "pack", "dequantize", "write"), 0.0)
 
-    def timed(stage: str, work: Callable[[], T]) -> T:
+    def timed(stage: str, work: Callable[..., T], *args: Any, **operands: Any) -> T:
         begin = process_time()
-        found = work()
+        found = work(*args, **operands)
         seconds[stage] += process_time() - begin
         return found
 
@@ -49,12 +49,12 @@ def run_model(path: str | Path, recipe: str = "nvfp4_te_ref", progress: Callable
                 continue
             if progress is not None:
                 progress(info.name)
-            x = timed("read", lambda name=info.name: _touched(source.read(name)))
-            amax = timed("amax", lambda x=x: emu.amax(x))
-            quantized = timed("quantize", lambda x=x, amax=amax: emu.quantize(x, chosen, tensor_amax=amax if _reads_amax(chosen) else None))
+            x = timed("read", _read_all, source, info.name)
+            amax = timed("amax", emu.amax, x)
+            quantized = timed("quantize", emu.quantize, x, chosen, tensor_amax=amax if _reads_amax(chosen) else None)
             packed = timed("pack", quantized.pack)
             timed("dequantize", quantized.dequantize)
-            timed("write", lambda packed=packed: out.write(packed.tobytes()))
+            timed("write", out.write, packed.tobytes())
             elements += x.size
     stages = [Stage(name, spent, elements / spent / 1e6 if spent else 0.0) for name, spent in seconds.items()]
     total = sum(seconds.values())
@@ -67,8 +67,9 @@ def _warm() -> Any:
     return np.linspace(-4, 4, 4096, dtype=np.float32).reshape(16, 256)
 
 
-def _touched(array: Any) -> Any:
-    """Return the array after reading it once: a mapped file is read when it is first used."""
+def _read_all(source: Any, name: str) -> Any:
+    """Return a tensor after reading it once: a mapped file is read when it is first used."""
+    array = source.read(name)
     array.max()
     return array
 

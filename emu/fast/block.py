@@ -241,7 +241,8 @@ def amax_bits(codes: Codes, source: Format) -> int:
 def _value_codes(values: F32) -> NDArray[np.uint32]:
     """Return fp32 codes of values; NaN canonical."""
     bits = np.ascontiguousarray(values).view(np.uint32)
-    return np.where(np.isnan(values), np.uint32(0x7FC00000), bits)
+    nan = np.isnan(values)
+    return np.where(nan, np.uint32(0x7FC00000), bits) if nan.any() else bits
 
 
 def _random(program: Program, random: Codes | None, shape: tuple[int, ...]) -> Codes | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emu.fast import arithmetic as ar
 from emu.fast import reduce, tables
-from emu.fast.convert import convert_marked, take_odd, to_fp32
+from emu.fast.convert import convert_marked, decode_narrow, take_odd, to_fp32
 from emu.fast.plan import Plan, Step, cast_entry
 from emu.fast.transform import rotate
 from emu.spec.program import ELEMENT, Constant, Instruction, Place, Program
@@ -98,11 +98,8 @@ class Machine:
             return self.cast(item, args[0])
         if item.op == "decode":
             assert item.to is not None
-            return (
-                to_fp32(args[0], item.to)
-                if args[0].dtype == np.uint32
-                else tables.decode_table(item.to, tables.fp32())[args[0]].view(np.float32)
-            )
+            codes = args[0]
+            return to_fp32(codes, item.to) if codes.dtype == np.uint32 else decode_narrow(codes, item.to, tables.fp32()).view(np.float32)
         return _apply(item, args, self.program)
 
     def element_arithmetic(self, item: Instruction, args: list[Array]) -> Array:

@@ -41,14 +41,14 @@ def mark(code: int, fmt: Format) -> int:
 
 
 def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
-    """Return the codes of `result` that a narrow format's codes mean; the marker entry and codes nobody knows hold NaN.
+    """Return the codes of `result` that a narrow format's codes mean; entries for no code, the last one too, hold NaN.
 
     fmt: at most 16 bits.   result: a float format that holds every value exactly, else OperandError.
     """
     key = (fmt.facts_digest, result.facts_digest)
     if key not in _decode:
         bits = derive.codes(fmt).bits
-        size = 256 if bits <= 8 else 65536
+        size = 257 if bits <= 8 else 65537
         nan = derive.codes(result).nan[0]
         table: NDArray[np.unsignedinteger] = np.full(size, nan, np.uint32 if derive.codes(result).bits <= 32 else np.uint64)
         for code in range(1 << bits):
@@ -66,7 +66,7 @@ def pair_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
     """
     key = (fmt.facts_digest, "pair" + result.facts_digest)
     if key not in _decode:
-        single = decode_table(fmt, result).astype(np.uint64)
+        single = decode_table(fmt, result)[:256].astype(np.uint64)
         width = np.uint64(32 if derive.codes(result).bits == 32 else 16)
         table = (single[np.newaxis, :] | single[:, np.newaxis] << width).reshape(-1)
         _decode[key] = table if width == 32 else table.astype(np.uint32)
