@@ -16,8 +16,10 @@ from emu.errors import OpenError, OperandError, SpecError
 from emu.exact.convert import convert_code
 from emu.exact.decode import decode_code
 from emu.exact.random_bits import element_bits
+from emu.exact.round import round_value
+from emu.exact.value import Value
 from emu.spec.loader import read
-from emu.spec.registry import get
+from emu.spec.registry import get, names
 
 ROWS = Path(__file__).parent / "rows"
 POLICIES = {  # (implementation, its overflow flag) -> policy
@@ -291,3 +293,24 @@ def test_operands_that_do_not_fit_are_refused() -> None:
         element_bits(1 << 32, get("rounding", "sr_ptx_split8"), 0)
     with pytest.raises(OpenError, match="convert/e2m1/rne/ocp_saturate: the code of fp32 0x7fc00000 is open"):
         convert_code(0x7FC00000, FP32, e2m1, get("rounding", "rne"), get("conversion", "ocp_saturate"))
+
+
+@pytest.mark.parametrize("name", names("conversion"))
+def test_witness_of_a_policy(name: str) -> None:
+    policy = get("conversion", name)
+    assert policy.expect
+    for row in policy.expect:
+        source, to, rounding = get("format", row.source), get("format", row.to), get("rounding", row.rounding)
+        assert f"0x{convert_code(int(row.x, 16), source, to, rounding, policy, row.random):0{len(row.code) - 2}X}" == row.code, row.why
+
+
+@pytest.mark.parametrize("name", names("rounding"))
+def test_witness_of_a_rounding(name: str) -> None:
+    rounding = get("rounding", name)
+    assert rounding.expect
+    for row in rounding.expect:
+        sign = row.value.startswith("-")
+        base, _, power = row.value.lstrip("-").partition("^")
+        value = Value("finite", int(sign), Fraction(2) ** int(power) if power else Fraction(base))
+        found = round_value(value, get("format", row.grid), rounding, row.random)
+        assert (found.sign, found.magnitude) == (int(row.rounded.startswith("-")), Fraction(row.rounded.lstrip("-"))), row.why

@@ -188,3 +188,16 @@ def test_values_off_the_grid_are_not_encoded() -> None:
             encode_value(value, get("format", "e2m1"))
     with pytest.raises(OperandError, match="is not a int4 number"):
         encode_value(Value("finite", 1), get("format", "int4"))  # no -0 in two's complement
+
+
+@pytest.mark.parametrize("name", names("format"))
+def test_witness(name: str) -> None:
+    fmt = get("format", name)
+    assert fmt.expect
+    for row in fmt.expect:
+        value, text = decode_code(int(row.code, 16), fmt), row.value
+        if text in ("nan", "+inf", "-inf"):
+            assert (value.kind, text == "nan" or value.sign == (text == "-inf")) == (text[-3:], True)
+        else:
+            base, _, power = text.lstrip("-").partition("^")
+            assert value == Value("finite", int(text[0] == "-"), TWO ** int(power) if power else Fraction(base))
