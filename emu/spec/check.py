@@ -106,6 +106,13 @@ def _check_transform(transform: Transform) -> None:
 
 
 def _check_recipe(recipe: Recipe, document: Document) -> None:
+    arithmetic, rounding = get("format", recipe.facts.arithmetic.to), get("rounding", recipe.facts.arithmetic.round)
+    try:
+        derive.arithmetic_entry(arithmetic)
+    except SpecError as error:
+        raise _fault(document, ("facts", "arithmetic", "to"), str(error)) from None
+    if rounding.random_bits:
+        raise _fault(document, ("facts", "arithmetic", "round"), f"rounding {rounding.id} draws random bits: only a cast may")
     for profile in (None, *recipe.facts.dequantize):
         path: Path = ("facts", "steps") if profile is None else ("facts", "dequantize", profile)
         try:

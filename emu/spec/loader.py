@@ -20,7 +20,7 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
 _FOREIGN = re.compile("[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _DEEPEST = 24
-_PARSERS: tuple[Any, ...] = tuple(getattr(yaml, name) for name in ("CSafeLoader", "SafeLoader") if hasattr(yaml, name))
+PARSERS: tuple[Any, ...] = tuple(getattr(yaml, name) for name in ("CSafeLoader", "SafeLoader") if hasattr(yaml, name))
 
 
 class Document:
@@ -106,15 +106,16 @@ class _Walk:
         return int(event.value)
 
 
-def parse(text: str, file: str, parser: Any = _PARSERS[0]) -> Document:
+def parse(text: str, file: str, parser: Any = None) -> Document:
     """Parse the text of one spec file under the strict rules.
 
-    text: the file's content.   file: its name, for messages.   parser: a PyYAML loader class (C or Python: same result).
+    text: the file's content.   file: its name, for messages.
+    parser: a PyYAML loader class (C or Python: same result); None: the C one where it is there.
     Raises: SpecError with file and line (duplicate keys, bare scalars other than decimal integers, anchors, tags, tabs, several documents).
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     _check_characters(text, file)
-    walk = _Walk(text, file, parser)
+    walk = _Walk(text, file, parser or PARSERS[0])
     try:
         for event in walk.events:
             if isinstance(event, yaml.DocumentStartEvent):

@@ -45,7 +45,7 @@ def meet(places: list[Place]) -> Place:
     columns = [place.columns for place in places if place.columns]
     finest = Place(min(rows, default=0), min(columns, default=0))
     if not all(place.holds(finest) for place in places):
-        raise SpecError("the arguments live at places that do not nest")
+        raise SpecError("the arguments are shared by parts of the tensor that do not nest")
     return finest
 
 
@@ -153,7 +153,9 @@ def build(recipe: Recipe, profile: str | None) -> Program:
             if step.op == "emit":
                 raise SpecError("emit must be the last step")
             if step.out in types:
-                raise SpecError(f"{step.out} is set twice")
+                raise SpecError(
+                    f"{step.out} is set twice" if step.out not in given else f"{step.out} is given from outside: choose another name"
+                )
             item = type_step(step, types, arithmetic, rounding, block)
         except StepFault:
             raise

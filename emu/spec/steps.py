@@ -32,27 +32,51 @@ def _resolve(text: str, types: Types, arithmetic: Format) -> Argument:
     if text[0] in "-0123456789":
         return constant(text, arithmetic)
     if text not in types:
-        near = difflib.get_close_matches(text, list(types), n=1)
-        raise SpecError(f"{text} is not set before this step" + (f": did you mean {near[0]}?" if near else ""))
+        raise SpecError(f"{text} is not set before this step" + _nearest(text, types))
     return text
+
+
+def _nearest(name: str, types: Types) -> str:
+    near = difflib.get_close_matches(name, list(types), n=1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def _ids(typed: Typed) -> str:
+    return " or ".join(item.id for item in typed.formats)
+
+
+def _what(typed: Typed) -> str:
+    """Say in words what a name is."""
+    if not typed.formats:
+        return "the random operand"
+    return f"a {'code' if typed.is_code else 'value'} of {_ids(typed)}"
+
+
+def _granularity(granularity: Any) -> str:
+    return granularity if isinstance(granularity, str) else f"a part of {granularity.sub}"
 
 
 Result = tuple[Typed, Format | None, Rounding | None]
 
 
-def _values(given: list[Typed]) -> None:
-    if any(item.is_code for item in given):
-        raise SpecError("this operation takes values: decode the code first")
+def _values(step: Any, given: list[Typed]) -> None:
+    for name, item in zip(step.args, given, strict=False):
+        if item.is_code:
+            raise SpecError(
+                f"{step.op} takes values, {name} is a code: decode it first"
+                if item.formats
+                else f"{name} is the random operand: only random of a cast reads it"
+            )
 
 
 def _plain(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
     """abs, neg, min, max, clamp, pow2: exact, result at the finest place."""
-    _values(given)
+    _values(step, given)
     return Typed(meet([item.place for item in given]), False, (arithmetic,)), None, None
 
 
 def _arithmetic(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
-    _values(given)
+    _values(step, given)
     to: Format = get("format", step.to) if step.to else arithmetic
     mode: Rounding = get("rounding", step.round) if step.round else rounding
     derive.arithmetic_entry(to)
@@ -62,7 +86,7 @@ def _arithmetic(step: Any, given: list[Typed], arithmetic: Format, rounding: Rou
 
 
 def _round(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
-    _values(given)
+    _values(step, given)
     to: Format = get("format", step.to)
     mode: Rounding = get("rounding", step.round) if step.round else rounding
     _deterministic(mode)
@@ -73,21 +97,23 @@ def _round(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding
 
 
 def _reduce(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
-    _values(given)
+    _values(step, given)
     place = place_of(step.at, block)
+    if place.columns and block.facts.shape[1] % place.columns:
+        raise SpecError(f"at: {place.columns} does not divide the block of {block.facts.shape[1]}")
     if place == Place(0, 0):
-        raise SpecError("a program does not reduce to the tensor: use tensor_amax")
+        raise SpecError("at: a program does not reduce to the tensor: read tensor_amax")
     if not place.holds(given[0].place) or place == given[0].place:
-        raise SpecError("a reduction goes up: its argument must live at a finer place than `at`")
+        raise SpecError(f"a reduction goes up: {step.args[0]} does not live at a finer place than {_granularity(step.at)}")
     if step.op == "sum":
         if place.rows != 1 or place.columns == 0:
-            raise SpecError("a sum stays inside one block")
+            raise SpecError("at: a sum stays inside one block")
         return Typed(place, False, (arithmetic,)), arithmetic, rounding
     return Typed(place, False, (arithmetic,)), None, None
 
 
 def _e8m0_rule(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
-    _values(given)
+    _values(step, given)
     if arithmetic.id != "fp32":
         raise SpecError("e8m0_rule reads binary32 fields: arithmetic.to must be fp32")
     needed = {"floor": {"emax"}, "ceil": {"emax"}, "even": {"emax", "frac_bits"}, "field_up": set()}[step.rule]
@@ -97,7 +123,7 @@ def _e8m0_rule(step: Any, given: list[Typed], arithmetic: Format, rounding: Roun
 
 
 def _cast(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
-    _values(given)
+    _values(step, given)
     to: Format = get("format", step.to)
     mode: Rounding = get("rounding", step.round) if step.round else rounding
     derive.check_overflow(step.overflow, to)
@@ -111,45 +137,46 @@ def _cast(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding,
 
 def _check_random(step: Any, mode: Rounding | None, types: Types) -> None:
     draws = mode is not None and mode.random_bits > 0
-    if draws and (step.random is None or step.random not in types):
-        raise SpecError(f'rounding {mode.id if mode else ""} draws: say random: "random"')
+    assert mode is not None
+    if draws and (step.random is None or step.random not in types or types[step.random].formats or not types[step.random].is_code):
+        raise SpecError(f'rounding {mode.id} draws: say random: "random"')
     if not draws and step.random is not None:
-        raise SpecError("this rounding draws nothing: remove random")
+        raise SpecError(f"rounding {mode.id} draws nothing: remove random")
 
 
 def _decode(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
     if not given[0].is_code or not given[0].formats:
-        raise SpecError("decode takes a code")
+        raise SpecError(f"decode takes a code, {step.args[0]} is {'the random operand' if given[0].is_code else 'a value'}")
     if step.format:
         fmt: Format = get("format", step.format)
     elif len(given[0].formats) == 1:
         fmt = given[0].formats[0]
     else:
-        raise SpecError("the code is of one of several formats: say format")
+        raise SpecError(f"{step.args[0]} is a code of {_ids(given[0])}: say which with format")
     if all(fmt.facts_digest != item.facts_digest for item in given[0].formats):
-        raise SpecError(f"the code is of {given[0].formats[0].id}, not of {fmt.id}")
+        raise SpecError(f"{step.args[0]} is a code of {_ids(given[0])}, not of {fmt.id}")
     return Typed(given[0].place, False, (arithmetic,)), fmt, None
 
 
 def _select(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
     tested = 2 if step.test in _COMPARE else 1
     if len(given) != tested + 2:
-        raise SpecError(f"select {step.test} takes {tested + 2} arguments")
-    _values(given[:tested])
+        raise SpecError(f"select {step.test} takes {tested + 2} arguments, there are {len(given)}")
+    _values(step, given[:tested])
     arms = given[tested:]
     if arms[0].is_code != arms[1].is_code:
-        raise SpecError("the arms of select must both be codes or both be values")
+        raise SpecError(f"the arms of select must both be codes or both be values: {_what(arms[0])} and {_what(arms[1])}")
     formats = tuple({item.facts_digest: item for arm in arms for item in arm.formats}.values())
     if arms[0].is_code and len({derive.codes(item).bits for item in formats}) != 1:
-        raise SpecError("the arms of select are codes of different widths")
+        raise SpecError(f"the arms of select are codes of different widths: {_what(arms[0])} and {_what(arms[1])}")
     return Typed(meet([item.place for item in given]), arms[0].is_code, formats), None, None
 
 
 def _transform(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
-    _values(given)
+    _values(step, given)
     transform: Transform = get("transform", step.transform)
     if given[0].place != ELEMENT:
-        raise SpecError("transform takes elements")
+        raise SpecError(f"transform takes elements, {step.args[0]} is shared by several")
     if block.facts.shape[1] % transform.facts.size:
         raise SpecError(f"a rotation of {transform.facts.size} does not divide the block of {block.facts.shape[1]}")
     _fits(get("format", transform.facts.result), arithmetic)
@@ -200,16 +227,19 @@ def outputs_of(step: Any, types: Types, block: Block, arithmetic: Format) -> dic
     if hasattr(step, "values"):
         _known(step.values, types)
         if types[step.values].is_code or types[step.values].place != ELEMENT:
-            raise SpecError(f"{step.values} must be a value of every element")
+            what = _what(types[step.values]) if types[step.values].is_code else "shared by several"
+            raise SpecError(f"values must be a value of every element, {step.values} is {what}")
         return {"values": step.values}
     wanted = [level.name for level in block.facts.levels]
     if sorted(step.levels) != sorted(wanted):
-        raise SpecError(f"emit names the levels {sorted(step.levels)}, block {block.id} has {sorted(wanted)}")
+        missing, extra = [name for name in wanted if name not in step.levels], [name for name in step.levels if name not in wanted]
+        said = [f"{', '.join(names)} {word}" for names, word in ((missing, "missing"), (extra, "unknown")) if names]
+        raise SpecError(f"emit names every level of block {block.id}: {'; '.join(said)}")
     _known(step.codes, types)
     elements = {get("format", name).facts_digest for name in block.element_formats}
     typed = types[step.codes]
     if not typed.is_code or not {item.facts_digest for item in typed.formats} <= elements or not typed.formats:
-        raise SpecError(f"{step.codes} must be element codes of {' or '.join(block.element_formats)}")
+        raise SpecError(f"codes must be a code of {' or '.join(block.element_formats)}, {step.codes} is {_what(typed)}")
     for level in block.facts.levels:
         _check_level(step.levels[level.name], level, types, block, arithmetic)
     return {"codes": step.codes, **{name: step.levels[name] for name in wanted}}
@@ -217,7 +247,7 @@ def outputs_of(step: Any, types: Types, block: Block, arithmetic: Format) -> dic
 
 def _known(name: str, types: Types) -> None:
     if name not in types:
-        raise SpecError(f"{name} is not set before emit")
+        raise SpecError(f"{name} is not set before emit" + _nearest(name, types))
 
 
 def _check_level(name: str, level: Any, types: Types, block: Block, arithmetic: Format) -> None:
@@ -225,12 +255,10 @@ def _check_level(name: str, level: Any, types: Types, block: Block, arithmetic: 
     fmt: Format = get("format", level.format)
     typed = types[name]
     if not typed.place.holds(place_of(level.granularity, block)):
-        raise SpecError(f"{name} is finer than level {level.name}")
+        raise SpecError(f"level {level.name} lives at {_granularity(level.granularity)}, {name} is finer")
     same = any(item.facts_digest == fmt.facts_digest for item in typed.formats)
     if typed.is_code != (fmt.facts_digest != arithmetic.facts_digest) or not same:
-        raise SpecError(
-            f"level {level.name} is stored in {fmt.id}: {name} must be {'a code' if typed.is_code is False else 'a value'} of it"
-        )
+        raise SpecError(f"level {level.name} is stored in {fmt.id}, {name} is {_what(typed)}")
 
 
 def is_constant(arg: Argument) -> bool:
