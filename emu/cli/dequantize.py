@@ -16,7 +16,7 @@ from emu.files import StoredFile, tensor_writer
 from emu.files.whole import check_target
 from emu.quantized import Quantized, make_quantized, unpack_nibbles
 from emu.spec import Block, derive, get
-from emu.spec.program import dequantize_program
+from emu.spec.program import dequantize_program, place_of
 
 
 @click.command("dequantize")
@@ -49,7 +49,7 @@ def restored(stored: StoredFile, name: str) -> Quantized:
     try:
         codes = _unpacked(packed, stored, about.codes_shape, about.axis)
         found = make_quantized(codes, levels, stored.recipe, about.shape, about.axis, about.row_axis)
-        _check_levels(found)
+        _check_shapes(found)
     except (ValueError, IndexError, KeyError) as error:
         raise FileError(f"{stored.path}: tensor {name}: arrays and metadata contradict each other ({error}): quantize again") from None
     return found
@@ -65,12 +65,21 @@ def _unpacked(packed: Any, stored: StoredFile, shape: tuple[int, ...], axis: int
     return np.moveaxis(packed, -1, axis)
 
 
-def _check_levels(found: Quantized) -> None:
-    """Check that each level has one code for each part of the tensor. Raises: ValueError."""
-    fits = found.axis % len(found.shape)
-    for level in found.levels:
-        if level.granularity == "tensor":
-            if level.codes.shape != ():
-                raise ValueError(f"level {level.name} must be one code")
-        elif level.codes.ndim != len(found.shape) or level.codes.shape[fits] > found.codes.shape[fits]:
-            raise ValueError(f"level {level.name} has shape {list(level.codes.shape)}")
+def _check_shapes(found: Quantized) -> None:
+    """Check that codes and levels have the shapes that the recipe gives to a tensor of this shape. Raises: ValueError, IndexError."""
+    ndim, tile = len(found.shape), found.block.facts.shape
+    axis, row_axis = found.axis % ndim, found.row_axis % ndim if ndim > 1 else -1
+    padded = list(found.shape)
+    for place, length in ((axis, tile[1]), (row_axis, tile[0])):
+        if place >= 0:
+            padded[place] = -(-padded[place] // length) * length
+    if list(found.codes.shape) != (padded if found.recipe.facts.tail == "zero_pad_keep" else list(found.shape)):
+        raise ValueError(f"codes of shape {list(found.codes.shape)} for a tensor of {list(found.shape)}")
+    for facts, level in zip(found.block.facts.levels, found.levels, strict=True):
+        shared = place_of(facts.granularity, found.block)
+        wanted = list(padded)
+        for place, length in ((axis, shared.columns), (row_axis, shared.rows)):
+            if place >= 0:
+                wanted[place] = -(-wanted[place] // length) if length else 1
+        if list(level.codes.shape) != ([] if facts.granularity == "tensor" else wanted):
+            raise ValueError(f"level {level.name} has shape {list(level.codes.shape)}, not {wanted}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from emu.files.tensors import TensorInfo
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
@@ -14,7 +16,8 @@ def skip_reason(info: TensorInfo, recipe: Recipe, axis: int = -1, row_axis: int 
 
     axis, row_axis: blocked axis and the other side of a tile.   source: format of raw codes, for files of unsigned integers.
     Left out: other dtypes than fp32, fp16, bf16; scalars; empty tensors; a vector whose length is no multiple of the block, under any tail
-    rule (biases are not worth a padded block); any length that does not fit under the tail rule `error`.
+    rule (biases are not worth a padded block); any length that does not fit under the tail rule `error`; stacks of matrices that end inside
+    a tile.
     """
     if not _right_dtype(info.dtype, source):
         wanted = f"unsigned codes of {source.id}" if source else "fp32, fp16 or bf16"
@@ -33,13 +36,13 @@ def skip_reason(info: TensorInfo, recipe: Recipe, axis: int = -1, row_axis: int 
         if rows > 1:
             return f"one dimension: the recipe takes tiles of {rows}x{columns}"
         return None if length % columns == 0 else f"one dimension of {length}, no multiple of the block of {columns}"
-    if recipe.facts.tail != "error":
-        return None
-    if length % columns:
+    fits = recipe.facts.tail != "error"
+    if length % columns and not fits:
         return f"length {length} is no multiple of the block of {columns} (tail: error)"
     other = row_axis if axis % ndim != row_axis % ndim else (-1 if axis % ndim == ndim - 2 else -2)
-    if rows > 1 and info.shape[other] % rows:
-        return f"length {info.shape[other]} is no multiple of the tile of {rows} (tail: error)"
+    stack = math.prod(info.shape) // (length * info.shape[other])
+    if info.shape[other] % rows and (stack > 1 or not fits):
+        return f"{info.shape[other]} rows{' of a stack' if stack > 1 else ''} are no multiple of the tile of {rows}"
     return None
 
 

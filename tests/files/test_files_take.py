@@ -13,6 +13,9 @@ TAKEN = [
     ("hif4", (3, 128), "float32"),
     ("hif4", (64,), "float32"),
     ("nvfp4_te_2d_ref", (32, 32), "float32"),
+    ("nvfp4_te_2d_ref", (40, 50), "float32"),  # padded tiles
+    ("nvfp4_te_2d_ref", (1, 40, 50), "float32"),
+    ("nvfp4_te_2d_ref", (3, 32, 50), "float32"),
 ]
 SKIPPED = [
     ("nvfp4_te_ref", (4, 32), "float64", "dtype float64"),
@@ -22,6 +25,7 @@ SKIPPED = [
     ("nvfp4_te_ref", (33,), "float32", "one dimension of 33"),
     ("hif4", (3, 100), "float32", "length 100 is no multiple of the block of 64"),
     ("nvfp4_te_2d_ref", (256,), "float32", "tiles of 16x16"),
+    ("nvfp4_te_2d_ref", (3, 40, 50), "float32", "40 rows of a stack are no multiple of the tile of 16"),
 ]
 
 

@@ -1,0 +1,55 @@
+"""emu doctor: every shipped witness holds, and a wrong one is reported with exit code 1."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from emu.cli.main import run
+from emu.cli.witness import faults
+from emu.spec import KINDS, get, names
+
+FORMAT = """kind: "format"
+id: "mine"
+title: "my format"
+status: "proposed"
+facts: {class: "float", signed: "yes", exp_bits: 1, frac_bits: 1, bias: 1, subnormals: "yes", inf: "none", nan: "none", neg_zero: "yes"}
+expect: [{code: "0x1", value: "1/2"}, {code: "0x3", value: "%s"}]
+open: []
+sources: [{ref: "emu", where: "a test"}]
+"""
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in names(kind)])
+def test_every_witness_holds(kind, name):
+    assert [(number, fault) for number, fault in faults(get(kind, name)) if fault is not None] == []
+
+
+def test_some_witness_of_each_kind():
+    for kind in KINDS:
+        assert sum(len(list(faults(get(kind, name)))) for name in names(kind)) > 0
+
+
+def doctor(folder, *words):
+    command = [sys.executable, "-c", "from emu.cli.main import main; main()", "doctor", "--json", *words]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "EMU_SPEC_PATH": str(folder)})
+    return done.returncode, {check["what"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+def test_all_is_well(capsys):
+    assert run(["doctor"]) == 0
+    found = capsys.readouterr()
+    assert "WRONG" not in found.out
+    assert found.err == "all well\n"
+    assert "nearest even, subnormals kept" in found.out
+
+
+def test_a_users_file_is_checked_too(tmp_path):
+    (tmp_path / "mine.yaml").write_text(FORMAT % "3/2")
+    assert doctor(tmp_path)[0] == 0
+    (tmp_path / "mine.yaml").write_text(FORMAT % "5/2")
+    code, checks = doctor(tmp_path)
+    assert code == 1
+    assert checks["format/mine"] == {"what": "format/mine", "state": "WRONG", "detail": "witness 1: 3/2, not 5/2"}

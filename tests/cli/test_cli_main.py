@@ -1,0 +1,154 @@
+"""The frame of the command: exit codes, one line an error, options before or after the name, versions."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import emu
+from emu.cli.main import COMMANDS, run
+
+
+def call(capsys, *words):
+    code = run([str(word) for word in words])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def test_version(capsys):
+    code, out, err = call(capsys, "--version")
+    assert (code, out.split()[-1], err) == (0, emu.__version__, "")
+
+
+def test_help_names_every_command(capsys):
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    assert all(f"\n  {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_each_command(capsys, name):
+    code, out, err = call(capsys, name, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: emu {name}")
+
+
+def test_no_command_is_misuse(capsys):
+    code, out, err = call(capsys)
+    assert (code, out) == (2, "")
+    assert "Usage: emu" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["list", "nonsense"],
+        ["list", "--nonsense"],
+        ["show"],
+        ["show", "nvfp4_te_reff"],
+        ["show", "format/zzz"],
+        ["show", "zzz/e2m1"],
+        ["convert", "e2m1"],
+        ["convert", "e2m1", "abc"],
+        ["convert", "e2m2", "1"],
+        ["convert", "e2m1", "1", "--rounding", "sideways"],
+        ["convert", "e2m1", "1", "--policy", "sideways"],
+        ["convert", "e2m1", "1", "--engine", "steam"],
+        ["convert", "e2m1", "1", "--random", "5"],
+        ["convert", "e2m1", "0x123456789"],
+        ["convert", "e2m1", "1", "--out", "x.npy"],
+        ["quantize", "none.npy", "-r", "hif4"],
+        ["quantize", "none.npy"],
+        ["dequantize", "none.safetensors"],
+        ["analyze", "none.npy"],
+        ["analyze", "none.npy", "--signs", "often"],
+        ["--spec", "no_such_folder", "list"],
+        ["list", "--spec", "no_such_folder"],
+    ],
+)
+def test_misuse_is_one_line_and_two(capsys, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("emu: ")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_stand_before_or_after(capsys):
+    before, after = call(capsys, "--json", "list", "roundings"), call(capsys, "list", "roundings", "--json")
+    assert before == after
+    assert "rne" in [row["id"] for row in json.loads(before[1])]
+
+
+def process(*words, cwd=None, env=None):
+    return [sys.executable, "-c", "from emu.cli.main import main; main()", *map(str, words)], {"cwd": cwd, "env": env}
+
+
+def spawn(*words, cwd=None, env=None):
+    command, options = process(*words, cwd=cwd, env=env)
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_exit_code_of_the_process():
+    assert spawn("convert", "e2m1", "1").returncode == 0
+    done = spawn("convert", "e2m1", "abc")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("emu: 'abc' is no number")
+
+
+def test_closed_pipe_is_no_traceback():
+    command, _ = process("list")
+    done = subprocess.run(f"{' '.join(map(repr, command))} | true", shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+def test_bad_spec_path_is_one_line(tmp_path):
+    (tmp_path / "recipe.yaml").write_text('kind: "recipe"\nid: [')
+    done = spawn("list", env={**os.environ, "EMU_SPEC_PATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr.startswith("emu: ")
+    assert done.stderr.count("\n") == 1
+    assert "recipe.yaml" in done.stderr
+
+
+def test_termination_leaves_no_file(tmp_path):
+    """A process stopped while it writes: nothing stays, whether files without a name exist here or not."""
+    code = (
+        "import os\nif hasattr(os, 'O_TMPFILE'): del os.O_TMPFILE\n"
+        "import emu.cli.convert as c, time, sys\n"
+        "import emu.files.writers as w\n"
+        "def slow(self, name, array):\n    self.stream.write(b'x'); self.stream.flush(); print('writing', flush=True); time.sleep(60)\n"
+        "w._NpyWriter.put = slow\n"
+        "import numpy as np; np.save('x.npy', np.zeros(4, np.float32))\n"
+        "sys.argv = ['emu', 'convert', 'e2m1', 'x.npy', '--out', 'y.npy']\n"
+        "from emu.cli.main import main; main()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "writing\n"
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
+def test_interrupt_is_one_line(tmp_path):
+    code = (
+        "import time, sys\nimport emu.cli.list as c\n"
+        "def wait(kind):\n    print('waiting', flush=True); time.sleep(60)\n"
+        "c.command.callback = lambda kind: wait(kind)\n"
+        "sys.argv = ['emu', 'list']\nfrom emu.cli.main import main; main()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "waiting\n"
+        time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+        assert running.stderr.read().strip() == "emu: interrupted: nothing was written"
