@@ -73,7 +73,7 @@ def rotate(values: F32, chosen: Transform, signs: int | None = None) -> F32:
     if facts.sum_format != "fp32":
         raise EngineError(f"engine fast adds in fp32, not {facts.sum_format}: use engine='exact'")
     mask = sign_mask(chosen, signs)
-    rows = np.ascontiguousarray(values.T)
+    rows = np.array(values.T, order="C")  # a copy, also of a single group: the signs are flipped in place
     for i in range(facts.size):
         if mask >> i & 1:
             np.bitwise_xor(rows[i].view(np.uint32), np.uint32(0x80000000), out=rows[i].view(np.uint32))
@@ -110,7 +110,7 @@ def _sequential(rows: F32) -> F32:
 
 def _exact_sums(rows: F32, scale: np.float32) -> F32:
     """One rounding of the scaled exact sum: binary64 while the exponents of a group are close, integers elsewhere."""
-    summed = (_butterfly(rows.astype(np.float64)) * np.float64(scale)).astype(np.float32)
+    summed = (_butterfly(rows.astype(np.float64)) * np.float64(scale) + 0.0).astype(np.float32)  # a zero sum is +0
     bits = rows.view(np.uint32) & np.uint32(0x7FFFFFFF)
     highest = np.maximum.reduce(bits, axis=0) >> np.uint32(23)
     lowest = np.minimum.reduce(np.where(bits == 0, np.uint32(0x7F000000), bits), axis=0) >> np.uint32(23)
@@ -118,7 +118,21 @@ def _exact_sums(rows: F32, scale: np.float32) -> F32:
     wide = (highest.astype(np.int64) - np.maximum(lowest, 1) > _SAFE_SPREAD + 4 - terms) & (highest < 255)
     for group in np.flatnonzero(wide):
         summed[:, group] = _integer_sums(rows[:, group], scale)
+    zero = np.flatnonzero(np.maximum.reduce(bits, axis=0) == 0)
+    if zero.size:
+        summed[:, zero] = _zero_sums(rows[:, zero])
     return summed
+
+
+def _zero_sums(rows: F32) -> F32:
+    """Sums of groups of zeros: -0 where every term is -0 after its sign in the row, else +0."""
+    minus = np.signbit(rows)
+    places = np.arange(rows.shape[0])
+    out = np.zeros_like(rows)
+    for i in places:
+        negated = np.array([int(i & j).bit_count() % 2 == 1 for j in places])
+        out[i, np.logical_and.reduce(minus ^ negated[:, None], axis=0)] = -0.0
+    return out
 
 
 def _integer_sums(column: F32, scale: np.float32) -> F32:
