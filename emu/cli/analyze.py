@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from emu.cli.quantize import check_operands, drawing_rounding, parse_signs, random_operand, raw_or_float, selected
+from emu.cli.quantize import check_operands, drawing_rounding, parse_signs, random_operand, raw_or_float, selected, shown
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.errors import EmuError, FileError, OpenError
+from emu.errors import EmuError, FileError, OpenError, ShapeError
 from emu.files import TensorFile, TensorInfo, open_tensors, skip_reason, whole_file
 from emu.files.whole import check_target
 from emu.spec import Format, Recipe, Transform, get
@@ -98,10 +98,10 @@ def _analyze(
                 found.reports.append((info, _one(array, info, recipe, transform, options)))
             except OpenError as error:
                 found.skipped.append((info, recipe.id, str(error)))
-            except EmuError as error:
-                if transform is None and inner_transform(recipe) is None:
-                    raise type(error)(f"{tensors.path}: {info.name}: {error}") from None
+            except ShapeError as error:  # a length that the rotation does not divide
                 found.skipped.append((info, recipe.id, str(error)))
+            except EmuError as error:
+                raise type(error)(f"{tensors.path}: {shown(info.name)}{error}") from None
 
 
 def _rotations(recipe: Recipe, rotation: Transform | None) -> Iterator[Transform | None]:
@@ -141,8 +141,11 @@ def _report(found: Found, sums: list[tuple[int, Report]], file: str, totals: boo
     broken = sum(not report.is_finite for _, report in found.reports)
     if broken:
         note(f"{broken} reports hold NaN or Inf: no figures, not in the totals")
+    groups: dict[tuple[str, str], list[str]] = {}
     for info, recipe, reason in found.skipped:
-        note(f"skipped {info.name or '-'}, {recipe}: {reason}")
+        groups.setdefault((info.name, reason), []).append(recipe)
+    for (name, reason), recipes in groups.items():
+        note(f"skipped {name or '-'}, {' '.join(dict.fromkeys(recipes))}: {reason}")
 
 
 def _row(name: str, report: Report) -> tuple[str, ...]:
