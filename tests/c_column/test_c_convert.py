@@ -209,20 +209,22 @@ def test_all_16_bit_sources(name: str, source: str) -> None:
     """Every code of a 16-bit source; bf16 in every rounding. Other overflow words: within 3 ulp of every threshold, where they act."""
     fmt, policy, codes = get("format", name), entry("saturate", get("format", name)), range(1 << 16)
     assert policy is not None
-    for rounding in ROUNDINGS if source == "bf16" else ("rne", "rz"):
+    for rounding in ROUNDINGS if source == "bf16" else ("rne",):
         if not refuses(fmt, get("rounding", rounding)):
             assert compare(codes, source, fmt, get("rounding", rounding), policy) == 1 << 16
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_bf16_sources_with_random_bits(name: str) -> None:
-    fmt, policy, codes = get("format", name), entry("saturate", get("format", name)), range(1 << 16)
+def test_many_bf16_sources_with_random_bits(name: str) -> None:
+    """Every third bf16 code, once for each way of adding the random bits."""
+    fmt, policy, codes = get("format", name), entry("saturate", get("format", name)), range(0, 1 << 16, 3)
     assert policy is not None
-    for salt, rounding in enumerate(DRAWING):
-        how = get("rounding", rounding)
+    kinds = {get("rounding", rounding).facts.add: get("rounding", rounding) for rounding in reversed(DRAWING)}
+    assert len(kinds) >= 4
+    for salt, how in enumerate(kinds.values()):
         if not refuses(fmt, how):
-            assert compare(codes, "bf16", fmt, how, policy, draws(1 << 16, how, salt)) == 1 << 16
+            assert compare(codes, "bf16", fmt, how, policy, draws(len(codes), how, salt)) == len(codes)
 
 
 @pytest.mark.exhaustive
