@@ -21,7 +21,7 @@ from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import digest_json
-from emu.spec.sources import load_sources, source_ids
+from emu.spec.sources import source_ids
 
 _loaded: dict[tuple[str, str], SpecObject] = {}
 _documents: dict[tuple[str, str], Document] = {}
@@ -69,7 +69,6 @@ def isolated(root: Path) -> Iterator[None]:
     for table in tables:
         table.clear()
     _roots.clear()
-    load_sources.cache_clear()
     try:
         _fill(root)
         yield
@@ -78,8 +77,7 @@ def isolated(root: Path) -> Iterator[None]:
             table.clear()
             table.update(before)
         _roots[:] = roots
-        load_sources.cache_clear()
-
+    
 
 def names(kind: str) -> tuple[str, ...]:
     """Return the ids of a kind, sorted.

@@ -27,12 +27,14 @@ class SourceEntry(Part):
     )
 
 
-@lru_cache(maxsize=16)
 def load_sources(root: Path) -> tuple[SourceEntry, ...]:
     """Return the entries of root/sources.yaml; nothing when there is no such file. Raises: SpecError with file and line."""
     path = root / "sources.yaml"
-    if not path.is_file():
-        return ()
+    return _read_sources(path, path.stat().st_mtime_ns) if path.is_file() else ()
+
+
+@lru_cache(maxsize=16)
+def _read_sources(path: Path, _changed: int) -> tuple[SourceEntry, ...]:
     document = read(path)
     if not isinstance(document.data, tuple):
         raise SpecError(f"{document.where(())}: the top level must be a list of sources: - {{id, title, kind, url, version, read}}")
