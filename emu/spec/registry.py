@@ -77,7 +77,7 @@ def isolated(root: Path) -> Iterator[None]:
             table.clear()
             table.update(before)
         _roots[:] = roots
-    
+
 
 def names(kind: str) -> tuple[str, ...]:
     """Return the ids of a kind, sorted.
