@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from emu import strategies
 from emu.exact.decode import decode_code
+from emu.philox import words
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
-from emu.spec.models import Format
+from emu.spec.models import Format, Recipe
 from emu.spec.models.format import CodebookFacts
 from emu.spec.registry import get
 
@@ -110,3 +112,69 @@ def beyond(at_max: Any, infinite: Any, sign: Any, fmt: Format, mode: str, entry:
 def judge() -> Judge:
     """Conversion by searching the decoded grid."""
     return by_grid
+
+
+def scale_ties(recipe: Recipe) -> list[int]:
+    """fp32 codes of block maxima whose scale is at, or one ulp beside, a decision point of the scale format; tensor factor 1."""
+    block = get("block", recipe.facts.block)
+    top = strategies.element_maximum(recipe)
+    found = []
+    for level in block.facts.levels:
+        fmt = get("format", level.format)
+        if derive.codes(fmt).bits <= 8 and fmt.facts.class_ in ("float", "exponent"):
+            points = [point for point in strategies.decision_points(fmt) if Fraction(1, 4) <= point <= 448]
+            found += [code for point in points for code in strategies.codes_near(point * top, "fp32", (-1, 0, 1))]
+    return found or [0x3F800000]
+
+
+def matrix_of(recipe: Recipe, special: bool = False) -> NDArray[np.uint32]:
+    """fp32 codes of 8 x 2 blocks (one panel of tiles for 2-D blocks), every one of another kind; special: half of them hold NaN or Inf.
+
+    Kinds: one binade, ties of the scale, ties of the elements, zeros of both signs, subnormals, huge, one element, powers of two, wide.
+    """
+    rows, lanes = get("block", recipe.facts.block).facts.shape
+    draw = words(77, 16 * rows * lanes).reshape(16, rows * lanes)
+    kinds = np.empty((16, rows * lanes), np.uint32)
+    ties = scale_ties(recipe)
+    points = [code for point in strategies.decision_points(get("block", recipe.facts.block).element_formats[0]) for code in around(point)]
+    for i in range(16):
+        kinds[i] = kind_of_block(i, draw[i], points, ties)
+    if special:
+        for i, code in enumerate([0x7FC00000, 0xFFC00001, 0x7F800001, 0x7F800000, 0xFF800000, 0x7FFFFFFF, 0x7F800000, 0xFF800000]):
+            kinds[i, (5 * i + 1) % lanes] = code
+        kinds[6, 0], kinds[7, :] = 0x7FC00000, 0x7F800000
+    height = 8 if rows == 1 else 1
+    return np.ascontiguousarray(kinds.reshape(height, 16 // height, rows, lanes).transpose(0, 2, 1, 3)).reshape(height * rows, -1)
+
+
+def around(point: Fraction) -> tuple[int, ...]:
+    return strategies.codes_near(point, "fp32", (-1, 0, 1))
+
+
+def kind_of_block(i: int, draw: NDArray[np.uint32], points: list[int], ties: list[int]) -> Any:
+    """Elements of one block; draw: random words."""
+    sign, one = draw & 0x80000000, draw & 0x807FFFFF
+    if i in (0, 8, 14):
+        return (draw & 0x80FFFFFF) % 0x3000000 + 0x3E000000 | sign
+    if i in (1, 9, 10, 11, 12):  # element 2 is the block maximum, at a tie of the scale
+        row = draw % np.uint32(0x3000000) + np.uint32(0x3D000000)
+        row = np.minimum(row, ties[(i * 977) % len(ties)]) | sign
+        row[2] = ties[(i * 977) % len(ties)] | sign[2]
+        return row
+    table = {
+        2: np.array(points, np.uint32)[draw % len(points)] | sign,
+        3: sign,
+        4: draw & 0x80000FFF,
+        5: one | 0x7E800000,
+        6: np.where(np.arange(draw.size) == 5, 0xBFC00000, 0),
+        7: draw & 0x8F800000 | 0x38000000,
+        13: draw & 0xFFFF0000 & 0xBFFFFFFF,
+        15: np.where(draw % 7 == 0, draw & 0x9FFFFFFF, 0x3F800000),
+    }
+    return table[i]
+
+
+@pytest.fixture(scope="session")
+def matrix() -> Callable[..., NDArray[np.uint32]]:
+    """Directed matrices of fp32 codes for a recipe."""
+    return matrix_of
