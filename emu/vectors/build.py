@@ -1,0 +1,217 @@
+"""emu vectors build: chosen suites into a folder. Each suite is moved into place when it is complete; a second run skips what is right."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from emu.errors import FileError, SpecError
+from emu.spec.contract import parse
+from emu.vectors import errata, manifest
+from emu.vectors.contract_record import generator_record
+from emu.vectors.frozen import selection
+from emu.vectors.names import OPERATIONS, SUITES
+from emu.vectors.plan import Plan, families, find, plans_of
+from emu.vectors.rows import inputs_of
+from emu.vectors.suite import load, render, stem_of
+from emu.vectors.versioning import apply_erratum
+from emu.vectors.write import digest_suite, write_suite, write_text
+
+Progress = Callable[[str, int, int], None]
+SCRATCH: Final = ".building"
+NOTES: Final = "digests.json"
+OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA)
+
+
+class Built(NamedTuple):
+    """What a build did. written, skipped: stems.   digests: stems of which only the digest was made."""
+
+    written: tuple[str, ...]
+    skipped: tuple[str, ...]
+    digests: tuple[str, ...]
+
+
+def build(
+    out: Path,
+    suites: Iterable[str] | None = None,
+    contracts: Iterable[str] | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    frozen: bool = True,
+) -> Built:
+    """Build golden vectors into a folder.
+
+    out: new, empty, or an earlier (perhaps interrupted) build.   suites, contracts: names to build; None: any. With neither and frozen
+    the frozen selection is built: files and DIGESTS.sha256.   jobs: processes.   progress: told (stem, rows done, rows of all suites).
+    The same spec gives the same bytes whatever jobs is.
+    Raises: SpecError (unknown contract or suite), FileError (a foreign folder, no plan), EngineError (implementations differ: that suite is
+    not written).   Tests: tests/vectors/test_vectors_build.py.
+    """
+    shipped, digests = _chosen(suites, contracts, frozen)
+    _check_folder(out)
+    scratch = out / SCRATCH
+    scratch.mkdir(parents=True, exist_ok=True)
+    report = _Report(progress, sum(plan.size for plan in (*shipped, *digests)))
+    known = _known_digests(scratch)
+    todo, skipped = _split(shipped, out, report)
+    hashes = {plan.stem: known[plan.stem][1] for plan in digests if known.get(plan.stem, ("",))[0] == _key(plan)}
+    for stem in hashes:
+        report(stem, find(stem).size)
+    tasks = [(plan.stem, True) for plan in todo] + [(plan.stem, False) for plan in digests if plan.stem not in hashes]
+    keys = {plan.stem: _key(plan) for plan in digests}
+    for stem, digest in _run(tasks, out, max(1, jobs), report):
+        if stem in keys:
+            hashes[stem] = digest
+            known[stem] = (keys[stem], digest)
+            write_text(scratch / NOTES, json.dumps(known))
+    _finish(out, {plan.operation.contract.op for plan in (*shipped, *digests)}, hashes)
+    shutil.rmtree(scratch)
+    return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
+
+
+class _Report:
+    """Counts rows for the progress callback."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def __call__(self, stem: str, rows: int) -> None:
+        self.done += rows
+        if self.progress is not None:
+            self.progress(stem, self.done, self.total)
+
+
+def _chosen(suites: Iterable[str] | None, contracts: Iterable[str] | None, frozen: bool) -> tuple[Sequence[Plan], Sequence[Plan]]:
+    """Return the plans to write and the plans to digest."""
+    if suites is None and contracts is None and frozen:
+        return selection()
+    wanted = None if suites is None else set(suites)
+    for suite in sorted(wanted or ()):
+        if suite not in SUITES:
+            raise SpecError(f"suite {suite!r} is unknown: one of {', '.join(SUITES)}")
+    names = None if contracts is None else {str(parse(name)) for name in contracts}
+    found = [
+        plan
+        for contract, aliases in families().items()
+        if names is None or names & {str(contract), *aliases}
+        for plan in plans_of(contract, aliases)
+        if wanted is None or plan.suite in wanted
+    ]
+    if not found:
+        raise FileError("no suite is planned for these contracts and suites")
+    return sorted(found, key=lambda plan: plan.stem), ()
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that holds something else than vectors. Raises: FileError."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise FileError(f"{out}: not a folder")
+    for path in sorted(out.iterdir()):
+        if path.name not in (*OPERATIONS, SCRATCH) or not path.is_dir():
+            raise FileError(f"{out}: holds {path.name}: vectors are built into a new folder or an earlier build")
+        foreign = [
+            file.name for file in path.iterdir() if path.name != SCRATCH and stem_of(file.name) is None and file.name not in OTHER_FILES
+        ]
+        if foreign:
+            raise FileError(f"{path}: holds {min(foreign)}, which is no vector file")
+
+
+def _key(plan: Plan) -> str:
+    """Return what a digest depends on besides the inputs: the facts and the version of the generator."""
+    return f"{plan.operation.contract.spec_sha256} {generator_record(plan, 0, [])['version']}"
+
+
+def _known_digests(scratch: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((scratch / NOTES).read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _split(plans: Sequence[Plan], out: Path, report: _Report) -> tuple[list[Plan], list[str]]:
+    """Return the plans still to write and the stems whose files are right."""
+    todo, skipped = [], []
+    for plan in plans:
+        if _is_current(out / plan.operation.contract.op, plan):
+            skipped.append(plan.stem)
+            report(plan.stem, plan.size)
+        else:
+            todo.append(plan)
+    return todo, skipped
+
+
+def _is_current(folder: Path, plan: Plan) -> bool:
+    """Tell whether a folder holds a suite with right digests, made from these facts, this generator and these inputs."""
+    if not (folder / f"{plan.stem}.json").is_file():
+        return False
+    try:
+        suite = load(folder, plan.stem)
+    except FileError:
+        return False
+    made = suite.record["contract"]["spec_sha256"], suite.record["generator"]["version"]
+    if made != tuple(_key(plan).split(" ", 1)) or suite.layout != plan.operation.layout:
+        return False
+    cases = plan.cases(0, plan.size)
+    return len(cases) + len(errata.of_stem(plan.stem)) == len(suite.rows) and all(
+        inputs_of(suite.layout, row) == case.values for row, case in zip(suite.rows, cases, strict=False)
+    )
+
+
+def _run(tasks: Sequence[tuple[str, bool]], out: Path, jobs: int, report: _Report) -> Iterator[tuple[str, str]]:
+    """Yield (stem, rows_sha256) of each task as it is done."""
+    if jobs == 1 or len(tasks) < 2:
+        for stem, ships in tasks:
+            yield stem, _one(stem, ships, out, lambda rows, stem=stem: report(stem, rows))  # type: ignore[misc]
+        return
+    context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        running = {pool.submit(_one, stem, ships, out, _silent): stem for stem, ships in tasks}
+        for future in as_completed(running):
+            stem = running[future]
+            digest = future.result()
+            report(stem, find(stem).size)
+            yield stem, digest
+
+
+def _silent(rows: int) -> None:
+    """The progress of a worker process is told when its suite is done."""
+
+
+def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
+    """Write or digest one suite."""
+    plan = find(stem)
+    if not ships:
+        return digest_suite(plan, step)
+    folder = out / plan.operation.contract.op
+    digest = write_suite(plan, folder, out / SCRATCH, step)
+    wrong = errata.of_stem(stem)
+    if not wrong:
+        return digest
+    suite = load(folder, stem)
+    for erratum in wrong:
+        suite = apply_erratum(suite, erratum)
+    for name, text in sorted(render(suite).items(), key=lambda item: item[0].endswith(".json")):
+        write_text(out / SCRATCH / name, text)
+        os.replace(out / SCRATCH / name, folder / name)
+    return str(suite.record["rows_sha256"])
+
+
+def _finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
+    """Write ERRATA.json, DIGESTS.sha256 and MANIFEST.sha256 of each operation's folder."""
+    for op in sorted(operations):
+        folder = out / op
+        folder.mkdir(exist_ok=True)
+        present = {stem_of(path.name) for path in folder.iterdir()}
+        own = [erratum for erratum in errata.RELEASED if erratum["stem"] in present]
+        write_text(folder / manifest.ERRATA, manifest.render_errata(own))
+        digests = manifest.read_digests(folder) | {stem: digest for stem, digest in hashes.items() if stem.startswith(f"{op}__")}
+        write_text(folder / manifest.DIGESTS, manifest.render_digests(digests))
+        write_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))

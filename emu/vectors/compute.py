@@ -1,0 +1,81 @@
+"""Rows of a plan: the oracle computes, every other implementation present derives them again, and nothing is returned unless all agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from emu.errors import EngineError
+from emu.vectors.names import SHARD_ROWS
+from emu.vectors.plan import Plan
+from emu.vectors.rows import Answer, Input, Row, make_row, mismatches
+
+CHUNK: Final = 4096
+SAMPLE: Final = 64  # of a suite above 2^16 rows the oracle derives flagged rows and one in this many
+PLAIN: Final = frozenset({"random", "exhaustive", "decision", "code"})  # flags that mark nothing special
+
+
+class Computed(NamedTuple):
+    """A run of rows. exact_rows: how many the oracle derived.   agreed: the engines that derived every one of them."""
+
+    rows: list[Row]
+    exact_rows: int
+    agreed: frozenset[str]
+
+
+def wants_exact(number: int, flags: tuple[str, ...], size: int) -> bool:
+    """Tell whether the oracle derives a row. number: from 0."""
+    return size <= SHARD_ROWS or number % SAMPLE == 0 or not PLAIN.issuperset(flags)
+
+
+def compute(plan: Plan, start: int, stop: int) -> Iterator[Computed]:
+    """Yield the rows start .. stop - 1 of a plan in chunks.
+
+    Raises: EngineError when two implementations differ, or when nothing but the oracle can do a suite that is too large for it.
+    """
+    for first in range(start, stop, CHUNK):
+        cases = plan.cases(first, min(first + CHUNK, stop))
+        yield _chunk(plan, first, cases)
+
+
+def _chunk(plan: Plan, first: int, cases: list[Input]) -> Computed:
+    op, layout = plan.operation, plan.operation.layout
+    others = {name: batch([case.values for case in cases]) for name, batch in op.engines().items()}
+    rows: list[Row] = []
+    exact_rows = 0
+    for place, case in enumerate(cases):
+        found = {name: answers[place] for name, answers in others.items() if answers[place] is not None}
+        if wants_exact(first + place, case.flags, plan.size):
+            row = make_row(layout, case, op.exact(case.values))
+            exact_rows += 1
+        else:
+            row = make_row(layout, case, _whole(plan, found))
+        for name, answer in found.items():
+            _agree(plan, first + place, row, name, answer)
+        rows.append(row)
+    agreed = frozenset(name for name, answers in others.items() if all(answer is not None for answer in answers))
+    return Computed(rows, exact_rows, agreed)
+
+
+def _whole(plan: Plan, found: dict[str, Answer | None]) -> Answer:
+    """Return an answer for every result column, the block maximum taken from the oracle's part program."""
+    answer = next((answer for answer in found.values() if answer is not None), None)
+    if answer is None:
+        raise EngineError(f"{plan.stem}: {plan.size} rows are too many for the oracle, and no other implementation can derive them")
+    return answer
+
+
+def _agree(plan: Plan, number: int, row: Row, name: str, answer: Answer | None) -> None:
+    if answer is None:
+        return
+    layout = plan.operation.layout
+    wrong = mismatches(layout, row, answer)
+    unknown = [
+        column.name
+        for column, lanes in zip(layout.results, answer, strict=False)
+        if not row.values[layout.index("m_" + column.name)] and any(code >= 0 for code in lanes)
+    ]
+    if wrong or unknown:
+        raise EngineError(
+            f"{plan.stem}: row {number + 1}: {name} and the oracle differ in {', '.join(wrong or unknown)}: no file was written"
+        )

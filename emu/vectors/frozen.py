@@ -1,0 +1,122 @@
+"""The frozen selection: which suites `vectors/` holds as files, and which as digests. Small, and rebuilt within minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from emu.spec import derive
+from emu.spec.contract import parse
+from emu.spec.registry import get, names
+from emu.vectors.operation import stored_bits
+from emu.vectors.plan import Plan, families, plans_of
+
+POLICIES: Final = ("nvidia", "ocp_saturate")
+ROUNDINGS: Final = ("rne", "rz", "sr_add8")
+NARROW: Final = "e2m1"  # directed rows as files; of other destinations as digests
+EXHAUSTIVE: Final = ("e2m1", "e1m2")
+MAIN_RECIPES: Final = (
+    "nvfp4_te_ref", "nvfp4_te_cuda", "nvfp4_torchao", "nvfp4_te_4over6_mae_256", "nvfp4_te_4over6_mae_448", "nvfp4_te_4over6_mse_256",
+    "nvfp4_te_4over6_mse_256_fast", "nvfp4_te_4over6_mse_448", "mxfp4_torchao_ceil", "mxfp4_torchao_even", "mxfp4_torchao_floor",
+    "mxfp4_torchao_rceil", "hif4", "ufp4", "nvufp4", "nve0m3", "if4_mse",
+)  # fmt: skip
+BOTH_SOURCES: Final = ("nvfp4_te_ref", "nvfp4_torchao", "ufp4", "nvufp4", "mxfp4_torchao_floor")
+DECISION_RECIPES: Final = ("nvfp4_te_ref",)
+SOURCES: Final = ("fp32", "bf16")
+WIDEST_BLOCK: Final = 64  # elements; suites of larger tiles are digests
+
+
+class Selection(NamedTuple):
+    """shipped: plans whose files are kept.   digests: plans of which only the digest is kept."""
+
+    shipped: tuple[Plan, ...]
+    digests: tuple[Plan, ...]
+
+
+def selection() -> Selection:
+    """Return the frozen selection of the loaded spec, sorted by stem."""
+    shipped: list[Plan] = []
+    digests: list[Plan] = []
+    for contract, aliases in families().items():
+        for plan in plans_of(contract, aliases):
+            kept = _CHOICES[contract.op](plan)
+            if kept is not None:
+                (shipped if kept else digests).append(plan)
+    return Selection(tuple(sorted(shipped, key=_name)), tuple(sorted(digests, key=_name)))
+
+
+def _name(plan: Plan) -> str:
+    return plan.stem
+
+
+def _decode(plan: Plan) -> bool | None:
+    """Files for 4- to 8-bit formats, digests for wider ones."""
+    bits = stored_bits(get("format", plan.operation.src))
+    return None if bits < 4 else bits <= 8
+
+
+def _convert(plan: Plan) -> bool | None:
+    """Smoke from bf16 as files. Directed: files for E2M1, digests for other destinations. Exhaustive bf16: digests."""
+    op = plan.operation
+    named = {part for part in _convert_parts(plan) if part[1] in POLICIES}
+    roundings, policies = {rounding for rounding, _ in named} & set(ROUNDINGS), {policy for _, policy in named}
+    if derive.codes(get("format", op.dst)).bits > 8 or op.src not in SOURCES or not roundings:
+        return None
+    if plan.suite == "smoke":
+        return True if op.src == "bf16" and "rne" in roundings else None
+    if plan.suite == "directed" and op.dst == NARROW:
+        return op.src == "bf16" or "nvidia" in policies
+    if plan.suite == "directed":
+        return False if op.src == "fp32" and "rne" in roundings and "nvidia" in policies else None
+    chosen = plan.suite == "all" and op.dst in EXHAUSTIVE and "nvidia" in policies and roundings & {"rne", "rz"}
+    return False if chosen else None
+
+
+def _convert_parts(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield (rounding, policy) of every contract that a plan's rows belong to."""
+    for name in plan.named():
+        parts = parse(name).parts
+        yield parts[1], parts[2]
+
+
+def _quantize(plan: Plan) -> bool | None:
+    """Smoke from bf16 for every recipe, directed for the main ones; the decision space of some as digests."""
+    op = plan.operation
+    recipes = {parse(name).parts[0] for name in plan.named()}
+    if plan.suite == "smoke":
+        return _lanes(plan) <= WIDEST_BLOCK if op.src == "bf16" else None
+    if plan.suite == "directed" and recipes & set(MAIN_RECIPES):
+        return True if op.src == "bf16" or (op.src == "fp32" and recipes & set(BOTH_SOURCES)) else None
+    if plan.suite == "all" and recipes & set(DECISION_RECIPES):
+        return False
+    return None
+
+
+def _dequantize(plan: Plan) -> bool | None:
+    """Smoke to fp32 as files, directed to bf16 as digests."""
+    if plan.suite == "smoke":
+        return _lanes(plan) <= WIDEST_BLOCK if plan.operation.dst == "fp32" else None
+    return False if plan.suite == "directed" and plan.operation.dst == "bf16" and _lanes(plan) <= WIDEST_BLOCK else None
+
+
+def _lanes(plan: Plan) -> int:
+    """Return the elements of a row."""
+    return plan.operation.layout.columns[0].lanes
+
+
+def _transform(plan: Plan) -> bool | None:
+    """Smoke from bf16 as files; directed as files, but as digests where the rows carry every butterfly level."""
+    if plan.suite not in ("smoke", "directed") or plan.operation.src not in SOURCES:
+        return None
+    staged = any(column.role == "stage" for column in plan.operation.layout.columns)
+    if plan.suite == "smoke":
+        return True if plan.operation.src == "bf16" else None
+    return plan.operation.src == "bf16" and not staged
+
+
+_CHOICES = {"decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform}
+
+
+def missing() -> list[str]:
+    """Return recipes that the selection names and the spec does not have."""
+    return [name for name in (*MAIN_RECIPES, *DECISION_RECIPES) if name not in names("recipe")]

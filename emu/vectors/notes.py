@@ -1,0 +1,83 @@
+"""Flags of rows: what each row is about, and which classes of faults it kills (`emu-kill-1`). Every flag in use is defined here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+KILL_CLASSES: Final = (
+    "tie", "sticky", "double_round", "carry", "saturate", "overflow_mode", "round_mode", "subnormal", "flush", "zero_sign", "inf", "nan",
+    "scale_special", "decode", "packing", "acc_width", "align", "floor", "live", "order", "sr_threshold", "sr_op", "latency",
+)  # fmt: skip
+KINDS: Final = ("BASIC", "BOUNDARY", "SPECIAL", "TIE", "STICKY", "OVERFLOW", "UNDERFLOW", "ORDER", "OPEN")
+
+
+class Note(NamedTuple):
+    """What a flag says."""
+
+    kind: str
+    kills: tuple[str, ...]
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+NOTES: Final[dict[str, Note]] = {
+    "code": Note("BASIC", ("decode",), "one code of the table"),
+    "value": Note("BASIC", ("decode", "round_mode", "saturate"), "the source is a value of the destination: it must not move"),
+    "near_value": Note("STICKY", ("sticky", "round_mode", "carry", "subnormal"), "1 to 3 source ulps beside a value"),
+    "tie": Note("TIE", ("tie", "round_mode", "carry"), "exactly half way between two codes"),
+    "near_tie": Note("STICKY", ("sticky", "tie", "double_round", "round_mode"), "1 to 3 source ulps beside a midpoint"),
+    "sticky_bit": Note("STICKY", ("sticky", "double_round", "round_mode"), "a single low bit, 2^k source ulps beside a value or midpoint"),
+    "negative": Note("BASIC", ("zero_sign", "round_mode"), "negative source"),
+    "overflow": Note("OVERFLOW", ("saturate", "overflow_mode", "carry"), "beyond the largest value, from a finite source"),
+    "huge": Note("OVERFLOW", ("saturate", "overflow_mode", "acc_width"), "2 or 4 times the largest value, or the largest source"),
+    "min_normal": Note("BOUNDARY", ("subnormal", "flush"), "the smallest normal of the source, or beside it"),
+    "source_subnormal": Note("UNDERFLOW", ("subnormal", "flush", "round_mode", "sticky"), "a subnormal source: not zero"),
+    "zero": Note("SPECIAL", ("zero_sign", "decode"), "+0 or -0"),
+    "inf": Note("SPECIAL", ("inf", "overflow_mode"), "an infinite source"),
+    "nan_quiet": Note("SPECIAL", ("nan",), "a quiet NaN"),
+    "nan_signalling": Note("SPECIAL", ("nan", "inf"), "a signalling NaN"),
+    "nan": Note("SPECIAL", ("nan", "scale_special"), "NaN among the inputs"),
+    "random": Note("BASIC", (), "drawn by Philox4x32-10 from the stem and the row"),
+    "sr_extreme": Note("BOUNDARY", ("sr_threshold",), "random integer 0, 1 or all ones"),
+    "sr_threshold": Note("BOUNDARY", ("sr_threshold", "sr_op"), "random integer on one side of the threshold of add, cmp or half"),
+    "sr_exact": Note("BASIC", ("sr_threshold", "round_mode"), "an exact value never moves, whatever is drawn"),
+    "exhaustive": Note("BASIC", (), "one of all inputs"),
+    "zero_block": Note("SPECIAL", ("scale_special", "zero_sign"), "every element is zero"),
+    "zero_tensor": Note("SPECIAL", ("scale_special",), "the tensor maximum is zero"),
+    "unit_scale": Note("BASIC", ("packing", "decode"), "the block scale is one: elements meet the grid unchanged"),
+    "threshold": Note("TIE", ("tie", "sticky", "double_round"), "elements on a midpoint of the element grid and one ulp to each side"),
+    "lanes": Note("BASIC", ("packing",), "a different value in each lane"),
+    "one_lane": Note("BASIC", ("packing",), "one lane differs from zero"),
+    "scale_tie": Note(
+        "TIE", ("tie", "double_round", "order"), "the block maximum puts the scale half way between two codes, or one ulp beside"
+    ),
+    "scale_edge": Note("BOUNDARY", ("saturate", "subnormal", "carry", "scale_special"), "smallest or largest scale codes"),
+    "scale_rule": Note("BOUNDARY", ("carry", "round_mode"), "a block maximum where the published E8M0 rules part"),
+    "subnormal": Note("UNDERFLOW", ("subnormal", "flush"), "subnormal elements or maxima"),
+    "tiny_tensor": Note("UNDERFLOW", ("flush", "saturate", "inf"), "a tensor maximum so small that its reciprocal overflows, or nearly"),
+    "huge_tensor": Note("OVERFLOW", ("saturate", "inf"), "the largest maxima"),
+    "amax_gap": Note("BOUNDARY", ("scale_special", "subnormal"), "the block maximum is far below the tensor's"),
+    "amax_below": Note("BOUNDARY", ("saturate",), "a tensor maximum from elsewhere, below the block's"),
+    "ragged": Note("BOUNDARY", ("packing",), "n_valid elements; the lanes above hold numbers that must be ignored"),
+    "order": Note("ORDER", ("order", "double_round"), "documented recipes with another order of operations give another scale here"),
+    "decision": Note("ORDER", ("order", "tie"), "one pair of significands of block and tensor maximum and their exponent gap"),
+    "spread": Note("BASIC", ("align", "packing"), "random elements of similar size"),
+    "cancel": Note("BOUNDARY", ("align", "order", "sticky", "zero_sign"), "terms that cancel, wholly or but for a small rest"),
+    "impulse": Note("BASIC", ("packing",), "one element: the result is one column of the matrix"),
+    "scale_code": Note("BASIC", ("decode", "scale_special"), "one code of the scale against several elements"),
+    "open": Note("OPEN", (), "the sources do not decide this row: masked 0"),
+    "erratum": Note("OPEN", (), "a wrong row of an earlier version, masked 0; see ERRATA.json"),
+    "correction": Note("BASIC", (), "the right form of a row named in ERRATA.json"),
+}
+
+
+def described(flags: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the `notes` object of the flags that a suite uses, in the order of this file. Raises: KeyError for an undefined flag."""
+    used = set(flags)
+    missing = used - set(NOTES)
+    if missing:
+        raise KeyError(f"flags without a note: {', '.join(sorted(missing))}")
+    return {
+        flag: note._asdict() | {"kills": list(note.kills), "sources": list(note.sources)} for flag, note in NOTES.items() if flag in used
+    }

@@ -1,0 +1,230 @@
+"""Plans: one suite of one contract from one source, before it is computed. Every plan follows from the spec alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from emu.errors import FileError
+from emu.spec import derive
+from emu.spec.contract import Contract, contracts
+from emu.spec.models import Format, Recipe
+from emu.spec.models.common import digest_json
+from emu.spec.models.format import FloatFacts
+from emu.spec.registry import digest, get
+from emu.vectors import cases_convert, cases_dequantize, cases_quantize, cases_transform, decision
+from emu.vectors.convert_rows import ConvertRows, split_rounding
+from emu.vectors.decode_rows import DecodeRows
+from emu.vectors.dequantize_rows import DequantizeRows
+from emu.vectors.draws import SEED
+from emu.vectors.names import Stem
+from emu.vectors.operation import Operation, stored_bits
+from emu.vectors.pick import smoke
+from emu.vectors.quantize_rows import QuantizeRows
+from emu.vectors.rows import Input
+from emu.vectors.transform_rows import TransformRows
+
+SOURCES = ("fp32", "bf16", "fp16")
+RESULTS = ("fp32", "bf16", "fp16")
+FIRST_POLICIES = ("nvidia", "ocp_saturate", "amd", "ml_dtypes")
+SMOKE_CONVERT, SMOKE_BLOCKS = 64, 12
+WIDEST_DESTINATION = 16
+Cases = Callable[[int, int], list[Input]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One suite.
+
+    aliases: other contracts with the same rows.   about: what the inputs are, for the JSON file.
+    chosen: makes the whole list of cases; or rows and draw: how many there are and how to make a part of them.
+    """
+
+    operation: Operation
+    suite: str
+    aliases: tuple[str, ...]
+    about: dict[str, Any]
+    chosen: Callable[[], list[Input]] | None = None
+    rows: int = 0
+    draw: Cases | None = None
+
+    @property
+    def stem(self) -> str:
+        """The file name without ending."""
+        op = self.operation
+        return str(Stem(op.contract.op, op.src, op.dst, op.part, self.suite))
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.rows if self.chosen is None else len(self.chosen())
+
+    @property
+    def space(self) -> dict[str, Any]:
+        """The `space` object of the JSON file."""
+        about = self.about
+        return {
+            "exhaustive": about["exhaustive"],
+            "inputs": about["inputs"],
+            "size": self.size,
+            "seed": about["seed"],
+            "recipe": about["recipe"],
+        }
+
+    def cases(self, start: int, stop: int) -> list[Input]:
+        """Return the cases of rows start .. stop - 1."""
+        if self.chosen is not None:
+            return self.chosen()[start:stop]
+        assert self.draw is not None
+        return self.draw(start, stop)
+
+    def named(self) -> tuple[str, ...]:
+        """Return every contract that these rows belong to."""
+        return (str(self.operation.contract), *self.aliases)
+
+
+def families() -> dict[Contract, tuple[str, ...]]:
+    """Return contract -> aliases: contracts whose rows are identical by their resolved facts share the first one's files."""
+    return _families(digest_json([str(contract) for contract in contracts()]))
+
+
+@lru_cache(maxsize=4)
+def _families(known: str) -> dict[Contract, tuple[str, ...]]:
+    groups: dict[Any, list[Contract]] = {}
+    for contract in contracts():
+        groups.setdefault(_sameness(contract), []).append(contract)
+    out = {}
+    for members in groups.values():
+        first, *rest = sorted(members, key=_precedence)
+        out[first] = tuple(sorted(str(contract) for contract in rest))
+    return out
+
+
+def _precedence(contract: Contract) -> tuple[Any, ...]:
+    """Well-known policies first, random integers per element before shared words, then by name."""
+    if contract.op != "convert":
+        return (len(str(contract)), str(contract))
+    policy, rounding = contract.parts[2], get("rounding", contract.parts[1])
+    place = FIRST_POLICIES.index(policy) if policy in FIRST_POLICIES else len(FIRST_POLICIES)
+    return (place, split_rounding(rounding) is not rounding, str(contract))
+
+
+def _sameness(contract: Contract) -> Any:
+    """Return what decides a contract's rows, so that equal keys mean equal rows."""
+    if contract.op == "convert":
+        op = ConvertRows(contract, "fp32")
+        seen = op.described()
+        entry = op.entry
+        signed = bool(derive.codes(op.fmt).sign_bit) or derive.is_twos_complement(op.fmt)
+        facts = digest_json(
+            [op.rounding.facts_digest, seen["nan"], seen["inf"], entry.overflow, entry.overflow_nan, entry.zero, entry.negative]
+        )
+        return (contract.op, digest(op.fmt), signed, facts)
+    if contract.op == "quantize":
+        recipe: Recipe = get("recipe", contract.parts[0])
+        facts_json = recipe.facts_json()
+        return (contract.op, digest(recipe), digest_json([facts_json["block"], facts_json["steps"]]))
+    if contract.op == "dequantize":
+        recipe = get("recipe", contract.parts[0])
+        facts_json = recipe.facts_json()
+        block = get("block", recipe.facts.block)
+        return (contract.op, digest(block), digest_json([facts_json["arithmetic"], facts_json["dequantize"][contract.parts[1]]]))
+    return (contract.op, digest(contract.objects[0]))
+
+
+def plans(op: str | None = None) -> Iterator[Plan]:
+    """Yield every plan of the registry, or those of one operation, contract by contract."""
+    for contract, aliases in families().items():
+        if op in (None, contract.op):
+            yield from plans_of(contract, aliases)
+
+
+def plans_of(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    """Yield the plans of one family of contracts."""
+    yield from _MAKERS[contract.op](contract, aliases)
+
+
+def find(stem: str) -> Plan:
+    """Return the plan of a stem. Raises: FileError when the spec plans no such suite."""
+    op = stem.partition("__")[0]
+    for contract, aliases in families().items():
+        if contract.op == op and any(part in stem for part in contract.parts):
+            for plan in plans_of(contract, aliases):
+                if plan.stem == stem:
+                    return plan
+    raise FileError(f"{stem}: the loaded spec plans no suite of this name: is a --spec folder missing?")
+
+
+def _about(exhaustive: bool, inputs: str, call: str, seed: int | None = None) -> dict[str, Any]:
+    generator = {"generator": "philox4x32_10"} if seed is not None else {}
+    return {"exhaustive": exhaustive, "inputs": inputs, "seed": seed, "recipe": {"call": call} | generator}
+
+
+def _pair(op: Any, directed: Callable[[], list[Input]], aliases: tuple[str, ...], most: int) -> Iterator[Plan]:
+    """Yield the smoke and the directed plan over one list of directed cases, made at first use."""
+    made = lru_cache(maxsize=1)(directed)
+    few = lru_cache(maxsize=1)(lambda: smoke(made(), most))
+    about = "chosen rows; the flags say why"
+    yield Plan(op, "smoke", aliases, _about(False, f"at most {most} of the directed rows", f"{op.contract.op}.smoke"), few)
+    yield Plan(op, "directed", aliases, _about(False, about, f"{op.contract.op}.directed"), made)
+
+
+def _random(op: Any, draw: Callable[[Any, str, int, int], list[Input]], rows: int, aliases: tuple[str, ...]) -> Plan:
+    stem = str(Stem(op.contract.op, op.src, op.dst, op.part, "random"))
+    about = _about(False, "random rows", f"{op.contract.op}.random", SEED)
+    return Plan(op, "random", aliases, about, rows=rows, draw=lambda start, stop: draw(op, stem, start, stop))
+
+
+def _directed_stem(op: Any) -> str:
+    return str(Stem(op.contract.op, op.src, op.dst, op.part, "directed"))
+
+
+def _decode(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    fmt: Format = get("format", contract.parts[0])
+    bits = stored_bits(fmt)
+    wide = isinstance(fmt.facts, FloatFacts) and (fmt.facts.frac_bits > 23 or fmt.facts.exp_bits > 8)
+    if bits <= WIDEST_DESTINATION and not wide:
+        about = _about(True, f"every {bits}-bit code", "codes")
+        yield Plan(DecodeRows(contract), "all", aliases, about, rows=1 << bits, draw=_codes("code"))
+
+
+def _codes(flag: str) -> Cases:
+    return lambda start, stop: [Input("all", (flag,), (code,)) for code in range(start, stop)]
+
+
+def _convert(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    if derive.codes(get("format", contract.parts[0])).bits > WIDEST_DESTINATION:
+        return
+    for op in (ConvertRows(contract, source) for source in SOURCES if source != contract.parts[0]):
+        yield from _pair(op, partial(cases_convert.directed, op), aliases, SMOKE_CONVERT)
+        bits = stored_bits(op.source)
+        if bits <= 16 and not op.rounding.random_bits:
+            yield Plan(op, "all", aliases, _about(True, f"every {op.src} code", "codes"), rows=1 << bits, draw=_codes("exhaustive"))
+        yield _random(op, cases_convert.random, cases_convert.RANDOM_ROWS, aliases)
+
+
+def _quantize(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    for op in (QuantizeRows(contract, source) for source in SOURCES):
+        yield from _pair(op, partial(cases_quantize.directed, op, _directed_stem(op)), aliases, SMOKE_BLOCKS)
+        if decision.applies(op):
+            inputs = "bf16 significands of block and tensor maximum and their exponent gap 0 .. 20, block <= tensor; other lanes drawn"
+            about = _about(True, inputs, "quantize.decision", SEED)
+            yield Plan(op, "all", aliases, about, rows=decision.SIZE, draw=partial(decision.cases, op))
+        yield _random(op, cases_quantize.random, cases_quantize.RANDOM_ROWS, aliases)
+
+
+def _dequantize(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    for op in (DequantizeRows(contract, result) for result in RESULTS):
+        yield from _pair(op, partial(cases_dequantize.directed, op, _directed_stem(op)), aliases, SMOKE_BLOCKS)
+        yield _random(op, cases_dequantize.random, cases_dequantize.RANDOM_ROWS, aliases)
+
+
+def _transform(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    for op in (TransformRows(contract, source) for source in SOURCES):
+        yield from _pair(op, partial(cases_transform.directed, op, _directed_stem(op)), aliases, SMOKE_BLOCKS)
+        yield _random(op, cases_transform.random, cases_transform.RANDOM_ROWS, aliases)
+
+
+_MAKERS = {"decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform}

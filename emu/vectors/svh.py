@@ -1,0 +1,15 @@
+"""Writer of `.svh`: the constants under the suite's own prefix, and once more as TC_* so that one bench serves every suite."""
+
+from __future__ import annotations
+
+from emu.vectors.columns import Layout
+from emu.vectors.macros import Counts, constants, guarded, prefix
+
+
+def render(layout: Layout, counts: Counts) -> str:
+    """Return the text of a `.svh` file."""
+    values = constants(layout, counts)
+    own = prefix(counts.name)
+    own_names = [(f"{own}_{'TC_BASE' if name == 'BASE' else name}", value) for name, value in values]
+    body = [f"`define {name} {value}" for name, value in (*own_names, *((f"TC_{name}", value) for name, value in values))]
+    return guarded(counts.name, "SVH", body, lambda text: "`" + text)

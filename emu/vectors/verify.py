@@ -1,0 +1,199 @@
+"""emu vectors verify: strict checks of every file, then every row derived again by each implementation present."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from emu.errors import FileError
+from emu.vectors import manifest
+from emu.vectors.compute import CHUNK, wants_exact
+from emu.vectors.names import OPERATIONS, parse_stem
+from emu.vectors.operation import Operation
+from emu.vectors.plan import find
+from emu.vectors.rows import Answer, Row, inputs_of, is_open, mismatches, value_of
+from emu.vectors.suite import Suite, load, stem_of
+
+Progress = Callable[[str, int, int], None]
+MOST_LINES: Final = 3  # differences listed of one suite
+
+
+@dataclass
+class Report:
+    """What a verification found.
+
+    suites, rows: how many were read.   compared: rows that at least one implementation derived again.   masked: open rows.
+    by_engine: engine -> rows it derived.   differences: rows that differ (at most 3 lines a suite).   faults: bad files.
+    """
+
+    suites: int = 0
+    rows: int = 0
+    compared: int = 0
+    masked: int = 0
+    by_engine: dict[str, int] = field(default_factory=dict)
+    differing: int = 0
+    differences: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 equal, 1 a row differs, 2 a bad file, 3 nothing was compared; 2 beats 1 beats 3."""
+        return 2 if self.faults else 1 if self.differing else 3 if not self.compared else 0
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {**vars(self), "exit_code": self.exit_code}
+
+
+def verify(folder: Path, engines: Iterable[str] | None = None, progress: Progress | None = None) -> Report:
+    """Check a folder of golden vectors.
+
+    folder: a build, or one operation's folder of it.   engines: exact, fast, c_ref; None: all present.   progress: (stem, rows done, rows).
+    Never raises for a bad file: it is in the report.   Tests: tests/vectors/test_vectors_verify.py.
+    """
+    report = Report()
+    wanted = None if engines is None else set(engines)
+    suites: list[Suite] = []
+    masked: set[tuple[str, int]] = set()
+    for place in _operation_folders(Path(folder), report):
+        masked |= _check_folder(place, report)
+        for stem in sorted({stem for path in place.iterdir() if (stem := stem_of(path.name)) is not None}):
+            try:
+                suites.append(load(place, stem))
+            except FileError as error:
+                report.faults.append(f"{place.name}/{error}")
+    total = sum(len(suite.rows) for suite in suites)
+    for suite in suites:
+        _derive(suite, wanted, masked, report)
+        if progress is not None:
+            progress(suite.stem, report.rows, total)
+    return report
+
+
+def _operation_folders(folder: Path, report: Report) -> list[Path]:
+    """Return the folders that hold suites."""
+    if not folder.is_dir():
+        report.faults.append(f"{folder}: no such folder")
+        return []
+    if folder.name in OPERATIONS and (folder / manifest.MANIFEST).is_file():
+        return [folder]
+    found = [folder / op for op in OPERATIONS if (folder / op).is_dir()]
+    other = sorted(path.name for path in folder.iterdir() if path not in found)
+    report.faults += [f"{name}: unfinished or foreign: not part of a build" for name in other]
+    if not found:
+        report.faults.append(f"{folder}: holds no vectors: expected folders {', '.join(OPERATIONS)}")
+    return found
+
+
+def _check_folder(folder: Path, report: Report) -> set[tuple[str, int]]:
+    """Check MANIFEST, DIGESTS and ERRATA; return (stem, tcId) of the errata."""
+    try:
+        _check_manifest(folder)
+        for stem in manifest.read_digests(folder):
+            parse_stem(stem)
+        return _check_errata(folder)
+    except FileError as error:
+        report.faults.append(f"{folder.name}/{error}")
+        return set()
+
+
+def _check_manifest(folder: Path) -> None:
+    path = folder / manifest.MANIFEST
+    if not path.is_file():
+        raise FileError(f"{manifest.MANIFEST}: missing: the build did not finish")
+    listed = dict(line.split("  ", 1)[::-1] for line in path.read_text(encoding="ascii", errors="replace").splitlines() if "  " in line)
+    names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} - {manifest.MANIFEST}
+    for name in sorted(set(listed) - names):
+        raise FileError(f"{name}: listed in {manifest.MANIFEST} and missing")
+    for name in sorted(names - set(listed)):
+        raise FileError(f"{name}: not listed in {manifest.MANIFEST}")
+    for name in sorted(names):
+        if manifest.file_sha256(folder / name) != listed[name]:
+            raise FileError(f"{name}: its sha256 is not the one of {manifest.MANIFEST}")
+    if path.read_bytes() != manifest.render_manifest(folder).encode("ascii"):
+        raise FileError(f"{manifest.MANIFEST}: not sorted, or not `<sha256>  <path>` lines")
+
+
+def _check_errata(folder: Path) -> set[tuple[str, int]]:
+    path = folder / manifest.ERRATA
+    try:
+        data = json.loads(path.read_bytes().decode("ascii"))
+        well_formed = path.read_bytes() == manifest.render_errata(data).encode("ascii")
+        found = {(str(item["stem"]), int(item["tcId"])) for item in data}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{manifest.ERRATA}: missing or malformed: {error!r}") from None
+    if not well_formed:
+        raise FileError(f"{manifest.ERRATA}: not written as the writer does")
+    return found
+
+
+def _derive(suite: Suite, wanted: set[str] | None, errata: set[tuple[str, int]], report: Report) -> None:
+    """Derive the rows of one suite again."""
+    report.suites += 1
+    report.rows += len(suite.rows)
+    report.masked += sum(is_open(suite.layout, row) for row in suite.rows)
+    try:
+        plan = find(suite.stem)
+    except FileError as error:
+        report.faults.append(str(error))
+        return
+    if suite.layout != plan.operation.layout:
+        report.faults.append(f"{suite.stem}: its columns are not those of contract {plan.operation.contract}")
+        return
+    if suite.record["contract"]["name"] != str(plan.operation.contract):
+        report.faults.append(f"{suite.stem}: contract.name is {suite.record['contract']['name']}, expected {plan.operation.contract}")
+        return
+    if suite.record["contract"]["spec_sha256"] != plan.operation.contract.spec_sha256:
+        report.faults.append(f"{suite.stem}: made from other facts (spec_sha256): the loaded spec is not the one of these vectors")
+        return
+    skip = {number - 1 for stem, number in errata if stem == suite.stem}
+    lines: list[str] = []
+    for first in range(0, len(suite.rows), CHUNK):
+        lines += _derive_chunk(suite, plan.operation, first, wanted, skip, report)
+    report.differing += len(lines)
+    report.differences += lines[:MOST_LINES]
+
+
+def _derive_chunk(
+    suite: Suite, op: Operation, first: int, wanted: set[str] | None, skip: set[int], report: Report
+) -> list[str]:  # fmt: skip
+    """Return one line per row of a chunk that differs."""
+    rows = suite.rows[first : first + CHUNK]
+    values = [inputs_of(suite.layout, row) for row in rows]
+    answers: dict[str, list[Answer | None]] = {}
+    if wanted is None or "exact" in wanted:
+        size = len(suite.rows)
+        answers["exact"] = [
+            op.exact(value) if wants_exact(first + place, row.flags, size) and first + place not in skip else None
+            for place, (row, value) in enumerate(zip(rows, values, strict=True))
+        ]
+    answers |= {name: batch(values) for name, batch in op.engines().items() if wanted is None or name in wanted}
+    lines: dict[int, str] = {}
+    for name, found in answers.items():
+        report.by_engine[name] = report.by_engine.get(name, 0) + sum(answer is not None for answer in found)
+        for place, (row, answer) in enumerate(zip(rows, found, strict=True)):
+            if answer is not None and first + place not in skip:
+                wrong = mismatches(suite.layout, row, answer) or _hidden(suite, row, answer)
+                if wrong:
+                    lines.setdefault(
+                        place, f"{suite.stem} tc={first + place + 1}: {name} differs in {', '.join(wrong)}: {_shown(suite, row)}"
+                    )
+    report.compared += sum(any(found[place] is not None for found in answers.values()) for place in range(len(rows)))
+    return list(lines.values())
+
+
+def _hidden(suite: Suite, row: Row, answer: Answer) -> list[str]:
+    """Return columns that an implementation knows and the row masks away, though no erratum names it."""
+    return [
+        column.name
+        for column, lanes in zip(suite.layout.results, answer, strict=False)
+        if column.role == "out" and any(code >= 0 for code in lanes) and not value_of(suite.layout, row, "m_" + column.name)
+    ]
+
+
+def _shown(suite: Suite, row: Row) -> str:
+    pairs = zip(suite.layout.columns, row.values, strict=True)
+    return " ".join(f"{column.name}={value:0{column.digits}x}" for column, value in pairs if column.role in ("in", "r", "out"))
