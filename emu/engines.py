@@ -60,7 +60,7 @@ def _fast_transform(transform: Transform) -> bool:
 
 
 def _c_ref_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
-    return find_spec("emu.native") is not None and isinstance(source.facts, FloatFacts)
+    return find_spec("emu.native") is not None
 
 
 def _always(*_: Any) -> bool:

@@ -16,7 +16,7 @@ def attach_sign(magnitude: int, sign: int, fmt: Format) -> int:
     if derive.is_twos_complement(fmt):
         return (-magnitude if sign else magnitude) & ((1 << derived.bits) - 1)
     magnitude &= (1 << derived.bits) - 1
-    if not sign or not derived.sign_bit or (magnitude == 0 and not derived.neg_zero):
+    if not sign or not derived.sign_bit or (magnitude == 0 and derived.has_zero and not derived.neg_zero):
         return magnitude
     return derived.sign_bit | magnitude
 

@@ -158,7 +158,7 @@ def _attach_sign(code: I64, sign: Bool, fmt: Format) -> I64:
     if derive.is_twos_complement(fmt):
         return np.where(sign, -code, code) & ((1 << derived.bits) - 1)
     magnitude = code & _int64((1 << derived.bits) - 1)
-    negative = sign & ((magnitude != 0) | derived.neg_zero)
+    negative = sign & ((magnitude != 0) | derived.neg_zero | (not derived.has_zero))
     return np.where(negative, magnitude | _int64(derived.sign_bit), magnitude)
 
 

@@ -36,6 +36,12 @@ class FloatFacts(Part):
             raise ValueError("neg_zero needs a sign bit and a zero")
         if self.inf == "ieee" and self.nan == "none" and self.frac_bits:
             raise ValueError("inf: ieee leaves the other codes of the top exponent without meaning: say nan: ieee")
+        if self.nan == "ieee" and self.inf == "none":
+            raise ValueError("nan: ieee leaves the code with exponent all ones and fraction zero without meaning: say inf: ieee, or list the NaN codes")
+        minus_zero = 1 << (self.bits - 1)
+        listed = not isinstance(self.nan, str) and minus_zero in {int(code, 16) for code in self.nan}
+        if self.signed == "yes" and self.subnormals == "yes" and (self.neg_zero == "no") != listed:
+            raise ValueError(f"the code {minus_zero:#x} (sign bit alone) must be either -0 (neg_zero: yes) or a listed NaN")
         return self
 
 
