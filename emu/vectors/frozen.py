@@ -20,7 +20,8 @@ MAIN_RECIPES: Final = (
     "nvfp4_te_4over6_mse_256_fast", "nvfp4_te_4over6_mse_448", "mxfp4_torchao_ceil", "mxfp4_torchao_even", "mxfp4_torchao_floor",
     "mxfp4_torchao_rceil", "hif4", "ufp4", "nvufp4", "nve0m3", "if4_mse",
 )  # fmt: skip
-BOTH_SOURCES: Final = ("nvfp4_te_ref", "nvfp4_torchao", "ufp4", "nvufp4", "mxfp4_torchao_floor")
+BOTH_SOURCES: Final = ("nvfp4_te_ref", "nvfp4_torchao", "ufp4", "nvufp4")
+MAIN_TRANSFORM: Final = "rht16_te"
 DECISION_RECIPES: Final = ("nvfp4_te_ref",)
 SOURCES: Final = ("fp32", "bf16")
 WIDEST_BLOCK: Final = 64  # elements; suites of larger tiles are digests
@@ -105,13 +106,12 @@ def _lanes(plan: Plan) -> int:
 
 
 def _transform(plan: Plan) -> bool | None:
-    """Smoke from bf16 as files; directed as files, but as digests where the rows carry every butterfly level."""
+    """Smoke from bf16 as files, directed of the library's own rotation too; other directed suites as digests."""
     if plan.suite not in ("smoke", "directed") or plan.operation.src not in SOURCES:
         return None
-    staged = any(column.role == "stage" for column in plan.operation.layout.columns)
     if plan.suite == "smoke":
         return True if plan.operation.src == "bf16" else None
-    return plan.operation.src == "bf16" and not staged
+    return plan.operation.src == "bf16" and plan.operation.contract.parts[0] == MAIN_TRANSFORM
 
 
 _CHOICES = {"decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform}

@@ -29,7 +29,7 @@ from emu.vectors.transform_rows import TransformRows
 SOURCES = ("fp32", "bf16", "fp16")
 RESULTS = ("fp32", "bf16", "fp16")
 FIRST_POLICIES = ("nvidia", "ocp_saturate", "amd", "ml_dtypes")
-SMOKE_CONVERT, SMOKE_BLOCKS = 64, 12
+SMOKE_CONVERT, SMOKE_BLOCKS = 48, 10
 WIDEST_DESTINATION = 16
 Cases = Callable[[int, int], list[Input]]
 

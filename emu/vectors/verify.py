@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from emu.errors import FileError
+from emu.errors import EmuError, FileError
 from emu.vectors import manifest
 from emu.vectors.compute import CHUNK, wants_exact
 from emu.vectors.names import OPERATIONS, parse_stem
@@ -137,7 +137,7 @@ def _derive(suite: Suite, wanted: set[str] | None, errata: set[tuple[str, int]],
     report.masked += sum(is_open(suite.layout, row) for row in suite.rows)
     try:
         plan = find(suite.stem)
-    except FileError as error:
+    except EmuError as error:
         report.faults.append(str(error))
         return
     if suite.layout != plan.operation.layout:
