@@ -23,7 +23,7 @@ def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray
     Raises: OperandError (codes too wide; a dtype that cannot hold a value exactly), OpenError (an unused high bit set).
     Source: the format's sources.   Tests: tests/api/test_api_functions.py.
     """
-    array, fmt = to_codes(np.asarray(codes, dtype=np.uint64) if isinstance(codes, int | list | tuple) else codes, format)
+    array, fmt = to_codes(_plain_codes(codes) if isinstance(codes, int | list | tuple) else codes, format)
     result = format_of_dtype(dtype)
     if fmt.facts_digest == result.facts_digest:
         return array.astype(np.dtype(f"u{float_dtype(result).itemsize}")).view(float_dtype(result))
@@ -37,6 +37,14 @@ def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray
 
         decode_code(int(array.max()), fmt)
     return decode_narrow(array, fmt, result).view(float_dtype(result))
+
+
+def _plain_codes(codes: Any) -> Codes:
+    """Return Python integers as an array of codes. Raises: OperandError (negative, too wide, or no integers)."""
+    array = np.asarray(codes) if codes != [] else np.zeros(0, np.uint64)
+    if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
+        raise OperandError("codes must be unsigned integers of at most 64 bits")
+    return array.astype(np.uint64)
 
 
 def _decode_wide(array: Codes, fmt: Format, result: Format) -> NDArray[Any]:
@@ -170,7 +178,7 @@ def transform(
     """
     chosen: Transform = get("transform", transform)
     codes, fmt = to_codes(x, source)
-    if codes.ndim == 0 or codes.shape[axis] % chosen.facts.size:
+    if not -codes.ndim <= axis < codes.ndim or codes.shape[axis] % chosen.facts.size:
         raise ShapeError(f"transform {chosen.id} rotates {chosen.facts.size} elements: axis {axis} must be a multiple of it")
     moved = np.moveaxis(codes, axis, -1)
     found = run_transform(np.ascontiguousarray(moved), fmt, chosen, signs, engine)

@@ -40,6 +40,8 @@ def to_codes(x: Any, source: str | Format | None = None) -> tuple[Codes, Format]
     Raises: OperandError (another dtype; integers without source; source against the dtype; codes too wide).
     """
     array = np.asarray(x)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if source is None:
         if array.dtype.name not in _FORMAT_OF_DTYPE:
             raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or unsigned codes with source=")
@@ -71,7 +73,10 @@ def float_dtype(fmt: Format) -> np.dtype[Any]:
 
 def format_of_dtype(dtype: Any) -> Format:
     """Return the float format of a NumPy or ml_dtypes dtype. Raises: OperandError."""
-    name = np.dtype(dtype).name
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
     if name not in _DTYPE_OF_FORMAT.values():
         raise OperandError(f"dtype {name} cannot hold values here: one of float16, bfloat16, float32, float64")
     fmt: Format = get("format", _FORMAT_OF_DTYPE[name])

@@ -115,6 +115,8 @@ def convert_marked(
 
 def _look_up(codes: Codes, table: Codes, source: Format) -> Codes:
     if codes.size and int(codes.max()) >= table.size:
+        if not int(codes.max()) >> (derive.codes(source).bits + derive.unused_high_bits(source)):
+            raise OpenError(f"{source.id} code {int(codes.max()):#04x}: what a set bit {derive.codes(source).bits} means is open")
         raise OperandError(f"a code has more than {derive.codes(source).bits} bits: it is no {source.id} code")
     return table[codes]
 
