@@ -16,10 +16,10 @@ import pytest
 
 import emu
 from emu.cli.main import run
-from emu.errors import SpecError
+from emu.errors import EngineError
 from emu.exact.block import dequantize
 from emu.spec import derive, get, names
-from emu.spec.models.format import CodebookFacts
+from emu.spec.contract import Contract, contracts
 from emu.spec.registry import isolated, shipped_root
 
 FOLDER = Path(__file__).parent / "user"
@@ -85,33 +85,31 @@ def test_decode(name: str, halves: str, user: None) -> None:
     assert (emu.decode(np.arange(16, dtype=np.uint8), name).view(np.uint32) == wanted.view(np.uint32)).all()
 
 
-def policies(name: str) -> list[str]:
-    """Policies that cover a format and refuse nothing and leave nothing open for it."""
-    found = []
-    for policy in names("conversion"):
-        try:
-            entry = derive.policy_entry(get("conversion", policy), get("format", name))
-        except SpecError:
-            continue
-        if min(entry.nan) >= 0 and (entry.negative is None or entry.negative >= 0) and min(entry.inf or (0,)) >= 0:
-            found.append(policy)
-    return found
+def answered(contract: Contract) -> bool:
+    """Whether the policy leaves nothing open and refuses nothing on the way to the format."""
+    entry = derive.policy_entry(get("conversion", contract.parts[2]), get("format", contract.parts[0]))
+    pairs = (entry.nan, entry.overflow_nan, entry.inf, entry.zero, None if entry.negative is None else (entry.negative,))
+    return all(min(pair) >= 0 for pair in pairs if pair is not None)
+
+
+def quick(codes: np.ndarray, contract: Contract, random: np.ndarray | None) -> np.ndarray:
+    """The codes of the NumPy column, or of the C reference where that one steps back."""
+    try:
+        return emu.convert(codes, *contract.parts, "bf16", random, "fast")
+    except EngineError:
+        return emu.convert(codes, *contract.parts, "bf16", random, "c_ref")
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_convert_in_every_rounding_and_policy(name: str, user: None) -> None:
+def test_convert_under_every_contract(name: str, user: None) -> None:
     codes = BF16.astype(np.uint16)
-    chosen, seen = policies(name), 0
-    assert "nvidia" in chosen
-    for rounding in names("rounding"):
-        if get("rounding", rounding).facts.add == "te_fma" and isinstance(get("format", name).facts, CodebookFacts):
-            continue
-        random = draws(rounding, codes.size)
-        for policy in chosen[:3]:
-            exact, fast = (emu.convert(codes, name, rounding, policy, "bf16", random, engine) for engine in ("exact", "fast"))
-            assert (exact == fast).all(), (rounding, policy)
-            seen += 1
-    assert seen >= len(names("rounding")) - 2
+    mine = [contract for contract in contracts() if contract.op == "convert" and contract.parts[0] == name]
+    assert {contract.parts[2] for contract in mine} >= {"nvidia", "ocp_saturate"}
+    left_out = set(names("rounding")) - {contract.parts[1] for contract in mine}
+    assert left_out == ({"odd", "sr_te_fma8", "sr_te_sw8"} if name == "dyadic" else set())
+    for contract in filter(answered, mine):
+        random = draws(contract.parts[1], codes.size)
+        assert (emu.convert(codes, *contract.parts, "bf16", random, "exact") == quick(codes, contract, random)).all(), contract
 
 
 @pytest.mark.parametrize("name", RECIPES)
