@@ -145,14 +145,14 @@ def _check_tiles(block: Block, moved: tuple[int, ...], recipe: Recipe) -> None:
 def _amax_operand(tensor_amax: Any) -> int | None:
     if tensor_amax is None:
         return None
-    value = np.asarray(tensor_amax)
-    if value.size != 1 or value.dtype.kind != "f":
-        value = np.asarray(float(tensor_amax)) if isinstance(tensor_amax, int | float) else value
-    if value.size != 1 or value.dtype.kind != "f":
+    given = np.asarray(tensor_amax)
+    if given.size != 1 or (given.dtype.kind not in "fiu" and given.dtype.name != "bfloat16"):
         raise OperandError("tensor_amax must be one binary32 number")
+    value = given.reshape(()).astype(np.float64)
     with np.errstate(all="ignore"):
-        narrow = value.reshape(()).astype(np.float32)
-    if not np.isnan(value) and narrow.astype(np.float64) != value.astype(np.float64):
+        narrow = value.astype(np.float32)
+    changed = given.dtype.kind in "iu" and int(value) != int(given.reshape(()))
+    if changed or (not np.isnan(value) and narrow.astype(np.float64) != value):
         raise OperandError(f"tensor_amax {value!s} is no binary32 number: round it first, the recipe does not say how")
     return int(narrow.view(np.uint32))
 

@@ -112,6 +112,6 @@ def from_matrix(matrix: NDArray[Any], moved: tuple[int, ...], axis: int, row_axi
 
 def default_row_axis(axis: int, row_axis: int, ndim: int) -> int:
     """Return row_axis, or the other of the last two axes where it would coincide with axis."""
-    if ndim < 2 or axis % ndim != row_axis % ndim:
+    if ndim < 2 or not -ndim <= row_axis < ndim or axis % ndim != row_axis % ndim:
         return row_axis
     return -1 if axis % ndim == ndim - 2 else -2

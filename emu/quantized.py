@@ -108,7 +108,7 @@ class Quantized:
 
         Raises: FileError (the path exists, or cannot be written).
         """
-        arrays = {"codes": self.pack(), **{f"level.{level.name}": np.ascontiguousarray(level.codes) for level in self.levels}}
+        arrays = {"codes": self.pack(), **{f"level.{level.name}": np.asarray(level.codes, order="C") for level in self.levels}}
         about = {
             "recipe": self.recipe.id,
             "digest": digest(self.recipe),
