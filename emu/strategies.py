@@ -249,7 +249,11 @@ def formats(draw: st.DrawFn, max_bits: int = 8) -> Format:
     width = max_bits - (signed == "yes")
     exp_bits = draw(st.integers(1, min(5, width - 1)))
     frac_bits = draw(st.integers(0, min(width - exp_bits, 4)))
-    ieee = draw(st.booleans()) and exp_bits > 1 and frac_bits > 0
+    ieee = exp_bits > 1 and frac_bits > 0 and draw(st.booleans())
+    digits = -(-(exp_bits + frac_bits + (signed == "yes")) // 4)
+    sign, top = 1 << (exp_bits + frac_bits), (1 << (exp_bits + frac_bits)) - 1
+    listed = [(), (sign,), (top, top | sign)] if signed == "yes" else [(), (top,)]
+    nan = draw(st.sampled_from(listed)) if not ieee else ()
     facts: dict[str, Any] = {
         "class": "float",
         "signed": signed,
@@ -258,8 +262,8 @@ def formats(draw: st.DrawFn, max_bits: int = 8) -> Format:
         "bias": draw(st.integers(-2, (1 << exp_bits) + 2)),
         "subnormals": "yes",
         "inf": "ieee" if ieee else "none",
-        "nan": "ieee" if ieee else "none",
-        "neg_zero": draw(st.sampled_from(["yes", "no"])) if signed == "yes" else "no",
+        "nan": "ieee" if ieee else tuple(f"0x{code:0{digits}X}" for code in nan) or "none",
+        "neg_zero": "yes" if signed == "yes" and nan != (sign,) else "no",
     }
     about = {"kind": "format", "id": "drawn", "title": "drawn by a strategy", "status": "proposed", "sources": ()}
     return Format.model_validate({**about, "facts": facts})
