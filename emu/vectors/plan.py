@@ -10,10 +10,10 @@ from typing import Any
 from emu.errors import FileError
 from emu.spec import derive
 from emu.spec.contract import Contract, contracts
-from emu.spec.models import Format, Recipe
+from emu.spec.models import KINDS, Format, Recipe
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import FloatFacts
-from emu.spec.registry import digest, get
+from emu.spec.registry import digest, get, names
 from emu.vectors import cases_convert, cases_dequantize, cases_quantize, cases_transform, decision
 from emu.vectors.convert_rows import ConvertRows, split_rounding
 from emu.vectors.decode_rows import DecodeRows
@@ -87,11 +87,11 @@ class Plan:
 
 def families() -> dict[Contract, tuple[str, ...]]:
     """Return contract -> aliases: contracts whose rows are identical by their resolved facts share the first one's files."""
-    return _families(digest_json([str(contract) for contract in contracts()]))
+    return _families(tuple(names(kind) for kind in KINDS))
 
 
 @lru_cache(maxsize=4)
-def _families(known: str) -> dict[Contract, tuple[str, ...]]:
+def _families(known: tuple[tuple[str, ...], ...]) -> dict[Contract, tuple[str, ...]]:
     groups: dict[Any, list[Contract]] = {}
     for contract in contracts():
         groups.setdefault(_sameness(contract), []).append(contract)

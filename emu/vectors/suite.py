@@ -35,6 +35,8 @@ class Suite:
 
 def stem_of(name: str) -> str | None:
     """Return the stem that a file name belongs to; None for a file of another kind."""
+    if name != name.lower():
+        return None  # ERRATA.json and the other records of a folder
     for ending in ENDINGS:
         if name.endswith(ending):
             base = name[: -len(ending)]

@@ -7,7 +7,14 @@ import pytest
 
 from emu.vectors import build
 
-CONTRACTS = ("decode/e2m1", "decode/ue4m3", "convert/e2m1/rne/nvidia", "convert/e2m1/sr_add8/nvidia", "quantize/nvfp4_te_ref", "transform/rht16_ufp4")
+CONTRACTS = (
+    "decode/e2m1",
+    "decode/ue4m3",
+    "convert/e2m1/rne/nvidia",
+    "convert/e2m1/sr_add8/nvidia",
+    "quantize/nvfp4_te_ref",
+    "transform/rht16_ufp4",
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What lies in a folder of vectors: the files say one thing in several forms, the JSON follows its schema, the manifest lists everything."""
+"""What lies in a folder of vectors: files that say one thing in several forms, JSON that follows its schema, a complete manifest."""
 
 import hashlib
 import json
@@ -78,15 +78,27 @@ def test_the_json_follows_its_schema(built: Path) -> None:
 def test_macros_say_the_same_under_both_names(built: Path) -> None:
     for path in suites(built):
         own = path.stem.upper()
-        defines = dict(line.split(" ", 2)[1:] for line in path.with_suffix(".svh").read_text().splitlines() if line.startswith("`define") and line.count(" ") > 1)
-        header = dict(line.split(" ", 2)[1:] for line in path.with_suffix(".h").read_text().splitlines() if line.startswith("#define") and line.count(" ") > 1)
+        defines = dict(
+            line.split(" ", 2)[1:]
+            for line in path.with_suffix(".svh").read_text().splitlines()
+            if line.startswith("`define") and line.count(" ") > 1
+        )
+        header = dict(
+            line.split(" ", 2)[1:]
+            for line in path.with_suffix(".h").read_text().splitlines()
+            if line.startswith("#define") and line.count(" ") > 1
+        )
         record = json.loads(path.read_bytes())
         assert int(defines["TC_N"]) == record["numberOfTests"] == int(defines["TC_WORDS"]) - 1
         assert defines["TC_ROWS_SHA256"] == f'"{record["rows_sha256"]}"'
         for column in record["columns"][1:]:
             assert int(defines[f"TC_{column['name'].upper()}_LSB"]) == column["lsb"]
             assert int(header[f"{own}_{column['name'].upper()}_BITS"]) == column["bits"]
-        assert all(defines[f"{own}_{name.removeprefix('TC_')}"] == value for name, value in defines.items() if name.startswith("TC_") and name != "TC_BASE")
+        assert all(
+            defines[f"{own}_{name.removeprefix('TC_')}"] == value
+            for name, value in defines.items()
+            if name.startswith("TC_") and name != "TC_BASE"
+        )
         assert defines[f"{own}_TC_BASE"] == defines["TC_BASE"] == "1"
 
 

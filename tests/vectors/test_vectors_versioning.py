@@ -1,0 +1,92 @@
+"""Published suites change by appending and masking only: one append, one erratum, and what other changes cost."""
+
+from pathlib import Path
+
+import pytest
+
+from emu.errors import FileError
+from emu.vectors import append_rows, apply_erratum, build, compare, errata, find, load, verify
+from emu.vectors.manifest import ERRATA, MANIFEST, render_errata, render_manifest
+from emu.vectors.rows import Input, is_open, value_of
+from emu.vectors.suite import Suite, render
+from emu.vectors.versioning import bump
+
+STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
+
+
+def put(folder: Path, suite: Suite, wrong: list[dict[str, object]]) -> None:
+    """Write a suite over its files and sign the folder again."""
+    for name, text in render(suite).items():
+        (folder / name).write_text(text, encoding="ascii")
+    (folder / ERRATA).write_text(render_errata(wrong), encoding="ascii")
+    (folder / MANIFEST).write_text(render_manifest(folder), encoding="ascii")
+
+
+def erratum(suite: Suite, number: int) -> dict[str, object]:
+    """An erratum of column y: the bits published were the right ones with the lowest bit flipped."""
+    right = value_of(suite.layout, suite.rows[number - 1], "y")
+    return {
+        "stem": STEM, "tcId": number, "column": "y", "old": f"{right ^ 1:x}", "new": f"{right:x}", "why": "a test of errata",
+        "fixed_by": len(suite.rows) + 1,
+    }  # fmt: skip
+
+
+def test_an_append_is_a_minor_version_and_verifies(copy: Path) -> None:
+    old = load(copy / "convert", STEM)
+    case = Input("later", ("tie",), (0x3E80,), "a row of a later version")
+    new = append_rows(old, [case], [find(STEM).operation.exact(case.values)])
+    assert new.rows[:-1] == old.rows and new.record["vectors_version"] == "1.1.0" and new.record["numberOfTests"] == len(old.rows) + 1
+    change = compare(old, new)
+    assert change.level == "minor" and change.rows == (f"{STEM}: 1 rows appended",)
+    put(copy / "convert", new, [])
+    assert verify(copy).exit_code == 0
+
+
+def test_an_erratum_keeps_the_id_and_masks_the_row(copy: Path) -> None:
+    old = load(copy / "convert", STEM)
+    wrong = erratum(old, 5)
+    new = apply_erratum(old, wrong)
+    row, right = new.rows[4], new.rows[-1]
+    assert is_open(new.layout, row) and row.flags == ("erratum",) and value_of(new.layout, row, "y") == int(str(wrong["old"]), 16)
+    assert right.values == old.rows[4].values and right.flags[-1] == "correction"
+    assert new.record["vectors_version"] == "1.1.0"
+    put(copy / "convert", new, [wrong])
+    report = verify(copy)
+    assert report.exit_code == 0 and report.masked > verify(copy, ["fast"]).suites
+    put(copy / "convert", new, [])
+    assert verify(copy).exit_code == 1  # masked, and ERRATA.json does not say why
+
+
+def test_every_build_applies_the_released_errata(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = load(copy / "convert", STEM)
+    wrong = erratum(old, 5)
+    monkeypatch.setattr(errata, "RELEASED", (wrong,))
+    build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"])
+    assert load(tmp_path / "out" / "convert", STEM).rows == apply_erratum(old, wrong).rows
+    assert verify(tmp_path / "out").exit_code == 0
+    assert STEM in build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"]).skipped
+
+
+def test_an_erratum_that_does_not_fit_is_refused(built: Path) -> None:
+    suite = load(built / "convert", STEM)
+    for change in ({"tcId": 9999}, {"stem": "other"}, {"old": "0", "new": "0", "tcId": 1, "column": "m_y"}, {"fixed_by": 3}):
+        with pytest.raises(FileError, match="erratum of"):
+            apply_erratum(suite, erratum(suite, 5) | change)
+
+
+def test_a_changed_bit_is_a_major_version_and_named(built: Path) -> None:
+    old = load(built / "convert", STEM)
+    row = old.rows[2]
+    at = old.layout.index("y")
+    changed = row._replace(values=(*row.values[:at], row.values[at] ^ 1, *row.values[at + 1 :]))
+    new = Suite(old.record, old.layout, (*old.rows[:2], changed, *old.rows[3:]))
+    change = compare(old, new)
+    assert change.level == "major" and f"{STEM} tc=3: major" in change.rows[0]
+    assert compare(old, Suite(old.record, old.layout, old.rows[:-1])).level == "major"
+    comment = Suite(old.record, old.layout, (old.rows[0]._replace(comment="other"), *old.rows[1:]))
+    assert compare(old, comment).level == "patch" and compare(old, old).level == "none"
+
+
+@pytest.mark.parametrize(("level", "version"), [("none", "1.2.3"), ("patch", "1.2.4"), ("minor", "1.3.0"), ("major", "2.0.0")])
+def test_versions_count_up(level: str, version: str) -> None:
+    assert bump("1.2.3", level) == version
