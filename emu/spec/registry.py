@@ -79,6 +79,40 @@ def isolated(root: Path) -> Iterator[None]:
         _roots[:] = roots
 
 
+@contextmanager
+def replaced(model: SpecObject) -> Iterator[None]:
+    """Work with another model under the id of a known object; all that names it is checked again, and at the end all is as before.
+
+    model: its id must be known.   Raises: SpecError when it, or what names it, is refused.   Not for use by several threads at once.
+    """
+    key = (model.kind, model.id)
+    before = get(*key)
+    users = _users(key)
+    digests = dict(_digests)
+    _loaded[key] = model
+    _digests.clear()
+    try:
+        for item in (key, *users):
+            _check(_loaded[item], _documents[item])
+        yield
+    finally:
+        _loaded[key] = before
+        _digests.clear()
+        _digests.update(digests)
+
+
+def _users(key: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the known objects that name an object, directly or through others."""
+    things = [get(kind, name) for kind in KINDS for name in names(kind)]
+    names_of = {(thing.kind, thing.id): {(kind, name) for kind, name, _ in thing.references()} for thing in things}
+    found: list[tuple[str, str]] = []
+    news = {key}
+    while news:
+        news = {item for item, named in names_of.items() if named & news and item not in found and item != key}
+        found += sorted(news)
+    return found
+
+
 def names(kind: str) -> tuple[str, ...]:
     """Return the ids of a kind, sorted.
 

@@ -1,0 +1,61 @@
+"""Change any one fact of the spec: something fails. What nothing notices is listed, with the reason, in survivors.yaml."""
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from emu.spec import KINDS, get, names
+from emu.testing.mutants import Mutant, mutants
+
+SEED = 20260117
+SUBSET = {"format": 70, "rounding": 60, "conversion": 80, "block": 50, "transform": 20, "recipe": 120}
+
+
+def all_mutants(kind: str) -> list[Mutant]:
+    return [mutant for name in names(kind) for mutant in mutants(get(kind, name))]
+
+
+def subset(kind: str) -> list[Mutant]:
+    """A seeded choice, the same on every machine."""
+    return sorted(all_mutants(kind), key=lambda mutant: hashlib.sha256(f"{SEED}/{mutant}".encode()).digest())[: SUBSET[kind]]
+
+
+def judge(found: list[Mutant], judges: Any, known: dict[str, str]) -> tuple[Counter[str], list[str]]:
+    """Count the killers, and name the survivors that are not listed."""
+    killers = [judges.kill(mutant) for mutant in found]
+    return Counter(killers), [str(mutant) for mutant, killer in zip(found, killers, strict=True) if not killer and str(mutant) not in known]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]) -> None:
+    found = subset(kind)
+    killers, new = judge(found, judges, known_survivors)
+    assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a witness, or list them with a reason"
+    assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] > len(found) // 5
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_mutant(kind: str, judges: Any, known_survivors: dict[str, str]) -> None:
+    found = all_mutants(kind)
+    killers, new = judge(found, judges, known_survivors)
+    print(kind, len(found), dict(killers))
+    assert new == []
+    assert len(found) >= {"format": 250, "rounding": 200, "conversion": 500, "block": 300, "transform": 60, "recipe": 4500}[kind]
+
+
+@pytest.mark.exhaustive
+def test_listed_survivors_survive(judges: Any, known_survivors: dict[str, str]) -> None:
+    """A listed mutant that is killed by now leaves the list."""
+    every = {str(mutant): mutant for kind in KINDS for mutant in all_mutants(kind)}
+    assert [name for name in known_survivors if name not in every] == []
+    assert [name for name in known_survivors if judges.kill(every[name])] == []
+
+
+def test_the_unchanged_spec_passes_every_judge(judges: Any) -> None:
+    failed = [
+        (kind, name, judge) for kind in KINDS for name in names(kind) for judge, check in judges.checks(kind, name) if judges.fails(check)
+    ]
+    assert failed == []
