@@ -1,0 +1,85 @@
+"""Contract strings: one parser and formatter, aliases in and ids out, errors in one line; contracts with equal rows share a suite."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emu.errors import SpecError
+from emu.spec.contract import contracts, parse
+from emu.vectors.plan import families
+
+
+def test_every_contract_reads_back() -> None:
+    known = list(contracts())
+    assert len(known) == len(set(known)) > 500
+    assert all(parse(str(contract)) == contract for contract in known)
+    assert {contract.op for contract in known} == {"decode", "convert", "quantize", "dequantize", "transform"}
+
+
+def test_aliases_become_ids() -> None:
+    assert str(parse("decode/float4_e2m1fn")) == "decode/e2m1"
+    assert str(parse("transform/te_rht")) == "transform/rht16_te"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("convrt/e2m1/rne/nvidia", "did you mean convert"),
+        ("convert/e2m1/rne", "convert/<format>/<rounding>/<conversion>"),
+        ("convert/e2m1/rne/nvidea", "nvidia"),
+        ("decode/e2m2", "did you mean"),
+        ("dequantize/nvfp4_te_ref/exactly", "profile"),
+        ("convert/nf4/odd/ocp_saturate", "codebook"),
+        ("", "unknown"),
+    ],
+)
+def test_a_bad_contract_is_one_clear_line(text: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words) as error:
+        parse(text)
+    assert "\n" not in str(error.value)
+
+
+def test_the_digest_sees_facts_and_nothing_else() -> None:
+    one, other = parse("convert/e2m1/rne/nvidia"), parse("convert/e2m1/rz/nvidia")
+    assert one.spec_sha256 != other.spec_sha256 and len(one.spec_sha256) == 64
+    assert parse("dequantize/nvfp4_te_ref/te").spec_sha256 != parse("quantize/nvfp4_te_ref").spec_sha256
+
+
+def test_equal_rows_are_shared_and_no_contract_is_lost() -> None:
+    shared = families()
+    named = [str(contract) for contract in shared] + [alias for aliases in shared.values() for alias in aliases]
+    assert sorted(named) == sorted(str(contract) for contract in contracts())
+    assert "dequantize/nvfp4_te_cuda/te" in shared[parse("dequantize/nvfp4_te_ref/te")]
+
+
+FORMAT = """kind: "format"
+id: "e2m1b2"
+title: "E2M1 with bias 2"
+status: "proposed"
+facts: {class: "float", signed: "yes", exp_bits: 2, frac_bits: 1, bias: 2, subnormals: "yes", inf: "none", nan: "none", neg_zero: "yes"}
+expect: []
+open: []
+sources: []
+"""
+
+
+def test_a_format_of_the_user_gets_vectors_without_code(tmp_path: Path) -> None:
+    spec = tmp_path / "spec" / "format"
+    spec.mkdir(parents=True)
+    (spec / "e2m1b2.yaml").write_text(FORMAT, encoding="utf-8")
+    script = f"""
+import json, emu.spec
+from pathlib import Path
+from emu.vectors import build, verify
+emu.spec.load_spec({str(tmp_path / "spec")!r})
+out = Path({str(tmp_path / "out")!r})
+build(out, ["all"], ["decode/e2m1b2"])
+build(out, ["smoke"], ["convert/e2m1b2/rne/nvidia"])
+print(json.dumps(verify(out).data()))
+"""
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=tmp_path)
+    report = json.loads(run.stdout)
+    assert report["exit_code"] == 0 and report["suites"] == 4 and report["by_engine"]["exact"] == report["rows"] > 50
