@@ -54,7 +54,15 @@ def build(
     not written).   Tests: tests/vectors/test_vectors_build.py.
     """
     shipped, digests = _chosen(suites, contracts, frozen)
-    _check_folder(out)
+    try:
+        _check_folder(out)
+        return _build(out, shipped, digests, max(1, jobs), progress)
+    except OSError as error:
+        raise FileError(f"{out}: {error.strerror or error}: what is finished stays, run the same command to go on") from None
+
+
+def _build(out: Path, shipped: Sequence[Plan], digests: Sequence[Plan], jobs: int, progress: Progress | None) -> Built:
+    """Build the plans that are not there yet, then sign the folder."""
     scratch = out / SCRATCH
     scratch.mkdir(parents=True, exist_ok=True)
     report = _Report(progress, sum(plan.size for plan in (*shipped, *digests)))
@@ -65,7 +73,7 @@ def build(
         report(stem, find(stem).size)
     tasks = [(plan.stem, True) for plan in todo] + [(plan.stem, False) for plan in digests if plan.stem not in hashes]
     keys = {plan.stem: _key(plan) for plan in digests}
-    for stem, digest in _run(tasks, out, max(1, jobs), report):
+    for stem, digest in _run(tasks, out, jobs, report):
         if stem in keys:
             hashes[stem] = digest
             known[stem] = (keys[stem], digest)

@@ -129,3 +129,24 @@ def test_suites_of_many_rows_leave_the_tests_out(tmp_path: Path) -> None:
     assert len(suite.rows) > 4096
     assert all(set(group) == {"name", "comment", "tcFirst", "rows", "flags"} for group in suite.record["groups"])
     assert sum(group["rows"] for group in suite.record["groups"]) == len(suite.rows)
+
+
+def test_a_full_disk_is_one_line_and_the_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+
+    from emu.vectors import write
+
+    right, count = write.write_text, []
+
+    def full(path: Path, text: str) -> None:
+        count.append(path)
+        if len(count) == 12:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        right(path, text)
+
+    monkeypatch.setattr(write, "write_text", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        build(tmp_path / "out", ["smoke"], [RNE])
+    assert len(list((tmp_path / "out").glob("convert/*.json"))) == 1
+    monkeypatch.setattr(write, "write_text", right)
+    assert len(build(tmp_path / "out", ["smoke"], [RNE]).skipped) == 1 and verify(tmp_path / "out").exit_code == 0
