@@ -27,7 +27,7 @@ def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray
     result = format_of_dtype(dtype)
     if fmt.facts_digest == result.facts_digest:
         return array.astype(np.dtype(f"u{float_dtype(result).itemsize}")).view(float_dtype(result))
-    if derive.codes(fmt).bits > 16:
+    if derive.codes(fmt).bits > 16 or fmt.id in ("bf16", "fp16"):
         return _decode_wide(array, fmt, result)
     from emu.fast.convert import decode_narrow
 

@@ -78,7 +78,9 @@ def test_witness_against_the_table(name: str, mode: str, code: int, by_table: in
     assert got.tolist() == [right]
 
 
-@pytest.mark.parametrize(("name", "mode"), sorted(pair for pair in FALSE if pair[0] in ("int8", "nf4", "bf16") and pair != ("bf16", "odd")))
+@pytest.mark.parametrize(
+    ("name", "mode"), sorted(pair for pair in FALSE if pair[0] in ("int8", "nf4", "bf16") and pair not in (("bf16", "odd"), ("nf4", "odd")))
+)
 def test_where_the_condition_fails_the_table_is_wrong(name: str, mode: str) -> None:
     """Without the condition some code beside a threshold comes out wrong, so the condition is not too strict."""
     fmt = get("format", name)
