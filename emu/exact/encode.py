@@ -11,7 +11,10 @@ from emu.spec.models import Format
 
 
 def attach_sign(magnitude: int, sign: int, fmt: Format) -> int:
-    """Return the code of a magnitude code with a sign; the low `bits` of a larger one (wrap relies on it). -0 becomes +0 where the format has none."""
+    """Return the code of a magnitude code with a sign; the low `bits` of a larger one (wrap relies on it).
+
+    -0 becomes +0 where the format has none.
+    """
     derived = derive.codes(fmt)
     if derive.is_twos_complement(fmt):
         return (-magnitude if sign else magnitude) & ((1 << derived.bits) - 1)

@@ -159,5 +159,6 @@ def compare(test: str, u: F32, v: F32 | None) -> NDArray[np.bool_]:
         if test == "neg":
             return u < 0
         assert v is not None
-        found: NDArray[np.bool_] = {"lt": np.less, "le": np.less_equal, "ge": np.greater_equal}[test](u, v)
-        return found
+        if test == "lt":
+            return u < v
+        return u <= v if test == "le" else u >= v

@@ -108,7 +108,8 @@ def _random_up(place: Located, add: str, bits: int, random: U64) -> Bool:
     top = np.where(down > 63, np.uint64(0), np.where(down > 0, place.rest >> right, place.rest << up))
     below = np.where(down > 63, place.rest, np.where(down > 0, place.rest & ((np.uint64(1) << right) - np.uint64(1)), np.uint64(0)))
     if add == "cmp":
-        return (random < top) | ((random == top) & (below > 0))
+        hit: Bool = (random < top) | ((random == top) & (below > 0))
+        return hit
     if add == "half":
         at_half = np.uint64(1) << np.clip(down - 1, 0, 63).astype(np.uint64)
         top = top + ((down > 0) & (down <= 63) & (below >= at_half)).astype(np.uint64)
