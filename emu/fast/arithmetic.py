@@ -159,6 +159,5 @@ def compare(test: str, u: F32, v: F32 | None) -> NDArray[np.bool_]:
         if test == "neg":
             return u < 0
         assert v is not None
-        if test == "lt":
-            return u < v
-        return u <= v if test == "le" else u >= v
+        hit: NDArray[np.bool_] = u < v if test == "lt" else u <= v if test == "le" else u >= v
+        return hit
