@@ -154,10 +154,10 @@ def compare(test: str, u: F32, v: F32 | None) -> NDArray[np.bool_]:
             return np.isnan(u)
         if test == "inf":
             return np.isinf(u)
-        if test == "zero":
-            return u == 0
-        if test == "neg":
-            return u < 0
+        hit: NDArray[np.bool_]
+        if test in ("zero", "neg"):
+            hit = u == 0 if test == "zero" else u < 0
+            return hit
         assert v is not None
-        hit: NDArray[np.bool_] = u < v if test == "lt" else u <= v if test == "le" else u >= v
+        hit = u < v if test == "lt" else u <= v if test == "le" else u >= v
         return hit
