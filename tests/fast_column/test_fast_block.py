@@ -212,7 +212,7 @@ def test_chunk_size_and_memory_order_never_matter(name: str, matrix: Matrix, mon
     kept = codes.copy()
     whole = fast.quantize(recipe, codes, FP32, masked=True, **operands)
     values = fast.dequantize(recipe, whole.codes.astype(np.uint8), whole.levels) if not is_marked(whole, recipe) else None
-    for size in (1, 100, 1000):
+    for size in (1, 700):
         monkeypatch.setattr(fast, "CHUNK", size)
         for layout in (codes, np.asfortranarray(codes), np.repeat(codes, 2, axis=1)[:, ::2], codes[::-1][::-1]):
             again = fast.quantize(recipe, layout, FP32, masked=True, **operands)

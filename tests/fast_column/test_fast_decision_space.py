@@ -90,8 +90,8 @@ def test_a_stratified_sample_against_the_oracle(name: str) -> None:
     recipe = get("recipe", name)
     block = get("block", recipe.facts.block)
     heavy = "4over6" in name or "if4" in name or name in ("nvfp4_f46_mse", "nvfp4_f46_mae", "nvfp4_f46_abs_max")
-    pairs = decisive(8 if heavy else 24) + [
-        (t, (127 - (t * 5 + 1) % GAPS) << 7 | (t * 37 + 11) % 128) for t in range(0, 128, 31 if heavy else 9)
+    pairs = decisive(6 if heavy else 16) + [
+        (t, (127 - (t * 5 + 1) % GAPS) << 7 | (t * 37 + 11) % 128) for t in range(0, 128, 41 if heavy else 13)
     ]
     for tensor, maximum in pairs:
         steps = np.arange(16, dtype=np.uint16)

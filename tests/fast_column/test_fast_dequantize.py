@@ -18,8 +18,17 @@ from emu.spec.models import Block, Recipe
 from emu.spec.program import place_of
 from emu.spec.registry import get, names
 
-PROFILES = [(name, profile) for name in names("recipe") for profile in get("recipe", name).facts.dequantize]
+EVERY = [(name, profile) for name in names("recipe") for profile in get("recipe", name).facts.dequantize]
 TENSOR = [0x45280000, 0x3F800001, 0x00000001, 0x00800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x80000000, 0x40556D1D]
+
+
+def program_of(name: str, profile: str) -> tuple[Any, ...]:
+    """What decides the values: the block format and the steps."""
+    facts = get("recipe", name).facts
+    return facts.block, facts.tail, facts.dequantize[profile]
+
+
+PROFILES = list({program_of(*pair): pair for pair in reversed(EVERY)}.values())
 
 
 def block_of(recipe: Recipe) -> Block:
@@ -61,11 +70,11 @@ def compare(recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str, re
 def test_any_codes_and_levels(name: str, profile: str) -> None:
     recipe = get("recipe", name)
     rows, lanes = block_of(recipe).facts.shape
-    tall = (4 if len(get("recipe", name).facts.steps) > 25 else 16) if rows == 1 else 2 * rows
+    tall = 16 if rows == 1 else 2 * rows
     wide = 16 * lanes if lanes == 16 and rows == 1 else 4 * lanes
     codes, levels = drawn(recipe, tall, wide, TENSOR[0])
     assert len(np.unique(compare(recipe, codes, levels, profile))) > 100
-    for tensor in TENSOR[1:]:
+    for tensor in TENSOR[1:] if "tensor" in levels else ():
         codes, levels = drawn(recipe, rows, 2 * lanes, tensor)
         compare(recipe, codes, levels, profile)
 
@@ -75,8 +84,8 @@ def test_any_codes_and_levels(name: str, profile: str) -> None:
 def test_result_is_rounded_once_more(name: str, result: str) -> None:
     recipe = get("recipe", name)
     rows, lanes = block_of(recipe).facts.shape
-    for tensor in (0x40556D1D, 0x3F800001, 0x00800000, 0x7F7FFFFF):
-        codes, levels = drawn(recipe, 2 * rows, 4 * lanes, tensor)
+    for tensor in (0x40556D1D, 0x00800000, 0x7F7FFFFF):
+        codes, levels = drawn(recipe, rows, 4 * lanes, tensor)
         compare(recipe, codes, levels, next(iter(recipe.facts.dequantize)), result)
 
 
