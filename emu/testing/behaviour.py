@@ -24,7 +24,12 @@ from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
 
 NUMBERS = tuple(Fraction(n, 64) for n in (1, 3, 7, 8, 16, 17, 24, 31, 40, 48, 56, 63, 65, 80, 96, 112, 160, 225, 352))
-LARGE = (*(Fraction(n) for n in (7, 9, 29, 200, 448, 464, 480, 61440, 1 << 17)), Fraction(2) ** 127, Fraction(2) ** 128)
+LARGE = (
+    *(Fraction(n) for n in (7, 9, 29, 200, 448, 464, 480, 61440, 1 << 17)),
+    Fraction(2) ** 127,
+    Fraction(2) ** 128,
+    Fraction(2) ** 1024,
+)
 TINY = (Fraction(2) ** -10, Fraction(2) ** -18, Fraction(2) ** -127, Fraction(2) ** -150)
 SPECIAL = (Value("finite", 0), Value("finite", 1), Value("inf", 0), Value("inf", 1), Value("nan", 0), Value("nan", 1))
 SIZES = ("3F800000", "42C80000", "3A83126F", "00000500", "7F000000", "45280000")
@@ -62,15 +67,32 @@ def values() -> list[Value]:
 
 def _format(fmt: Format) -> Iterator[Any]:
     known = derive.codes(fmt)
-    every = (
-        range(1 << known.bits + 1)
-        if known.bits <= 8
-        else sorted({*range(9), *(1 << bit for bit in range(known.bits)), known.max_code, *known.nan, (1 << known.bits) - 1})
-    )
     yield known.bits, known.sign_bit, known.max_code, known.nan, known.inf
-    yield from (_tried(decode_code, code, fmt) for code in every)
+    yield from (_tried(decode_code, code, fmt) for code in _codes(fmt))
     entry, rne = _tried(derive.policy_entry, get("conversion", "nvidia"), fmt), get("rounding", "rne")
-    yield from (entry if isinstance(entry, str) else _tried(convert_value, value, fmt, rne, entry) for value in values())
+    inputs = [*values(), *(_midpoints(fmt) if known.bits <= 8 else [])]
+    yield from (entry if isinstance(entry, str) else _tried(convert_value, value, fmt, rne, entry) for value in inputs)
+
+
+def _codes(fmt: Format) -> list[int]:
+    """Return every code of at most 8 bits, landmarks of a wider format; and codes with a bit too many."""
+    known = derive.codes(fmt)
+    wide = [1 << known.bits, 2 << known.bits, 256 << known.bits]
+    if known.bits <= 8:
+        return [*range(1 << known.bits), *wide]
+    return sorted({*range(9), *(1 << bit for bit in range(known.bits)), known.max_code, *known.nan, (1 << known.bits) - 1, *wide})
+
+
+def _midpoints(fmt: Format) -> list[Value]:
+    """Return what lies half way between neighbours, where a tie rule speaks."""
+    found = sorted(
+        {item.signed for item in (_tried(decode_code, code, fmt) for code in range(1 << derive.codes(fmt).bits)) if _is_finite(item)}
+    )
+    return [finite((low + high) / 2) for low, high in itertools.pairwise(found)]
+
+
+def _is_finite(item: Any) -> bool:
+    return isinstance(item, Value) and item.kind == "finite"
 
 
 def _draws(rounding: Rounding) -> list[int | None]:
@@ -100,7 +122,7 @@ def _conversion(policy: Conversion) -> Iterator[Any]:
 
 
 def _block(block: Block) -> Iterator[Any]:
-    yield [(level.name, str(level.granularity)) for level in block.facts.levels], block.facts.shape
+    yield [(level.name, str(level.granularity)) for level in block.facts.levels], block.facts.shape, block.facts.packing
     names = [level.name for level in block.facts.levels]
     tops = [[0, 1, *(1 << bit for bit in range(1, derive.codes(get("format", level.format)).bits))] for level in block.facts.levels]
     for index in range(max(map(len, tops), default=1)):

@@ -76,6 +76,8 @@ class RoundingFacts(Part):
             needed = {"add"}
         else:
             needed = {"positive", "negative"} if self.sees_sign == "yes" else {"magnitude"}
+        if self.random != "none" and self.sees_sign == "yes":
+            raise ValueError("a rule that draws rounds the magnitude: sees_sign must be no")
         if given != needed:
             raise ValueError(f"a rule of this kind states {' and '.join(sorted(needed))}, nothing else")
         return self
