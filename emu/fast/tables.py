@@ -168,16 +168,18 @@ def codebook_steps(
 ) -> tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]:
     """Return (thresholds, code at each, code between each two, code of +0, code of -0) of a codebook conversion, for exact comparison.
 
-    Raises: OperandError when a threshold is no binary64 number.
+    A threshold that is no binary64 number stands as the one below it, where the code is still that of the stretch below.
     """
     key = (fmt.facts_digest, rounding.facts_digest, entry)
     if key not in _codebooks:
         cuts = thresholds(fmt, rounding, entry)
         fp64: Format = get("format", "fp64")
-        bits = np.array([encode_value(finite(cut), fp64) for cut in cuts], np.uint64)
-        at = [_one(finite(cut), fmt, rounding, entry) for cut in cuts]
+        places = [locate(abs(cut), fp64) for cut in cuts]
+        down = [place.code + (cut < 0 and place.lost > 0) for place, cut in zip(places, cuts, strict=True)]
+        bits = np.array([code | (derive.codes(fp64).sign_bit if cut < 0 else 0) for code, cut in zip(down, cuts, strict=True)], np.uint64)
         inner = [(a + b) / 2 for a, b in pairwise(cuts)]
         between = [_one(finite(cut), fmt, rounding, entry) for cut in (cuts[0] - 1, *inner, cuts[-1] + 1)]
+        at = [between[i] if places[i].lost else _one(finite(cut), fmt, rounding, entry) for i, cut in enumerate(cuts)]
         zeros = [_one(Value("finite", sign), fmt, rounding, entry) for sign in (0, 1)]
         arrays = (np.array([mark(code, fmt) for code in at], np.uint16), np.array([mark(code, fmt) for code in between], np.uint16))
         _codebooks[key] = (bits.view(np.float64), *arrays, mark(zeros[0], fmt), mark(zeros[1], fmt))

@@ -312,3 +312,18 @@ def test_a_codebook_has_no_odd_codes(source: str) -> None:
     ):
         with pytest.raises(SpecError, match="codebook"):
             call()
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "odd"])
+def test_a_codebook_with_values_that_no_float_holds(mode: str) -> None:
+    """Thirds and their midpoints lie between binary64 numbers: the neighbours on both sides, both signs."""
+    facts = {"class": "codebook", "bits": 2, "values": ("-1/3", "0", "1/3", "7/9"), "tie": "lower"}
+    about = {"kind": "format", "id": "thirds", "title": "thirds", "status": "proposed", "sources": (), "facts": facts}
+    fmt, entry = Format.model_validate(about), EntryCodes("saturate", (1, 1))
+    points = [Fraction(1, 3), Fraction(1, 6), Fraction(5, 9), Fraction(7, 9), Fraction(0), Fraction(1, 4)]
+    for source, dtype in (("fp64", np.uint64), ("fp32", np.uint32), ("bf16", np.uint16)):
+        fmt_in = get("format", source)
+        found = {code for point in points for code in strategies.codes_near(point, source)}
+        codes = np.array(sorted(found | {code | derive.codes(fmt_in).sign_bit for code in found}), dtype)
+        got = fast.convert_marked(codes, fmt_in, fmt, get("rounding", mode), entry)
+        assert got.tolist() == [convert_value(decode_code(int(code), fmt_in), fmt, get("rounding", mode), entry) for code in codes]
