@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from emu.errors import EmuError
 from emu.exact.block import QuantizedCodes, decode_block_value, dequantize, quantize
@@ -35,10 +35,21 @@ SPECIAL = (Value("finite", 0), Value("finite", 1), Value("inf", 0), Value("inf",
 SIZES = ("3F800000", "42C80000", "3A83126F", "00000500", "7F000000", "45280000")
 
 
-def behaviour(thing: SpecObject) -> str:
-    """Return the sha256 of what an object does to the fixed inputs; a refused input counts as the class of its error."""
+class Tensor(NamedTuple):
+    """One input of a recipe: rows of binary32 codes, the tensor maximum and the random integers where the program reads them."""
+
+    rows: list[list[int]]
+    amax: int | None = None
+    random: list[list[int]] | None = None
+
+
+def behaviour(thing: SpecObject, tensors: Sequence[Tensor] = ()) -> str:
+    """Return the sha256 of what an object does to the fixed inputs; a refused input counts as the class of its error.
+
+    tensors: more inputs, for a recipe.
+    """
     found = hashlib.sha256()
-    for item in _RUNS[thing.kind](thing):
+    for item in _recipe(thing, tensors) if isinstance(thing, Recipe) else _RUNS[thing.kind](thing):
         found.update(f"{_plain(item)}\n".encode("ascii"))
     return found.hexdigest()
 
@@ -147,14 +158,15 @@ def _words(seed: int) -> Iterator[str]:
         yield f"{raw & 0x807FFFFF | (119 + (raw >> 23 & 15)) << 23:08X}"
 
 
-def _recipe(recipe: Recipe) -> Iterator[Any]:
+def _recipe(recipe: Recipe, more: Sequence[Tensor]) -> Iterator[Any]:
     fp32 = get("format", "fp32")
     rows, columns = get("block", recipe.facts.block).facts.shape
     program = quantize_program(recipe)
-    for number, x in enumerate(_tensors(rows, columns)):
-        named: dict[str, Any] = {"tensor_amax": int(SIZES[number % len(SIZES)], 16)} if program.reads("tensor_amax") else {}
+    own = [Tensor(x, int(SIZES[number % len(SIZES)], 16)) for number, x in enumerate(_tensors(rows, columns))]
+    for x, amax, random in (*own, *more):
+        named: dict[str, Any] = {"tensor_amax": amax} if program.reads("tensor_amax") else {}
         if any(item.rounding is not None and item.rounding.random_bits for item in program.instructions):
-            named["random"] = [[(37 * c + 101 * r) % 256 for c in range(len(row))] for r, row in enumerate(x)]
+            named["random"] = random or [[(37 * c + 101 * r) % 256 for c in range(len(row))] for r, row in enumerate(x)]
         found = _tried(quantize, recipe, x, fp32, masked=True, **named)
         yield found
         if not isinstance(found, str):
@@ -162,7 +174,7 @@ def _recipe(recipe: Recipe) -> Iterator[Any]:
 
 
 def _tensors(rows: int, columns: int) -> Iterator[list[list[int]]]:
-    """Yield the input tensors of a recipe: scaled samples, then a special value in each of a few blocks, then a tail."""
+    """Yield the input tensors of a recipe: scaled samples, a special value in each of a few blocks, several blocks, a tail."""
     for number, size in enumerate(SIZES):
         top = int(size, 16)
         sample = [[int(word, 16) for word in itertools.islice(_words(10 * number + r), columns)] for r in range(rows)]
@@ -173,6 +185,7 @@ def _tensors(rows: int, columns: int) -> Iterator[list[list[int]]]:
         sample[0][1] = special
         yield sample
     yield [[0] * columns for _ in range(rows)]
+    yield [[int(word, 16) for word in itertools.islice(_words(20 + r), 2 * columns)] for r in range(2 * rows)]
     yield [[int(word, 16) for word in itertools.islice(_words(7), columns + 3)] for _ in range(rows + 1)]
 
 
@@ -182,5 +195,4 @@ _RUNS: dict[str, Any] = {
     "conversion": _conversion,
     "block": _block,
     "transform": _transform,
-    "recipe": _recipe,
 }

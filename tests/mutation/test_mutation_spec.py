@@ -10,7 +10,7 @@ from emu.spec import KINDS, get, names
 from emu.testing.mutants import Mutant, mutants
 
 SEED = 20260117
-SUBSET = {"format": 70, "rounding": 60, "conversion": 80, "block": 50, "transform": 20, "recipe": 120}
+SUBSET = {"format": 70, "rounding": 60, "conversion": 80, "block": 50, "transform": 20, "recipe": 80}
 
 
 def all_mutants(kind: str) -> list[Mutant]:
@@ -23,9 +23,9 @@ def subset(kind: str) -> list[Mutant]:
 
 
 def judge(found: list[Mutant], judges: Any, known: dict[str, str]) -> tuple[Counter[str], list[str]]:
-    """Count the killers, and name the survivors that are not listed."""
-    killers = [judges.kill(mutant) for mutant in found]
-    return Counter(killers), [str(mutant) for mutant, killer in zip(found, killers, strict=True) if not killer and str(mutant) not in known]
+    """Count the killers of the mutants that are not listed as survivors, and name those that nothing kills."""
+    killers = {str(mutant): judges.kill(mutant) for mutant in found if str(mutant) not in known}
+    return Counter(killers.values()), [name for name, killer in killers.items() if not killer]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -33,7 +33,7 @@ def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]
     found = subset(kind)
     killers, new = judge(found, judges, known_survivors)
     assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a witness, or list them with a reason"
-    assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] > len(found) // 5
+    assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] + killers["rows"] > len(found) // 5
 
 
 @pytest.mark.exhaustive
@@ -46,14 +46,21 @@ def test_every_mutant(kind: str, judges: Any, known_survivors: dict[str, str]) -
     assert len(found) >= {"format": 250, "rounding": 200, "conversion": 500, "block": 300, "transform": 60, "recipe": 4500}[kind]
 
 
+def test_listed_survivors_are_mutants(known_survivors: dict[str, str]) -> None:
+    every = {str(mutant) for kind in KINDS for mutant in all_mutants(kind)}
+    assert [name for name in known_survivors if name not in every] == []
+    assert len(known_survivors) * 4 < len(every)
+
+
 @pytest.mark.exhaustive
 def test_listed_survivors_survive(judges: Any, known_survivors: dict[str, str]) -> None:
-    """A listed mutant that is killed by now leaves the list."""
+    """A listed mutant that is killed by now leaves the list; a seeded choice of them, because each runs every check."""
     every = {str(mutant): mutant for kind in KINDS for mutant in all_mutants(kind)}
-    assert [name for name in known_survivors if name not in every] == []
-    assert [name for name in known_survivors if judges.kill(every[name])] == []
+    chosen = sorted(known_survivors, key=lambda name: hashlib.sha256(f"{SEED}/{name}".encode()).digest())[:80]
+    assert [name for name in chosen if judges.kill(every[name])] == []
 
 
+@pytest.mark.exhaustive
 def test_the_unchanged_spec_passes_every_judge(judges: Any) -> None:
     failed = [
         (kind, name, judge) for kind in KINDS for name in names(kind) for judge, check in judges.checks(kind, name) if judges.fails(check)
