@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import BaseModel
-
 from emu.errors import SpecError
 from emu.spec import KINDS, Recipe, SpecObject, derive, get
-from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID
+from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID, Part
 from emu.spec.models.recipe import ARGUMENT
 
 Path = tuple[str | int, ...]
@@ -67,7 +65,7 @@ def _commutes(facts: Any, path: Path) -> bool:
     if path[-1] != "args":
         return False
     for part in path[:-1]:
-        facts = getattr(facts, part) if isinstance(facts, BaseModel) and isinstance(part, str) else facts[part]
+        facts = getattr(facts, part) if isinstance(facts, Part) and isinstance(part, str) else facts[part]
     return bool(facts.op in ("add", "mul"))
 
 
@@ -83,7 +81,7 @@ Change = tuple[Path, Any, Any]
 
 def _walk(value: Any, annotation: Any, metadata: list[Any], path: Path, context: _Context) -> Iterator[Change]:
     """Yield the changes of a node and of all below it."""
-    if isinstance(value, BaseModel):
+    if isinstance(value, Part):
         for name, field in type(value).model_fields.items():
             yield from _walk(getattr(value, name), field.annotation, field.metadata, (*path, field.alias or name), context)
     elif isinstance(value, dict):
