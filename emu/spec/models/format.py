@@ -37,7 +37,9 @@ class FloatFacts(Part):
         if self.inf == "ieee" and self.nan == "none" and self.frac_bits:
             raise ValueError("inf: ieee leaves the other codes of the top exponent without meaning: say nan: ieee")
         if self.nan == "ieee" and self.inf == "none":
-            raise ValueError("nan: ieee leaves the code with exponent all ones and fraction zero without meaning: say inf: ieee, or list the NaN codes")
+            raise ValueError(
+                "nan: ieee leaves the code with exponent all ones and fraction zero without meaning: say inf: ieee, or list the NaN codes"
+            )
         minus_zero = 1 << (self.bits - 1)
         listed = not isinstance(self.nan, str) and minus_zero in {int(code, 16) for code in self.nan}
         if self.signed == "yes" and self.subnormals == "yes" and (self.neg_zero == "no") != listed:
