@@ -185,7 +185,8 @@ def _tensors(rows: int, columns: int) -> Iterator[list[list[int]]]:
         sample[0][1] = special
         yield sample
     yield [[0] * columns for _ in range(rows)]
-    yield [[int(word, 16) for word in itertools.islice(_words(20 + r), 2 * columns)] for r in range(2 * rows)]
+    pair = [[int(word, 16) for word in itertools.islice(_words(20 + r), 2 * columns)] for r in range(2 * rows)]
+    yield [[code - ((12 << 23) if c >= columns else 0) for c, code in enumerate(row)] for row in pair]  # the second block is far smaller
     yield [[int(word, 16) for word in itertools.islice(_words(7), columns + 3)] for _ in range(rows + 1)]
 
 
