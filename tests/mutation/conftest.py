@@ -65,7 +65,7 @@ class Judges:
                 self.users[key].append((thing.kind, thing.id))
 
     def kill(self, mutant: Mutant) -> str:
-        """What kills a mutant: loader, witness, rows, golden; "" when nothing does."""
+        """What kills a mutant: loader, witness, rows, golden, relations; "" when nothing does."""
         try:
             model = validated(mutant)
             with replaced(model):
@@ -88,6 +88,7 @@ class Judges:
         yield "rows", lambda: self.rows_fail(kind, name)
         for key in reach[:8]:
             yield "golden", lambda key=key: behaviour(get(*key), self.rows.get(key, ())) != self.golden[key]
+        yield "relations", lambda: self.relations_fail(kind, name)
 
     def reach(self, key: tuple[str, str]) -> list[tuple[str, str]]:
         """The object, then what names it, nearest first."""
@@ -99,7 +100,6 @@ class Judges:
     def rows_fail(self, kind: str, name: str) -> bool:
         """Whether a measured row of a library comes out otherwise."""
         if kind == "recipe":
-            self.relations_fail(name)
             for library, recipe, row, given in self.blocks.KEPT:
                 if recipe == name:
                     self.blocks.test_measured_row(library, recipe, row, given)
@@ -109,9 +109,9 @@ class Judges:
                     self.converts.test_row(group)
         return False
 
-    def relations_fail(self, name: str) -> None:
-        """Check the recipe against its block's formula, and the bound of its domain, as the tests of the exact column do."""
-        for number in range(len(get("recipe", name).expect)):
+    def relations_fail(self, kind: str, name: str) -> bool:
+        """Check a recipe against its block's formula, and the bound of its domain, as the tests of the exact column do."""
+        for number in range(len(get("recipe", name).expect) if kind == "recipe" else 0):
             self.witnesses.test_block_agrees_with_the_dequantize_program(name, number)
         bounds = {
             "nvfp4_torchao": self.domains.test_tiny_tensor_maximum_of_torchao_is_open_below_the_first_finite_reciprocal,
@@ -121,6 +121,7 @@ class Judges:
             bounds[name]()
         if name in self.domains.TINY:
             self.domains.test_tiny_tensor_maximum_is_open_below_the_first_finite_reciprocal(name)
+        return False
 
 
 @pytest.fixture(scope="session")
