@@ -87,11 +87,11 @@ class Plan:
 
 def families() -> dict[Contract, tuple[str, ...]]:
     """Return contract -> aliases: contracts whose rows are identical by their resolved facts share the first one's files."""
-    return _families(tuple(names(kind) for kind in KINDS))
+    return _families(tuple((kind, name, digest(get(kind, name))) for kind in KINDS for name in names(kind)))
 
 
 @lru_cache(maxsize=4)
-def _families(known: tuple[tuple[str, ...], ...]) -> dict[Contract, tuple[str, ...]]:
+def _families(known: tuple[tuple[str, str, str], ...]) -> dict[Contract, tuple[str, ...]]:
     groups: dict[Any, list[Contract]] = {}
     for contract in contracts():
         groups.setdefault(_sameness(contract), []).append(contract)
