@@ -204,3 +204,10 @@ def test_environment(tmp_path: Path) -> None:
     found = list_formats(os.pathsep.join([str(tmp_path / "mine"), "", str(tmp_path / "yours")]))
     assert found.returncode == 0 and sorted(set(found.stdout.split()) - set(names("format"))) == ["mine", "yours"]
     assert f"EMU_SPEC_PATH: {tmp_path}/none: no such folder" in list_formats(str(tmp_path / "none")).stderr
+
+
+def test_a_copy_with_other_facts_has_another_digest() -> None:
+    rounding = get("rounding", "rne")
+    assert rounding.facts_digest == get("rounding", "rne").facts_digest
+    other = rounding.model_copy(update={"facts": get("rounding", "rz").facts})
+    assert other.facts_digest == get("rounding", "rz").facts_digest != rounding.facts_digest

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -66,6 +67,12 @@ class SpecObject(Part):
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return (kind, name, path in the file) of every spec object the facts name."""
         return ()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other fields; its digest is taken anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("facts_digest", None)
+        return copied
 
     @cached_property
     def facts_digest(self) -> str:
