@@ -42,7 +42,7 @@ def test_every_mutant(kind: str, name: str, judges: Any, known_survivors: dict[s
     found = list(mutants(get(kind, name)))
     _, new = judge(found, judges, known_survivors)
     assert new == []
-    assert len(found) > 5
+    assert len(found) >= 4
 
 
 def test_listed_survivors_are_mutants(known_survivors: dict[str, str]) -> None:
