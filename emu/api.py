@@ -160,9 +160,9 @@ def _amax_operand(tensor_amax: Any) -> int | None:
 def _random_matrix(random: Any, shape: tuple[int, ...], axis: int, row_axis: int) -> Any:
     """Return random integers in the orientation of the matrix; the index of an element is its row-major place in x."""
     if random.size != int(np.prod(shape)):
-        if axis % len(shape) != len(shape) - 1:
-            raise OperandError("random words shared between elements need the blocked axis to be the last one")
-        return random.reshape(-1, random.shape[-1]) if random.ndim else random
+        if axis % len(shape) != len(shape) - 1 or (len(shape) > 1 and row_axis % len(shape) != len(shape) - 2):
+            raise OperandError("random words shared between elements need the blocked axis to be the last one, row_axis the one before")
+        return random.reshape(1, -1)
     return as_matrix(random.reshape(shape), axis, row_axis)[0]
 
 

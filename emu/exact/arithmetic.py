@@ -21,6 +21,12 @@ def round_result(value: Value, to: Format, rounding: Rounding) -> Value:
     return decode_code(convert_value(value, to, rounding, derive.arithmetic_entry(to)), to)
 
 
+def carried(value: Value, arithmetic: Format) -> Value:
+    """Return a value of an unbounded grid as the arithmetic format carries it: Inf beyond that one's maximum."""
+    largest = decode_code(derive.codes(arithmetic).max_code, arithmetic).magnitude
+    return Value("inf", value.sign) if value.kind == "finite" and value.magnitude > largest else value
+
+
 def add(a: Value, b: Value, rounding: Rounding) -> Value:
     """a + b. An exact zero sum is +0, or -0 when both are -0 or the mode rounds down."""
     if a.kind == "nan" or b.kind == "nan" or (a.kind == b.kind == "inf" and a.sign != b.sign):
@@ -107,16 +113,18 @@ def total(values: Sequence[Value], order: str, to: Format, rounding: Rounding) -
     return round_result(acc, to, rounding)
 
 
-def two_to_the(n: Value, to: Format, rounding: Rounding) -> Value:
-    """2^n of an integral value; underflow below the smallest subnormal is +0, overflow Inf. NaN gives NaN."""
+def two_to_the(n: Value, to: Format) -> Value:
+    """2^n of an integral value, in every rounding mode: below the smallest subnormal of `to` +0, beyond its maximum Inf. NaN gives NaN."""
     if n.kind != "finite":
         return n if n.kind == "nan" else Value("inf", 0) if not n.sign else Value("finite", 0)
     if n.signed.denominator != 1:
         raise OperandError("pow2 takes an integral value")
     exp = max(min(int(n.signed), 4096), -4096)
-    result = round_result(finite(power_of_two(exp)), to, rounding)
-    exact = result.kind != "finite" or result.magnitude == power_of_two(exp)
-    return result if exact else Value("finite", 0)
+    largest, smallest = decode_code(derive.codes(to).max_code, to).magnitude, decode_code(1, to).magnitude
+    power = power_of_two(exp)
+    if power > largest:
+        return Value("inf", 0)
+    return finite(power) if power >= smallest else Value("finite", 0)
 
 
 def e8m0_rule(a: Value, rule: str, emax: int, frac_bits: int, fp32_code: int) -> int:

@@ -46,7 +46,7 @@ def quantize(
 
     rows: [R][C] codes of `source`, whose values must be numbers of the program's arithmetic.
     tensor_amax: fp32 code; None: taken from rows.
-    random: [R][C] integers, or one word per `lanes` elements [R][ceil(C / lanes)], for a program that draws.
+    random: rows of integers, for a program that draws: one per element, or one word per `lanes` consecutive elements, row-major.
     signs: for a transform that takes them.
     masked: True gives OPEN (-1) for codes nobody knows; False raises.
     Raises: ShapeError (a length against the tail rule), OperandError (random, tensor_amax, a value outside the arithmetic), OpenError.
@@ -122,11 +122,16 @@ def _random(program: Program, random: Rows | None, height: int, width: int) -> d
         return None
     rounding: Rounding = draws[0]
     lanes = rounding.facts.random.lanes if isinstance(rounding.facts.random, Word) else 1
-    if random is None or len(random) != height or any(len(row) != -(-width // lanes) for row in random):
-        raise OperandError(f"random must have {height} rows of {-(-width // lanes)} integers for rounding {rounding.id}")
+    count = -(-height * width // lanes)
+    words = None if random is None else [word for row in random for word in row]
+    if words is None or len(words) != count:
+        raise OperandError(
+            f"random must have {count} integers for rounding {rounding.id}" + ("" if words is None else f", not {len(words)}")
+        )
+    cells = [(i // width, i % width) for i in range(height * width)]
     if lanes == 1:
-        return {(r, c): random[r][c] for r in range(height) for c in range(width)}
-    return {(r, c): element_bits(random[r][c // lanes], rounding, c % lanes) for r in range(height) for c in range(width)}
+        return dict(zip(cells, words, strict=True))
+    return {cell: element_bits(words[i // lanes], rounding, i % lanes) for i, cell in enumerate(cells)}
 
 
 def _outside_domain(recipe: Recipe, values: list[Value], amax: Value | None) -> bool:

@@ -49,8 +49,7 @@ def round_to_codebook(value: Value, fmt: Format, rounding: Rounding, random: int
     """
     from emu.exact.round import goes_up
 
-    rule = rounding.facts.magnitude
-    if rule is not None and "to_odd_code" in (rule.less_than_half, rule.half, rule.more_than_half):
+    if derive.needs_code_order(rounding):
         raise SpecError(f"{fmt.id} is a codebook: its code order says nothing, so {rounding.id} has no meaning")
     table = codebook_values(fmt)
     order = sorted(range(len(table)), key=lambda code: (table[code].signed, -table[code].sign))

@@ -147,11 +147,12 @@ def _value_result(item: Instruction, v: list[Value], program: Program) -> Value:
     if op == "clamp":
         return ar.clamp(v[0], v[1], v[2], step.nan)
     if op == "pow2":
-        return ar.two_to_the(v[0], program.arithmetic, program.rounding)
+        return ar.two_to_the(v[0], program.arithmetic)
     assert item.to is not None and item.rounding is not None
     if op == "round":
-        unbounded = step.overflow == "none"
-        return round_value(v[0], item.to, item.rounding) if unbounded else ar.round_result(v[0], item.to, item.rounding)
+        if step.overflow == "none":
+            return ar.carried(round_value(v[0], item.to, item.rounding), program.arithmetic)
+        return ar.round_result(v[0], item.to, item.rounding)
     if op in ("add", "sub"):
         exact = ar.add(v[0], ar.negate(v[1]) if op == "sub" else v[1], item.rounding)
     elif op == "mul":

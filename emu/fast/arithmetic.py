@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.errors import OperandError
 from emu.fast import tables
 from emu.fast.convert import convert_marked, to_fp32
 from emu.fast.fields import split
@@ -55,7 +56,7 @@ def _sum(a: F64, b: F64, rounding: Rounding) -> F64:
     total = add_to_odd(np.ascontiguousarray(a), np.ascontiguousarray(b))
     down = rounding.facts.negative is not None and rounding.facts.negative.less_than_half == "next"
     if down:
-        total = np.where((total == 0) & (np.signbit(a) != np.signbit(b) | (a != 0)), -0.0, total)
+        total = np.where((total == 0) & ((np.signbit(a) != np.signbit(b)) | (a != 0)), -0.0, total)
     return total
 
 
@@ -127,8 +128,10 @@ def pick(op: str, a: F32, b: F32, nan: str) -> F32:
 
 
 def power(n: F32) -> F32:
-    """Return 2^n of integral values: below 2^-149 +0, above 2^127 Inf."""
+    """Return 2^n of integral values: below 2^-149 +0, above 2^127 Inf; NaN gives NaN. Raises: OperandError for another finite value."""
     with np.errstate(all="ignore"):
+        if (np.isfinite(n) & (np.trunc(n) != n)).any():
+            raise OperandError("pow2 takes an integral value")
         whole = np.where(np.isfinite(n), np.clip(n, -200, 200), 0).astype(np.int64)
         out = np.where(whole < -149, 0.0, np.ldexp(1.0, whole)).astype(np.float32)
         return np.where(np.isnan(n), n, np.where(np.isinf(n), np.where(n > 0, n, np.float32(0)), out)).astype(np.float32)

@@ -149,7 +149,7 @@ class _Run:
             cells["random"] = _cut(drawn, place).reshape(shape)
         self.machine.reload(cells)
         cells = self.machine.run(self.plan.each)
-        found = np.broadcast_to(cells[self.program.outputs["codes"]], shape)
+        found = _spread(cells[self.program.outputs["codes"]], shape)
         flat = found.reshape(place.bottom - place.top, place.right - place.left)
         target = self.out[place.top : place.bottom, place.left : place.right]
         target[...] = flat[: target.shape[0], : target.shape[1]]
@@ -168,7 +168,7 @@ class _Run:
             return
         per_block = shape[3] // held.columns
         wanted = (shape[0], shape[1] if held.rows == 1 else 1, shape[2], per_block)
-        part = (found if found.shape == wanted else np.broadcast_to(found, wanted)).reshape(wanted[0] * wanted[1], -1)
+        part = _spread(found, wanted).reshape(wanted[0] * wanted[1], -1)
         top, left = place.top // held.rows, place.left // held.columns
         self.levels[name][top : top + part.shape[0], left : left + part.shape[1]] = part
 
@@ -189,6 +189,15 @@ class _Run:
         if not marked:
             everything = {name: array.astype(code_dtype(formats[name]), copy=False) for name, array in everything.items()}
         return QuantizedCodes(everything.pop("codes"), everything)
+
+
+def _spread(found: Array, wanted: tuple[int, ...]) -> Array:
+    """Return the cells of a coarser place repeated for every part of a finer one; shapes of four axes."""
+    if found.shape == wanted:
+        return found
+    if 1 < found.shape[3] < wanted[3]:
+        found = np.repeat(found, wanted[3] // found.shape[3], axis=3)
+    return np.broadcast_to(found, wanted)
 
 
 def _may_be_open(program: Program) -> bool:

@@ -15,7 +15,7 @@ from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, ExponentFacts, IntegerFacts
 from emu.spec.models.rounding import LostPart
 
-_HUGE = 1 << 40  # a magnitude code that exceeds every maximum
+_HUGE = 1 << 40  # a magnitude code that exceeds every maximum, its low 16 bits zero
 
 
 class Target(NamedTuple):
@@ -59,7 +59,9 @@ def locate(fields: Fields, fmt: Format) -> Located:
     right = np.clip(shift, 0, 63).astype(np.uint64)
     left = np.clip(-shift, 0, 10 if isinstance(target, int) else 53).astype(np.uint64)
     whole = np.where(shift > 63, np.uint64(0), (fields.significand >> right) << left)
-    whole = np.where((shift < -10) & (fields.significand > 0), np.uint64(_HUGE), whole) if isinstance(target, int) else whole
+    if isinstance(target, int):  # the low 16 bits stay true, for overflow: wrap
+        low = (fields.significand & np.uint64(0xFFFF)) << np.clip(-shift, 0, 16).astype(np.uint64) & np.uint64(0xFFFF)
+        whole = np.where((shift < -10) & (fields.significand > 0), np.uint64(_HUGE) | low, whole)
     rest = np.where(shift > 63, fields.significand, fields.significand & ((np.uint64(1) << right) - np.uint64(1)))
     rest = np.where(shift > 0, rest, np.uint64(0))
     code = whole.astype(np.int64)

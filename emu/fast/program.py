@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,8 @@ class Machine:
         assert item.to is not None and item.rounding is not None
         random = None
         if item.step.random:
-            random = np.broadcast_to(self.cells[item.step.random], values.shape).reshape(-1).astype(np.uint64)
+            drawn = self.cells[item.step.random]
+            values, random = np.broadcast_to(values, drawn.shape), drawn.reshape(-1).astype(np.uint64)
         bits = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
         return convert_marked(bits, tables.fp32(), item.to, item.rounding, cast_entry(item), random).reshape(values.shape)
 
@@ -152,9 +153,9 @@ def _apply(item: Instruction, v: list[Array], program: Program) -> Array:
     if op == "neg":
         return np.negative(v[0])
     if op in ("min", "max"):
-        return _min_max(op, v[0], v[1], step.nan, item)
+        return _min_max(op, v[0], v[1], step.nan, item.args)
     if op == "clamp":
-        return _min_max("min", _min_max("max", v[0], v[1], step.nan, item), v[2], step.nan, item)
+        return _min_max("min", _min_max("max", v[0], v[1], step.nan, item.args[:2]), v[2], step.nan, item.args[2:])
     if op == "pow2":
         return ar.power(v[0])
     if op == "e8m0_rule":
@@ -168,10 +169,12 @@ def _apply(item: Instruction, v: list[Array], program: Program) -> Array:
     return ar.binary(op, v[0], v[1], item.to, item.rounding)
 
 
-def _min_max(op: str, a: F32, b: F32, nan: str, item: Instruction) -> Array:
-    """NumPy's own functions where no two zeros of different sign can meet, else the rule `of equal values the first`."""
-    constants = [arg.bits & 0x7FFFFFFF for arg in item.args if isinstance(arg, Constant)]
-    if constants and all(constants):
-        table = {("min", "propagate"): np.minimum, ("max", "propagate"): np.maximum, ("min", "drop"): np.fmin, ("max", "drop"): np.fmax}
-        return table[op, nan](a, b)
+def _min_max(op: str, a: F32, b: F32, nan: str, args: Sequence[str | Constant]) -> Array:
+    """NumPy's own functions where no two zeros of different sign can meet, else the rule `of equal values the first`.
+
+    args: which of the two operands are constants: one that is not zero keeps zeros apart. fmin and fmax are of no use: the C library's
+    give NaN for a signalling one.
+    """
+    if nan == "propagate" and any(isinstance(arg, Constant) and arg.bits & 0x7FFFFFFF for arg in args):
+        return np.minimum(a, b) if op == "min" else np.maximum(a, b)
     return ar.pick(op, a, b, nan)

@@ -20,7 +20,7 @@ from emu.exact.value import Value, finite, power_of_two
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Format, Rounding
-from emu.spec.models.format import CodebookFacts
+from emu.spec.models.format import CodebookFacts, IntegerFacts
 from emu.spec.registry import get
 
 _decode: dict[tuple[str, str], NDArray[np.unsignedinteger]] = {}
@@ -104,13 +104,18 @@ def table_is_exact(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
 
     True if and only if every threshold that a finite binary64 source can meet within bf16's range is a bf16 number with an even last bit.
     """
-    if rounding.random_bits or derive.codes(fmt).bits > 8:
+    if rounding.random_bits or derive.codes(fmt).bits > 8 or _wraps_integer(fmt, entry):
         return False
     key = (fmt.facts_digest, rounding.facts_digest, entry)
     if key not in _exact_by_table:
         bf16: Format = get("format", "bf16")
         _exact_by_table[key] = all(_is_even_bf16(abs(value), bf16) for value in thresholds(fmt, rounding, entry))
     return _exact_by_table[key]
+
+
+def _wraps_integer(fmt: Format, entry: EntryCodes) -> bool:
+    """Tell whether thresholds go on without end: every integer is one."""
+    return entry.overflow == "wrap" and isinstance(fmt.facts, IntegerFacts)
 
 
 def _is_even_bf16(value: Fraction, bf16: Format) -> bool:
@@ -128,7 +133,7 @@ def convert_table(source: Format, fmt: Format, rounding: Rounding, entry: EntryC
     key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
     if key not in _convert:
         bits = derive.codes(source).bits
-        if bits < 16 or isinstance(fmt.facts, CodebookFacts):
+        if bits < 16 or isinstance(fmt.facts, CodebookFacts) or _wraps_integer(fmt, entry):
             codes = [_one(decode_code(code, source), fmt, rounding, entry) for code in range(1 << bits)]
             table = np.array([mark(code, fmt) for code in codes], marker_dtype(fmt))
         else:

@@ -92,15 +92,8 @@ def check(contract: Contract) -> None:
         fmt, rounding, policy = objects
         assert isinstance(fmt, Format) and isinstance(rounding, Rounding) and isinstance(policy, Conversion)
         derive.policy_entry(policy, fmt)
-        if isinstance(fmt.facts, CodebookFacts) and _needs_code_order(rounding):
+        if isinstance(fmt.facts, CodebookFacts) and derive.needs_code_order(rounding):
             raise SpecError(f"{contract}: {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook")
-
-
-def _needs_code_order(rounding: Rounding) -> bool:
-    """Tell whether a rounding asks for odd codes or for a spacing, which a codebook does not have."""
-    rule = rounding.facts.magnitude
-    odd = rule is not None and "to_odd_code" in (rule.less_than_half, rule.half, rule.more_than_half)
-    return odd or rounding.facts.add == "te_fma"
 
 
 def contracts() -> Iterator[Contract]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from emu.errors import SpecError
-from emu.spec.models import Conversion, Format
+from emu.spec.models import Conversion, Format, Rounding
 from emu.spec.models.conversion import BySign, Entry
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
 
@@ -117,6 +117,13 @@ def unused_high_bits(fmt: Format) -> int:
 def is_twos_complement(fmt: Format) -> bool:
     """Tell whether negative codes are two's complement."""
     return isinstance(fmt.facts, IntegerFacts) and fmt.facts.signed == "twos_complement"
+
+
+def needs_code_order(rounding: Rounding) -> bool:
+    """Tell whether a rounding asks for odd codes or for a spacing, which a codebook does not have."""
+    rule = rounding.facts.magnitude
+    odd = rule is not None and "to_odd_code" in (rule.less_than_half, rule.half, rule.more_than_half)
+    return odd or rounding.facts.add == "te_fma"
 
 
 def parse_exact(text: str) -> Fraction:

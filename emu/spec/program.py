@@ -163,11 +163,19 @@ def build(recipe: Recipe, profile: str | None) -> Program:
             raise StepFault(number, str(error)) from None
         instructions.append(item)
         types[step.out] = item.type
+        _one_draw(number, instructions)
     try:
         outputs = outputs_of(steps[-1], types, block, arithmetic)
     except SpecError as error:
         raise StepFault(len(steps) - 1, str(error)) from None
     return Program(arithmetic, rounding, block, given, tuple(instructions), outputs, types)
+
+
+def _one_draw(number: int, instructions: list[Instruction]) -> None:
+    """Check that the last step, if it draws, reads the same random operand as the earlier ones. Raises: StepFault."""
+    modes = [item.rounding for item in instructions if item.rounding is not None and item.rounding.random_bits]
+    if modes and modes[-1].facts.random != modes[0].facts.random:
+        raise StepFault(number, f"roundings {modes[0].id} and {modes[-1].id} read different random operands: a program has one")
 
 
 def _given(block: Block, arithmetic: Format, decoding: bool) -> dict[str, Typed]:

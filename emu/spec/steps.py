@@ -9,7 +9,7 @@ from typing import Any
 from emu.errors import SpecError
 from emu.spec import derive
 from emu.spec.models import Block, Format, Rounding, Transform
-from emu.spec.models.format import FloatFacts
+from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.program import ELEMENT, Argument, Constant, Instruction, Place, Typed, constant, meet, place_of
 from emu.spec.registry import get
 
@@ -108,6 +108,9 @@ def _reduce(step: Any, given: list[Typed], arithmetic: Format, rounding: Roundin
     if step.op == "sum":
         if place.rows != 1 or place.columns == 0:
             raise SpecError("at: a sum stays inside one block")
+        terms = place.columns // given[0].place.columns
+        if step.order == "tree" and terms & (terms - 1):
+            raise SpecError(f"order: a tree sum needs a power of two of terms, not {terms}: say sequential")
         return Typed(place, False, (arithmetic,)), arithmetic, rounding
     return Typed(place, False, (arithmetic,)), None, None
 
@@ -127,8 +130,8 @@ def _cast(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding,
     to: Format = get("format", step.to)
     mode: Rounding = get("rounding", step.round) if step.round else rounding
     derive.check_overflow(step.overflow, to)
-    if step.overflow in ("nan", "ieee_nan") and not derive.codes(to).nan:
-        raise SpecError(f"{to.id} has no NaN")
+    if isinstance(to.facts, CodebookFacts) and derive.needs_code_order(mode):
+        raise SpecError(f"rounding {mode.id} needs a format with a regular grid, {to.id} is a codebook: say another round")
     if step.nan is not None and int(step.nan, 16) >> derive.codes(to).bits:
         raise SpecError(f"nan {step.nan} has more bits than {to.id}")
     place = ELEMENT if mode.random_bits else given[0].place

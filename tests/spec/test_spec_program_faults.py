@@ -57,6 +57,11 @@ PLACES = [
     ),
     (10, '{out: "block_amax", op: "sum", args: ["x"], order: "tree", at: "row"}', "facts.steps.0: at: a sum stays inside one block"),
     (
+        14,
+        '{out: "y", op: "cast", args: ["x"], to: "nf4", round: "odd"}',
+        "facts.steps.4: rounding odd needs a format with a regular grid, nf4 is a codebook: say another round",
+    ),
+    (
         10,
         '{out: "block_amax", op: "amax", args: ["tensor_amax"], nan: "drop", at: "block"}',
         "facts.steps.0: a reduction goes up: tensor_amax does not live at a finer place than block",
@@ -216,3 +221,19 @@ def test_the_unbroken_recipe_loads(texts: dict[str, str], tmp_path: Any) -> None
     (tmp_path / "t.yaml").write_text(texts["recipe"], encoding="utf-8")
     with isolated(shipped_root()):
         assert load_spec(tmp_path) == ("recipe/t",)
+
+
+def test_a_tree_sum_has_a_power_of_two_of_terms(refused: Load, texts: dict[str, str]) -> None:
+    step = '{out: "block_amax", op: "sum", args: ["x"], order: "tree", at: "block"}'
+    block = (shipped_root() / "block" / "nvfp4.yaml").read_text(encoding="utf-8")
+    six = block[: block.index("expect:")].replace('"nvfp4"', '"six"').replace("[1, 16]", "[1, 6]") + "sources: []\n"
+    recipe = changed(texts["recipe"], 10, step).replace('block: "nvfp4"', 'block: "six"')
+    message = "facts.steps.0: order: a tree sum needs a power of two of terms, not 6: say sequential"
+    assert refused(t=recipe, six=six) == f"t.yaml:10: {message}"
+
+
+def test_a_program_reads_one_random_operand(refused: Load, texts: dict[str, str]) -> None:
+    first = '    - {out: "other", op: "cast", args: ["y"], to: "e2m1", nan: "0x0", round: "sr_add16", random: "random"}\n'
+    lines = changed(texts["recipe"], 15, CODES + ', round: "sr_add8", random: "random"}').splitlines(keepends=True)
+    message = "facts.steps.6: roundings sr_add16 and sr_add8 read different random operands: a program has one"
+    assert refused(t="".join([*lines[:14], first, *lines[14:]])) == f"t.yaml:16: {message}"

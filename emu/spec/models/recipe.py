@@ -100,7 +100,8 @@ class RoundStep(_Step):
     )
     round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
     overflow: Literal["ieee_inf", "none"] = Field(
-        default="ieee_inf", description="none: the element grid continued upwards with its top spacing rule"
+        default="ieee_inf",
+        description="none: the element grid continued upwards with its top spacing rule; Inf beyond the program's arithmetic",
     )
 
 
