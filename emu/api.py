@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix, to_codes
+from emu.arrays import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix, plain_array, to_codes, whole_number
 from emu.engines import run_convert, run_quantize, run_transform
 from emu.errors import OperandError, ShapeError
 from emu.quantized import Quantized, level_array, make_quantized
@@ -77,7 +77,7 @@ def convert(
     Source: sources of policy and rounding.   Tests: tests/fast_column/test_fast_convert.py.
     """
     codes, fmt_in = to_codes(x, source)
-    drawn = None if random is None else np.asarray(random)
+    drawn = None if random is None else plain_array(random, "random")
     return run_convert(codes, fmt_in, get("format", to), get("rounding", rounding), get("conversion", policy), drawn, engine)
 
 
@@ -118,15 +118,16 @@ def quantize(
     """
     chosen: Recipe = get("recipe", recipe)
     codes, fmt = to_codes(x, source)
-    row_axis = default_row_axis(axis, row_axis, codes.ndim)
+    axis = whole_number(axis, "axis")
+    row_axis = default_row_axis(axis, whole_number(row_axis, "row_axis"), codes.ndim)
     if codes.size == 0:
         raise ShapeError("an empty array has nothing to quantize")
     matrix, moved = as_matrix(codes, axis, row_axis)
     block: Block = get("block", chosen.facts.block)
     _check_tiles(block, moved, chosen)
-    operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": signs}
+    operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": _signs_operand(signs, chosen)}
     if random is not None:
-        operands["random"] = _random_matrix(np.asarray(random), codes.shape, axis, row_axis)
+        operands["random"] = _random_matrix(plain_array(random, "random"), codes.shape, axis, row_axis)
     found, levels = run_quantize(chosen, matrix, fmt, engine=engine, **operands)
     ndim = codes.ndim
     arrays = {
@@ -140,6 +141,12 @@ def _check_tiles(block: Block, moved: tuple[int, ...], recipe: Recipe) -> None:
     rows = block.facts.shape[0]
     if len(moved) > 2 and moved[-2] % rows and int(np.prod(moved[:-2])) > 1:
         raise ShapeError(f"{recipe.id}: {moved[-2]} rows of a stack are no multiple of the tile of {rows}: quantize each matrix by itself")
+
+
+def _signs_operand(signs: Any, recipe: Recipe) -> int | None:
+    if signs is not None and not any(step.op == "transform" for step in recipe.facts.steps):
+        raise OperandError(f"recipe {recipe.id} rotates nothing: leave signs out")
+    return None if signs is None else whole_number(signs, "signs")
 
 
 def _amax_operand(tensor_amax: Any) -> int | None:
@@ -178,6 +185,7 @@ def transform(
     """
     chosen: Transform = get("transform", transform)
     codes, fmt = to_codes(x, source)
+    axis, signs = whole_number(axis, "axis"), None if signs is None else whole_number(signs, "signs")
     if not -codes.ndim <= axis < codes.ndim or codes.shape[axis] % chosen.facts.size:
         raise ShapeError(f"transform {chosen.id} rotates {chosen.facts.size} elements: axis {axis} must be a multiple of it")
     moved = np.moveaxis(codes, axis, -1)

@@ -5,6 +5,7 @@ Not here: what a recipe computes (emu.exact, emu.fast), which engine does it (em
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,29 @@ _FORMAT_OF_DTYPE = {
 _DTYPE_OF_FORMAT = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16"}
 
 
+def plain_array(x: Any, name: str) -> NDArray[Any]:
+    """Return an argument as an array. Raises: OperandError when it is none, such as lists of different lengths."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise OperandError(f"{name} is no array ({str(error).split('.')[0]}): give rows of one length") from None
+
+
+def whole_number(value: Any, name: str) -> int:
+    """Return an integer argument as an int. Raises: OperandError for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise OperandError(f"{name} must be an integer, not {value!r}") from None
+
+
 def to_codes(x: Any, source: str | Format | None = None) -> tuple[Codes, Format]:
     """Return an array as raw codes and their format; a view where it can be.
 
     x: array of float16/32/64 or an ml_dtypes dtype; or unsigned integers with `source` naming their format.
     Raises: OperandError (another dtype; integers without source; source against the dtype; codes too wide).
     """
-    array = np.asarray(x)
+    array = plain_array(x, "x")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if source is None:

@@ -274,3 +274,23 @@ def test_element_formats_of_every_recipe_fit_a_nibble() -> None:
     for name in emu.recipes():
         block = emu.block(emu.recipe(name).facts.block)
         assert all(derive.codes(emu.format(element)).bits == 4 for element in block.element_formats)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: emu.quantize(X, "nvfp4_te_ref", axis="a"), "axis must be an integer, not 'a'"),
+        (lambda: emu.quantize(X, "nvfp4_te_ref", axis=None), "axis must be an integer, not None"),
+        (lambda: emu.quantize(X, "nvfp4_te_ref", row_axis=1.5), r"row_axis must be an integer, not 1\.5"),
+        (lambda: emu.quantize(X, "nvfp4_te_ref", signs=1), "nvfp4_te_ref rotates nothing: leave signs out"),
+        (lambda: emu.quantize(X, "ufp4", signs="a"), "signs must be an integer, not 'a'"),
+        (lambda: emu.transform(X, "rht16_te", axis=None), "axis must be an integer"),
+        (lambda: emu.transform(X, "rht16_ufp4", signs="a"), "signs must be an integer"),
+        (lambda: emu.convert([[1.0], [1.0, 2.0]], "e2m1"), "x is no array .*: give rows of one length"),
+        (lambda: emu.convert(X, "e2m1", rounding="sr_add8", random=[[1], [1, 2]]), "random is no array"),
+    ],
+)
+def test_plain_misuse_is_one_line(call: Any, message: str) -> None:
+    with pytest.raises(emu.OperandError, match=message) as found:
+        call()
+    assert "\n" not in str(found.value)
