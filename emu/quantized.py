@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,21 +183,13 @@ def _unpacked(packed: Codes, recipe: Recipe, shape: tuple[int, ...], axis: int) 
 
 
 def write_safetensors(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> None:
-    """Write a .safetensors file through a temporary one beside it. Raises: FileError (exists, cannot be written)."""
-    from safetensors.numpy import save_file
+    """Write a .safetensors file whole or not at all. Raises: FileError (exists, cannot be written)."""
+    from safetensors.numpy import save
 
-    if path.exists():
-        raise FileError(f"{path}: exists already: name another file or remove it")
-    handle, temporary = -1, ""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
-        os.close(handle)
-        save_file(arrays, temporary, metadata)
-        os.replace(temporary, path)
-    except Exception as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise FileError(f"{path}: cannot write: {getattr(error, 'strerror', None) or error}") from None
+    from emu.files.whole import whole_file
+
+    with whole_file(path) as stream:
+        stream.write(save(arrays, metadata))
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
