@@ -77,8 +77,13 @@ def convert(
     Source: sources of policy and rounding.   Tests: tests/fast_column/test_fast_convert.py.
     """
     codes, fmt_in = to_codes(x, source)
-    drawn = None if random is None else plain_array(random, "random")
+    drawn = None if random is None else _unsigned(plain_array(random, "random"))
     return run_convert(codes, fmt_in, get("format", to), get("rounding", rounding), get("conversion", policy), drawn, engine)
+
+
+def _unsigned(random: NDArray[Any]) -> NDArray[Any]:
+    """Return signed integers that are not negative as unsigned ones, so that every engine takes what one takes."""
+    return random.astype(np.uint64) if random.dtype.kind == "i" and random.size and int(random.min()) >= 0 else random
 
 
 def amax(x: Any, source: str | Format | None = None) -> np.float32:

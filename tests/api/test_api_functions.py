@@ -217,3 +217,17 @@ def test_one_line_for_a_mistake(call: Any, kind: type[emu.EmuError], words: str)
         call()
     message = str(found.value)
     assert words in message and "\n" not in message and isinstance(found.value, ValueError) and len(message) < 250
+
+
+@pytest.mark.parametrize("engine", ["exact", "fast", "c_ref"])
+def test_signed_random_integers_are_taken_by_every_engine(engine: str) -> None:
+    x = np.array([1.25, -2.75, 0.1], np.float32)
+    signed = emu.convert(x, "e2m1", rounding="sr_add8", random=[200, 0, 255], engine=engine)
+    assert signed.tolist() == [3, 12, 1]
+    with pytest.raises(emu.OperandError, match="random"):
+        emu.convert(x, "e2m1", rounding="sr_add8", random=[-1, 0, 255], engine=engine)
+
+
+def test_c_ref_has_no_codebooks() -> None:
+    with pytest.raises(emu.EngineError, match="engine c_ref cannot convert this: use fast or exact"):
+        emu.convert(np.float32([0.3]), "nf4", engine="c_ref")
