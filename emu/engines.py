@@ -60,7 +60,7 @@ def _fast_transform(transform: Transform) -> bool:
 
 
 def _c_ref_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
-    return find_spec("emu.native") is not None and not isinstance(fmt.facts, CodebookFacts)
+    return find_spec("emu.native") is not None
 
 
 def _always(*_: Any) -> bool:

@@ -107,7 +107,7 @@ def _tensor_amax(program: Program, values: list[Value], bits: int | None) -> Val
         return None
     if bits is None:
         return largest_magnitude_of(values, "propagate")
-    amax = decode_code(bits, program.arithmetic)
+    amax = _on_grid(decode_code(bits, get("format", "fp32")), program.arithmetic)
     if amax.sign and amax.kind != "nan":
         raise OperandError("tensor_amax is a maximum of magnitudes: it cannot be negative")
     return amax
@@ -141,7 +141,7 @@ def _outside_domain(recipe: Recipe, values: list[Value], amax: Value | None) -> 
         return True
     if domain.tensor_amax_min is None or amax is None or amax.is_zero:
         return False
-    return less(amax, decode_code(int(domain.tensor_amax_min, 16), get("format", recipe.facts.arithmetic.to)))
+    return less(amax, decode_code(int(domain.tensor_amax_min, 16), get("format", "fp32")))
 
 
 def _collect(program: Program, cells: dict[str, Cells], padded: tuple[int, int], size: tuple[int, int], is_open: bool) -> QuantizedCodes:

@@ -226,8 +226,3 @@ def test_signed_random_integers_are_taken_by_every_engine(engine: str) -> None:
     assert signed.tolist() == [3, 12, 1]
     with pytest.raises(emu.OperandError, match="random"):
         emu.convert(x, "e2m1", rounding="sr_add8", random=[-1, 0, 255], engine=engine)
-
-
-def test_c_ref_has_no_codebooks() -> None:
-    with pytest.raises(emu.EngineError, match="engine c_ref cannot convert this: use fast or exact"):
-        emu.convert(np.float32([0.3]), "nf4", engine="c_ref")

@@ -300,3 +300,16 @@ def test_plain_misuse_is_one_line(call: Any, message: str) -> None:
     with pytest.raises(emu.OperandError, match=message) as found:
         call()
     assert "\n" not in str(found.value)
+
+
+def test_tensor_amax_is_binary32_under_another_arithmetic() -> None:
+    recipe = emu.recipe("mxfp4_te_pow2")
+    minimum = type(emu.recipe("nvfp4_te_ref").facts.steps[2])
+    step = minimum(out="block_amax", op="min", args=("tensor_amax", "tensor_amax"), nan="propagate")
+    arithmetic = recipe.facts.arithmetic.model_copy(update={"to": "bf16"})
+    facts = recipe.facts.model_copy(update={"arithmetic": arithmetic, "steps": (step, *recipe.facts.steps[1:])})
+    changed = recipe.model_copy(update={"facts": facts})
+    x = np.ones((1, 32), ml_dtypes.bfloat16)
+    assert [int(emu.quantize(x, changed, tensor_amax=amax).levels[0].codes[0, 0]) for amax in (6.0, 24.0)] == [0x7F, 0x81]
+    with pytest.raises(emu.OperandError, match="is not a bf16 number"):
+        emu.quantize(x, changed, tensor_amax=1.00390625)
