@@ -8,7 +8,7 @@ import pytest
 
 from emu.spec import KINDS, names
 
-COMMAND = "EMU_GOLDEN=write pytest tests/mutation -m exhaustive -k golden"
+COMMAND = "EMU_GOLDEN=write pytest tests/mutation -m mutants -k golden"
 HEADER = f"# What every object does to fixed inputs, as one digest. To take over what changed: {COMMAND}\ndigests:\n"
 GOLDEN = Path(__file__).with_name("golden.yaml")
 ALL = [(kind, name) for kind in KINDS for name in names(kind)]
@@ -27,7 +27,7 @@ def test_golden_digests_of_a_choice(golden_lines: Callable[[str, str], str]) -> 
     assert (text := changed(QUICK, golden_lines)) == "", text
 
 
-@pytest.mark.exhaustive
+@pytest.mark.mutants
 def test_golden_digests(golden_lines: Callable[[str, str], str]) -> None:
     if os.environ.get("EMU_GOLDEN") == "write":
         GOLDEN.write_text(HEADER + "".join(f"{golden_lines(*item)}\n" for item in ALL), encoding="utf-8")

@@ -36,7 +36,7 @@ def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]
     assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] + killers["rows"] > len(found) // 5
 
 
-@pytest.mark.exhaustive
+@pytest.mark.mutants
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in names(kind)])
 def test_every_mutant(kind: str, name: str, judges: Any, known_survivors: dict[str, str]) -> None:
     found = list(mutants(get(kind, name)))
@@ -51,7 +51,7 @@ def test_listed_survivors_are_mutants(known_survivors: dict[str, str]) -> None:
     assert len(every) > 6000 and len(known_survivors) * 6 < len(every)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.mutants
 def test_listed_survivors_survive(judges: Any, known_survivors: dict[str, str]) -> None:
     """A listed mutant that is killed by now leaves the list; a seeded choice of them, because each runs every check."""
     every = {str(mutant): mutant for kind in KINDS for mutant in all_mutants(kind)}
@@ -59,7 +59,7 @@ def test_listed_survivors_survive(judges: Any, known_survivors: dict[str, str]) 
     assert [name for name in chosen if judges.kill(every[name])] == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.mutants
 def test_the_unchanged_spec_passes_every_judge(judges: Any) -> None:
     failed = [
         (kind, name, judge) for kind in KINDS for name in names(kind) for judge, check in judges.checks(kind, name) if judges.fails(check)
