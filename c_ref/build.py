@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cffi import FFI
 
-HEADERS = ["c_ref/emu_ref.h", "c_ref/steps.h"]
+HEADERS = ["c_ref/emu_ref.h", *sorted(path for path in glob("c_ref/*.h") if path != "c_ref/emu_ref.h")]
 SOURCES = sorted(glob("c_ref/*.c"))
 FLAGS = ["-O3", "-std=c99", "-ffp-contract=off", "-fno-wrapv", "-Werror=incompatible-pointer-types"]
 DIGEST = sha256(b"".join(Path(path).read_bytes() for path in HEADERS + SOURCES)).hexdigest()

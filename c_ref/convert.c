@@ -1,10 +1,18 @@
 /* convert.c: code of one format -> code of another = decode, round, overflow, encode under a policy. Only composes the steps. */
 #include "steps.h"
 
-enum { EMU_IS_OPEN_CODE = 1 };
+enum { EMU_CHUNK = 256 }; /* elements that are loaded, converted and stored together */
 
-static void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
-                    uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
+/* Everything one conversion needs, checked. */
+typedef struct conversion {
+    emu_grid from;
+    emu_grid to;
+    emu_rounding rounding;
+    emu_policy policy;
+} conversion;
+
+static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
+                           uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
 {
     emu_value value;
     emu_rounded rounded;
@@ -13,7 +21,7 @@ static void convert(const emu_grid *source, const emu_grid *destination, const e
     sign = destination->is_signed ? value.sign : 0;
     if (value.value_class == EMU_OPEN) {
         *converted = 0;
-        *open = EMU_IS_OPEN_CODE;
+        *open = EMU_CODE_OPEN;
     } else if (value.value_class == EMU_NAN) {
         emu_take_special(&policy->nan[value.sign], converted, open);
     } else if (value.sign && !destination->is_signed && value.value_class != EMU_ZERO && policy->negative.rule != EMU_BY_RULE) {
@@ -23,80 +31,104 @@ static void convert(const emu_grid *source, const emu_grid *destination, const e
     } else if (value.value_class == EMU_INFINITE) {
         emu_overflow_infinite(destination, policy, sign, converted, open);
     } else {
-        emu_round(destination, rounding, &value, random, &rounded);
+        emu_round_bits(destination, rounding, &value, emu_significand_bits(source, &value), random, &rounded);
         emu_overflow(destination, rounding, policy, sign, &rounded, converted, open);
     }
 }
 
-/* Check all four descriptors and make both grids. */
-static int32_t prepare(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
-                       emu_grid *from, emu_grid *to)
+void emu_convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy, uint64_t code,
+                 uint32_t random, uint64_t *converted, uint8_t *open)
 {
-    int32_t error = emu_make_grid(source, from);
+    convert(source, destination, rounding, policy, code, random, converted, open);
+}
+
+/* Check all four descriptors, make both grids, copy the rest. */
+static int32_t prepare(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
+                       conversion *made)
+{
+    int32_t error = emu_make_grid(source, &made->from);
     if (!error)
-        error = emu_make_grid(destination, to);
+        error = emu_make_grid(destination, &made->to);
     if (!error)
-        error = emu_check_destination(to);
+        error = emu_check_destination(&made->to);
     if (!error)
         error = emu_check_rounding(rounding, destination);
     if (!error)
         error = emu_check_policy(policy, destination);
-    return error;
+    if (error)
+        return error;
+    made->rounding = *rounding;
+    made->policy = *policy;
+    return EMU_OK;
 }
 
 int32_t emu_convert_code(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
                          uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
 {
-    emu_grid from, to;
-    int32_t error = prepare(source, destination, rounding, policy, &from, &to);
+    conversion job;
+    int32_t error = prepare(source, destination, rounding, policy, &job);
     if (error)
         return error;
     if (!converted || !open)
         return EMU_ERROR_NULL;
-    if (!emu_is_code(&from, code))
+    if (!emu_is_code(&job.from, code))
         return EMU_ERROR_CODE;
     if (random > emu_low_bits(rounding->random_bits))
         return EMU_ERROR_RANDOM;
-    convert(&from, &to, rounding, policy, code, random, converted, open);
+    convert(&job.from, &job.to, rounding, policy, code, random, converted, open);
     return EMU_OK;
 }
 
-static int32_t check_elements(const emu_grid *from, const emu_rounding *rounding, const uint64_t *codes, const uint32_t *random, size_t count)
+static int32_t check_random(const emu_rounding *rounding, const uint32_t *random, size_t count)
 {
     if ((random != NULL) != (rounding->random_bits > 0))
         return EMU_ERROR_RANDOM;
-    for (size_t i = 0; i < count; i++) {
-        if (!emu_is_code(from, codes[i]))
-            return EMU_ERROR_CODE;
-        if (random && random[i] > emu_low_bits(rounding->random_bits))
+    for (size_t i = 0; random && i < count; i++) {
+        if (random[i] > emu_low_bits(rounding->random_bits))
             return EMU_ERROR_RANDOM;
     }
     return EMU_OK;
 }
 
-int32_t emu_convert_array(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
-                          const uint64_t *codes, const uint32_t *random, size_t count, uint64_t *converted, uint8_t *open)
+/* Convert at most EMU_CHUNK codes in place. Returns how many of them are open or refused. */
+static size_t convert_chunk(const conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states)
 {
-    emu_grid from, to;
-    int32_t error = prepare(source, destination, rounding, policy, &from, &to);
+    size_t unanswered = 0;
+    for (size_t i = 0; i < count; i++) {
+        convert(&job->from, &job->to, &job->rounding, &job->policy, codes[i], random ? random[i] : 0, &codes[i], &states[i]);
+        unanswered += states[i] != EMU_CODE_STANDS;
+    }
+    return unanswered;
+}
+
+int32_t emu_convert_array(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
+                          const void *codes, const uint32_t *random, size_t count, void *converted, uint8_t *open)
+{
+    conversion job;
+    int32_t error = prepare(source, destination, rounding, policy, &job);
     if (!error && (!codes || !converted))
         error = EMU_ERROR_NULL;
     if (!error)
-        error = check_elements(&from, rounding, codes, random, count);
-    if (error)
-        return error;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t state = 0;
-        convert(&from, &to, rounding, policy, codes[i], random ? random[i] : 0, &converted[i], &state);
-        if (open)
-            open[i] = state;
-        else if (state)
-            return state == EMU_IS_OPEN_CODE ? EMU_ERROR_OPEN : EMU_ERROR_REFUSED;
+        error = emu_check_codes(&job.from, codes, count);
+    if (!error)
+        error = check_random(rounding, random, count);
+    for (size_t start = 0; !error && start < count; start += EMU_CHUNK) {
+        uint64_t chunk[EMU_CHUNK];
+        uint8_t scratch[EMU_CHUNK];
+        uint8_t *states = open ? open + start : scratch;
+        size_t size = count - start < EMU_CHUNK ? count - start : EMU_CHUNK, good = size;
+        emu_load_codes(codes, job.from.code_bytes, start, size, chunk);
+        if (convert_chunk(&job, chunk, random ? random + start : NULL, size, states) && !open) {
+            for (good = 0; states[good] == EMU_CODE_STANDS; good++)
+                continue;
+            error = states[good] == EMU_CODE_OPEN ? EMU_ERROR_OPEN : EMU_ERROR_REFUSED;
+        }
+        emu_store_codes(converted, job.to.code_bytes, start, good, chunk);
     }
-    return EMU_OK;
+    return error;
 }
 
-int32_t emu_decode_to_array(const emu_format *format, const emu_format *result, const uint64_t *codes, size_t count, uint64_t *decoded)
+int32_t emu_decode_to_array(const emu_format *format, const emu_format *result, const void *codes, size_t count, void *decoded)
 {
     emu_grid from, to;
     int32_t error = emu_make_grid(format, &from);
@@ -104,12 +136,16 @@ int32_t emu_decode_to_array(const emu_format *format, const emu_format *result, 
         error = emu_make_grid(result, &to);
     if (!error && (!codes || !decoded))
         error = EMU_ERROR_NULL;
-    for (size_t i = 0; !error && i < count; i++)
-        error = emu_is_code(&from, codes[i]) ? EMU_OK : EMU_ERROR_CODE;
+    if (!error)
+        error = emu_check_codes(&from, codes, count);
     for (size_t i = 0; !error && i < count; i++) {
         emu_value value;
-        emu_decode(&from, codes[i], &value);
-        error = emu_encode(&to, &value, &decoded[i]);
+        uint64_t code;
+        emu_load_codes(codes, from.code_bytes, i, 1, &code);
+        emu_decode(&from, code, &value);
+        error = emu_encode(&to, &value, &code);
+        if (!error)
+            emu_store_codes(decoded, to.code_bytes, i, 1, &code);
     }
     return error;
 }

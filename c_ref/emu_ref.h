@@ -178,18 +178,21 @@ int32_t emu_encode_value(const emu_format *format, const emu_value *value, uint6
 int32_t emu_convert_code(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
                          uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open);
 
-/* The same on arrays of `count` elements, count >= 0; pointers must not be NULL, but for random and open. Codes and random integers are
- * checked before anything is written.
+/* What a code takes in the arrays below: 1, 2, 4 or 8 bytes, the smallest that holds the format's width, unused high bits included. */
+int32_t emu_code_bytes(const emu_format *format, int32_t *bytes);
+
+/* The same on arrays of `count` elements, count >= 0; pointers must not be NULL, but for random and open. Codes lie as emu_code_bytes says,
+ * in this machine's byte order, at any alignment. Codes and random integers are checked before anything is written.
  * decode_array: code -> the fields of emu_value, one array each.
  * decode_to_array: code -> the code of another format that means the same value. EMU_ERROR_GRID where there is none, EMU_ERROR_OPEN where
  *   the code is open; elements before that one have been written.
  * convert_array: random: r per element, NULL where the mode draws none. open: a byte per element as above; NULL: an open or refused
  *   element is EMU_ERROR_OPEN or EMU_ERROR_REFUSED, elements before it have been written. */
-int32_t emu_decode_array(const emu_format *format, const uint64_t *codes, size_t count, uint8_t *sign, uint64_t *significand,
-                         int32_t *lsb_exp, uint8_t *value_class);
-int32_t emu_decode_to_array(const emu_format *format, const emu_format *result, const uint64_t *codes, size_t count, uint64_t *decoded);
+int32_t emu_decode_array(const emu_format *format, const void *codes, size_t count, uint8_t *sign, uint64_t *significand, int32_t *lsb_exp,
+                         uint8_t *value_class);
+int32_t emu_decode_to_array(const emu_format *format, const emu_format *result, const void *codes, size_t count, void *decoded);
 int32_t emu_convert_array(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
-                          const uint64_t *codes, const uint32_t *random, size_t count, uint64_t *converted, uint8_t *open);
+                          const void *codes, const uint32_t *random, size_t count, void *converted, uint8_t *open);
 
 /* Random integers out of shared words: element i takes lane i % lanes of words[i / lanes], the bits of a lane are the word's bits
  * positions[lane * random_bits + 0, 1, ...], most significant first. words: one per `lanes` elements, rounded up. lanes 1..64,

@@ -1,19 +1,6 @@
 /* encode.c: a magnitude with a sign, or a value of the format -> code. */
 #include "steps.h"
 
-uint64_t emu_attach_sign(const emu_grid *grid, int32_t sign, uint64_t magnitude)
-{
-    if (!grid->sign_bit) {
-        /* two's complement negates; without sign the magnitude is the code */
-        uint64_t whole = sign && grid->is_signed ? 0 - magnitude : magnitude;
-        return whole & emu_low_bits(grid->code_bits);
-    }
-    magnitude &= grid->sign_bit - 1;
-    if (!sign || (magnitude == 0 && grid->has_zero && !grid->has_minus_zero))
-        return magnitude;
-    return magnitude | grid->sign_bit;
-}
-
 static int32_t encode_nan(const emu_grid *grid, uint64_t *code)
 {
     const emu_format *format = grid->format;

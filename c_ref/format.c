@@ -129,6 +129,11 @@ static void make_integer(const emu_format *format, emu_grid *grid)
     }
 }
 
+static int32_t bytes_of(int32_t bits)
+{
+    return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
 int32_t emu_make_grid(const emu_format *format, emu_grid *grid)
 {
     int32_t error = emu_check_format(format);
@@ -141,25 +146,13 @@ int32_t emu_make_grid(const emu_format *format, emu_grid *grid)
     } else if (format->format_class == EMU_CODEBOOK) {
         made.code_bits = format->bits;
         made.is_signed = 1;
+        emu_sort_codebook(format, made.ascending);
     } else {
         make_float(format, &made);
     }
+    made.code_bytes = bytes_of(made.code_bits + (format->format_class == EMU_FLOAT ? format->unused_high_bits : 0));
     *grid = made;
     return EMU_OK;
-}
-
-int32_t emu_is_nan_code(const emu_grid *grid, uint64_t code)
-{
-    const emu_format *format = grid->format;
-    if (!grid->is_float || format->nan == EMU_NAN_NONE)
-        return 0;
-    if (format->nan == EMU_NAN_IEEE)
-        return (code & ~grid->sign_bit) > grid->inf_magnitude;
-    for (int32_t i = 0; i < format->nan_count; i++) {
-        if (format->nan_codes[i] == code)
-            return 1;
-    }
-    return 0;
 }
 
 /* A codebook with values of both signs and no zero has no place to round small values to. */
@@ -191,5 +184,17 @@ int32_t emu_max_magnitude(const emu_format *format, int32_t sign, uint64_t *magn
     if (format->format_class == EMU_CODEBOOK)
         return EMU_ERROR_FORMAT;
     *magnitude = grid.largest[sign != 0];
+    return EMU_OK;
+}
+
+int32_t emu_code_bytes(const emu_format *format, int32_t *bytes)
+{
+    emu_grid grid;
+    int32_t error = emu_make_grid(format, &grid);
+    if (error)
+        return error;
+    if (!bytes)
+        return EMU_ERROR_NULL;
+    *bytes = grid.code_bytes;
     return EMU_OK;
 }

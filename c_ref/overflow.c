@@ -1,7 +1,5 @@
-/* overflow.c: what becomes of a magnitude beyond the maximum and of an infinite source. Never sees discarded bits. */
+/* overflow.c: the checks of a policy, and what becomes of an infinite source. The step itself, emu_overflow, is in overflow.h. */
 #include "steps.h"
-
-enum { EMU_CODE_STANDS = 0, EMU_CODE_OPEN = 1, EMU_CODE_REFUSED = 2 };
 
 static int32_t is_special_sound(const emu_special *special, const emu_grid *grid, int32_t may_follow_rule)
 {
@@ -35,61 +33,15 @@ int32_t emu_check_policy(const emu_policy *policy, const emu_format *destination
     return sound ? EMU_OK : EMU_ERROR_POLICY;
 }
 
-void emu_take_special(const emu_special *special, uint64_t *code, uint8_t *open)
-{
-    *code = special->rule == EMU_BY_CODE ? special->code : 0;
-    *open = special->rule == EMU_IS_OPEN ? EMU_CODE_OPEN : special->rule == EMU_IS_REFUSED ? EMU_CODE_REFUSED : EMU_CODE_STANDS;
-}
-
-/* The result of an overflow that is known to leave the finite range. */
-static void leave_range(const emu_grid *grid, const emu_policy *policy, int32_t sign, uint64_t *code, uint8_t *open)
-{
-    *open = EMU_CODE_STANDS;
-    if (policy->overflow == EMU_TO_NAN || policy->overflow == EMU_IEEE_NAN)
-        emu_take_special(&policy->overflow_nan[sign], code, open);
-    else if (policy->overflow == EMU_TO_INF || policy->overflow == EMU_IEEE_INF)
-        *code = emu_attach_sign(grid, sign, grid->inf_magnitude);
-    else
-        *code = emu_attach_sign(grid, sign, grid->largest[sign]);
-}
-
-/* Low bits of the unbounded magnitude, reaching into the place of the sign bit. */
-static uint64_t wrap(const emu_grid *grid, int32_t sign, uint64_t magnitude)
-{
-    uint64_t low = magnitude & emu_low_bits(grid->code_bits);
-    if (!grid->sign_bit)
-        return emu_attach_sign(grid, sign, magnitude);
-    if (!sign || (low == 0 && grid->has_zero && !grid->has_minus_zero))
-        return low;
-    return low | grid->sign_bit;
-}
-
-void emu_overflow(const emu_grid *grid, const emu_rounding *rounding, const emu_policy *policy, int32_t sign, const emu_rounded *rounded,
-                  uint64_t *code, uint8_t *open)
-{
-    int32_t is_ieee = policy->overflow == EMU_IEEE_INF || policy->overflow == EMU_IEEE_NAN;
-    *open = EMU_CODE_STANDS;
-    if (grid->format->format_class == EMU_CODEBOOK)
-        *code = rounded->magnitude;
-    else if (!rounded->beyond && rounded->magnitude <= grid->largest[sign])
-        *code = emu_attach_sign(grid, sign, rounded->magnitude);
-    else if (policy->overflow == EMU_WRAP)
-        *code = wrap(grid, sign, rounded->magnitude);
-    else if (is_ieee && rounding->beyond_max[sign] == EMU_STOP_AT_MAX)
-        *code = emu_attach_sign(grid, sign, grid->largest[sign]);
-    else
-        leave_range(grid, policy, sign, code, open);
-}
-
 void emu_overflow_infinite(const emu_grid *grid, const emu_policy *policy, int32_t sign, uint64_t *code, uint8_t *open)
 {
     *open = EMU_CODE_STANDS;
     if (policy->inf[sign].rule != EMU_BY_RULE)
         emu_take_special(&policy->inf[sign], code, open);
     else if (grid->format->format_class == EMU_CODEBOOK)
-        *code = emu_codebook_end(grid->format, sign);
+        *code = emu_codebook_end(grid, sign);
     else
-        leave_range(grid, policy, sign, code, open);
+        emu_leave_range(grid, policy, sign, code, open);
 }
 
 int32_t emu_overflow_magnitude(const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy, int32_t sign,

@@ -90,5 +90,3 @@ def _engines() -> Iterator[Check]:
         except ModuleNotFoundError:
             present = False
         yield Check(f"engine {engine}", "ok" if present else "missing", module)
-
-

@@ -58,12 +58,12 @@ def decode(codes: Codes, fmt: Format) -> Decoded:
     Raises: OperandError (no unsigned integers, a code with too many bits), EngineError (a format beyond the limits of emu_ref.h).
     Source: the format's sources.   Tests: tests/c_column/test_c_convert.py.
     """
-    flat, descriptor = _flat(codes), format_descriptor(fmt)
+    flat, descriptor = _flat(codes, fmt), format_descriptor(fmt)
     out = Decoded(*(np.empty(codes.shape, dtype) for dtype in (np.uint8, np.uint64, np.int32, np.uint8)))
     _check(
         lib.emu_decode_array(
             descriptor.pointer,
-            _address("uint64_t[]", flat),
+            _address("char[]", flat),
             flat.size,
             _address("uint8_t[]", out.sign),
             _address("uint64_t[]", out.significand),
@@ -81,11 +81,11 @@ def decode_to(codes: Codes, fmt: Format, result: Format) -> Codes:
     codes: unsigned integers, any shape.   result: such as fp32 for binary32 bits. NaN gives the result's canonical NaN.
     Raises: OperandError (a value that result does not hold; as decode), OpenError (a code nobody knows), EngineError.
     """
-    flat, source, target = _flat(codes), format_descriptor(fmt), format_descriptor(result)
-    out = np.empty(codes.shape, np.uint64)
-    addresses = _address("uint64_t[]", flat), flat.size, _address("uint64_t[]", out)
+    flat, source, target = _flat(codes, fmt), format_descriptor(fmt), format_descriptor(result)
+    out: Codes = np.empty(codes.shape, code_dtype(result))
+    addresses = _address("char[]", flat), flat.size, _address("char[]", out)
     _check(lib.emu_decode_to_array(source.pointer, target.pointer, *addresses), f"decode/{fmt.id} to {result.id}")
-    return out.astype(code_dtype(result))
+    return out
 
 
 def convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Conversion, random: Codes | None = None) -> Codes:
@@ -118,25 +118,26 @@ def convert_with_open(
     The code is 0 for 1 and 2.
     Raises: as convert, but for what the second array says.
     """
-    flat, drawn = _flat(codes), _element_random(random, rounding, codes.size)
+    flat, drawn = _flat(codes, source), _element_random(random, rounding, codes.size)
     origin, target = format_descriptor(source), format_descriptor(fmt)
     how, policy = rounding_descriptor(rounding, fmt, target), policy_descriptor(entry, fmt, target)
-    out, unanswered = np.empty(codes.shape, np.uint64), np.empty(codes.shape, np.uint8)
+    out: Codes = np.empty(codes.shape, code_dtype(fmt))
+    unanswered = np.empty(codes.shape, np.uint8)
     _check(
         lib.emu_convert_array(
             origin.pointer,
             target.pointer,
             how,
             policy,
-            _address("uint64_t[]", flat),
+            _address("char[]", flat),
             ffi.NULL if drawn is None else _address("uint32_t[]", drawn),
             flat.size,
-            _address("uint64_t[]", out),
+            _address("char[]", out),
             _address("uint8_t[]", unanswered),
         ),
         f"convert/{fmt.id}/{rounding.id} from {source.id}",
     )
-    return out.astype(code_dtype(fmt)), unanswered
+    return out, unanswered
 
 
 def _element_random(random: Codes | None, rounding: Rounding, size: int) -> NDArray[np.uint32] | None:
@@ -148,7 +149,7 @@ def _element_random(random: Codes | None, rounding: Rounding, size: int) -> NDAr
         )
     if random is None:
         return None
-    words = _flat(random)
+    words = _unsigned(random).astype(np.uint64)
     lanes, width = (source.lanes, source.word) if isinstance(source, Word) else (1, bits)
     if words.size != -(-size // lanes):
         raise OperandError(f"random has {words.size} integers, rounding {rounding.id} needs {-(-size // lanes)}")
@@ -167,10 +168,20 @@ def _bit_places(first: int, last: int) -> range:
     return range(first, last - 1, -1) if first >= last else range(first, last + 1)
 
 
-def _flat(codes: Codes) -> NDArray[np.uint64]:
+def _flat(codes: Codes, fmt: Format) -> Codes:
+    """Return codes flat in the dtype of their format. Raises: OperandError (no unsigned integers, a code that this dtype does not hold)."""
+    flat, width = _unsigned(codes), code_dtype(fmt)
+    if flat.dtype == width:
+        return flat
+    if flat.dtype.itemsize > np.dtype(width).itemsize and flat.size and int(flat.max()) > np.iinfo(width).max:
+        raise OperandError(f"{fmt.id}: {ERRORS[lib.EMU_ERROR_CODE][1]}")
+    return flat.astype(width)
+
+
+def _unsigned(codes: Codes) -> Codes:
     if not isinstance(codes, np.ndarray) or codes.dtype.kind != "u":
         raise OperandError("codes and random are NumPy arrays of unsigned integers")
-    return np.ascontiguousarray(codes, np.uint64).reshape(-1)
+    return np.ascontiguousarray(codes).reshape(-1)
 
 
 def _address(kind: str, array: NDArray[Any]) -> Any:

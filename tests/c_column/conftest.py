@@ -106,21 +106,29 @@ class Reference:
         facts = {"nan": pair(nan), "overflow_nan": pair(overflow_nan), "zero": pair(zero), "inf": pair(inf), "negative": special(negative)}
         return ffi.new("emu_policy *", {"overflow": WORDS[overflow], **facts})
 
+    def dtype(self, fmt: Any) -> Any:
+        """Return the dtype of a format's codes in arrays."""
+        found = ffi.new("int32_t *")
+        assert lib.emu_code_bytes(fmt, found) == 0
+        return np.dtype(f"u{found[0]}")
+
     def convert(self, codes: Any, source: Any, to: Any, rounding: Any, policy: Any, random: Any = None) -> tuple[list[int], list[int]]:
         """Return converted codes and what is open or refused."""
-        given = np.ascontiguousarray(codes, np.uint64)
+        origin = self.format(source) if isinstance(source, str) else source
+        target = self.format(to) if isinstance(to, str) else to
+        given = np.ascontiguousarray(codes, self.dtype(origin))
         drawn = None if random is None else np.ascontiguousarray(random, np.uint32)
-        out, unanswered = np.zeros(given.size, np.uint64), np.zeros(given.size, np.uint8)
+        out, unanswered = np.zeros(given.size, self.dtype(target)), np.zeros(given.size, np.uint8)
         view = ffi.from_buffer
         error = lib.emu_convert_array(
-            self.format(source) if isinstance(source, str) else source,
-            self.format(to) if isinstance(to, str) else to,
+            origin,
+            target,
             self.rounding(rounding) if isinstance(rounding, str) else rounding,
             policy,
-            view("uint64_t[]", given),
+            view("char[]", given),
             ffi.NULL if drawn is None else view("uint32_t[]", drawn),
             given.size,
-            view("uint64_t[]", out),
+            view("char[]", out),
             view("uint8_t[]", unanswered),
         )
         assert error == 0, f"error {error}"

@@ -165,7 +165,7 @@ def test_policy_codes_fit_the_format(c: Any) -> None:
 
 def test_arrays_are_checked_before_anything_is_written(c: Any) -> None:
     e2m1, policy = c.format("e2m1"), c.policy("saturate", (7, 7))
-    codes, out = ffi.new("uint64_t[]", [1, 2, 16]), ffi.new("uint64_t[]", [9, 9, 9])
+    codes, out = ffi.new("uint8_t[]", [1, 2, 16]), ffi.new("uint8_t[]", [9, 9, 9])
     assert lib.emu_convert_array(e2m1, e2m1, c.rounding("rne"), policy, codes, ffi.NULL, 3, out, ffi.NULL) == lib.EMU_ERROR_CODE
     drawn = ffi.new("uint32_t[]", [0, 255, 256])
     for random, rounding in ((drawn, c.rounding("add", 8)), (ffi.NULL, c.rounding("add", 8)), (drawn, c.rounding("rne"))):
@@ -173,9 +173,36 @@ def test_arrays_are_checked_before_anything_is_written(c: Any) -> None:
     assert list(out) == [9, 9, 9]
 
 
+def test_codes_take_the_smallest_whole_bytes(c: Any) -> None:
+    names = {"e2m1": 1, "ue4m3": 1, "e8m0": 1, "int8": 1, "bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8}
+    assert {name: c.dtype(c.format(name)).itemsize for name in names} == names
+    assert lib.emu_code_bytes(c.format("e2m1"), ffi.NULL) == lib.EMU_ERROR_NULL
+    assert lib.emu_code_bytes(ffi.NULL, ffi.new("int32_t *")) == lib.EMU_ERROR_NULL
+
+
+def test_arrays_lie_at_any_alignment(c: Any) -> None:
+    codes = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
+    memory = np.zeros(4 * codes.size + 1, np.uint8)
+    memory[1:] = codes.view(np.uint8)
+    out, open_ = np.zeros(codes.size, np.uint8), np.zeros(codes.size, np.uint8)
+    error = lib.emu_convert_array(
+        c.format("fp32"),
+        c.format("e2m1"),
+        c.rounding("rne"),
+        c.policy("saturate", ("open", "open")),
+        ffi.from_buffer("char[]", memory[1:]),
+        ffi.NULL,
+        codes.size,
+        ffi.from_buffer("char[]", out),
+        ffi.from_buffer("char[]", open_),
+    )
+    assert error == 0
+    assert (out.tolist(), open_.tolist()) == c.convert(codes, "fp32", "e2m1", "rne", c.policy("saturate", ("open", "open")))
+
+
 def test_open_and_refused_without_a_mask(c: Any) -> None:
-    fp32, e2m1, rne, out = c.format("fp32"), c.format("e2m1"), c.rounding("rne"), ffi.new("uint64_t[]", 2)
-    codes = ffi.new("uint64_t[]", [0x3F800000, 0x7FC00000])
+    fp32, e2m1, rne, out = c.format("fp32"), c.format("e2m1"), c.rounding("rne"), ffi.new("uint8_t[]", 2)
+    codes = ffi.new("uint32_t[]", [0x3F800000, 0x7FC00000])
     for nan, error in (("open", lib.EMU_ERROR_OPEN), ("refused", lib.EMU_ERROR_REFUSED)):
         assert lib.emu_convert_array(fp32, e2m1, rne, c.policy("saturate", (nan, nan)), codes, ffi.NULL, 2, out, ffi.NULL) == error
         assert out[0] == 2
