@@ -1,4 +1,5 @@
 /* convert.c: code of one format -> code of another = decode, round, overflow, encode under a policy. Only composes the steps. */
+#include "normals.h"
 #include "steps.h"
 
 enum { EMU_CHUNK = 256 }; /* elements that are loaded, converted and stored together */
@@ -7,8 +8,10 @@ enum { EMU_CHUNK = 256 }; /* elements that are loaded, converted and stored toge
 typedef struct conversion {
     emu_grid from;
     emu_grid to;
-    emu_rounding rounding;
-    emu_policy policy;
+    const emu_rounding *rounding;
+    const emu_policy *policy;
+    int32_t has_plan; /* 1: normal codes take the loop of normals.h */
+    emu_normals plan;
 } conversion;
 
 static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
@@ -42,7 +45,7 @@ void emu_convert(const emu_grid *source, const emu_grid *destination, const emu_
     convert(source, destination, rounding, policy, code, random, converted, open);
 }
 
-/* Check all four descriptors, make both grids, copy the rest. */
+/* Check all four descriptors, make both grids. */
 static int32_t prepare(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
                        conversion *made)
 {
@@ -57,8 +60,8 @@ static int32_t prepare(const emu_format *source, const emu_format *destination, 
         error = emu_check_policy(policy, destination);
     if (error)
         return error;
-    made->rounding = *rounding;
-    made->policy = *policy;
+    made->rounding = rounding;
+    made->policy = policy;
     return EMU_OK;
 }
 
@@ -93,10 +96,16 @@ static int32_t check_random(const emu_rounding *rounding, const uint32_t *random
 /* Convert at most EMU_CHUNK codes in place. Returns how many of them are open or refused. */
 static size_t convert_chunk(const conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states)
 {
+    const emu_normals plan = job->plan;
     size_t unanswered = 0;
     for (size_t i = 0; i < count; i++) {
-        convert(&job->from, &job->to, &job->rounding, &job->policy, codes[i], random ? random[i] : 0, &codes[i], &states[i]);
-        unanswered += states[i] != EMU_CODE_STANDS;
+        if (job->has_plan && emu_is_normal(&plan, codes[i])) {
+            codes[i] = emu_convert_normal(&plan, codes[i]);
+            states[i] = EMU_CODE_STANDS;
+        } else {
+            emu_convert(&job->from, &job->to, job->rounding, job->policy, codes[i], random ? random[i] : 0, &codes[i], &states[i]);
+            unanswered += states[i] != EMU_CODE_STANDS;
+        }
     }
     return unanswered;
 }
@@ -112,6 +121,8 @@ int32_t emu_convert_array(const emu_format *source, const emu_format *destinatio
         error = emu_check_codes(&job.from, codes, count);
     if (!error)
         error = check_random(rounding, random, count);
+    if (!error)
+        job.has_plan = emu_plan_normals(&job.from, &job.to, rounding, policy, &job.plan);
     for (size_t start = 0; !error && start < count; start += EMU_CHUNK) {
         uint64_t chunk[EMU_CHUNK];
         uint8_t scratch[EMU_CHUNK];

@@ -200,6 +200,41 @@ def test_arrays_lie_at_any_alignment(c: Any) -> None:
     assert (out.tolist(), open_.tolist()) == c.convert(codes, "fp32", "e2m1", "rne", c.policy("saturate", ("open", "open")))
 
 
+@pytest.mark.parametrize("source", ["fp32", "bf16", "fp16", "fp64", "e5m2", "e4m3fnuz"])
+def test_an_array_is_one_code_after_the_other(c: Any, source: str) -> None:
+    """The loop for normal codes (normals.h) gives what the composed steps give, for every class of destination, mode and word."""
+    origin, bits = c.format(source), 8 * c.dtype(c.format(source)).itemsize
+    drawn = np.random.default_rng(20260606).integers(0, (1 << bits) - 1, 300, dtype=np.uint64)
+    one = {"fp32": 0x3F800000, "bf16": 0x3F80, "fp16": 0x3C00, "fp64": 0x3FF0000000000000, "e5m2": 0x3C, "e4m3fnuz": 0x40}[source]
+    near = [code | sign << (bits - 1) for code in range(max(0, one - 40), one + 41) for sign in (0, 1)]
+    codes = np.unique(np.array([*drawn.tolist(), *near, 0, 1, (1 << bits) - 1, 1 << (bits - 1)], np.uint64) & np.uint64((1 << bits) - 1))
+    compared = 0
+    for to, words in (
+        ("e2m1", ("saturate", "wrap")),
+        ("e3m0", ("saturate",)),
+        ("e4m3fnuz", ("nan", "saturate")),
+        ("int4", ("saturate", "wrap")),
+        ("e0m3", ("saturate",)),
+        ("uint4", ("saturate",)),
+        ("e8m0", ("saturate",)),
+        ("int8", ("saturate",)),
+        ("e5m2", ("ieee_inf", "inf", "ieee_nan")),
+        ("fp16", ("ieee_inf",)),
+        ("fp32", ("ieee_inf",)),
+    ):
+        for word in words:
+            policy = c.policy(word, ("open", 1), overflow_nan=(1, "refused") if "nan" in word else None)
+            for mode in ("rne", "rna", "rz", "ru", "rd", "odd"):
+                single, opened, found = ffi.new("uint64_t *"), ffi.new("uint8_t *"), []
+                target, how = c.format(to), c.rounding(mode)
+                for code in codes.tolist():
+                    assert lib.emu_convert_code(origin, target, how, policy, code, 0, single, opened) == 0
+                    found.append((single[0], opened[0]))
+                assert list(zip(*c.convert(codes, origin, target, how, policy), strict=True)) == found, (to, word, mode)
+                compared += len(found)
+    assert compared > 5000
+
+
 def test_open_and_refused_without_a_mask(c: Any) -> None:
     fp32, e2m1, rne, out = c.format("fp32"), c.format("e2m1"), c.rounding("rne"), ffi.new("uint8_t[]", 2)
     codes = ffi.new("uint32_t[]", [0x3F800000, 0x7FC00000])

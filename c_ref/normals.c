@@ -1,0 +1,54 @@
+/* normals.c: what the loop over normal codes needs, found out once an array. Its step is in normals.h, which says what it is for. */
+#include "normals.h"
+
+/* The next magnitude or not, for each sign, part of the way and parity. */
+static void ask_mode(const emu_rounding *rounding, emu_normals *plan)
+{
+    for (int32_t sign = 0; sign < 2; sign++) {
+        for (int32_t part = EMU_LESS_THAN_HALF; part <= EMU_MORE_THAN_HALF; part++) {
+            const emu_discarded discarded = {0, part != EMU_LESS_THAN_HALF, part != EMU_AT_HALF};
+            for (int32_t is_odd = 0; is_odd < 2; is_odd++)
+                plan->takes_next[sign][part][is_odd] = (uint8_t)emu_goes_up(rounding, sign, is_odd, &discarded, 0);
+        }
+    }
+}
+
+/* The code of everything beyond the maximum; 0 when it is open, or not one code. */
+static int32_t ask_overflow(const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy, emu_normals *plan)
+{
+    for (int32_t sign = 0; sign < 2; sign++) {
+        const emu_rounded rounded = {to->largest[sign] + 1, 1, 1};
+        uint8_t open;
+        emu_overflow(to, rounding, policy, sign, &rounded, &plan->beyond[sign], &open);
+        if (open || policy->overflow == EMU_WRAP)
+            return 0;
+        plan->largest[sign] = to->largest[sign];
+    }
+    return 1;
+}
+
+int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
+                         emu_normals *plan)
+{
+    int32_t unit_exp = to->format->unit_exp, precision = to->is_float ? to->frac_bits : emu_bit_length(to->largest[1]) + 1;
+    if (!from->is_float || !from->has_subnormals || from->format->nan == EMU_NAN_LIST || from->frac_bits > EMU_WIDEST_SHIFT - 2)
+        return 0;
+    if (!to->is_signed || !to->has_zero || to->format->format_class == EMU_CODEBOOK || (to->is_float && !to->has_minus_zero))
+        return 0;
+    if (rounding->add != EMU_ADD_NONE || precision >= from->frac_bits || !ask_overflow(to, rounding, policy, plan))
+        return 0;
+    ask_mode(rounding, plan);
+    plan->source_sign_bit = from->sign_bit;
+    plan->source_frac_bits = from->frac_bits;
+    plan->source_bias = from->bias;
+    plan->first_normal = (uint64_t)1 << from->frac_bits;
+    plan->normal_count = from->largest[0] - plan->first_normal + 1;
+    plan->lowest_ulp_exp = to->is_float ? to->lowest_exp - to->frac_bits : unit_exp;
+    plan->highest_exp = to->is_float ? (1 << to->exp_bits) - to->bias : unit_exp + precision;
+    plan->precision = to->is_float ? to->frac_bits : precision + 1;
+    plan->frac_bits = to->is_float ? to->frac_bits : 0;
+    plan->sign_bit = to->sign_bit;
+    plan->negates = to->sign_bit == 0;
+    plan->code_mask = emu_low_bits(to->code_bits);
+    return 1;
+}

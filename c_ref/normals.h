@@ -1,0 +1,67 @@
+/* normals.h: convert once more, for what arrays are full of: normal codes of a float format, to a signed float or integer grid, by a mode
+ * that draws nothing. No branch depends on the data but the one that finds such a code. The answers of the mode and of overflow are those
+ * of emu_goes_up and emu_overflow, asked once an array (normals.c); the place of a value is found anew. Everything else goes through the
+ * steps of convert.c, and a test compares the two.
+ */
+#ifndef EMU_NORMALS_H
+#define EMU_NORMALS_H
+
+#include "steps.h"
+
+enum { EMU_WIDEST_SHIFT = 62 };
+
+typedef struct emu_normals {
+    uint64_t source_sign_bit;
+    int32_t source_frac_bits;
+    int32_t source_bias;
+    uint64_t first_normal;       /* the magnitudes first_normal .. first_normal + normal_count - 1 are taken */
+    uint64_t normal_count;
+    int32_t frac_bits;           /* a binade has 2^frac_bits magnitudes; integer: 0 */
+    int32_t precision;           /* exp - ulp_exp above the lowest binade; integer: more than any exp - unit_exp */
+    int32_t lowest_ulp_exp;
+    int32_t highest_exp;         /* every value of this exponent is beyond the maximum */
+    uint8_t takes_next[2][3][2]; /* [sign][EMU_LESS_THAN_HALF ..][the lower magnitude is odd] */
+    uint64_t largest[2];
+    uint64_t beyond[2];          /* code of what is above `largest`, by sign */
+    uint64_t sign_bit;
+    int32_t negates;             /* 1: two's complement */
+    uint64_t code_mask;
+} emu_normals;
+
+/* 1: the plan is made; 0: the steps of convert.c have to do it. In normals.c. */
+int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
+                         emu_normals *plan);
+
+static inline int32_t emu_is_normal(const emu_normals *plan, uint64_t code)
+{
+    return (code & ~plan->source_sign_bit) - plan->first_normal < plan->normal_count;
+}
+
+static inline int32_t emu_smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int32_t emu_larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t emu_convert_normal(const emu_normals *plan, uint64_t code)
+{
+    uint64_t fraction_mask = plan->first_normal - 1, magnitude = code & ~plan->source_sign_bit;
+    uint64_t sign = (code & plan->source_sign_bit) != 0;
+    uint64_t significand = plan->first_normal | (magnitude & fraction_mask);
+    /* above highest_exp all is beyond the maximum: there the exponent need not grow, nor the shift below shrink to nothing */
+    int32_t exp = emu_smaller((int32_t)(magnitude >> plan->source_frac_bits) - plan->source_bias, plan->highest_exp);
+    int32_t ulp_exp = emu_larger(exp - plan->precision, plan->lowest_ulp_exp);
+    int32_t shift = emu_smaller(ulp_exp - exp + plan->source_frac_bits, EMU_WIDEST_SHIFT);
+    uint64_t half = (uint64_t)1 << (shift - 1), rest = significand & (2 * half - 1);
+    uint64_t place = ((uint64_t)(ulp_exp - plan->lowest_ulp_exp) << plan->frac_bits) + (significand >> shift);
+    uint64_t next = plan->takes_next[sign][(rest > half) + (rest >= half)][place & 1] & (rest != 0);
+    uint64_t rounded = place + next, negated = sign & (uint64_t)plan->negates;
+    uint64_t signed_code = (((rounded ^ (0 - negated)) + negated) & plan->code_mask) | (plan->sign_bit & (0 - sign));
+    return rounded > plan->largest[sign] ? plan->beyond[sign] : signed_code;
+}
+
+#endif
