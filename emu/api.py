@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix, plain_array, to_codes, whole_number
-from emu.engines import run_convert, run_quantize, run_transform
+from emu.engines import run_convert, run_decode, run_quantize, run_transform
 from emu.errors import OperandError, ShapeError
 from emu.quantized import Quantized, level_array, make_quantized
 from emu.spec import derive, get
@@ -29,14 +29,12 @@ def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray
         return array.astype(np.dtype(f"u{float_dtype(result).itemsize}")).view(float_dtype(result))
     if derive.codes(fmt).bits > 16 or fmt.id in ("bf16", "fp16"):
         return _decode_wide(array, fmt, result)
-    from emu.fast.convert import decode_narrow
-
     spare = derive.unused_high_bits(fmt)
     if spare and array.size and int(array.max()) >> derive.codes(fmt).bits:
         from emu.exact.decode import decode_code
 
         decode_code(int(array.max()), fmt)
-    return decode_narrow(array, fmt, result).view(float_dtype(result))
+    return run_decode(array, fmt, result).view(float_dtype(result))
 
 
 def _plain_codes(codes: Any) -> Codes:

@@ -18,7 +18,7 @@ from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import Program, dequantize_program, quantize_program
 
-ENGINES = ("exact", "fast", "c_ref", "auto")
+ENGINES = ("exact", "fast", "c_ref", "native", "auto")
 
 
 class Row(NamedTuple):
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     can: Callable[..., bool]
 
 
-def _fast_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
+def _fast_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion | None = None) -> bool:
     if rounding.random_bits == 0 and derive.codes(source).bits <= 8:
         return True
     if not isinstance(source.facts, FloatFacts) or source.facts.subnormals == "no":
@@ -59,8 +59,24 @@ def _fast_transform(transform: Transform) -> bool:
     return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
 
 
-def _c_ref_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
+def _c_ref_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion) -> bool:
     return find_spec("emu.native") is not None
+
+
+def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion) -> bool:
+    if find_spec("emu.native._kernels") is None:
+        return False
+    from emu.native.kernel import can_convert
+
+    return can_convert(source, fmt, rounding, policy)
+
+
+def _native_decode(fmt: Format, result: Format) -> bool:
+    if find_spec("emu.native._kernels") is None:
+        return False
+    from emu.native.kernel import can_decode
+
+    return can_decode(fmt, result)
 
 
 def _always(*_: Any) -> bool:
@@ -68,6 +84,9 @@ def _always(*_: Any) -> bool:
 
 
 TABLE = (
+    Row("decode", "native", _native_decode),
+    Row("decode", "fast", _always),
+    Row("convert", "native", _native_convert),
     Row("convert", "fast", _fast_convert),
     Row("convert", "exact", _always),
     Row("convert", "c_ref", _c_ref_convert),
@@ -98,7 +117,11 @@ def run_convert(
     codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Conversion, random: Codes | None, engine: str
 ) -> Codes:
     """Convert codes with an engine; any shape. Raises: as the engines."""
-    chosen = choose("convert", engine, source, fmt, rounding)
+    chosen = choose("convert", engine, source, fmt, rounding, policy)
+    if chosen == "native":
+        from emu.native.kernel import convert as convert_kernel
+
+        return convert_kernel(codes, source, fmt, rounding, policy, random)
     if chosen == "fast":
         from emu.fast.convert import convert
         from emu.fast.environment import check_environment
@@ -122,6 +145,17 @@ def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding
         convert_code(int(code), source, fmt, rounding, policy, None if drawn is None else int(drawn[i])) for i, code in enumerate(flat)
     ]
     return np.array(found, code_dtype(fmt)).reshape(codes.shape)
+
+
+def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") -> Codes:
+    """Decode codes of at most 16 bits to codes of a wider float format; any shape. Raises: as the engines."""
+    if choose("decode", engine, fmt, result) == "native":
+        from emu.native.kernel import decode as decode_kernel
+
+        return decode_kernel(codes, fmt, result)
+    from emu.fast.convert import decode_narrow
+
+    return decode_narrow(codes, fmt, result)
 
 
 def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, **operands: Any) -> tuple[Codes, dict[str, Codes]]:

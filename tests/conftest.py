@@ -1,5 +1,6 @@
 """What every test shares: the Hypothesis profiles, the real model file, and two checks of the installation before the first test runs."""
 
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -11,6 +12,10 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+EXTENSIONS = (
+    ("c_ref/build.py", "_c", "emu_source_digest"),
+    ("emu/native/kernels/build.py", "_kernels", "emu_kernels_digest"),
+)
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
@@ -41,14 +46,17 @@ def installation_fault(package: Path, editable: bool) -> str | None:
 def extension_fault(monkeypatch: pytest.MonkeyPatch) -> str | None:
     """Why the compiled C is not the C of this checkout: the digest of its sources, taken again, against the one compiled in."""
     fix = "pip install '.[test]' again (or -e)"
-    try:
-        from emu.native import _c
-    except ImportError as error:
-        return f"the C extension is missing ({error}): {fix}"
     monkeypatch.chdir(ROOT)
-    wanted = runpy.run_path("c_ref/build.py")["DIGEST"]
-    found = _c.ffi.string(_c.lib.emu_source_digest).decode("ascii")
-    return None if found == wanted else f"the C extension was compiled from other sources ({found[:12]}, here {wanted[:12]}): {fix}"
+    for script, name, digest in EXTENSIONS:
+        try:
+            extension = importlib.import_module(f"emu.native.{name}")
+        except ImportError as error:
+            return f"the C extension is missing ({error}): {fix}"
+        wanted = runpy.run_path(script)["DIGEST"]
+        found = extension.ffi.string(getattr(extension.lib, digest)).decode("ascii")
+        if found != wanted:
+            return f"the C extension {name} was compiled from other sources ({found[:12]}, here {wanted[:12]}): {fix}"
+    return None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

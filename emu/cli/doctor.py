@@ -17,7 +17,7 @@ from emu.errors import EmuError
 from emu.spec import KINDS, get, names
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "torchao")
-ENGINES = {"exact": "emu.exact", "fast": "emu.fast", "c_ref": "emu.native._c"}
+ENGINES = {"exact": "emu.exact", "fast": "emu.fast", "c_ref": "emu.native._c", "native": "emu.native._kernels"}
 
 
 class Check(NamedTuple):

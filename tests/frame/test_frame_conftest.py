@@ -43,20 +43,17 @@ def test_an_installed_copy_of_other_sources_is_refused(conftest, installed, name
     assert f"differs from this checkout in {name.replace('_spec/', 'spec/') if '_spec' in name else 'emu/' + name}:" in fault
 
 
-def test_a_stale_extension_is_refused(conftest, monkeypatch):
-    import emu.native
-
+@pytest.mark.parametrize(("name", "digest"), [("_c", "emu_source_digest"), ("_kernels", "emu_kernels_digest")])
+def test_a_stale_extension_is_refused(conftest, monkeypatch, name, digest):
     assert conftest.extension_fault(monkeypatch) is None
-    stale = SimpleNamespace(ffi=SimpleNamespace(string=bytes), lib=SimpleNamespace(emu_source_digest=b"0" * 64))
-    monkeypatch.setattr(emu.native, "_c", stale, raising=False)
-    assert "compiled from other sources (000000000000," in conftest.extension_fault(monkeypatch)
+    stale = SimpleNamespace(ffi=SimpleNamespace(string=bytes), lib=SimpleNamespace(**{digest: b"0" * 64}))
+    monkeypatch.setitem(sys.modules, f"emu.native.{name}", stale)
+    assert f"the C extension {name} was compiled from other sources (000000000000," in conftest.extension_fault(monkeypatch)
 
 
-def test_a_missing_extension_is_refused(conftest, monkeypatch):
-    import emu.native
-
-    monkeypatch.delattr(emu.native, "_c", raising=False)
-    monkeypatch.setitem(sys.modules, "emu.native._c", None)
+@pytest.mark.parametrize("name", ["_c", "_kernels"])
+def test_a_missing_extension_is_refused(conftest, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, f"emu.native.{name}", None)
     assert conftest.extension_fault(monkeypatch).startswith("the C extension is missing")
 
 

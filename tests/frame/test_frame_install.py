@@ -117,7 +117,8 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".py", ".pyi", ".c", ".h"}} | {"emu/py.typed"}
     wanted |= {f"emu/_spec/{p.relative_to(source / 'spec')}" for p in (source / "spec").rglob("*") if p.suffix in {".yaml", ".json"}}
     wanted |= {f"emu/_c_ref/{p.name}" for p in (source / "c_ref").iterdir() if p.suffix in {".c", ".h", ".py"} or p.name == "Makefile"}
-    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*.json")} | {"emu/native/_c.abi3.so"}
+    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*.json")}
+    wanted |= {f"emu/native/{name}.abi3.so" for name in ("_c", "_kernels")}
     assert names == wanted
     assert wheel.name.startswith("fp4emu-")
     assert "-cp311-abi3-" in wheel.name
