@@ -152,6 +152,22 @@ int32_t emu_check_policy(const emu_policy *policy, const emu_format *destination
 /* C: the largest finite magnitude of a sign (two's complement has one more on the negative side). Not for a codebook. */
 int32_t emu_max_magnitude(const emu_format *format, int32_t sign, uint64_t *magnitude);
 
+/* Elements that share random words: element i takes lane i % lanes of word i / lanes; see emu_split_words for the positions. */
+typedef struct emu_word {
+    int32_t lanes;
+    int32_t bits;             /* of a word */
+    int32_t random_bits;      /* of a lane */
+    const uint8_t *positions; /* lanes * random_bits of them */
+} emu_word;
+
+/* Named descriptors: what the shipped spec says, as constants (tables.c). Arguments: an id of the spec, or an alias. NULL when there is no
+ * such object, when C cannot run it (tables.c names those), or when an argument is NULL.
+ * emu_find_word: of a rounding whose elements share random words. emu_find_policy: what it says of one destination. */
+const emu_format *emu_find_format(const char *id);
+const emu_rounding *emu_find_rounding(const char *id);
+const emu_word *emu_find_word(const char *rounding);
+const emu_policy *emu_find_policy(const char *id, const char *destination);
+
 /* decode: code -> value; exact, no policy. */
 int32_t emu_decode_code(const emu_format *format, uint64_t code, emu_value *value);
 

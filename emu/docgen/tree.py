@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
+from emu.docgen.c_tables import c_table_pages
 from emu.docgen.contents import contents_page
 from emu.docgen.reference import spec_page
 from emu.docgen.schemas import COMMENT, schema_pages
@@ -26,7 +27,7 @@ def reference_pages() -> dict[str, str]:
 
 
 # A later page is one more writer; each returns path -> text.
-WRITERS: tuple[Callable[[], dict[str, str]], ...] = (schema_pages, reference_pages)
+WRITERS: tuple[Callable[[], dict[str, str]], ...] = (schema_pages, reference_pages, c_table_pages)
 
 
 def pages(root: Path) -> dict[str, str]:

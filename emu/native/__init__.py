@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from emu.errors import EmuError, EngineError, OpenError, OperandError, ShapeError, SpecError
 from emu.native._c import ffi, lib
-from emu.native.descriptors import format_descriptor, policy_descriptor, rounding_descriptor
+from emu.native.descriptors import bit_places, format_descriptor, policy_descriptor, rounding_descriptor
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Conversion, Format, Rounding
@@ -158,14 +158,9 @@ def _element_random(random: Codes | None, rounding: Rounding, size: int) -> NDAr
     if not isinstance(source, Word):
         return words.astype(np.uint32)
     out = np.empty(size, np.uint32)
-    places = bytes(bit for lane in source.fields for first, last in lane for bit in _bit_places(first, last))
+    places = bytes(bit for lane in source.fields for first, last in lane for bit in bit_places(first, last))
     _check(lib.emu_split_words(_address("uint64_t[]", words), places, lanes, bits, size, _address("uint32_t[]", out)), rounding.id)
     return out
-
-
-def _bit_places(first: int, last: int) -> range:
-    """Return the places of a bit range, most significant of the result first."""
-    return range(first, last - 1, -1) if first >= last else range(first, last + 1)
 
 
 def _flat(codes: Codes, fmt: Format) -> Codes:

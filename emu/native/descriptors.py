@@ -133,6 +133,17 @@ def rounding_descriptor(rounding: Rounding, fmt: Format, destination: Descriptor
     return out
 
 
+def bit_places(first: int, last: int) -> range:
+    """Return the places of a bit range, most significant of the result first."""
+    return range(first, last - 1, -1) if first >= last else range(first, last + 1)
+
+
+def word_descriptor(lanes: int, bits: int, random_bits: int, positions: bytes) -> Descriptor:
+    """Return the emu_word of elements that share random words. positions: the bits of each lane, see emu_split_words."""
+    memory = ffi.new("uint8_t[]", positions)
+    return Descriptor(ffi.new("emu_word *", {"lanes": lanes, "bits": bits, "random_bits": random_bits, "positions": memory}), memory)
+
+
 def policy_descriptor(entry: EntryCodes, fmt: Format, destination: Descriptor) -> Any:
     """Return the emu_policy of a resolved entry. Raises: SpecError when it does not fit the format."""
     out = ffi.new("emu_policy *")

@@ -15,9 +15,11 @@ from emu.errors import FileError, SpecError
 
 @pytest.fixture
 def copy(checkout: Path, tmp_path: Path) -> Path:
-    """A source tree of its own: spec/ and docs/reference/."""
+    """A source tree of its own: spec/, docs/reference/ and the generated C."""
     shutil.copytree(checkout / "spec", tmp_path / "spec")
     shutil.copytree(checkout / "docs" / "reference", tmp_path / "docs" / "reference")
+    (tmp_path / "c_ref").mkdir()
+    shutil.copy(checkout / "c_ref" / "tables.c", tmp_path / "c_ref")
     return tmp_path
 
 
@@ -61,9 +63,10 @@ def test_the_page_follows_the_spec_of_the_tree(copy: Path) -> None:
     new = text.replace('id: "e2m1"', 'id: "e2m1_bias2"').replace("bias: 1", "bias: 2").split("expect:")[0]
     aliases = next(line for line in new.splitlines() if line.startswith("aliases"))
     (copy / "spec/format/e2m1_bias2.yaml").write_text(new.replace(aliases + "\n", "") + "sources: []\n", encoding="utf-8")
-    (fault,) = tree.check(copy)
-    assert [line for line in fault.splitlines() if line.startswith("+| `e2m1_bias2`")] != []
-    assert tree.build(copy) == ["docs/reference/contents.md"] and tree.check(copy) == []
+    page, table = tree.check(copy)
+    assert [line for line in page.splitlines() if line.startswith("+| `e2m1_bias2`")] != []
+    assert [line for line in table.splitlines() if line.startswith("+static const emu_format format_e2m1_bias2 ")] != []
+    assert tree.build(copy) == ["c_ref/tables.c", "docs/reference/contents.md"] and tree.check(copy) == []
 
 
 def test_a_long_difference_is_cut(copy: Path) -> None:

@@ -20,7 +20,8 @@ import pytest
 pytestmark = pytest.mark.install
 
 CACHES = shutil.ignore_patterns(
-    ".git", ".*_cache", ".hypothesis", ".venv*", "__pycache__", "build", "dist", "*.egg-info", "*.so", "*.o", "*.a", "*.pyc"
+    ".git", ".*_cache", ".hypothesis", ".venv*", "__pycache__", "build", "dist", "*.egg-info", "*.so", "*.o", "*.a", "*.pyc",
+    "emu_ref",
 )  # fmt: skip
 TOP = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "README.md",
@@ -116,7 +117,7 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
         meta = {name.partition(".dist-info/")[2] for name in archive.namelist() if ".dist-info/" in name}
     wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".py", ".pyi", ".c", ".h"}} | {"emu/py.typed"}
     wanted |= {f"emu/_spec/{p.relative_to(source / 'spec')}" for p in (source / "spec").rglob("*") if p.suffix in {".yaml", ".json"}}
-    wanted |= {f"emu/_c_ref/{p.name}" for p in (source / "c_ref").iterdir() if p.suffix in {".c", ".h", ".py"} or p.name == "Makefile"}
+    wanted |= {f"emu/_c_ref/{p.relative_to(source / 'c_ref')}" for p in (source / "c_ref").rglob("*") if p.is_file()}
     wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*.json")}
     wanted |= {f"emu/native/{name}.abi3.so" for name in ("_c", "_kernels")}
     assert names == wanted

@@ -1,0 +1,37 @@
+/* tables.h: the tables of tables.c as names.c searches them. Private. A row with name NULL ends each. */
+#ifndef EMU_TABLES_H
+#define EMU_TABLES_H
+
+#include "emu_ref.h"
+
+/* name: the id, or an alias of it. */
+typedef struct emu_named_format {
+    const char *name;
+    const char *id;
+    const emu_format *format;
+} emu_named_format;
+
+typedef struct emu_named_rounding {
+    const char *name;
+    const char *id;
+    const emu_rounding *rounding;
+} emu_named_rounding;
+
+typedef struct emu_named_word {
+    const char *name;
+    const char *id;
+    const emu_word *word;
+} emu_named_word;
+
+typedef struct emu_named_policy {
+    const char *name;
+    const char *destination; /* id of a format */
+    const emu_policy *policy;
+} emu_named_policy;
+
+extern const emu_named_format emu_formats[];
+extern const emu_named_rounding emu_roundings[];
+extern const emu_named_word emu_words[];
+extern const emu_named_policy emu_policies[];
+
+#endif

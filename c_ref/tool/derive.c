@@ -1,0 +1,38 @@
+/* derive.c: inputs of a row -> its results, by the reference. */
+#include "tool.h"
+
+static int32_t derive_decode(const operation *op, row *made)
+{
+    int32_t in = find_column(op, "code");
+    int32_t out = find_column(op, "fp32");
+    int32_t cls = find_column(op, "cls");
+    emu_value value;
+    int32_t error = emu_decode_code(op->source, made->lanes[in][0], &value);
+    int32_t found;
+    if (error)
+        return error;
+    found = value.value_class;
+    made->unknown[out][0] = made->unknown[cls][0] = found == EMU_OPEN;
+    made->lanes[cls][0] = (uint64_t)found;
+    return found == EMU_OPEN ? EMU_OK : emu_encode_value(op->result, &value, &made->lanes[out][0]);
+}
+
+static int32_t derive_convert(const operation *op, row *made)
+{
+    int32_t in = find_column(op, "x");
+    int32_t drawn = find_column(op, "r");
+    int32_t out = find_column(op, "y");
+    uint32_t random = drawn < 0 ? 0 : (uint32_t)made->lanes[drawn][0];
+    return emu_convert_code(op->source, op->result, op->rounding, op->policy, made->lanes[in][0], random, &made->lanes[out][0],
+                            &made->unknown[out][0]);
+}
+
+int32_t derive_row(const operation *op, row *made)
+{
+    int32_t error;
+    memset(made->unknown, 0, sizeof made->unknown);
+    error = op->op == OP_DECODE ? derive_decode(op, made) : derive_convert(op, made);
+    if (!error)
+        finish_row(op, made);
+    return error;
+}

@@ -1,0 +1,103 @@
+/* main.c: the command emu_ref: reads its arguments, calls one subcommand. */
+#include "tool.h"
+
+static const char usage[] =
+    "emu_ref check WHAT [--desc FILE]                 < x.tv      derive every row again; one RESULT line\n"
+    "emu_ref fill  WHAT                               < inputs    input columns -> whole rows and trailer\n"
+    "emu_ref gen   WHAT [--all | --directed | --random N --key K]  rows made here, filled\n"
+    "WHAT: the stem of a vector suite (name of the file without .tv; --desc FILE names it too), or a contract:\n"
+    "  decode/e2m1   convert/e2m1/rne/nvidia   with --source FORMAT (default fp32), --result FORMAT (default fp32)\n"
+    "exit code: 0 equal or written, 1 differs, 2 bad file or misuse, 3 nothing compared\n";
+
+int complain(const char *what, const char *why)
+{
+    fprintf(stderr, "emu_ref: %s: %s\n", what, why);
+    return EXIT_BAD;
+}
+
+static int take_number(const char *text, uint64_t *number)
+{
+    unsigned long long value;
+    char rest;
+    if (text[0] < '0' || text[0] > '9' || sscanf(text, "%llu%c", &value, &rest) != 1)
+        return complain(text, "not a number");
+    *number = value;
+    return 0;
+}
+
+/* Take one option; `used` is set where it took the word after it. */
+static int take_option(const char *name, const char *value, options *given, int *used)
+{
+    *used = 0;
+    if (strcmp(name, "--all") == 0) {
+        given->all = 1;
+        return 0;
+    }
+    if (strcmp(name, "--directed") == 0) {
+        given->directed = 1;
+        return 0;
+    }
+    *used = 1;
+    if (!value)
+        return complain(name, "unknown option, or its value is missing");
+    if (strcmp(name, "--random") == 0)
+        return take_number(value, &given->random);
+    if (strcmp(name, "--key") == 0)
+        return take_number(value, &given->key);
+    if (strcmp(name, "--source") == 0)
+        given->source = value;
+    else if (strcmp(name, "--result") == 0)
+        given->result = value;
+    else if (strcmp(name, "--desc") == 0)
+        given->desc = value;
+    else
+        return complain(name, "unknown option");
+    return 0;
+}
+
+static int take_arguments(int count, char **words, options *given)
+{
+    for (int place = 2; place < count; place++) {
+        int used;
+        if (words[place][0] != '-') {
+            if (given->what)
+                return complain(words[place], "one contract or stem, not two");
+            given->what = words[place];
+        } else {
+            if (take_option(words[place], place + 1 < count ? words[place + 1] : NULL, given, &used))
+                return EXIT_BAD;
+            place += used;
+        }
+    }
+    return given->what || given->desc ? 0 : complain("arguments", "name a contract or the stem of a suite");
+}
+
+static int run(const char *command, options *given)
+{
+    operation op;
+    promise promised;
+    memset(&promised, 0, sizeof promised);
+    if (!given->what) {
+        if (read_desc(given->desc, NULL, &promised))
+            return EXIT_BAD;
+        given->what = promised.stem;
+    }
+    if (make_operation(given, &op))
+        return EXIT_BAD;
+    if (strcmp(command, "check") == 0)
+        return run_check(given, &op);
+    return strcmp(command, "fill") == 0 ? run_fill(given, &op) : run_gen(given, &op);
+}
+
+int main(int count, char **words)
+{
+    options given;
+    memset(&given, 0, sizeof given);
+    if (count < 2 || strcmp(words[1], "--help") == 0) {
+        fputs(usage, count < 2 ? stderr : stdout);
+        return count < 2 ? EXIT_BAD : EXIT_EQUAL;
+    }
+    if (strcmp(words[1], "check") != 0 && strcmp(words[1], "fill") != 0 && strcmp(words[1], "gen") != 0)
+        return complain(words[1], "no such command: check, fill or gen");
+    return take_arguments(count, words, &given) ? EXIT_BAD : run(words[1], &given);
+}

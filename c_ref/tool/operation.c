@@ -1,0 +1,163 @@
+/* operation.c: a contract (decode/..., convert/...) or the stem of a vector suite -> an operation with its columns. */
+#include "tool.h"
+
+enum { MAX_PARTS = 5 };
+
+/* A contract or stem cut into its parts; text holds them. */
+typedef struct parts {
+    char text[MAX_NAME];
+    const char *part[MAX_PARTS];
+    int32_t count;
+} parts;
+
+int32_t stored_bits(const emu_format *format)
+{
+    if (format->format_class == EMU_FLOAT)
+        return format->has_sign + format->exp_bits + format->frac_bits + format->unused_high_bits;
+    return format->bits;
+}
+
+/* The class of a code, EMU_OPEN for one that the format does not have. */
+int32_t value_class(const emu_format *format, uint64_t code)
+{
+    emu_value value;
+    return emu_decode_code(format, code, &value) ? EMU_OPEN : value.value_class;
+}
+
+/* Cut a text at each `separator`; 0 when it does not fit. */
+static int cut(const char *text, const char *separator, parts *out)
+{
+    char *at = out->text;
+    if (strlen(text) >= sizeof out->text)
+        return 0;
+    memcpy(out->text, text, strlen(text) + 1);
+    out->count = 0;
+    while (out->count < MAX_PARTS) {
+        char *end = strstr(at, separator);
+        out->part[out->count++] = at;
+        if (!end)
+            return 1;
+        *end = 0;
+        at = end + strlen(separator);
+    }
+    return 0;
+}
+
+static int copy_name(char *to, const char *from, size_t length)
+{
+    if (length >= MAX_NAME)
+        return 0;
+    memcpy(to, from, length);
+    to[length] = 0;
+    return 1;
+}
+
+/* Stem: cut <source>_to_<result>; contract: --source and --result, fp32 where they are absent. */
+static int take_formats(const char *pair, const options *given, operation *op)
+{
+    const char *source = given->source ? given->source : "fp32";
+    const char *result = given->result ? given->result : "fp32";
+    const char *to = pair ? strstr(pair, "_to_") : NULL;
+    if (pair && !to)
+        return 0;
+    if (pair)
+        return copy_name(op->source_id, pair, (size_t)(to - pair)) && copy_name(op->result_id, to + 4, strlen(to + 4));
+    return copy_name(op->source_id, source, strlen(source)) && copy_name(op->result_id, result, strlen(result));
+}
+
+static int make_decode(const char *format, operation *op)
+{
+    op->op = OP_DECODE;
+    op->source = emu_find_format(format);
+    op->result = emu_find_format("fp32");
+    if (!op->source)
+        return complain(format, "no such format");
+    add_column(op, "code", ROLE_IN, 1, stored_bits(op->source), op->source, 0);
+    add_column(op, "fp32", ROLE_OUT, 1, 32, op->result, 1);
+    add_column(op, "cls", ROLE_OUT, 1, 4, NULL, 0);
+    return 0;
+}
+
+static int make_convert(const char *to, const char *rounding, const char *policy, operation *op)
+{
+    op->op = OP_CONVERT;
+    op->source = emu_find_format(op->source_id);
+    op->result = emu_find_format(to);
+    op->rounding = emu_find_rounding(rounding);
+    op->policy = emu_find_policy(policy, to);
+    if (!op->source || !op->result)
+        return complain(op->source ? to : op->source_id, "no such format");
+    if (!op->rounding || !op->policy)
+        return complain(op->rounding ? policy : rounding, op->rounding ? "no such policy for this format" : "no such rounding");
+    if (emu_check_rounding(op->rounding, op->result))
+        return complain(op->name, "the C reference does not round that way");
+    add_column(op, "x", ROLE_IN, 1, stored_bits(op->source), op->source, 0);
+    if (op->rounding->random_bits)
+        add_column(op, "r", ROLE_R, 1, op->rounding->random_bits, NULL, 0);
+    add_column(op, "y", ROLE_OUT, 1, stored_bits(op->result) - (op->result->format_class == EMU_FLOAT ? op->result->unused_high_bits : 0),
+               op->result, 0);
+    return 0;
+}
+
+/* Find where the part <first>_<second> of a stem is to be cut: `first` and `second` as `fits` says. */
+static int split_part(const char *part, const operation *op, int (*fits)(const operation *, const char *, const char *), parts *out)
+{
+    size_t length = strlen(part);
+    for (size_t place = 1; place + 1 < length && length < sizeof out->text; place++) {
+        if (part[place] != '_')
+            continue;
+        memcpy(out->text, part, length + 1);
+        out->text[place] = 0;
+        out->part[0] = out->text;
+        out->part[1] = out->text + place + 1;
+        if (fits(op, out->part[0], out->part[1]))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_policy_and_rounding(const operation *op, const char *first, const char *second)
+{
+    return emu_find_policy(first, op->result_id) && emu_find_rounding(second);
+}
+
+static int make_from_stem(const parts *stem, operation *op)
+{
+    parts part;
+    if (strcmp(stem->part[0], "decode") == 0)
+        return make_decode(op->source_id, op);
+    if (strcmp(stem->part[0], "convert") == 0 && split_part(stem->part[2], op, is_policy_and_rounding, &part))
+        return make_convert(op->result_id, part.part[1], part.part[0], op);
+    return complain(op->name, "no such suite: <op>__<source>_to_<result>__<contract>__<suite>");
+}
+
+static int make_from_contract(const parts *contract, operation *op)
+{
+    const char *const *part = contract->part;
+    if (contract->count == 2 && strcmp(part[0], "decode") == 0)
+        return make_decode(part[1], op);
+    if (contract->count == 4 && strcmp(part[0], "convert") == 0)
+        return make_convert(part[1], part[2], part[3], op);
+    return complain(op->name, "no such contract: decode/<format> or convert/<format>/<rounding>/<policy>");
+}
+
+int make_operation(const options *given, operation *op)
+{
+    parts found;
+    int fault;
+    memset(op, 0, sizeof *op);
+    if (!copy_name(op->name, given->what, strlen(given->what)))
+        return complain("contract", "too long");
+    if (strchr(given->what, '/')) {
+        if (!cut(given->what, "/", &found) || !take_formats(NULL, given, op))
+            return complain(given->what, "not a contract");
+        fault = make_from_contract(&found, op);
+    } else {
+        if (!cut(given->what, "__", &found) || found.count != 4 || !take_formats(found.part[1], given, op))
+            return complain(given->what, "neither a contract (with /) nor the name of a suite (with __)");
+        fault = make_from_stem(&found, op);
+    }
+    if (!fault)
+        finish_columns(op);
+    return fault;
+}

@@ -1,0 +1,115 @@
+/* tool.h: what the files of the command emu_ref share. Here stdio is allowed; still no allocation: every size is fixed below. */
+#ifndef EMU_TOOL_H
+#define EMU_TOOL_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../emu_ref.h"
+
+enum { MAX_COLUMNS = 40, MAX_LANES = 256, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 17 };
+
+/* Exit codes of the command. */
+enum { EXIT_EQUAL = 0, EXIT_DIFFERS = 1, EXIT_BAD = 2, EXIT_NOTHING = 3 };
+
+/* Columns of a row, in the order of the file. in and r are given; out, stage, mask and kind are derived; pad is 0. */
+enum { ROLE_PAD, ROLE_IN, ROLE_R, ROLE_OUT, ROLE_STAGE, ROLE_MASK, ROLE_KIND };
+
+typedef struct column {
+    char name[20];
+    int32_t role;
+    int32_t lane_bits;
+    int32_t lanes;
+    int32_t digits;
+    int32_t of;               /* mask, kind: place of the result they belong to */
+    int32_t any_nan;          /* result: a NaN may have any sign and payload */
+    const emu_format *format; /* any_nan: the format of a lane */
+} column;
+
+enum { OP_DECODE, OP_CONVERT };
+
+/* One contract with its source and result format. */
+typedef struct operation {
+    char name[MAX_NAME]; /* as the user gave it: contract or stem */
+    int32_t op;
+    int32_t count;
+    column columns[MAX_COLUMNS];
+    char source_id[MAX_NAME];
+    char result_id[MAX_NAME];
+    const emu_format *source;
+    const emu_format *result;
+    const emu_rounding *rounding; /* NULL where nothing is drawn from r */
+    const emu_policy *policy;
+} operation;
+
+/* One row. unknown: 1 where nobody knows the lane of a result. */
+typedef struct row {
+    uint64_t lanes[MAX_COLUMNS][MAX_LANES];
+    uint8_t unknown[MAX_COLUMNS][MAX_LANES];
+} row;
+
+/* Command line. NULL, or 0, where an option is absent. */
+typedef struct options {
+    const char *what; /* contract or stem */
+    const char *source;
+    const char *result;
+    const char *desc;
+    uint64_t random;
+    uint64_t key;
+    int32_t all;
+    int32_t directed;
+} options;
+
+/* One line on stderr; returns EXIT_BAD. */
+int complain(const char *what, const char *why);
+
+/* operation.c: contract or stem -> operation; 0, or EXIT_BAD after a line on stderr. */
+int make_operation(const options *given, operation *op);
+int32_t stored_bits(const emu_format *format);
+int32_t value_class(const emu_format *format, uint64_t code);
+
+/* columns.c */
+int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format, int32_t any_nan);
+void finish_columns(operation *op);
+int32_t find_column(const operation *op, const char *name);
+void finish_row(const operation *op, row *made);
+
+/* lines.c: text <-> lanes. read_line: 1 a line, 0 end of file, -1 no line end, too long, or a byte that is no ASCII. */
+enum { LINE_FINE, LINE_BAD, LINE_X };
+int read_line(FILE *file, char *line);
+int parse_column(const column *col, const char *digits, uint64_t *lanes);
+void print_column(const column *col, const uint64_t *lanes, char *digits);
+int parse_row(const operation *op, const char *line, row *made, const char **why);
+size_t print_row(const operation *op, const row *made, char *line);
+size_t print_trailer(const operation *op, uint64_t rows, char *line);
+
+/* derive.c: fill the results of a row from its inputs, then masks and kinds; EMU_OK or EMU_ERROR_*. */
+int32_t derive_row(const operation *op, row *made);
+
+/* sha256.c */
+typedef struct sha256 {
+    uint32_t state[8];
+    uint64_t bytes;
+    uint8_t block[64];
+} sha256;
+void sha256_begin(sha256 *hash);
+void sha256_add(sha256 *hash, const char *text, size_t length);
+void sha256_end(sha256 *hash, char hex[65]);
+
+/* philox.c: word k of (key, stream 0). */
+uint32_t philox_word(uint64_t key, uint64_t place);
+
+/* desc.c */
+typedef struct promise {
+    char stem[MAX_NAME];
+    uint64_t rows;
+    char digest[65];
+} promise;
+int read_desc(const char *path, const operation *op, promise *out);
+
+/* One file per subcommand; each returns an exit code. */
+int run_check(const options *given, const operation *op);
+int run_fill(const options *given, const operation *op);
+int run_gen(const options *given, const operation *op);
+
+#endif

@@ -1,0 +1,112 @@
+"""The named descriptors compiled into the extension, field by field, against the ones that the binding builds from the YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from emu.docgen.c_tables import PATH, c_table_pages
+from emu.errors import EmuError
+from emu.native import descriptors
+from emu.native._c import ffi, lib
+from emu.spec import derive
+from emu.spec.models.rounding import Word
+from emu.spec.registry import get, names
+
+LENGTHS = {"emu_format.values": lambda item: 1 << item.bits, "emu_word.positions": lambda item: item.lanes * item.random_bits}
+
+
+def plain(value: Any, where: str = "", owner: Any = None) -> Any:
+    """A struct as nested dicts and lists: what it points at is written out."""
+    if not isinstance(value, ffi.CData):
+        return value
+    kind = ffi.typeof(value)
+    if kind.kind == "array":
+        return [plain(item) for item in value]
+    if kind.kind == "pointer" and value == ffi.NULL:
+        return None
+    if kind.kind == "pointer" and kind.item.kind == "primitive":
+        return list(value[0 : LENGTHS[where](owner)])
+    item, shape = (value[0], kind.item) if kind.kind == "pointer" else (value, kind)
+    name = shape.cname.removeprefix("struct ")
+    return {field: plain(getattr(item, field), f"{name}.{field}", item) for field, _ in shape.fields}
+
+
+def words_of(kind: str, name: str) -> list[str]:
+    return [name, *get(kind, name).aliases]
+
+
+@pytest.mark.parametrize("name", names("format"))
+def test_formats_are_those_of_the_spec(name: str) -> None:
+    wanted = plain(descriptors.format_descriptor(get("format", name)).pointer)
+    assert wanted["format_class"] in (lib.EMU_FLOAT, lib.EMU_INTEGER, lib.EMU_EXPONENT, lib.EMU_CODEBOOK)
+    for word in words_of("format", name):
+        assert plain(lib.emu_find_format(word.encode())) == wanted
+
+
+@pytest.mark.parametrize("name", names("rounding"))
+def test_roundings_are_those_of_the_spec(name: str) -> None:
+    rounding = get("rounding", name)
+    fp32 = get("format", "fp32")
+    wanted = plain(descriptors.rounding_descriptor(rounding, fp32, descriptors.format_descriptor(fp32)))
+    for word in words_of("rounding", name):
+        assert plain(lib.emu_find_rounding(word.encode())) == wanted
+        found = lib.emu_find_word(word.encode())
+        assert (found != ffi.NULL) == isinstance(rounding.facts.random, Word)
+        if found != ffi.NULL:
+            shared = rounding.facts.random
+            places = [bit for lane in shared.fields for first, last in lane for bit in descriptors.bit_places(first, last)]
+            assert (found.lanes, found.bits, found.random_bits) == (shared.lanes, shared.word, rounding.random_bits)
+            assert list(found.positions[0 : shared.lanes * rounding.random_bits]) == places
+
+
+@pytest.mark.parametrize("name", names("conversion"))
+def test_policies_are_those_of_the_spec(name: str) -> None:
+    policy, covered = get("conversion", name), 0
+    for destination in names("format"):
+        fmt = get("format", destination)
+        try:
+            entry = derive.policy_entry(policy, fmt)
+            wanted = plain(descriptors.policy_descriptor(entry, fmt, descriptors.format_descriptor(fmt)))
+        except EmuError:
+            wanted = None
+        for to in words_of("format", destination):
+            for word in words_of("conversion", name):
+                assert plain(lib.emu_find_policy(word.encode(), to.encode())) == wanted, (word, to)
+        covered += wanted is not None
+    assert covered > 0
+
+
+def test_what_is_unknown_is_not_found() -> None:
+    for find in (lib.emu_find_format, lib.emu_find_rounding, lib.emu_find_word):
+        for name in (b"", b"e2m", b"e2m11", b"E2M1", ffi.NULL):
+            assert find(name) == ffi.NULL
+    assert lib.emu_find_policy(b"nvidia", b"e9m9") == ffi.NULL
+    assert lib.emu_find_policy(b"x", b"e2m1") == ffi.NULL
+    assert lib.emu_find_policy(ffi.NULL, b"e2m1") == lib.emu_find_policy(b"nvidia", ffi.NULL) == ffi.NULL
+
+
+def test_every_object_is_in_the_file_or_named_as_left_out() -> None:
+    (text,) = c_table_pages().values()
+    assert PATH == "c_ref/tables.c"
+    for kind in ("format", "rounding", "conversion"):
+        for name in names(kind):
+            assert f'{{"{name}", ' in text or f"/* not here: {name}: " in text
+    assert max(len(line) for line in text.splitlines()) <= 160
+    assert len(text) < 400_000
+
+
+def test_a_changed_fact_changes_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = c_table_pages()
+    build = descriptors.format_descriptor
+
+    def biased(fmt: Any) -> Any:
+        made = build(fmt)
+        if fmt.id == "e2m1":
+            made.pointer.bias += 1
+        return made
+
+    monkeypatch.setattr(descriptors, "format_descriptor", biased)
+    changed = c_table_pages()
+    assert sum(a != b for a, b in zip(before[PATH].splitlines(), changed[PATH].splitlines(), strict=True)) == 1
