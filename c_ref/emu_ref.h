@@ -1,7 +1,7 @@
-/* emu_ref.h: the one public header of the C reference. Decode and convert of number formats.
+/* emu_ref.h: the one public header of the C reference: decode, convert, transform, quantize, dequantize.
  *
  * Integers only: no floating-point type, no libm, no allocation, no global state. Every function is re-entrant and works on descriptors,
- * so a format that exists only in a user's YAML file runs here unchanged. Not here yet: blocks, transforms, dot products.
+ * so a format or a recipe that exists only in a user's YAML file runs here unchanged. Not here yet: dot products.
  *
  * Words. code: unsigned integer as stored. value: significand * 2^lsb_exp with a sign. magnitude: the code of |value| with the sign bit
  * left out; on float, exponent and integer grids magnitudes ascend one by one with |value| and go on past the format's largest one until
@@ -32,7 +32,10 @@ enum {
     EMU_ERROR_RANDOM = 6,   /* random integers missing, unwanted, or not below 2^random_bits */
     EMU_ERROR_GRID = 7,     /* encode: the value is not a value of the format */
     EMU_ERROR_OPEN = 8,     /* the result is open and there is no place to say so */
-    EMU_ERROR_REFUSED = 9   /* the described library raises and there is no place to say so */
+    EMU_ERROR_REFUSED = 9,  /* the described library raises and there is no place to say so */
+    EMU_ERROR_PROGRAM = 10, /* a program, step or transform descriptor contradicts itself or passes a limit named below */
+    EMU_ERROR_SHAPE = 11,   /* matrices that do not fit each other, or a length that the tail rule forbids */
+    EMU_ERROR_SPACE = 12    /* the workspace is too small */
 };
 
 enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
@@ -144,6 +147,128 @@ typedef struct emu_rounded {
     int32_t inexact;    /* 1: the rounded value differs from the value */
 } emu_rounded;
 
+/* Operations of programs. Each gives its exact result, rounded once. Values are codes of the program's arithmetic format: a float with
+ * sign, -0, ieee Inf and NaN, exp_bits <= 11, frac_bits <= 57. Every NaN among them is the canonical one: its sign and payload carry no
+ * meaning. The formats that results are rounded to have Inf and NaN, and all their values are values of the arithmetic. Codes have at
+ * most 63 bits.
+ *
+ *   add sub mul div fma   IEEE 754 rules for zero, Inf and NaN; fma is a * b + c. Rounded to `format` with `rounding`, which draws nothing;
+ *                         beyond its maximum as EMU_IEEE_INF says.
+ *   abs neg               the sign alone.
+ *   min max clamp         of two equal values (also +0 and -0) the first; clamp v low high = min(max(v, low), high).
+ *                         variant EMU_NAN_PROPAGATE: a NaN argument gives NaN; EMU_NAN_DROP: the other argument.
+ *   round                 to `format` with `rounding`; variant EMU_BOUNDED: overflow as EMU_IEEE_INF; EMU_UNBOUNDED: the grid goes on without a
+ *                         maximum, and what passes the arithmetic's maximum is Inf.
+ *   pow2                  2^n of an integral value: +0 below the smallest subnormal of the arithmetic, Inf beyond its maximum.
+ *                         EMU_ERROR_GRID where n is not integral.
+ *   e8m0_rule             magnitude in binary32 -> E8M0 code (bias 127, NaN 0xFF) by variant EMU_RULE_*, see block of the rules below.
+ *   cast                  value -> code of `format` with `rounding` under `policy`; `random`: register of the random integers.
+ *   decode                code of `format` -> value, which must be one of the arithmetic (else EMU_ERROR_GRID). An open code gives NaN.
+ *   select                [u, (v,) if true, if false] by variant EMU_TEST_*; v only for LT LE GE. A comparison with NaN is false; NEG is false
+ *                         for -0 and NaN. The arms are both values or both codes.
+ *   amax                  largest magnitude of the parts of args[0] inside one part of out; variant EMU_NAN_PROPAGATE, or EMU_NAN_DROP
+ *                         (NaN only where all are).
+ *   sum                   of the same parts, row by row, from +0; variant EMU_SUM_SEQUENTIAL: each addition rounded; EMU_SUM_TREE: halves
+ *                         added lane by lane until one is left (no +0; a power of two of parts); EMU_SUM_EXACT: rounded once.
+ *   transform             each `transform->size` neighbouring elements of a row.
+ */
+enum {
+    EMU_OP_ADD = 0, EMU_OP_SUB = 1, EMU_OP_MUL = 2, EMU_OP_DIV = 3, EMU_OP_FMA = 4, EMU_OP_ABS = 5, EMU_OP_NEG = 6, EMU_OP_MIN = 7,
+    EMU_OP_MAX = 8, EMU_OP_CLAMP = 9, EMU_OP_ROUND = 10, EMU_OP_POW2 = 11, EMU_OP_E8M0_RULE = 12, EMU_OP_CAST = 13, EMU_OP_DECODE = 14,
+    EMU_OP_SELECT = 15, EMU_OP_AMAX = 16, EMU_OP_SUM = 17, EMU_OP_TRANSFORM = 18
+};
+enum { EMU_NAN_PROPAGATE = 0, EMU_NAN_DROP = 1 };
+enum { EMU_BOUNDED = 0, EMU_UNBOUNDED = 1 };
+enum { EMU_SUM_EXACT = 0, EMU_SUM_SEQUENTIAL = 1, EMU_SUM_TREE = 2, EMU_SUM_BUTTERFLY = 3 };
+enum { EMU_TEST_NAN = 0, EMU_TEST_INF = 1, EMU_TEST_ZERO = 2, EMU_TEST_NEG = 3, EMU_TEST_LT = 4, EMU_TEST_LE = 5, EMU_TEST_GE = 6 };
+
+/* Rules on the binary32 fields of a magnitude; NaN gives 0xFF. With exponent field E and fraction field M:
+ *   FLOOR     clamp(E - 127 - emax, -127, 128) + 127
+ *   CEIL      the same with E + 1 where M > 0
+ *   EVEN      the same as FLOOR after 2^(22 - frac_bits) is added to the bits
+ *   FIELD_UP  min(E, or E + 1 where M > 0; 255)
+ */
+enum { EMU_RULE_FLOOR = 0, EMU_RULE_CEIL = 1, EMU_RULE_EVEN = 2, EMU_RULE_FIELD_UP = 3 };
+
+/* y = result(scale * H * diag(signs) * x) with H[i][j] = (-1)^popcount(i & j), ties to even at every rounding.
+ * EMU_SUM_EXACT: one rounding of the scaled sum; SEQUENTIAL: from +0, j = 0, 1, ..., each addition rounded to sum_format, then scaled;
+ * BUTTERFLY: strides 1, 2, 4, ..., (a, b) -> (a + b, a - b), each rounded, then scaled. The scaled value is rounded to sum_format, then to
+ * result. sum_format is within the limits of an arithmetic format; so is the format of x, or sum_format holds its values; result has Inf
+ * and NaN. */
+typedef struct emu_transform {
+    int32_t size;      /* 2..256, a power of two */
+    int32_t order;     /* EMU_SUM_EXACT, EMU_SUM_SEQUENTIAL or EMU_SUM_BUTTERFLY */
+    uint64_t signs[4]; /* bit i % 64 of signs[i / 64] set: element i is negated first */
+    int32_t scale_exp; /* scale = 2^scale_exp, -1024..1024 */
+    const emu_format *sum_format;
+    const emu_format *result;
+} emu_transform;
+
+/* A register of a program: one cell for each part of `rows` x `columns` of the padded matrix, 0: all of them. Rows are 0, 1 or the tile's;
+ * columns 0 or a divisor of the tile's. Cells are codes; of which format, the steps that write and read them say. */
+typedef struct emu_register {
+    int32_t rows;
+    int32_t columns;
+    int32_t is_constant; /* 1: rows = columns = 0, holds `bits`, and no step writes it */
+    uint64_t bits;
+} emu_register;
+
+/* One step. Its result lives at the part of register `out`; parts of the arguments hold it (amax and sum: the other way round). */
+typedef struct emu_step {
+    int32_t operation; /* EMU_OP_* */
+    int32_t out;       /* a register that no earlier step has written */
+    int32_t args[4];   /* registers already set; unused ones -1 */
+    int32_t random;    /* cast: register, -1 where the rounding draws none */
+    int32_t variant;   /* see the operations */
+    int32_t emax;      /* e8m0_rule */
+    int32_t frac_bits; /* e8m0_rule EVEN: 0..22 */
+    const emu_format *format;       /* arithmetic, round (EMU_UNBOUNDED: at most 50 frac_bits), cast, decode */
+    const emu_rounding *rounding;   /* arithmetic, round, sum, cast */
+    const emu_policy *policy;       /* cast */
+    const emu_transform *transform; /* transform */
+} emu_step;
+
+/* One level of side data: the register that holds it and the part of the matrix that one of its codes covers. */
+typedef struct emu_level {
+    int32_t reg;
+    int32_t rows;
+    int32_t columns;
+    const emu_format *format;
+} emu_level;
+
+enum { EMU_TAIL_ERROR = 0, EMU_TAIL_KEEP = 1, EMU_TAIL_DROP = 2 };
+
+/* A quantize program reads x, tensor_amax and random and writes codes and the levels; a dequantize program reads codes and the levels and
+ * writes values. Registers that a program has not are -1. */
+typedef struct emu_program {
+    const emu_format *arithmetic;
+    int32_t tile_rows;
+    int32_t tile_columns;
+    int32_t tail;              /* EMU_TAIL_*: a length that is no multiple of the tile is an error; is filled up with zeros that stay; that are cut */
+    int32_t finite_only;       /* 1: with a NaN or Inf in x every result is open */
+    uint64_t tensor_amax_min;  /* binary32 bits: below it, but not zero, every result is open; 0: no such bound */
+    int32_t x;
+    int32_t tensor_amax;
+    int32_t random;
+    int32_t codes;
+    int32_t values;
+    int32_t register_count;    /* 1..1024 */
+    int32_t step_count;        /* 0..1024 */
+    int32_t level_count;       /* 0..16 */
+    const emu_register *registers;
+    const emu_step *steps;
+    const emu_level *levels;   /* outermost first */
+} emu_program;
+
+/* A row-major matrix of codes, each in `bytes` 1, 2, 4 or 8 of this machine's order. */
+typedef struct emu_matrix {
+    void *codes;    /* arguments are only read */
+    int32_t bytes;
+    size_t rows;
+    size_t columns;
+    uint8_t *open;  /* results: a byte for each code, 1: nobody knows it (the code is 0); NULL: such a code is EMU_ERROR_OPEN. Arguments: unused */
+} emu_matrix;
+
 /* Checks alone. A rounding and a policy are checked for their destination. */
 int32_t emu_check_format(const emu_format *format);
 int32_t emu_check_rounding(const emu_rounding *rounding, const emu_format *destination);
@@ -214,6 +339,33 @@ int32_t emu_convert_array(const emu_format *source, const emu_format *destinatio
  * positions[lane * random_bits + 0, 1, ...], most significant first. words: one per `lanes` elements, rounded up. lanes 1..64,
  * random_bits 1..32, positions 0..63. */
 int32_t emu_split_words(const uint64_t *words, const uint8_t *positions, int32_t lanes, int32_t random_bits, size_t count, uint32_t *random);
+
+/* One operation, EMU_OP_ADD .. EMU_OP_CLAMP or EMU_OP_ROUND, on arrays: operands are codes of `format`, results codes of `to` (abs .. clamp: of `format`; `to` and
+ * rounding may be NULL). b and c may be NULL where the operation has fewer operands. variant as in a step. */
+int32_t emu_calculate_array(int32_t operation, const emu_format *format, const emu_format *to, const emu_rounding *rounding, int32_t variant,
+                            const uint64_t *a, const uint64_t *b, const uint64_t *c, size_t count, uint64_t *result);
+
+/* transform: codes of `source` -> codes of transform->result, each group of `size` along the rows; x and y have one shape, columns a
+ * multiple of size. signs: four words instead of the transform's own, or NULL. */
+int32_t emu_check_transform(const emu_transform *transform);
+int32_t emu_transform_matrix(const emu_format *source, const emu_transform *transform, const uint64_t *signs, const emu_matrix *x,
+                             const emu_matrix *y);
+
+/* How many 64-bit words of workspace quantize and dequantize need for a matrix of so many columns; nothing need be in them. */
+int32_t emu_check_program(const emu_program *program);
+int32_t emu_count_workspace(const emu_program *program, size_t columns, size_t *words);
+
+/* quantize: codes of `source`, whose values must be values of the arithmetic, -> element codes and levels, blocks along the rows.
+ * tensor_amax: binary32 bits, NULL: taken from x (NaN if x holds one). random: one integer for each element of x, NULL where the program
+ * draws none. signs: as above, for every transform step. A tensor_amax that is negative, or unwanted, is EMU_ERROR_GRID. codes: padded shape, or that of x under EMU_TAIL_DROP. levels: level_count
+ * matrices of the padded shape divided by their parts; a coarser register is repeated. On an error the results hold anything. */
+int32_t emu_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const uint32_t *tensor_amax,
+                     const emu_matrix *random, const uint64_t *signs, const emu_matrix *codes, const emu_matrix *levels,
+                     uint64_t *workspace, size_t words);
+
+/* dequantize: element codes and levels -> codes of `result`, each value rounded once more to it, ties to even. values: shape of codes. */
+int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
+                       const emu_matrix *values, uint64_t *workspace, size_t words);
 
 /* cdef end */
 

@@ -134,25 +134,29 @@ static int32_t bytes_of(int32_t bits)
     return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
 }
 
+void emu_derive_grid(const emu_format *format, emu_grid *grid)
+{
+    const emu_grid empty = {0};
+    *grid = empty;
+    grid->format = format;
+    if (format->format_class == EMU_INTEGER) {
+        make_integer(format, grid);
+    } else if (format->format_class == EMU_CODEBOOK) {
+        grid->code_bits = format->bits;
+        grid->is_signed = 1;
+        emu_sort_codebook(format, grid->ascending);
+    } else {
+        make_float(format, grid);
+    }
+    grid->code_bytes = bytes_of(grid->code_bits + (format->format_class == EMU_FLOAT ? format->unused_high_bits : 0));
+}
+
 int32_t emu_make_grid(const emu_format *format, emu_grid *grid)
 {
     int32_t error = emu_check_format(format);
-    emu_grid made = {0};
-    if (error)
-        return error;
-    made.format = format;
-    if (format->format_class == EMU_INTEGER) {
-        make_integer(format, &made);
-    } else if (format->format_class == EMU_CODEBOOK) {
-        made.code_bits = format->bits;
-        made.is_signed = 1;
-        emu_sort_codebook(format, made.ascending);
-    } else {
-        make_float(format, &made);
-    }
-    made.code_bytes = bytes_of(made.code_bits + (format->format_class == EMU_FLOAT ? format->unused_high_bits : 0));
-    *grid = made;
-    return EMU_OK;
+    if (!error)
+        emu_derive_grid(format, grid);
+    return error;
 }
 
 /* A codebook with values of both signs and no zero has no place to round small values to. */

@@ -53,8 +53,9 @@ static inline int32_t emu_bit_length(uint64_t bits)
     return length + (bits != 0);
 }
 
-/* format.c */
+/* format.c; derive: of a format that has been checked */
 int32_t emu_make_grid(const emu_format *format, emu_grid *grid);
+void emu_derive_grid(const emu_format *format, emu_grid *grid);
 int32_t emu_check_destination(const emu_grid *grid);
 int32_t emu_is_code(const emu_grid *grid, uint64_t code);
 
@@ -71,6 +72,105 @@ uint64_t emu_codebook_end(const emu_grid *grid, int32_t sign);
 
 /* overflow.c */
 void emu_overflow_infinite(const emu_grid *grid, const emu_policy *policy, int32_t sign, uint64_t *code, uint8_t *open);
+
+/* arithmetic.c: exact results on values, their bits below the 64th joined into bit 0. calculate.c: results as codes. */
+typedef struct emu_arithmetic { /* what add, sub, mul, div and fma need */
+    const emu_grid *grid;         /* of the operands */
+    const emu_grid *to;           /* of the result */
+    const emu_rounding *rounding;
+    int32_t is_binary32;          /* 1: binary32 to binary32, ties to even: binary32.h does it */
+    int32_t narrows;              /* 1: binary32 to bf16 or fp16, ties to even: binary32.h rounds a code */
+} emu_arithmetic;
+
+void emu_make_arithmetic(const emu_grid *grid, const emu_grid *to, const emu_rounding *rounding, emu_arithmetic *arithmetic);
+uint64_t emu_calculate(const emu_arithmetic *arithmetic, int32_t operation, uint64_t a, uint64_t b, uint64_t c);
+uint64_t emu_round_code(const emu_arithmetic *arithmetic, uint64_t code);
+extern const emu_rounding emu_ties_to_even;
+int32_t emu_is_arithmetic(const emu_grid *grid);
+int32_t emu_is_binary32(const emu_grid *grid);
+int32_t emu_rounds_down(const emu_rounding *rounding);
+int32_t emu_is_nan(const emu_grid *grid, uint64_t code);
+int64_t emu_order(const emu_grid *grid, uint64_t code);
+uint64_t emu_canonical(const emu_grid *grid, uint64_t code);
+uint64_t emu_nan_of(const emu_grid *grid);
+void emu_add(const emu_value *a, const emu_value *b, const emu_rounding *rounding, emu_value *sum);
+void emu_multiply(const emu_value *a, const emu_value *b, emu_value *product);
+void emu_divide(const emu_value *a, const emu_value *b, emu_value *quotient);
+void emu_multiply_add(const emu_value *a, const emu_value *b, const emu_value *c, const emu_rounding *rounding, emu_value *sum);
+uint64_t emu_smaller(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
+uint64_t emu_larger(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
+uint64_t emu_round_to_code(const emu_grid *to, const emu_rounding *rounding, const emu_value *value);
+int32_t emu_carry(const emu_grid *from, const emu_grid *to, uint64_t code, uint64_t *carried);
+
+/* matrix.c: elements by their row-major place; what does not fit the width is cut. */
+int32_t emu_is_matrix(const emu_matrix *matrix);
+uint64_t emu_read(const emu_matrix *matrix, size_t place);
+void emu_write(const emu_matrix *matrix, size_t place, uint64_t code);
+
+/* sum.c: an exact sum of values of one arithmetic format, as a two's complement integer. */
+enum { EMU_SUM_LIMBS = 36 };
+
+typedef struct emu_accumulator {
+    int32_t lsb_exp; /* of bit 0 of limbs[0] */
+    int32_t limb_count;
+    int32_t has_nan;
+    int32_t has_inf[2];  /* by sign */
+    int32_t has_zero[2]; /* by sign */
+    int32_t has_finite;  /* a term that is not zero */
+    uint64_t limbs[EMU_SUM_LIMBS];
+} emu_accumulator;
+
+void emu_start_sum(emu_accumulator *sum, const emu_grid *grid);
+void emu_add_term(emu_accumulator *sum, const emu_value *term);
+void emu_end_sum(const emu_accumulator *sum, int32_t down, emu_value *total);
+
+/* sum.c: of the codes in a stated order; scratch: count words. */
+uint64_t emu_sum(const emu_arithmetic *arithmetic, int32_t order, const uint64_t *codes, size_t count, uint64_t *scratch);
+
+/* transform.c: codes of the arithmetic format `grid` in, codes of transform->result out. scratch: 2 * size words. */
+void emu_rotate(const emu_grid *grid, const emu_transform *transform, const uint64_t *signs, const uint64_t *codes, uint64_t *scratch,
+                uint64_t *rotated);
+
+/* operation.c: the element-wise operations on `count` cells that lie side by side. */
+enum { EMU_MAX_ARGS = 4 };
+#define EMU_OPEN_CELL UINT64_MAX /* a code that nobody knows */
+
+typedef struct emu_row {
+    const uint64_t *args[EMU_MAX_ARGS];
+    const uint64_t *random;
+    uint64_t *out;
+    size_t count;
+} emu_row;
+
+typedef struct emu_context { /* a step with what follows from its descriptors */
+    const emu_step *step;
+    emu_grid grid;    /* the program's arithmetic */
+    emu_grid to;      /* of step->format, where there is one */
+    emu_arithmetic arithmetic;
+} emu_context;
+
+int32_t emu_count_args(const emu_step *step);
+void emu_make_context(const emu_program *program, const emu_step *step, emu_context *context);
+int32_t emu_operate(const emu_context *context, const emu_row *row);
+
+/* program.c: one band of a matrix, tile_rows high; registers lie in `cells` from their offsets on. */
+typedef struct emu_band {
+    const emu_program *program;
+    const uint64_t *signs; /* NULL: each transform's own */
+    size_t columns;        /* of this band */
+    size_t widest;         /* of all bands */
+    uint64_t *offsets;
+    uint64_t *cells;
+    uint64_t *scratch;     /* EMU_SCRATCH_ROWS * widest words */
+} emu_band;
+
+enum { EMU_SCRATCH_ROWS = 6 };
+size_t emu_band_columns(const emu_program *program, size_t columns);
+size_t emu_count_cells(const emu_program *program, int32_t reg, size_t columns);
+int32_t emu_open_band(const emu_program *program, size_t columns, const uint64_t *signs, uint64_t *workspace, size_t words, emu_band *band);
+uint64_t *emu_cells_of(const emu_band *band, int32_t reg);
+uint64_t *emu_cell_at(const emu_band *band, int32_t reg, size_t row, size_t column);
+int32_t emu_run_band(const emu_band *band, int32_t is_first);
 
 /* encode.c */
 int32_t emu_encode(const emu_grid *grid, const emu_value *value, uint64_t *code);

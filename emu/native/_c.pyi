@@ -19,6 +19,20 @@ class _Lib:
     EMU_ERROR_GRID: Final[int]
     EMU_ERROR_OPEN: Final[int]
     EMU_ERROR_REFUSED: Final[int]
+    EMU_ERROR_PROGRAM: Final[int]
+    EMU_ERROR_SHAPE: Final[int]
+    EMU_ERROR_SPACE: Final[int]
+    EMU_NAN_PROPAGATE: Final[int]
+    EMU_NAN_DROP: Final[int]
+    EMU_BOUNDED: Final[int]
+    EMU_UNBOUNDED: Final[int]
+    EMU_SUM_EXACT: Final[int]
+    EMU_SUM_SEQUENTIAL: Final[int]
+    EMU_SUM_TREE: Final[int]
+    EMU_SUM_BUTTERFLY: Final[int]
+    EMU_TAIL_ERROR: Final[int]
+    EMU_TAIL_KEEP: Final[int]
+    EMU_TAIL_DROP: Final[int]
     EMU_MAX_NAN_CODES: Final[int]
     EMU_MAX_CODEBOOK: Final[int]
     EMU_MAX_RANDOM_BITS: Final[int]
@@ -93,6 +107,17 @@ class _Lib:
         self, source: Any, destination: Any, rounding: Any, policy: Any, codes: Any, random: Any, count: int, converted: Any, opened: Any, /
     ) -> int: ...
     def emu_split_words(self, words: Any, positions: Any, lanes: int, random_bits: int, count: int, random: Any, /) -> int: ...
+    def emu_calculate_array(
+        self, operation: int, fmt: Any, to: Any, rounding: Any, variant: int, a: Any, b: Any, c: Any, count: int, result: Any, /
+    ) -> int: ...
+    def emu_check_transform(self, transform: Any, /) -> int: ...
+    def emu_transform_matrix(self, source: Any, transform: Any, signs: Any, x: Any, y: Any, /) -> int: ...
+    def emu_check_program(self, program: Any, /) -> int: ...
+    def emu_count_workspace(self, program: Any, columns: int, words: Any, /) -> int: ...
+    def emu_quantize(
+        self, program: Any, source: Any, x: Any, tensor_amax: Any, random: Any, signs: Any, codes: Any, levels: Any, work: Any, words: int, /
+    ) -> int: ...
+    def emu_dequantize(self, program: Any, codes: Any, levels: Any, result: Any, values: Any, work: Any, words: int, /) -> int: ...
 
 ffi: _Ffi
 lib: _Lib

@@ -1,0 +1,331 @@
+/* block.c: quantize and dequantize whole matrices: tails, the tensor's maximum, open inputs, and the bands that the interpreter runs. */
+#include "steps.h"
+
+static const emu_format binary32 = {EMU_FLOAT, 0, 1, 8, 23, 127, 1, 1, 0, EMU_INF_IEEE, EMU_NAN_IEEE, 0, {0}, 0, 0, 0, -1, NULL};
+
+/* A matrix being quantized or dequantized. */
+typedef struct job {
+    const emu_program *program;
+    emu_band band;
+    emu_grid from;    /* of x */
+    emu_grid grid;    /* of the arithmetic */
+    int32_t same;     /* 1: x is coded in the arithmetic */
+    size_t rows;      /* padded */
+    size_t columns;
+} job;
+
+static size_t padded_length(size_t length, int32_t tile)
+{
+    return (length + (size_t)tile - 1) / (size_t)tile * (size_t)tile;
+}
+
+/* Check the sizes of the element matrix and open the workspace. */
+static int32_t open_job(const emu_program *program, const emu_matrix *elements, const uint64_t *signs, uint64_t *workspace, size_t words, job *work)
+{
+    int32_t error = emu_check_program(program);
+    if (error)
+        return error;
+    if (!emu_is_matrix(elements))
+        return EMU_ERROR_NULL;
+    if (!elements->rows || !elements->columns || elements->rows > SIZE_MAX / 65536)
+        return EMU_ERROR_SHAPE;
+    work->program = program;
+    work->rows = padded_length(elements->rows, program->tile_rows);
+    work->columns = padded_length(elements->columns, program->tile_columns);
+    emu_derive_grid(program->arithmetic, &work->grid);
+    if (program->tail == EMU_TAIL_ERROR && (work->rows != elements->rows || work->columns != elements->columns))
+        return EMU_ERROR_SHAPE;
+    return emu_open_band(program, work->columns, signs, workspace, words, &work->band);
+}
+
+static int32_t is_shape(const emu_matrix *matrix, size_t rows, size_t columns)
+{
+    return matrix->rows == rows && matrix->columns == columns;
+}
+
+static int32_t check_levels(const job *work, const emu_matrix *levels)
+{
+    if (work->program->level_count && !levels)
+        return EMU_ERROR_NULL;
+    for (int32_t i = 0; i < work->program->level_count; i++) {
+        const emu_level *level = &work->program->levels[i];
+        size_t rows = level->rows ? work->rows / (size_t)level->rows : 1, columns = level->columns ? work->columns / (size_t)level->columns : 1;
+        if (!emu_is_matrix(&levels[i]))
+            return EMU_ERROR_NULL;
+        if (!is_shape(&levels[i], rows, columns))
+            return EMU_ERROR_SHAPE;
+    }
+    return EMU_OK;
+}
+
+/* An element of x as a code of the arithmetic. */
+static int32_t load_value(const job *work, const emu_matrix *x, size_t place, uint64_t *code)
+{
+    *code = emu_read(x, place);
+    if (!emu_is_code(&work->from, *code))
+        return EMU_ERROR_CODE;
+    if (!work->same)
+        return emu_carry(&work->from, &work->grid, *code, code);
+    *code = emu_canonical(&work->grid, *code);
+    return EMU_OK;
+}
+
+/* The largest magnitude of x; NaN if there is one. */
+static int32_t find_amax(const job *work, const emu_matrix *x, uint64_t *amax)
+{
+    *amax = 0;
+    for (size_t place = 0; place < x->rows * x->columns; place++) {
+        uint64_t code;
+        int32_t error = load_value(work, x, place, &code);
+        if (error)
+            return error;
+        *amax = emu_larger(&work->grid, *amax, code & ~work->grid.sign_bit, 0);
+    }
+    return EMU_OK;
+}
+
+/* The tensor's maximum, given or found, in its register; *open 1: the sources leave this input open. */
+static int32_t settle_tensor(const job *work, const emu_matrix *x, const uint32_t *tensor_amax, int32_t *open)
+{
+    const emu_program *program = work->program;
+    uint64_t found = 0, amax = 0;
+    emu_grid single;
+    int32_t error = EMU_OK;
+    emu_derive_grid(&binary32, &single);
+    *open = 0;
+    if (tensor_amax && (program->tensor_amax < 0 || (*tensor_amax >> 31 && !emu_is_nan(&single, *tensor_amax))))
+        return EMU_ERROR_GRID;
+    if (program->finite_only || (program->tensor_amax >= 0 && !tensor_amax))
+        error = find_amax(work, x, &found);
+    if (!error && tensor_amax)
+        error = emu_carry(&single, &work->grid, *tensor_amax, &amax);
+    if (error)
+        return error;
+    amax = tensor_amax ? amax : found;
+    *open = program->finite_only && found >= work->grid.inf_magnitude;
+    if (program->tensor_amax < 0)
+        return EMU_OK;
+    *emu_cells_of(&work->band, program->tensor_amax) = amax;
+    if (amax && program->tensor_amax_min) {
+        uint64_t least;
+        error = emu_carry(&single, &work->grid, program->tensor_amax_min, &least);
+        *open = *open || amax < least;
+    }
+    return error;
+}
+
+static int32_t load_elements(const job *work, const emu_matrix *x, const emu_matrix *random, size_t top, size_t left)
+{
+    const emu_program *program = work->program;
+    for (size_t i = 0; i < (size_t)program->tile_rows; i++) {
+        uint64_t *values = program->x < 0 ? NULL : emu_cell_at(&work->band, program->x, i, 0);
+        uint64_t *drawn = program->random < 0 ? NULL : emu_cell_at(&work->band, program->random, i, 0);
+        for (size_t j = 0; j < work->band.columns; j++) {
+            int32_t inside = top + i < x->rows && left + j < x->columns, error = EMU_OK;
+            size_t place = (top + i) * x->columns + left + j;
+            uint64_t code = 0;
+            if (inside)
+                error = load_value(work, x, place, &code);
+            if (error)
+                return error;
+            if (values)
+                values[j] = code;
+            if (drawn)
+                drawn[j] = inside ? emu_read(random, place) : 0;
+        }
+    }
+    return EMU_OK;
+}
+
+/* Write a cell; an open one is marked. */
+static int32_t store(const emu_matrix *matrix, size_t place, uint64_t cell)
+{
+    int32_t is_open = cell == EMU_OPEN_CELL;
+    if (is_open && !matrix->open)
+        return EMU_ERROR_OPEN;
+    if (!is_open && matrix->bytes < 8 && cell >> (8 * matrix->bytes))
+        return EMU_ERROR_CODE;
+    emu_write(matrix, place, is_open ? 0 : cell);
+    if (matrix->open)
+        matrix->open[place] = (uint8_t)is_open;
+    return EMU_OK;
+}
+
+/* Store the register's cells of a band in a matrix that has one code for each rows x columns. */
+static int32_t store_cells(const job *work, int32_t reg, int32_t rows, int32_t columns, size_t top, size_t left, const emu_matrix *matrix)
+{
+    size_t row_step = rows ? (size_t)rows : work->rows, column_step = columns ? (size_t)columns : work->columns;
+    for (size_t i = 0; i < (size_t)work->program->tile_rows; i += row_step) {
+        for (size_t j = 0; j < work->band.columns; j += column_step) {
+            size_t row = (top + i) / row_step, column = (left + j) / column_step;
+            int32_t error = EMU_OK;
+            if (row < matrix->rows && column < matrix->columns)
+                error = store(matrix, row * matrix->columns + column, *emu_cell_at(&work->band, reg, i, j));
+            if (error)
+                return error;
+        }
+    }
+    return EMU_OK;
+}
+
+static int32_t store_results(const job *work, size_t top, size_t left, const emu_matrix *codes, const emu_matrix *levels)
+{
+    int32_t error = store_cells(work, work->program->codes, 1, 1, top, left, codes);
+    for (int32_t i = 0; !error && i < work->program->level_count; i++) {
+        const emu_level *level = &work->program->levels[i];
+        error = store_cells(work, level->reg, level->rows, level->columns, top, left, &levels[i]);
+    }
+    return error;
+}
+
+static int32_t store_open(const emu_matrix *matrix)
+{
+    int32_t error = EMU_OK;
+    for (size_t place = 0; !error && place < matrix->rows * matrix->columns; place++)
+        error = store(matrix, place, EMU_OPEN_CELL);
+    return error;
+}
+
+static int32_t check_operands(const emu_program *program, const emu_matrix *x, const emu_matrix *random)
+{
+    if ((random != NULL) != (program->random >= 0))
+        return EMU_ERROR_RANDOM;
+    if (random && !emu_is_matrix(random))
+        return EMU_ERROR_NULL;
+    return random && !is_shape(random, x->rows, x->columns) ? EMU_ERROR_SHAPE : EMU_OK;
+}
+
+static int32_t quantize_bands(job *work, const emu_matrix *x, const emu_matrix *random, const emu_matrix *codes, const emu_matrix *levels)
+{
+    int32_t error = EMU_OK, is_first = 1;
+    for (size_t top = 0; !error && top < work->rows; top += (size_t)work->program->tile_rows) {
+        for (size_t left = 0; !error && left < work->columns; left += work->band.widest) {
+            work->band.columns = work->columns - left < work->band.widest ? work->columns - left : work->band.widest;
+            error = load_elements(work, x, random, top, left);
+            if (!error)
+                error = emu_run_band(&work->band, is_first);
+            if (!error)
+                error = store_results(work, top, left, codes, levels);
+            is_first = 0;
+        }
+    }
+    return error;
+}
+
+int32_t emu_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const uint32_t *tensor_amax,
+                     const emu_matrix *random, const uint64_t *signs, const emu_matrix *codes, const emu_matrix *levels,
+                     uint64_t *workspace, size_t words)
+{
+    job work;
+    int32_t open = 0, cut, error = open_job(program, x, signs, workspace, words, &work);
+    if (!error)
+        error = emu_make_grid(source, &work.from);
+    if (error)
+        return error;
+    if (program->values >= 0)
+        return EMU_ERROR_PROGRAM;
+    if (!emu_is_matrix(codes))
+        return EMU_ERROR_NULL;
+    cut = program->tail == EMU_TAIL_DROP;
+    if (!is_shape(codes, cut ? x->rows : work.rows, cut ? x->columns : work.columns))
+        return EMU_ERROR_SHAPE;
+    error = check_levels(&work, levels);
+    if (!error)
+        error = check_operands(program, x, random);
+    work.same = emu_is_binary32(&work.from) && emu_is_binary32(&work.grid);
+    if (!error)
+        error = settle_tensor(&work, x, tensor_amax, &open);
+    if (!error && !open)
+        return quantize_bands(&work, x, random, codes, levels);
+    if (!error)
+        error = store_open(codes);
+    for (int32_t i = 0; !error && i < program->level_count; i++)
+        error = store_open(&levels[i]);
+    return error;
+}
+
+/* Element codes of a band; zeros where a cut tail ends. */
+static void load_codes(const job *work, const emu_matrix *codes, size_t top, size_t left)
+{
+    for (size_t i = 0; work->program->codes >= 0 && i < (size_t)work->program->tile_rows; i++) {
+        uint64_t *cells = emu_cell_at(&work->band, work->program->codes, i, 0);
+        for (size_t j = 0; j < work->band.columns; j++) {
+            int32_t inside = top + i < codes->rows && left + j < codes->columns;
+            cells[j] = inside ? emu_read(codes, (top + i) * codes->columns + left + j) : 0;
+        }
+    }
+}
+
+/* The codes of a level in a band; NaN becomes the canonical one, for a level that is coded in the arithmetic. */
+static int32_t load_level(const job *work, const emu_level *level, const emu_matrix *codes, size_t top, size_t left)
+{
+    size_t row_step = level->rows ? (size_t)level->rows : work->rows, column_step = level->columns ? (size_t)level->columns : work->columns;
+    emu_grid grid;
+    emu_derive_grid(level->format, &grid);
+    for (size_t i = 0; i < (size_t)work->program->tile_rows; i += row_step) {
+        for (size_t j = 0; j < work->band.columns; j += column_step) {
+            uint64_t code = emu_read(codes, (top + i) / row_step * codes->columns + (left + j) / column_step);
+            if (!emu_is_code(&grid, code))
+                return EMU_ERROR_CODE;
+            *emu_cell_at(&work->band, level->reg, i, j) = emu_canonical(&grid, code);
+        }
+    }
+    return EMU_OK;
+}
+
+static int32_t load_quantized(const job *work, const emu_matrix *codes, const emu_matrix *levels, size_t top, size_t left)
+{
+    int32_t error = EMU_OK;
+    load_codes(work, codes, top, left);
+    for (int32_t i = 0; !error && i < work->program->level_count; i++)
+        error = load_level(work, &work->program->levels[i], &levels[i], top, left);
+    return error;
+}
+
+static int32_t store_values(const job *work, const emu_grid *result, size_t top, size_t left, const emu_matrix *values)
+{
+    for (size_t i = 0; i < (size_t)work->program->tile_rows && top + i < values->rows; i++) {
+        for (size_t j = 0; j < work->band.columns && left + j < values->columns; j++) {
+            emu_value value;
+            int32_t error;
+            emu_decode(&work->grid, *emu_cell_at(&work->band, work->program->values, i, j), &value);
+            error = store(values, (top + i) * values->columns + left + j, emu_round_to_code(result, &emu_ties_to_even, &value));
+            if (error)
+                return error;
+        }
+    }
+    return EMU_OK;
+}
+
+int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
+                       const emu_matrix *values, uint64_t *workspace, size_t words)
+{
+    job work;
+    emu_grid to;
+    int32_t is_first = 1, error = open_job(program, codes, NULL, workspace, words, &work);
+    if (!error)
+        error = emu_make_grid(result, &to);
+    if (error)
+        return error;
+    if (program->values < 0)
+        return EMU_ERROR_PROGRAM;
+    if (!to.is_float || !to.inf_magnitude || result->nan == EMU_NAN_NONE)
+        return EMU_ERROR_FORMAT;
+    if (!emu_is_matrix(values))
+        return EMU_ERROR_NULL;
+    if (!is_shape(values, codes->rows, codes->columns))
+        return EMU_ERROR_SHAPE;
+    error = check_levels(&work, levels);
+    for (size_t top = 0; !error && top < work.rows; top += (size_t)program->tile_rows) {
+        for (size_t left = 0; !error && left < work.columns; left += work.band.widest) {
+            work.band.columns = work.columns - left < work.band.widest ? work.columns - left : work.band.widest;
+            error = load_quantized(&work, codes, levels, top, left);
+            if (!error)
+                error = emu_run_band(&work.band, is_first);
+            if (!error)
+                error = store_values(&work, &to, top, left, values);
+            is_first = 0;
+        }
+    }
+    return error;
+}
