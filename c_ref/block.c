@@ -1,26 +1,15 @@
-/* block.c: quantize and dequantize whole matrices: tails, the tensor's maximum, open inputs, and the bands that the interpreter runs. */
-#include "steps.h"
+/* block.c: quantize: a whole matrix, its tail, the tensor's maximum, open inputs, and the bands that the interpreter runs. */
+#include "block.h"
 
 static const emu_format binary32 = {EMU_FLOAT, 0, 1, 8, 23, 127, 1, 1, 0, EMU_INF_IEEE, EMU_NAN_IEEE, 0, {0}, 0, 0, 0, -1, NULL};
-
-/* A matrix being quantized or dequantized. */
-typedef struct job {
-    const emu_program *program;
-    emu_band band;
-    emu_grid from;    /* of x */
-    emu_grid grid;    /* of the arithmetic */
-    int32_t same;     /* 1: x is coded in the arithmetic */
-    size_t rows;      /* padded */
-    size_t columns;
-} job;
 
 static size_t padded_length(size_t length, int32_t tile)
 {
     return (length + (size_t)tile - 1) / (size_t)tile * (size_t)tile;
 }
 
-/* Check the sizes of the element matrix and open the workspace. */
-static int32_t open_job(const emu_program *program, const emu_matrix *elements, const uint64_t *signs, uint64_t *workspace, size_t words, job *work)
+int32_t emu_open_job(const emu_program *program, const emu_matrix *elements, const uint64_t *signs, uint64_t *workspace, size_t words,
+                     emu_job *work)
 {
     int32_t error = emu_check_program(program);
     if (error)
@@ -38,28 +27,29 @@ static int32_t open_job(const emu_program *program, const emu_matrix *elements, 
     return emu_open_band(program, work->columns, signs, workspace, words, &work->band);
 }
 
-static int32_t is_shape(const emu_matrix *matrix, size_t rows, size_t columns)
+int32_t emu_is_shape(const emu_matrix *matrix, size_t rows, size_t columns)
 {
     return matrix->rows == rows && matrix->columns == columns;
 }
 
-static int32_t check_levels(const job *work, const emu_matrix *levels)
+int32_t emu_check_levels(const emu_job *work, const emu_matrix *levels)
 {
     if (work->program->level_count && !levels)
         return EMU_ERROR_NULL;
     for (int32_t i = 0; i < work->program->level_count; i++) {
         const emu_level *level = &work->program->levels[i];
-        size_t rows = level->rows ? work->rows / (size_t)level->rows : 1, columns = level->columns ? work->columns / (size_t)level->columns : 1;
+        size_t rows = level->rows ? work->rows / (size_t)level->rows : 1;
+        size_t columns = level->columns ? work->columns / (size_t)level->columns : 1;
         if (!emu_is_matrix(&levels[i]))
             return EMU_ERROR_NULL;
-        if (!is_shape(&levels[i], rows, columns))
+        if (!emu_is_shape(&levels[i], rows, columns))
             return EMU_ERROR_SHAPE;
     }
     return EMU_OK;
 }
 
 /* An element of x as a code of the arithmetic. */
-static int32_t load_value(const job *work, const emu_matrix *x, size_t place, uint64_t *code)
+static int32_t load_value(const emu_job *work, const emu_matrix *x, size_t place, uint64_t *code)
 {
     *code = emu_read(x, place);
     if (!emu_is_code(&work->from, *code))
@@ -71,7 +61,7 @@ static int32_t load_value(const job *work, const emu_matrix *x, size_t place, ui
 }
 
 /* The largest magnitude of x; NaN if there is one. */
-static int32_t find_amax(const job *work, const emu_matrix *x, uint64_t *amax)
+static int32_t find_amax(const emu_job *work, const emu_matrix *x, uint64_t *amax)
 {
     *amax = 0;
     for (size_t place = 0; place < x->rows * x->columns; place++) {
@@ -85,7 +75,7 @@ static int32_t find_amax(const job *work, const emu_matrix *x, uint64_t *amax)
 }
 
 /* The tensor's maximum, given or found, in its register; *open 1: the sources leave this input open. */
-static int32_t settle_tensor(const job *work, const emu_matrix *x, const uint32_t *tensor_amax, int32_t *open)
+static int32_t settle_tensor(const emu_job *work, const emu_matrix *x, const uint32_t *tensor_amax, int32_t *open)
 {
     const emu_program *program = work->program;
     uint64_t found = 0, amax = 0;
@@ -114,7 +104,7 @@ static int32_t settle_tensor(const job *work, const emu_matrix *x, const uint32_
     return error;
 }
 
-static int32_t load_elements(const job *work, const emu_matrix *x, const emu_matrix *random, size_t top, size_t left)
+static int32_t load_elements(const emu_job *work, const emu_matrix *x, const emu_matrix *random, size_t top, size_t left)
 {
     const emu_program *program = work->program;
     for (size_t i = 0; i < (size_t)program->tile_rows; i++) {
@@ -137,8 +127,7 @@ static int32_t load_elements(const job *work, const emu_matrix *x, const emu_mat
     return EMU_OK;
 }
 
-/* Write a cell; an open one is marked. */
-static int32_t store(const emu_matrix *matrix, size_t place, uint64_t cell)
+int32_t emu_store(const emu_matrix *matrix, size_t place, uint64_t cell)
 {
     int32_t is_open = cell == EMU_OPEN_CELL;
     if (is_open && !matrix->open)
@@ -152,7 +141,8 @@ static int32_t store(const emu_matrix *matrix, size_t place, uint64_t cell)
 }
 
 /* Store the register's cells of a band in a matrix that has one code for each rows x columns. */
-static int32_t store_cells(const job *work, int32_t reg, int32_t rows, int32_t columns, size_t top, size_t left, const emu_matrix *matrix)
+static int32_t store_cells(const emu_job *work, int32_t reg, int32_t rows, int32_t columns, size_t top, size_t left,
+                           const emu_matrix *matrix)
 {
     size_t row_step = rows ? (size_t)rows : work->rows, column_step = columns ? (size_t)columns : work->columns;
     for (size_t i = 0; i < (size_t)work->program->tile_rows; i += row_step) {
@@ -160,7 +150,7 @@ static int32_t store_cells(const job *work, int32_t reg, int32_t rows, int32_t c
             size_t row = (top + i) / row_step, column = (left + j) / column_step;
             int32_t error = EMU_OK;
             if (row < matrix->rows && column < matrix->columns)
-                error = store(matrix, row * matrix->columns + column, *emu_cell_at(&work->band, reg, i, j));
+                error = emu_store(matrix, row * matrix->columns + column, *emu_cell_at(&work->band, reg, i, j));
             if (error)
                 return error;
         }
@@ -168,7 +158,7 @@ static int32_t store_cells(const job *work, int32_t reg, int32_t rows, int32_t c
     return EMU_OK;
 }
 
-static int32_t store_results(const job *work, size_t top, size_t left, const emu_matrix *codes, const emu_matrix *levels)
+static int32_t store_results(const emu_job *work, size_t top, size_t left, const emu_matrix *codes, const emu_matrix *levels)
 {
     int32_t error = store_cells(work, work->program->codes, 1, 1, top, left, codes);
     for (int32_t i = 0; !error && i < work->program->level_count; i++) {
@@ -182,7 +172,7 @@ static int32_t store_open(const emu_matrix *matrix)
 {
     int32_t error = EMU_OK;
     for (size_t place = 0; !error && place < matrix->rows * matrix->columns; place++)
-        error = store(matrix, place, EMU_OPEN_CELL);
+        error = emu_store(matrix, place, EMU_OPEN_CELL);
     return error;
 }
 
@@ -192,10 +182,11 @@ static int32_t check_operands(const emu_program *program, const emu_matrix *x, c
         return EMU_ERROR_RANDOM;
     if (random && !emu_is_matrix(random))
         return EMU_ERROR_NULL;
-    return random && !is_shape(random, x->rows, x->columns) ? EMU_ERROR_SHAPE : EMU_OK;
+    return random && !emu_is_shape(random, x->rows, x->columns) ? EMU_ERROR_SHAPE : EMU_OK;
 }
 
-static int32_t quantize_bands(job *work, const emu_matrix *x, const emu_matrix *random, const emu_matrix *codes, const emu_matrix *levels)
+static int32_t quantize_bands(emu_job *work, const emu_matrix *x, const emu_matrix *random, const emu_matrix *codes,
+                              const emu_matrix *levels)
 {
     int32_t error = EMU_OK, is_first = 1;
     for (size_t top = 0; !error && top < work->rows; top += (size_t)work->program->tile_rows) {
@@ -216,8 +207,8 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
                      const emu_matrix *random, const uint64_t *signs, const emu_matrix *codes, const emu_matrix *levels,
                      uint64_t *workspace, size_t words)
 {
-    job work;
-    int32_t open = 0, cut, error = open_job(program, x, signs, workspace, words, &work);
+    emu_job work;
+    int32_t open = 0, cut, error = emu_open_job(program, x, signs, workspace, words, &work);
     if (!error)
         error = emu_make_grid(source, &work.from);
     if (error)
@@ -227,9 +218,9 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
     if (!emu_is_matrix(codes))
         return EMU_ERROR_NULL;
     cut = program->tail == EMU_TAIL_DROP;
-    if (!is_shape(codes, cut ? x->rows : work.rows, cut ? x->columns : work.columns))
+    if (!emu_is_shape(codes, cut ? x->rows : work.rows, cut ? x->columns : work.columns))
         return EMU_ERROR_SHAPE;
-    error = check_levels(&work, levels);
+    error = emu_check_levels(&work, levels);
     if (!error)
         error = check_operands(program, x, random);
     work.same = emu_is_binary32(&work.from) && emu_is_binary32(&work.grid);
@@ -241,91 +232,5 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
         error = store_open(codes);
     for (int32_t i = 0; !error && i < program->level_count; i++)
         error = store_open(&levels[i]);
-    return error;
-}
-
-/* Element codes of a band; zeros where a cut tail ends. */
-static void load_codes(const job *work, const emu_matrix *codes, size_t top, size_t left)
-{
-    for (size_t i = 0; work->program->codes >= 0 && i < (size_t)work->program->tile_rows; i++) {
-        uint64_t *cells = emu_cell_at(&work->band, work->program->codes, i, 0);
-        for (size_t j = 0; j < work->band.columns; j++) {
-            int32_t inside = top + i < codes->rows && left + j < codes->columns;
-            cells[j] = inside ? emu_read(codes, (top + i) * codes->columns + left + j) : 0;
-        }
-    }
-}
-
-/* The codes of a level in a band; NaN becomes the canonical one, for a level that is coded in the arithmetic. */
-static int32_t load_level(const job *work, const emu_level *level, const emu_matrix *codes, size_t top, size_t left)
-{
-    size_t row_step = level->rows ? (size_t)level->rows : work->rows, column_step = level->columns ? (size_t)level->columns : work->columns;
-    emu_grid grid;
-    emu_derive_grid(level->format, &grid);
-    for (size_t i = 0; i < (size_t)work->program->tile_rows; i += row_step) {
-        for (size_t j = 0; j < work->band.columns; j += column_step) {
-            uint64_t code = emu_read(codes, (top + i) / row_step * codes->columns + (left + j) / column_step);
-            if (!emu_is_code(&grid, code))
-                return EMU_ERROR_CODE;
-            *emu_cell_at(&work->band, level->reg, i, j) = emu_canonical(&grid, code);
-        }
-    }
-    return EMU_OK;
-}
-
-static int32_t load_quantized(const job *work, const emu_matrix *codes, const emu_matrix *levels, size_t top, size_t left)
-{
-    int32_t error = EMU_OK;
-    load_codes(work, codes, top, left);
-    for (int32_t i = 0; !error && i < work->program->level_count; i++)
-        error = load_level(work, &work->program->levels[i], &levels[i], top, left);
-    return error;
-}
-
-static int32_t store_values(const job *work, const emu_grid *result, size_t top, size_t left, const emu_matrix *values)
-{
-    for (size_t i = 0; i < (size_t)work->program->tile_rows && top + i < values->rows; i++) {
-        for (size_t j = 0; j < work->band.columns && left + j < values->columns; j++) {
-            emu_value value;
-            int32_t error;
-            emu_decode(&work->grid, *emu_cell_at(&work->band, work->program->values, i, j), &value);
-            error = store(values, (top + i) * values->columns + left + j, emu_round_to_code(result, &emu_ties_to_even, &value));
-            if (error)
-                return error;
-        }
-    }
-    return EMU_OK;
-}
-
-int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
-                       const emu_matrix *values, uint64_t *workspace, size_t words)
-{
-    job work;
-    emu_grid to;
-    int32_t is_first = 1, error = open_job(program, codes, NULL, workspace, words, &work);
-    if (!error)
-        error = emu_make_grid(result, &to);
-    if (error)
-        return error;
-    if (program->values < 0)
-        return EMU_ERROR_PROGRAM;
-    if (!to.is_float || !to.inf_magnitude || result->nan == EMU_NAN_NONE)
-        return EMU_ERROR_FORMAT;
-    if (!emu_is_matrix(values))
-        return EMU_ERROR_NULL;
-    if (!is_shape(values, codes->rows, codes->columns))
-        return EMU_ERROR_SHAPE;
-    error = check_levels(&work, levels);
-    for (size_t top = 0; !error && top < work.rows; top += (size_t)program->tile_rows) {
-        for (size_t left = 0; !error && left < work.columns; left += work.band.widest) {
-            work.band.columns = work.columns - left < work.band.widest ? work.columns - left : work.band.widest;
-            error = load_quantized(&work, codes, levels, top, left);
-            if (!error)
-                error = emu_run_band(&work.band, is_first);
-            if (!error)
-                error = store_values(&work, &to, top, left, values);
-            is_first = 0;
-        }
-    }
     return error;
 }

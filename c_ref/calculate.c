@@ -206,8 +206,8 @@ static int32_t prepare(int32_t operation, const emu_format *format, const emu_fo
     return target->is_float && target->inf_magnitude && target->format->nan != EMU_NAN_NONE ? EMU_OK : EMU_ERROR_FORMAT;
 }
 
-int32_t emu_calculate_array(int32_t operation, const emu_format *format, const emu_format *to, const emu_rounding *rounding, int32_t variant,
-                            const uint64_t *a, const uint64_t *b, const uint64_t *c, size_t count, uint64_t *result)
+int32_t emu_calculate_array(int32_t operation, const emu_format *format, const emu_format *to, const emu_rounding *rounding,
+                            int32_t variant, const uint64_t *a, const uint64_t *b, const uint64_t *c, size_t count, uint64_t *result)
 {
     emu_grid from, target;
     emu_arithmetic arithmetic;

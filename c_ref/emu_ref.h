@@ -116,7 +116,7 @@ typedef struct emu_rounding {
  *   saturate  C, sign kept, for both           inf  Inf, sign kept, for both           nan  the overflow_nan code, for both
  *   ieee_inf  finite source: Inf or C as the rounding's beyond_max[sign] says; infinite source: Inf
  *   ieee_nan  the same with the overflow_nan code in the place of Inf
- *   wrap      finite source: sign bit OR low bits of the unbounded magnitude (two's complement: low bits of the integer); infinite source: C
+ *   wrap      finite source: sign bit OR low bits of the unbounded magnitude (two's complement: low bits of the integer); Inf: C
  * A codebook takes saturate alone: its ends.
  */
 enum { EMU_SATURATE = 0, EMU_TO_INF = 1, EMU_TO_NAN = 2, EMU_IEEE_INF = 3, EMU_IEEE_NAN = 4, EMU_WRAP = 5 };
@@ -157,15 +157,15 @@ typedef struct emu_rounded {
  *   abs neg               the sign alone.
  *   min max clamp         of two equal values (also +0 and -0) the first; clamp v low high = min(max(v, low), high).
  *                         variant EMU_NAN_PROPAGATE: a NaN argument gives NaN; EMU_NAN_DROP: the other argument.
- *   round                 to `format` with `rounding`; variant EMU_BOUNDED: overflow as EMU_IEEE_INF; EMU_UNBOUNDED: the grid goes on without a
- *                         maximum, and what passes the arithmetic's maximum is Inf.
+ *   round                 to `format` with `rounding`; variant EMU_BOUNDED: overflow as EMU_IEEE_INF; EMU_UNBOUNDED: the grid goes on
+ *                         without a maximum, and what passes the arithmetic's maximum is Inf.
  *   pow2                  2^n of an integral value: +0 below the smallest subnormal of the arithmetic, Inf beyond its maximum.
  *                         EMU_ERROR_GRID where n is not integral.
  *   e8m0_rule             magnitude in binary32 -> E8M0 code (bias 127, NaN 0xFF) by variant EMU_RULE_*, see block of the rules below.
  *   cast                  value -> code of `format` with `rounding` under `policy`; `random`: register of the random integers.
  *   decode                code of `format` -> value, which must be one of the arithmetic (else EMU_ERROR_GRID). An open code gives NaN.
- *   select                [u, (v,) if true, if false] by variant EMU_TEST_*; v only for LT LE GE. A comparison with NaN is false; NEG is false
- *                         for -0 and NaN. The arms are both values or both codes.
+ *   select                [u, (v,) if true, if false] by variant EMU_TEST_*; v only for LT LE GE. A comparison with NaN is false; NEG is
+ *                         false for -0 and NaN. The arms are both values or both codes.
  *   amax                  largest magnitude of the parts of args[0] inside one part of out; variant EMU_NAN_PROPAGATE, or EMU_NAN_DROP
  *                         (NaN only where all are).
  *   sum                   of the same parts, row by row, from +0; variant EMU_SUM_SEQUENTIAL: each addition rounded; EMU_SUM_TREE: halves
@@ -236,6 +236,7 @@ typedef struct emu_level {
     const emu_format *format;
 } emu_level;
 
+/* A length that is no multiple of the tile: is an error; is filled up with zeros that stay in the result; that are cut off again. */
 enum { EMU_TAIL_ERROR = 0, EMU_TAIL_KEEP = 1, EMU_TAIL_DROP = 2 };
 
 /* A quantize program reads x, tensor_amax and random and writes codes and the levels; a dequantize program reads codes and the levels and
@@ -244,7 +245,7 @@ typedef struct emu_program {
     const emu_format *arithmetic;
     int32_t tile_rows;
     int32_t tile_columns;
-    int32_t tail;              /* EMU_TAIL_*: a length that is no multiple of the tile is an error; is filled up with zeros that stay; that are cut */
+    int32_t tail;              /* EMU_TAIL_* */
     int32_t finite_only;       /* 1: with a NaN or Inf in x every result is open */
     uint64_t tensor_amax_min;  /* binary32 bits: below it, but not zero, every result is open; 0: no such bound */
     int32_t x;
@@ -266,7 +267,7 @@ typedef struct emu_matrix {
     int32_t bytes;
     size_t rows;
     size_t columns;
-    uint8_t *open;  /* results: a byte for each code, 1: nobody knows it (the code is 0); NULL: such a code is EMU_ERROR_OPEN. Arguments: unused */
+    uint8_t *open;  /* results: a byte for each code, 1: nobody knows it (it is 0 then); NULL: such a code is EMU_ERROR_OPEN */
 } emu_matrix;
 
 /* Checks alone. A rounding and a policy are checked for their destination. */
@@ -338,12 +339,14 @@ int32_t emu_convert_array(const emu_format *source, const emu_format *destinatio
 /* Random integers out of shared words: element i takes lane i % lanes of words[i / lanes], the bits of a lane are the word's bits
  * positions[lane * random_bits + 0, 1, ...], most significant first. words: one per `lanes` elements, rounded up. lanes 1..64,
  * random_bits 1..32, positions 0..63. */
-int32_t emu_split_words(const uint64_t *words, const uint8_t *positions, int32_t lanes, int32_t random_bits, size_t count, uint32_t *random);
+int32_t emu_split_words(const uint64_t *words, const uint8_t *positions, int32_t lanes, int32_t random_bits, size_t count,
+                        uint32_t *random);
 
-/* One operation, EMU_OP_ADD .. EMU_OP_CLAMP or EMU_OP_ROUND, on arrays: operands are codes of `format`, results codes of `to` (abs .. clamp: of `format`; `to` and
- * rounding may be NULL). b and c may be NULL where the operation has fewer operands. variant as in a step. */
-int32_t emu_calculate_array(int32_t operation, const emu_format *format, const emu_format *to, const emu_rounding *rounding, int32_t variant,
-                            const uint64_t *a, const uint64_t *b, const uint64_t *c, size_t count, uint64_t *result);
+/* One operation, EMU_OP_ADD .. EMU_OP_CLAMP or EMU_OP_ROUND, on arrays: operands are codes of `format`, results codes of `to`; from abs to
+ * clamp they are codes of `format`, and to and rounding may be NULL. b and c may be NULL where the operation has fewer operands. variant as
+ * in a step, but round only with its maximum. */
+int32_t emu_calculate_array(int32_t operation, const emu_format *format, const emu_format *to, const emu_rounding *rounding,
+                            int32_t variant, const uint64_t *a, const uint64_t *b, const uint64_t *c, size_t count, uint64_t *result);
 
 /* transform: codes of `source` -> codes of transform->result, each group of `size` along the rows; x and y have one shape, columns a
  * multiple of size. signs: four words instead of the transform's own, or NULL. */
@@ -356,9 +359,10 @@ int32_t emu_check_program(const emu_program *program);
 int32_t emu_count_workspace(const emu_program *program, size_t columns, size_t *words);
 
 /* quantize: codes of `source`, whose values must be values of the arithmetic, -> element codes and levels, blocks along the rows.
- * tensor_amax: binary32 bits, NULL: taken from x (NaN if x holds one). random: one integer for each element of x, NULL where the program
- * draws none. signs: as above, for every transform step. A tensor_amax that is negative, or unwanted, is EMU_ERROR_GRID. codes: padded shape, or that of x under EMU_TAIL_DROP. levels: level_count
- * matrices of the padded shape divided by their parts; a coarser register is repeated. On an error the results hold anything. */
+ * tensor_amax: binary32 bits, NULL: taken from x (NaN if x holds one); a negative or unwanted one is EMU_ERROR_GRID. random: one integer
+ * for each element of x, NULL where the program draws none. signs: as above, for every transform step. codes: padded shape, or that of x
+ * under EMU_TAIL_DROP. levels: level_count matrices of the padded shape divided by their parts; a coarser register is repeated. On an
+ * error the results hold anything. */
 int32_t emu_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const uint32_t *tensor_amax,
                      const emu_matrix *random, const uint64_t *signs, const emu_matrix *codes, const emu_matrix *levels,
                      uint64_t *workspace, size_t words);

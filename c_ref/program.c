@@ -1,4 +1,4 @@
-/* program.c: the step interpreter. A matrix is run band by band: one tile high, a few tiles wide; each register holds the cells of a band. */
+/* program.c: the step interpreter. A matrix is run band by band: one tile high, a few tiles wide; a register holds the cells of a band. */
 #include "steps.h"
 
 enum { EMU_BAND_ELEMENTS = 512 };

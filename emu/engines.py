@@ -59,7 +59,7 @@ def _fast_transform(transform: Transform) -> bool:
     return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
 
 
-def _c_ref_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion) -> bool:
+def _c_ref(*_: Any) -> bool:
     return find_spec("emu.native") is not None
 
 
@@ -89,13 +89,16 @@ TABLE = (
     Row("convert", "native", _native_convert),
     Row("convert", "fast", _fast_convert),
     Row("convert", "exact", _always),
-    Row("convert", "c_ref", _c_ref_convert),
+    Row("convert", "c_ref", _c_ref),
     Row("quantize", "fast", lambda recipe: _fast_program(quantize_program(recipe))),
     Row("quantize", "exact", _always),
+    Row("quantize", "c_ref", _c_ref),
     Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
     Row("dequantize", "exact", _always),
+    Row("dequantize", "c_ref", _c_ref),
     Row("transform", "fast", _fast_transform),
     Row("transform", "exact", _always),
+    Row("transform", "c_ref", _c_ref),
 )
 
 
@@ -160,10 +163,15 @@ def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") 
 
 def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, **operands: Any) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes with an engine; operands: tensor_amax, random, signs. Raises: as the engines."""
-    if choose("quantize", engine, recipe) == "fast":
+    chosen = choose("quantize", engine, recipe)
+    if chosen == "fast":
         from emu.fast.block import quantize
 
         return quantize(recipe, codes, source, **operands)
+    if chosen == "c_ref":
+        from emu.native.block import quantize as quantize_c
+
+        return quantize_c(recipe, codes, source, **operands)
     from emu.exact.block import quantize as quantize_exact
 
     random = operands.pop("random", None)
@@ -184,10 +192,15 @@ def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Code
 
 def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str) -> Codes:
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
-    if choose("dequantize", engine, recipe, profile) == "fast":
+    chosen = choose("dequantize", engine, recipe, profile)
+    if chosen == "fast":
         from emu.fast.block import dequantize
 
         return dequantize(recipe, codes, levels, profile=profile, result=result)
+    if chosen == "c_ref":
+        from emu.native.block import dequantize as dequantize_c
+
+        return dequantize_c(recipe, codes, levels, profile=profile, result=result)
     from emu.exact.block import dequantize as dequantize_exact
     from emu.fast.convert import code_dtype
 
@@ -197,7 +210,12 @@ def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *,
 
 def run_transform(codes: Codes, source: Format, transform: Transform, signs: int | None, engine: str) -> Codes:
     """Rotate codes along the last axis with an engine. Raises: as the engines."""
-    if choose("transform", engine, transform) == "fast":
+    chosen = choose("transform", engine, transform)
+    if chosen == "c_ref":
+        from emu.native.transform import transform as transform_c
+
+        return transform_c(codes, source, transform, signs)
+    if chosen == "fast":
         from emu.fast.environment import check_environment
         from emu.fast.transform import transform as transform_fast
 

@@ -22,6 +22,36 @@ class _Lib:
     EMU_ERROR_PROGRAM: Final[int]
     EMU_ERROR_SHAPE: Final[int]
     EMU_ERROR_SPACE: Final[int]
+    EMU_OP_ADD: Final[int]
+    EMU_OP_SUB: Final[int]
+    EMU_OP_MUL: Final[int]
+    EMU_OP_DIV: Final[int]
+    EMU_OP_FMA: Final[int]
+    EMU_OP_ABS: Final[int]
+    EMU_OP_NEG: Final[int]
+    EMU_OP_MIN: Final[int]
+    EMU_OP_MAX: Final[int]
+    EMU_OP_CLAMP: Final[int]
+    EMU_OP_ROUND: Final[int]
+    EMU_OP_POW2: Final[int]
+    EMU_OP_E8M0_RULE: Final[int]
+    EMU_OP_CAST: Final[int]
+    EMU_OP_DECODE: Final[int]
+    EMU_OP_SELECT: Final[int]
+    EMU_OP_AMAX: Final[int]
+    EMU_OP_SUM: Final[int]
+    EMU_OP_TRANSFORM: Final[int]
+    EMU_TEST_NAN: Final[int]
+    EMU_TEST_INF: Final[int]
+    EMU_TEST_ZERO: Final[int]
+    EMU_TEST_NEG: Final[int]
+    EMU_TEST_LT: Final[int]
+    EMU_TEST_LE: Final[int]
+    EMU_TEST_GE: Final[int]
+    EMU_RULE_FLOOR: Final[int]
+    EMU_RULE_CEIL: Final[int]
+    EMU_RULE_EVEN: Final[int]
+    EMU_RULE_FIELD_UP: Final[int]
     EMU_NAN_PROPAGATE: Final[int]
     EMU_NAN_DROP: Final[int]
     EMU_BOUNDED: Final[int]
@@ -115,7 +145,7 @@ class _Lib:
     def emu_check_program(self, program: Any, /) -> int: ...
     def emu_count_workspace(self, program: Any, columns: int, words: Any, /) -> int: ...
     def emu_quantize(
-        self, program: Any, source: Any, x: Any, tensor_amax: Any, random: Any, signs: Any, codes: Any, levels: Any, work: Any, words: int, /
+        self, program: Any, source: Any, x: Any, amax: Any, random: Any, signs: Any, codes: Any, levels: Any, work: Any, words: int, /
     ) -> int: ...
     def emu_dequantize(self, program: Any, codes: Any, levels: Any, result: Any, values: Any, work: Any, words: int, /) -> int: ...
 

@@ -83,7 +83,8 @@ def quantize_with_open(
     drawn, descriptor, origin = _random(program, random, given.shape), _descriptor(recipe, program, None), format_descriptor(source)
     padded = padded_size(recipe, *given.shape)
     out = _empty(recipe, program.block, padded if recipe.facts.tail != "zero_pad_drop" else (given.shape[0], given.shape[1]), padded)
-    marks = QuantizedCodes(np.zeros(out.codes.shape, np.uint8), {name: np.zeros(level.shape, np.uint8) for name, level in out.levels.items()})
+    level_marks = {name: np.zeros(level.shape, np.uint8) for name, level in out.levels.items()}
+    marks = QuantizedCodes(np.zeros(out.codes.shape, np.uint8), level_marks)
     levels = [matrix(out.levels[name], marks.levels[name]) for name in descriptor.levels]
     workspace, words = _workspace(descriptor, given.shape[1])
     error = lib.emu_quantize(

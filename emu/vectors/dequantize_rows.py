@@ -15,7 +15,7 @@ from emu.spec.models import Format, Recipe
 from emu.spec.program import dequantize_program, place_of
 from emu.spec.registry import get
 from emu.vectors.columns import Column, Layout, layout_of
-from emu.vectors.operation import Batch, Values, array_of, present, stored_bits
+from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
 from emu.vectors.quantize_rows import element_format, level_parts
 from emu.vectors.rows import Answer, unpack
 
@@ -75,8 +75,24 @@ class DequantizeRows:
         return (tuple(code for row in found for code in row),)
 
     def engines(self) -> dict[str, Batch]:
-        """fast gives y."""
-        return present({"fast": self.fast})
+        """fast and the C reference give y."""
+        return present({"fast": self.fast} | ({} if native() is None else {"c_ref": self.c_ref}))
+
+    def c_ref(self, rows: Sequence[Values]) -> list[Answer | None]:
+        """Dequantize through the C reference, each row by itself."""
+        from emu.native.block import dequantize as c_dequantize
+
+        out: list[Answer | None] = []
+        for values in rows:
+            codes, levels = self.taken(values)
+            held = {level.name: array_of(levels[level.name], get("format", level.format)) for level in self.levels}
+            given = array_of(codes, get("format", self.block.element_formats[0]))
+            try:
+                found = c_dequantize(self.recipe, given, held, profile=self.profile, result=self.result).tolist()
+            except OpenError:
+                found = [[OPEN] * self.columns] * self.rows
+            out.append((tuple(code for row in found for code in row),))
+        return out
 
     def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
         """Dequantize through the NumPy column, rows of one tensor level together; a row with an open level alone."""

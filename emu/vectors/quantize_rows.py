@@ -26,7 +26,7 @@ from emu.spec.models.rounding import Word
 from emu.spec.program import Instruction, Program, place_of, quantize_program
 from emu.spec.registry import get
 from emu.vectors.columns import Column, Layout, layout_of
-from emu.vectors.operation import Batch, Values, array_of, present, stored_bits
+from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
 from emu.vectors.rows import Answer, unpack
 
 TS_MEANS = "amax_bits: the tensor maximum as fp32 bits, the recipe's operand tensor_amax"
@@ -145,8 +145,21 @@ class QuantizeRows:
         return encode_value(value, self.program.arithmetic)
 
     def engines(self) -> dict[str, Batch]:
-        """fast gives codes and levels."""
-        return present({"fast": self.fast})
+        """fast and the C reference give codes and levels."""
+        return present({"fast": self.fast} | ({} if native() is None else {"c_ref": self.c_ref}))
+
+    def c_ref(self, rows: Sequence[Values]) -> list[Answer | None]:
+        """Quantize through the C reference, each row by itself."""
+        from emu.native.block import quantize_with_open
+
+        out: list[Answer | None] = []
+        for values in rows:
+            matrix, amax, integers = self.taken(values)
+            drawn = None if integers is None else np.array(integers, np.uint64).reshape(1, -1)
+            found, is_open = quantize_with_open(self.recipe, array_of(matrix, self.source), self.source, tensor_amax=amax, random=drawn)
+            levels = {name: _marked(level, is_open.levels[name]) for name, level in found.levels.items()}
+            out.append(self.answer(_marked(found.codes, is_open.codes), levels))
+        return out
 
     def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
         """Quantize through the NumPy column: rows of one tensor maximum and length together; NaN and Inf alone where they spread."""
@@ -210,6 +223,12 @@ class QuantizeRows:
             else None
         )
         return {"rounding": facts.arithmetic.round, "subnormals_in": "keep", "subnormals_out": "keep", "sr": sr}
+
+
+def _marked(array: Any, is_open: Any) -> list[list[int]]:
+    """Return an array of codes as lists, OPEN where nobody knows the code."""
+    marked: list[list[int]] = np.where(is_open == 1, OPEN, array.astype(np.int64)).tolist()
+    return marked
 
 
 def _unmarked(array: Any, fmt: Format) -> list[list[int]]:

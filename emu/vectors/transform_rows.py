@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from emu.exact.arithmetic import add, negate, round_result
@@ -17,7 +17,7 @@ from emu.spec.derive import OPEN
 from emu.spec.models import Format, Transform
 from emu.spec.registry import get
 from emu.vectors.columns import Column, Layout, layout_of
-from emu.vectors.operation import Batch, Values, array_of, present, stored_bits
+from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
 from emu.vectors.rows import Answer, unpack
 
 
@@ -80,16 +80,21 @@ class TransformRows:
         return out
 
     def engines(self) -> dict[str, Batch]:
-        """fast gives y."""
-        return present({"fast": self.fast})
+        """fast and the C reference give y."""
+        table: dict[str, Batch] = {"fast": lambda rows: self.batch(rows, fast_transform)}
+        if native() is not None:
+            from emu.native.transform import transform as c_transform
 
-    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Rotate through the NumPy column, all rows with one sign mask together."""
+            table["c_ref"] = lambda rows: self.batch(rows, c_transform)
+        return present(table)
+
+    def batch(self, rows: Sequence[Values], rotate: Callable[..., Any]) -> list[Answer | None]:
+        """Rotate through an array column, all rows with one sign mask together."""
         out: list[Answer | None] = [None] * len(rows)
         for signs in dict.fromkeys(row[1] for row in rows):
             places = [place for place, row in enumerate(rows) if row[1] == signs]
             codes = array_of([self.lanes(rows[place]) for place in places], self.source)
-            found = fast_transform(codes, self.source, self.transform, None if self.fixed else signs).tolist()
+            found = rotate(codes, self.source, self.transform, None if self.fixed else signs).tolist()
             for place, lanes in zip(places, found, strict=True):
                 out[place] = (tuple(lanes),)
         return out
