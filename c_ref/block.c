@@ -69,7 +69,7 @@ static int32_t find_amax(const emu_job *work, const emu_matrix *x, uint64_t *ama
         int32_t error = load_value(work, x, place, &code);
         if (error)
             return error;
-        *amax = emu_larger(&work->grid, *amax, code & ~work->grid.sign_bit, 0);
+        *amax = emu_larger_code(&work->grid, *amax, code & ~work->grid.sign_bit, 0);
     }
     return EMU_OK;
 }

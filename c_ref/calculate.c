@@ -42,7 +42,7 @@ static int32_t settle_nan(const emu_grid *grid, uint64_t a, uint64_t b, int32_t 
     return 1;
 }
 
-uint64_t emu_smaller(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
+uint64_t emu_smaller_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
 {
     uint64_t result;
     if (settle_nan(grid, a, b, drop, &result))
@@ -50,7 +50,7 @@ uint64_t emu_smaller(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
     return emu_order(grid, b) < emu_order(grid, a) ? b : a;
 }
 
-uint64_t emu_larger(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
+uint64_t emu_larger_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
 {
     uint64_t result;
     if (settle_nan(grid, a, b, drop, &result))
@@ -168,11 +168,11 @@ static uint64_t calculate_plain(const emu_arithmetic *arithmetic, int32_t operat
     case EMU_OP_NEG:
         return emu_canonical(grid, a ^ grid->sign_bit);
     case EMU_OP_MIN:
-        return emu_smaller(grid, a, b, drop);
+        return emu_smaller_code(grid, a, b, drop);
     case EMU_OP_MAX:
-        return emu_larger(grid, a, b, drop);
+        return emu_larger_code(grid, a, b, drop);
     case EMU_OP_CLAMP:
-        return emu_smaller(grid, emu_larger(grid, a, b, drop), c, drop);
+        return emu_smaller_code(grid, emu_larger_code(grid, a, b, drop), c, drop);
     default:
         return emu_round_code(arithmetic, a);
     }

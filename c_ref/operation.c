@@ -69,11 +69,11 @@ static void compare(const emu_context *context, const emu_row *row)
     const uint64_t *a = row->args[0], *b = row->args[1], *c = row->args[2];
     for (size_t i = 0; i < row->count; i++) {
         if (operation == EMU_OP_MIN)
-            row->out[i] = emu_smaller(grid, a[i], b[i], drop);
+            row->out[i] = emu_smaller_code(grid, a[i], b[i], drop);
         else if (operation == EMU_OP_MAX)
-            row->out[i] = emu_larger(grid, a[i], b[i], drop);
+            row->out[i] = emu_larger_code(grid, a[i], b[i], drop);
         else
-            row->out[i] = emu_smaller(grid, emu_larger(grid, a[i], b[i], drop), c[i], drop);
+            row->out[i] = emu_smaller_code(grid, emu_larger_code(grid, a[i], b[i], drop), c[i], drop);
     }
 }
 

@@ -146,7 +146,7 @@ static void reduce_part(const emu_band *band, const emu_context *context, size_t
     for (size_t i = row; i < last_row; i += row_step) {
         const uint64_t *cells = emu_cell_at(band, step->args[0], i, column);
         for (size_t j = 0; j < count; j++)
-            *out = emu_larger(grid, *out, cells[j] & ~grid->sign_bit, step->variant == EMU_NAN_DROP);
+            *out = emu_larger_code(grid, *out, cells[j] & ~grid->sign_bit, step->variant == EMU_NAN_DROP);
     }
 }
 

@@ -97,8 +97,8 @@ void emu_add(const emu_value *a, const emu_value *b, const emu_rounding *roundin
 void emu_multiply(const emu_value *a, const emu_value *b, emu_value *product);
 void emu_divide(const emu_value *a, const emu_value *b, emu_value *quotient);
 void emu_multiply_add(const emu_value *a, const emu_value *b, const emu_value *c, const emu_rounding *rounding, emu_value *sum);
-uint64_t emu_smaller(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
-uint64_t emu_larger(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
+uint64_t emu_smaller_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
+uint64_t emu_larger_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
 uint64_t emu_round_to_code(const emu_grid *to, const emu_rounding *rounding, const emu_value *value);
 int32_t emu_carry(const emu_grid *from, const emu_grid *to, uint64_t code, uint64_t *carried);
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.errors import EngineError, OperandError
-from emu.native import Codes, decode_to
 from emu.native import convert as convert_reference
+from emu.native import decode_to
 from emu.native._kernels import ffi, lib
+from emu.native.call import Codes
 from emu.native.kernel_tables import SOURCES, thresholds_of
 from emu.spec import derive
 from emu.spec.models import Conversion, Format, Rounding
