@@ -8,6 +8,7 @@ from pathlib import Path
 
 from emu.docgen.c_tables import c_table_pages
 from emu.docgen.contents import contents_page
+from emu.docgen.dpi import dpi_pages
 from emu.docgen.reference import spec_page
 from emu.docgen.schemas import COMMENT, schema_pages
 from emu.errors import FileError
@@ -38,7 +39,7 @@ def pages(root: Path) -> dict[str, str]:
     if not (root / "spec" / "format").is_dir():
         raise FileError(f"{root}: no spec/ here: run in the source tree, or say --root DIR")
     with isolated(root / "spec"):
-        return {path: text for writer in WRITERS for path, text in writer().items()}
+        return {path: text for writer in WRITERS for path, text in writer().items()} | dpi_pages(root)
 
 
 def build(root: Path) -> list[str]:

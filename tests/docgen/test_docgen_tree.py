@@ -18,8 +18,7 @@ def copy(checkout: Path, tmp_path: Path) -> Path:
     """A source tree of its own: spec/, docs/reference/ and the generated C."""
     shutil.copytree(checkout / "spec", tmp_path / "spec")
     shutil.copytree(checkout / "docs" / "reference", tmp_path / "docs" / "reference")
-    (tmp_path / "c_ref").mkdir()
-    shutil.copy(checkout / "c_ref" / "tables.c", tmp_path / "c_ref")
+    shutil.copytree(checkout / "c_ref", tmp_path / "c_ref", ignore=shutil.ignore_patterns("*.py", "*.o", "*.a", "*.so", "tool"))
     return tmp_path
 
 

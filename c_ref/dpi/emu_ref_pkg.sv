@@ -1,0 +1,93 @@
+// The C reference for SystemVerilog. Generated from emu_ref.h and emu_dpi.h by: emu docs build. Do not edit.
+// A chandle is a descriptor: what an emu_find_* function returns. The other functions return EMU_OK or an EMU_ERROR_* number.
+package emu_ref_pkg;
+  localparam int EMU_OK = 0;
+  localparam int EMU_ERROR_NULL = 1;
+  localparam int EMU_ERROR_FORMAT = 2;
+  localparam int EMU_ERROR_ROUNDING = 3;
+  localparam int EMU_ERROR_POLICY = 4;
+  localparam int EMU_ERROR_CODE = 5;
+  localparam int EMU_ERROR_RANDOM = 6;
+  localparam int EMU_ERROR_GRID = 7;
+  localparam int EMU_ERROR_OPEN = 8;
+  localparam int EMU_ERROR_REFUSED = 9;
+  localparam int EMU_MAX_NAN_CODES = 16;
+  localparam int EMU_MAX_CODEBOOK = 256;
+  localparam int EMU_MAX_RANDOM_BITS = 32;
+  localparam int EMU_FLOAT = 0;
+  localparam int EMU_INTEGER = 1;
+  localparam int EMU_EXPONENT = 2;
+  localparam int EMU_CODEBOOK = 3;
+  localparam int EMU_TWOS_COMPLEMENT = 0;
+  localparam int EMU_SIGN_MAGNITUDE = 1;
+  localparam int EMU_UNSIGNED = 2;
+  localparam int EMU_INF_NONE = 0;
+  localparam int EMU_INF_IEEE = 1;
+  localparam int EMU_NAN_NONE = 0;
+  localparam int EMU_NAN_IEEE = 1;
+  localparam int EMU_NAN_LIST = 2;
+  localparam int EMU_TIE_EVEN_CODE = 0;
+  localparam int EMU_TIE_LOWER = 1;
+  localparam int EMU_TIE_AWAY = 2;
+  localparam int EMU_ZERO = 0;
+  localparam int EMU_SUBNORMAL = 1;
+  localparam int EMU_NORMAL = 2;
+  localparam int EMU_INFINITE = 3;
+  localparam int EMU_NAN = 4;
+  localparam int EMU_OPEN = 5;
+  localparam int EMU_KEEP = 0;
+  localparam int EMU_NEXT = 1;
+  localparam int EMU_TO_EVEN_CODE = 2;
+  localparam int EMU_TO_ODD_CODE = 3;
+  localparam int EMU_LESS_THAN_HALF = 0;
+  localparam int EMU_AT_HALF = 1;
+  localparam int EMU_MORE_THAN_HALF = 2;
+  localparam int EMU_ADD_NONE = 0;
+  localparam int EMU_ADD_CARRY = 1;
+  localparam int EMU_ADD_COMPARE = 2;
+  localparam int EMU_ADD_HALF = 3;
+  localparam int EMU_ADD_TE_FMA = 4;
+  localparam int EMU_STOP_AT_MAX = 0;
+  localparam int EMU_GO_AWAY = 1;
+  localparam int EMU_SATURATE = 0;
+  localparam int EMU_TO_INF = 1;
+  localparam int EMU_TO_NAN = 2;
+  localparam int EMU_IEEE_INF = 3;
+  localparam int EMU_IEEE_NAN = 4;
+  localparam int EMU_WRAP = 5;
+  localparam int EMU_BY_RULE = 0;
+  localparam int EMU_BY_CODE = 1;
+  localparam int EMU_IS_OPEN = 2;
+  localparam int EMU_IS_REFUSED = 3;
+
+  import "DPI-C" function int emu_check_format(input chandle format);
+  import "DPI-C" function int emu_check_rounding(input chandle rounding, input chandle destination);
+  import "DPI-C" function int emu_check_policy(input chandle policy, input chandle destination);
+  import "DPI-C" function int emu_max_magnitude(input chandle format, input int sign, output longint unsigned magnitude);
+  import "DPI-C" function chandle emu_find_format(input string id);
+  import "DPI-C" function chandle emu_find_rounding(input string id);
+  import "DPI-C" function chandle emu_find_word(input string rounding);
+  import "DPI-C" function chandle emu_find_policy(input string id, input string destination);
+  import "DPI-C" function int emu_encode_magnitude(input chandle format, input int sign, input longint unsigned magnitude, output longint
+      unsigned code);
+  import "DPI-C" function int emu_convert_code(input chandle source, input chandle destination, input chandle rounding, input chandle
+      policy, input longint unsigned code, input int unsigned random, output longint unsigned converted, output byte unsigned open);
+  import "DPI-C" function int emu_code_bytes(input chandle format, output int bytes);
+
+  import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
+      output longint unsigned significand, output int lsb_exp);
+  import "DPI-C" function int emu_dpi_decode_to(input string format, input string result, input longint unsigned code, output longint
+      unsigned decoded);
+  import "DPI-C" function int emu_dpi_convert(input string source, input string destination, input string rounding, input string policy,
+      input longint unsigned code, input int unsigned random, output longint unsigned converted, output byte unsigned open);
+
+  // not here, because they take structs or arrays:
+  //   emu_decode_code
+  //   emu_round_value
+  //   emu_overflow_magnitude
+  //   emu_encode_value
+  //   emu_decode_array
+  //   emu_decode_to_array
+  //   emu_convert_array
+  //   emu_split_words
+endpackage

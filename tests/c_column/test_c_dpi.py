@@ -1,0 +1,107 @@
+"""The reference in a simulator: a SystemVerilog bench calls it through DPI-C and meets the golden rows; the package follows the headers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from emu.docgen.dpi import PATH, Parameter, dpi_pages, enum_values, functions, import_of
+from emu.native._c import lib
+from emu.vectors.columns import layout_from
+from emu.vectors.names import parse_stem
+from emu.vectors.suite import load
+
+ROOT = Path(__file__).resolve().parents[2]
+STEMS = sorted(path.name.removesuffix(".tv") for op in ("decode", "convert") for path in (ROOT / "vectors" / op).glob("*.tv"))
+SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
+
+
+@pytest.fixture(scope="session")
+def bench(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bench, built by Verilator with the library that `make dpi` builds."""
+    for tool in ("verilator", "make", "gcc", "g++"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} here (Debian: verilator make gcc g++)")
+    folder = tmp_path_factory.mktemp("dpi")
+    shutil.copytree(checkout / "c_ref", folder / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
+    words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench"]
+    files = [folder / "c_ref/dpi/emu_ref_pkg.sv", checkout / "tests/c_column/dpi_bench.sv", folder / "c_ref/libemu_dpi.a"]
+    for command in (["make", "-s", "-C", str(folder / "c_ref"), "dpi", "EXTRA=-O1"], [*words, *map(str, files)]):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "obj_dir/Vbench"
+
+
+def simulate(bench: Path, stem: str, **changed: str) -> tuple[dict[str, str], str]:
+    """Run the bench over a suite; the fields of its one RESULT line, and all it printed."""
+    name = parse_stem(stem)
+    given = {"op": name.op, "source": name.src, "file": str(ROOT / "vectors" / name.op / f"{stem}.tv")}
+    if name.op == "convert":
+        contract = load(ROOT / "vectors" / name.op, stem).record["contract"]["name"].split("/")
+        given |= dict(zip(("destination", "rounding", "policy"), contract[1:], strict=True))
+        given["random"] = str(int(contract[2].startswith("sr_")))
+    done = subprocess.run([str(bench), *(f"+{key}={value}" for key, value in (given | changed).items())], capture_output=True, text=True)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    found = re.fullmatch(r"RESULT (?P<verdict>PASS|FAIL) rows=(?P<rows>\d+) compared=(?P<compared>\d+) mismatch=(?P<mismatch>\d+)", line)
+    assert found is not None, line
+    return found.groupdict(), done.stdout
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_bench_meets_the_golden_rows(bench: Path, stem: str) -> None:
+    found, _ = simulate(bench, stem)
+    suite = load(ROOT / "vectors" / stem.partition("__")[0], stem)
+    layout = layout_from(suite.record["columns"])
+    known = sum(any(value for column, value in zip(layout.columns, row.values, strict=True) if column.role == "mask") for row in suite.rows)
+    assert found == {"verdict": "PASS", "rows": str(len(suite.rows)), "compared": str(known), "mismatch": "0"}
+
+
+@pytest.mark.parametrize(
+    "changed", [{"rounding": "rz"}, {"policy": "onnx_spec"}, {"rounding": "none"}, {"destination": "e2m1"}, {"source": "fp16"}], ids=str
+)
+def test_the_bench_sees_another_contract(bench: Path, changed: dict[str, str]) -> None:
+    found, text = simulate(bench, SMALL, **changed)
+    assert found["verdict"] == "FAIL" and int(found["mismatch"]) > 0
+    assert 1 <= text.count("MISMATCH ") <= 3
+
+
+def test_a_cut_file_does_not_pass(bench: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.tv"
+    cut.write_text("".join((ROOT / f"vectors/convert/{SMALL}.tv").read_text().splitlines(keepends=True)[:-1]))
+    found, _ = simulate(bench, SMALL, file=str(cut))
+    assert (found["verdict"], found["mismatch"]) == ("FAIL", "0")
+
+
+def test_the_package_lists_the_headers(checkout: Path) -> None:
+    text = dpi_pages(checkout)[PATH]
+    numbers = dict(re.findall(r"localparam int (EMU_\w+) = (-?\d+);", text))
+    compiled = {name: str(getattr(lib, name)) for name in dir(lib) if name.startswith("EMU_")}
+    assert {name: numbers[name] for name in compiled} == compiled
+    imported, named = (
+        re.findall(r'import "DPI-C" function \w+(?: unsigned)? (\w+)\(', text),
+        re.findall(r"^  //   (\w+)$", text, re.MULTILINE),
+    )
+    assert {name for name in dir(lib) if name.startswith("emu_") and name != "emu_source_digest"} <= {*imported, *named}
+    assert len({*imported, *named}) == len(imported) + len(named)
+    assert {"emu_convert_code", "emu_find_format", "emu_dpi_convert"} <= set(imported)
+    assert max(map(len, text.splitlines())) <= 140
+
+
+def test_declarations_are_read_as_they_are_written() -> None:
+    text = "enum { A = 1, B = -2 }; enum { C = 0x10 };\nint32_t emu_f(const emu_format *f, uint64_t code,\n uint8_t *open);\n"
+    text += "int32_t emu_g(void *x);"
+    assert list(enum_values(text)) == [("A", 1), ("B", -2), ("C", 16)]
+    first, second = functions(text)
+    assert first == (
+        "int32_t",
+        "emu_f",
+        [Parameter("const emu_format*", "f"), Parameter("uint64_t", "code"), Parameter("uint8_t*", "open")],
+    )
+    assert (
+        import_of(*first) == 'import "DPI-C" function int emu_f(input chandle f, input longint unsigned code, output byte unsigned open);'
+    )
+    assert import_of(*second) is None
