@@ -11,6 +11,9 @@ package emu_ref_pkg;
   localparam int EMU_ERROR_GRID = 7;
   localparam int EMU_ERROR_OPEN = 8;
   localparam int EMU_ERROR_REFUSED = 9;
+  localparam int EMU_ERROR_PROGRAM = 10;
+  localparam int EMU_ERROR_SHAPE = 11;
+  localparam int EMU_ERROR_SPACE = 12;
   localparam int EMU_MAX_NAN_CODES = 16;
   localparam int EMU_MAX_CODEBOOK = 256;
   localparam int EMU_MAX_RANDOM_BITS = 32;
@@ -59,6 +62,47 @@ package emu_ref_pkg;
   localparam int EMU_BY_CODE = 1;
   localparam int EMU_IS_OPEN = 2;
   localparam int EMU_IS_REFUSED = 3;
+  localparam int EMU_OP_ADD = 0;
+  localparam int EMU_OP_SUB = 1;
+  localparam int EMU_OP_MUL = 2;
+  localparam int EMU_OP_DIV = 3;
+  localparam int EMU_OP_FMA = 4;
+  localparam int EMU_OP_ABS = 5;
+  localparam int EMU_OP_NEG = 6;
+  localparam int EMU_OP_MIN = 7;
+  localparam int EMU_OP_MAX = 8;
+  localparam int EMU_OP_CLAMP = 9;
+  localparam int EMU_OP_ROUND = 10;
+  localparam int EMU_OP_POW2 = 11;
+  localparam int EMU_OP_E8M0_RULE = 12;
+  localparam int EMU_OP_CAST = 13;
+  localparam int EMU_OP_DECODE = 14;
+  localparam int EMU_OP_SELECT = 15;
+  localparam int EMU_OP_AMAX = 16;
+  localparam int EMU_OP_SUM = 17;
+  localparam int EMU_OP_TRANSFORM = 18;
+  localparam int EMU_NAN_PROPAGATE = 0;
+  localparam int EMU_NAN_DROP = 1;
+  localparam int EMU_BOUNDED = 0;
+  localparam int EMU_UNBOUNDED = 1;
+  localparam int EMU_SUM_EXACT = 0;
+  localparam int EMU_SUM_SEQUENTIAL = 1;
+  localparam int EMU_SUM_TREE = 2;
+  localparam int EMU_SUM_BUTTERFLY = 3;
+  localparam int EMU_TEST_NAN = 0;
+  localparam int EMU_TEST_INF = 1;
+  localparam int EMU_TEST_ZERO = 2;
+  localparam int EMU_TEST_NEG = 3;
+  localparam int EMU_TEST_LT = 4;
+  localparam int EMU_TEST_LE = 5;
+  localparam int EMU_TEST_GE = 6;
+  localparam int EMU_RULE_FLOOR = 0;
+  localparam int EMU_RULE_CEIL = 1;
+  localparam int EMU_RULE_EVEN = 2;
+  localparam int EMU_RULE_FIELD_UP = 3;
+  localparam int EMU_TAIL_ERROR = 0;
+  localparam int EMU_TAIL_KEEP = 1;
+  localparam int EMU_TAIL_DROP = 2;
 
   import "DPI-C" function int emu_check_format(input chandle format);
   import "DPI-C" function int emu_check_rounding(input chandle rounding, input chandle destination);
@@ -68,16 +112,19 @@ package emu_ref_pkg;
   import "DPI-C" function chandle emu_find_rounding(input string id);
   import "DPI-C" function chandle emu_find_word(input string rounding);
   import "DPI-C" function chandle emu_find_policy(input string id, input string destination);
-  import "DPI-C" function int emu_encode_magnitude(input chandle format, input int sign, input longint unsigned magnitude, output longint
-      unsigned code);
-  import "DPI-C" function int emu_convert_code(input chandle source, input chandle destination, input chandle rounding, input chandle
-      policy, input longint unsigned code, input int unsigned random, output longint unsigned converted, output byte unsigned open);
+  import "DPI-C" function int emu_encode_magnitude(input chandle format, input int sign, input longint unsigned magnitude,
+      output longint unsigned code);
+  import "DPI-C" function int emu_convert_code(input chandle source, input chandle destination, input chandle rounding,
+      input chandle policy, input longint unsigned code, input int unsigned random, output longint unsigned converted,
+      output byte unsigned open);
   import "DPI-C" function int emu_code_bytes(input chandle format, output int bytes);
+  import "DPI-C" function int emu_check_transform(input chandle transform);
+  import "DPI-C" function int emu_check_program(input chandle program);
 
   import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
       output longint unsigned significand, output int lsb_exp);
-  import "DPI-C" function int emu_dpi_decode_to(input string format, input string result, input longint unsigned code, output longint
-      unsigned decoded);
+  import "DPI-C" function int emu_dpi_decode_to(input string format, input string result, input longint unsigned code,
+      output longint unsigned decoded);
   import "DPI-C" function int emu_dpi_convert(input string source, input string destination, input string rounding, input string policy,
       input longint unsigned code, input int unsigned random, output longint unsigned converted, output byte unsigned open);
 
@@ -90,4 +137,9 @@ package emu_ref_pkg;
   //   emu_decode_to_array
   //   emu_convert_array
   //   emu_split_words
+  //   emu_calculate_array
+  //   emu_transform_matrix
+  //   emu_count_workspace
+  //   emu_quantize
+  //   emu_dequantize
 endpackage

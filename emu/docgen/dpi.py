@@ -17,6 +17,8 @@ HEAD: Final = """// The C reference for SystemVerilog. Generated from emu_ref.h 
 // A chandle is a descriptor: what an emu_find_* function returns. The other functions return EMU_OK or an EMU_ERROR_* number.
 package emu_ref_pkg;
 """
+WIDTH: Final = 138
+_GLUE: Final = "~"
 _ENUM: Final = re.compile(r"enum\s*\{([^}]*)\}")
 _FUNCTION: Final = re.compile(r"(?:^|\n)\s*((?:const )?\w+ \**)(emu_\w+)\(([^)]*)\)\s*;")
 
@@ -43,7 +45,7 @@ def dpi_pages(root: Path) -> dict[str, str]:
             if imported is None:
                 left_out.append(name)
             else:
-                lines += textwrap.wrap(imported, 138, initial_indent="  ", subsequent_indent="      ")
+                lines += wrapped(imported)
     lines += ["", "  // not here, because they take structs or arrays:", *(f"  //   {name}" for name in left_out), "endpackage"]
     return {PATH: HEAD + "\n".join(lines) + "\n"}
 
@@ -83,6 +85,13 @@ def import_of(result: str, name: str, parameters: list[Parameter]) -> str | None
     if returned is None or None in formals:
         return None
     return f'import "DPI-C" function {returned} {name}(' + ", ".join(filter(None, formals)) + ");"
+
+
+def wrapped(imported: str) -> list[str]:
+    """Return an import as indented lines, broken between parameters."""
+    head, *rest = imported.split(", ")
+    glued = ", ".join([head, *(formal.replace(" ", _GLUE) for formal in rest)]).replace("(input ", f"(input{_GLUE}")
+    return [line.replace(_GLUE, " ") for line in textwrap.wrap(glued, WIDTH, initial_indent="  ", subsequent_indent="      ")]
 
 
 def formal_of(parameter: Parameter) -> str | None:
