@@ -119,7 +119,7 @@ package emu_ref_pkg;
       output byte unsigned open);
   import "DPI-C" function int emu_code_bytes(input chandle format, output int bytes);
   import "DPI-C" function int emu_check_transform(input chandle transform);
-  import "DPI-C" function int emu_check_program(input chandle program);
+  import "DPI-C" function int emu_check_program(input chandle program_);
 
   import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
       output longint unsigned significand, output int lsb_exp);

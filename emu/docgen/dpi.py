@@ -17,6 +17,7 @@ HEAD: Final = """// The C reference for SystemVerilog. Generated from emu_ref.h 
 // A chandle is a descriptor: what an emu_find_* function returns. The other functions return EMU_OK or an EMU_ERROR_* number.
 package emu_ref_pkg;
 """
+RESERVED: Final = {"program", "property", "packed", "local", "ref", "table", "type", "var", "with"}  # words that the headers could use
 WIDTH: Final = 138
 _GLUE: Final = "~"
 _ENUM: Final = re.compile(r"enum\s*\{([^}]*)\}")
@@ -96,7 +97,7 @@ def wrapped(imported: str) -> list[str]:
 
 def formal_of(parameter: Parameter) -> str | None:
     """Return a parameter as SystemVerilog: strings, descriptors (chandle), plain pointers (output); None for arrays and other structs."""
-    kind, name = parameter
+    kind, name = parameter.kind, parameter.name + "_" * (parameter.name in RESERVED)
     if kind in SCALARS:
         return f"input {SCALARS[kind]} {name}"
     if kind == "const char*":

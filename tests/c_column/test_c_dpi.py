@@ -105,3 +105,4 @@ def test_declarations_are_read_as_they_are_written() -> None:
         import_of(*first) == 'import "DPI-C" function int emu_f(input chandle f, input longint unsigned code, output byte unsigned open);'
     )
     assert import_of(*second) is None
+    assert import_of("int32_t", "emu_h", [Parameter("int32_t", "program")]) == 'import "DPI-C" function int emu_h(input int program_);'
