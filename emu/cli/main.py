@@ -18,7 +18,7 @@ import emu
 from emu.cli.settings import Settings, common_options, settings_of
 from emu.errors import EmuError
 
-COMMANDS = ("list", "show", "convert", "quantize", "dequantize", "analyze", "vectors", "docs", "bench", "doctor")
+COMMANDS = ("list", "show", "convert", "quantize", "dequantize", "analyze", "vectors", "sweep", "docs", "bench", "doctor")
 MISUSE = 2
 
 
