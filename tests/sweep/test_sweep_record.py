@@ -134,7 +134,7 @@ def test_a_difference_is_exit_code_one(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "sweeps.json"
     code, out, err = call(capsys, "sweep", "-o", path, "--only", "special", "--only", "bf16", "--only", "e2m1")
     assert (code, out) == (1, "")
-    assert "first differing input 0x0000: fast 0x0, c_ref 0x1, exact 0x0" in err
+    assert "c_ref 0x1, exact 0x0" in err
     assert not path.exists()
 
 
