@@ -278,22 +278,6 @@ int32_t emu_check_policy(const emu_policy *policy, const emu_format *destination
 /* C: the largest finite magnitude of a sign (two's complement has one more on the negative side). Not for a codebook. */
 int32_t emu_max_magnitude(const emu_format *format, int32_t sign, uint64_t *magnitude);
 
-/* Elements that share random words: element i takes lane i % lanes of word i / lanes; see emu_split_words for the positions. */
-typedef struct emu_word {
-    int32_t lanes;
-    int32_t bits;             /* of a word */
-    int32_t random_bits;      /* of a lane */
-    const uint8_t *positions; /* lanes * random_bits of them */
-} emu_word;
-
-/* Named descriptors: what the shipped spec says, as constants (tables.c). Arguments: an id of the spec, or an alias. NULL when there is no
- * such object, when C cannot run it (tables.c names those), or when an argument is NULL.
- * emu_find_word: of a rounding whose elements share random words. emu_find_policy: what it says of one destination. */
-const emu_format *emu_find_format(const char *id);
-const emu_rounding *emu_find_rounding(const char *id);
-const emu_word *emu_find_word(const char *rounding);
-const emu_policy *emu_find_policy(const char *id, const char *destination);
-
 /* decode: code -> value; exact, no policy. */
 int32_t emu_decode_code(const emu_format *format, uint64_t code, emu_value *value);
 
@@ -370,6 +354,36 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
 /* dequantize: element codes and levels -> codes of `result`, each value rounded once more to it, ties to even. values: shape of codes. */
 int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
                        const emu_matrix *values, uint64_t *workspace, size_t words);
+
+/* Elements that share random words: element i takes lane i % lanes of word i / lanes; see emu_split_words for the positions. */
+typedef struct emu_word {
+    int32_t lanes;
+    int32_t bits;             /* of a word */
+    int32_t random_bits;      /* of a lane */
+    const uint8_t *positions; /* lanes * random_bits of them */
+} emu_word;
+
+/* What names say of a recipe's programs. */
+typedef struct emu_recipe {
+    const char *block;         /* id of the block format */
+    const emu_format *element; /* of the codes; where a flag chooses between formats, the first: they have one width */
+    int32_t element_count;     /* how many formats the flag chooses from; 1: no such flag */
+    int32_t level_count;
+    const char *const *levels; /* names, outermost first, as in the levels of the programs */
+    const emu_word *word;      /* the random integers come in such words; NULL: one for each element, or none */
+} emu_recipe;
+
+/* Named descriptors: what the shipped spec says, as constants (tables.c). Arguments: an id of the spec, or an alias. NULL when there is no
+ * such object, when C cannot run it (tables.c names those), or when an argument is NULL.
+ * emu_find_word: of a rounding whose elements share random words. emu_find_policy: what it says of one destination.
+ * emu_find_program: profile NULL: the quantize program; else the dequantize program of that profile. */
+const emu_format *emu_find_format(const char *id);
+const emu_rounding *emu_find_rounding(const char *id);
+const emu_word *emu_find_word(const char *rounding);
+const emu_policy *emu_find_policy(const char *id, const char *destination);
+const emu_transform *emu_find_transform(const char *id);
+const emu_recipe *emu_find_recipe(const char *id);
+const emu_program *emu_find_program(const char *recipe, const char *profile);
 
 /* cdef end */
 

@@ -323,6 +323,2362 @@ static const emu_policy policy_torch_e5m2 = {
 };
 /* torchao on the way to e2m1 */
 static const emu_policy policy_torchao_e2m1 = {.overflow = EMU_SATURATE, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
+/* rht16_butterfly (proposed): 16-point RHT with the additions of the fast algorithm in binary32 */
+static const emu_transform transform_rht16_butterfly = {
+    .size = 16, .order = EMU_SUM_BUTTERFLY, .signs = {0xd7e8}, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_fp32,
+};
+/* rht16_exact (proposed): 16-point RHT, the sum of 16 terms rounded once to binary32 */
+static const emu_transform transform_rht16_exact = {
+    .size = 16, .order = EMU_SUM_EXACT, .signs = {0xd7e8}, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_fp32,
+};
+/* rht16_te (measured): 16-point RHT of Transformer Engine for bf16 tensors */
+static const emu_transform transform_rht16_te = {
+    .size = 16, .order = EMU_SUM_EXACT, .signs = {0xd7e8}, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_bf16,
+};
+/* rht16_te_fp32 (measured): 16-point RHT of Transformer Engine for binary32 tensors, as one CPU build of torch adds */
+static const emu_transform transform_rht16_te_fp32 = {
+    .size = 16, .order = EMU_SUM_SEQUENTIAL, .signs = {0xd7e8}, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_fp32,
+};
+/* rht16_ufp4 (proposed): 16-point RHT of UFP4: fast algorithm in binary32, result bf16, signs from the caller */
+static const emu_transform transform_rht16_ufp4 = {
+    .size = 16, .order = EMU_SUM_BUTTERFLY, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_bf16,
+};
+static const char *const levels_e1m2_fp32scale[] = {"scale"};
+/* e1m2_fp32scale (proposed): blocks of E1M2 with a binary32 scale, not rotated */
+static const emu_recipe recipe_e1m2_fp32scale = {"ufp4", &format_e1m2, 1, 1, levels_e1m2_fp32scale, NULL};
+static const char *const levels_e2m1_fp32scale[] = {"scale"};
+/* e2m1_fp32scale (proposed): blocks of E2M1 with a binary32 scale, not rotated */
+static const emu_recipe recipe_e2m1_fp32scale = {"e2m1_fp32scale", &format_e2m1, 1, 1, levels_e2m1_fp32scale, NULL};
+static const char *const levels_f46_nvint4[] = {"tensor", "scale"};
+/* f46_nvint4 (measured): NVINT4 of fouroversix: two's complement elements in the NVFP4 hierarchy */
+static const emu_recipe recipe_f46_nvint4 = {"nvint4", &format_int4, 1, 2, levels_f46_nvint4, NULL};
+static const char *const levels_hif4[] = {"scale", "level8", "level4"};
+/* hif4 (measured): HiFloat4: 64 elements, one E6M2 scale, two layers of shared bits */
+static const emu_recipe recipe_hif4 = {"hif4", &format_e1m2, 1, 3, levels_hif4, NULL};
+static const char *const levels_if4_abs_max[] = {"tensor", "scale", "flag"};
+/* if4_abs_max (measured): IF4 of fouroversix: E2M1 or INT4 elements by the smaller largest error */
+static const emu_recipe recipe_if4_abs_max = {"if4", &format_e2m1, 2, 3, levels_if4_abs_max, NULL};
+static const char *const levels_if4_mae[] = {"tensor", "scale", "flag"};
+/* if4_mae (measured): IF4 of fouroversix: E2M1 or INT4 elements by the smaller absolute error */
+static const emu_recipe recipe_if4_mae = {"if4", &format_e2m1, 2, 3, levels_if4_mae, NULL};
+static const char *const levels_if4_mse[] = {"tensor", "scale", "flag"};
+/* if4_mse (measured): IF4 of fouroversix: E2M1 or INT4 elements by the smaller squared error */
+static const emu_recipe recipe_if4_mse = {"if4", &format_e2m1, 2, 3, levels_if4_mse, NULL};
+static const char *const levels_mxe1m2_floor[] = {"scale"};
+/* mxe1m2_floor (proposed): MX blocks of the uniform grid E1M2, scale rounded down */
+static const emu_recipe recipe_mxe1m2_floor = {"mxe1m2", &format_e1m2, 1, 1, levels_mxe1m2_floor, NULL};
+static const char *const levels_mxfp4_f46_static_4[] = {"scale"};
+/* mxfp4_f46_static_4 (measured): MXFP4 of fouroversix, block maximum to 4 */
+static const emu_recipe recipe_mxfp4_f46_static_4 = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_f46_static_4, NULL};
+static const char *const levels_mxfp4_f46_static_6[] = {"scale"};
+/* mxfp4_f46_static_6 (measured): MXFP4 of fouroversix, block maximum to 6 */
+static const emu_recipe recipe_mxfp4_f46_static_6 = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_f46_static_6, NULL};
+static const char *const levels_mxfp4_te_pow2[] = {"scale"};
+/* mxfp4_te_pow2 (measured): MXFP4 of Transformer Engine's reference quantizer, power-of-two scales */
+static const emu_recipe recipe_mxfp4_te_pow2 = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_te_pow2, NULL};
+static const char *const levels_mxfp4_torchao_ceil[] = {"scale"};
+/* mxfp4_torchao_ceil (measured): MXFP4 of torchao, scale rounded up (CEIL) */
+static const emu_recipe recipe_mxfp4_torchao_ceil = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_torchao_ceil, NULL};
+static const char *const levels_mxfp4_torchao_even[] = {"scale"};
+/* mxfp4_torchao_even (measured): MXFP4 of torchao, scale rounded to nearest (EVEN) */
+static const emu_recipe recipe_mxfp4_torchao_even = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_torchao_even, NULL};
+static const char *const levels_mxfp4_torchao_floor[] = {"scale"};
+/* mxfp4_torchao_floor (measured): MXFP4 of torchao, scale rounded down (FLOOR) */
+static const emu_recipe recipe_mxfp4_torchao_floor = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_torchao_floor, NULL};
+static const char *const levels_mxfp4_torchao_rceil[] = {"scale"};
+/* mxfp4_torchao_rceil (measured): MXFP4 of torchao, scale rounded up after division by 6 (RCEIL) */
+static const emu_recipe recipe_mxfp4_torchao_rceil = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_torchao_rceil, NULL};
+static const char *const levels_nve0m3[] = {"tensor", "scale"};
+/* nve0m3 (proposed): the integer grid E0M3 in the NVFP4 hierarchy */
+static const emu_recipe recipe_nve0m3 = {"nve0m3", &format_e0m3, 1, 2, levels_nve0m3, NULL};
+static const char *const levels_nvfp4_compressed_tensors[] = {"tensor", "scale"};
+/* nvfp4_compressed_tensors (measured): NVFP4 of compressed-tensors, tensor scale stored as a divisor */
+static const emu_recipe recipe_nvfp4_compressed_tensors = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_compressed_tensors, NULL};
+static const char *const levels_nvfp4_f46_abs_max[] = {"tensor", "scale"};
+/* nvfp4_f46_abs_max (measured): NVFP4 of fouroversix, block maximum to 6 or 4 by the smaller largest error */
+static const emu_recipe recipe_nvfp4_f46_abs_max = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_f46_abs_max, NULL};
+static const char *const levels_nvfp4_f46_mae[] = {"tensor", "scale"};
+/* nvfp4_f46_mae (measured): NVFP4 of fouroversix, block maximum to 6 or 4 by the smaller absolute error */
+static const emu_recipe recipe_nvfp4_f46_mae = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_f46_mae, NULL};
+static const char *const levels_nvfp4_f46_mse[] = {"tensor", "scale"};
+/* nvfp4_f46_mse (measured): NVFP4 of fouroversix, block maximum to 6 or 4 by the smaller squared error */
+static const emu_recipe recipe_nvfp4_f46_mse = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_f46_mse, NULL};
+static const char *const levels_nvfp4_f46_static_4[] = {"tensor", "scale"};
+/* nvfp4_f46_static_4 (measured): NVFP4 of fouroversix, block maximum to 4 */
+static const emu_recipe recipe_nvfp4_f46_static_4 = {"nvfp4_1792", &format_e2m1, 1, 2, levels_nvfp4_f46_static_4, NULL};
+static const char *const levels_nvfp4_f46_static_6[] = {"tensor", "scale"};
+/* nvfp4_f46_static_6 (measured): NVFP4 of fouroversix, block maximum to 6 */
+static const emu_recipe recipe_nvfp4_f46_static_6 = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_f46_static_6, NULL};
+static const char *const levels_nvfp4_modelopt[] = {"tensor", "scale"};
+/* nvfp4_modelopt (measured): NVFP4 of ModelOpt, tensor scale stored as a multiplier */
+static const emu_recipe recipe_nvfp4_modelopt = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_modelopt, NULL};
+static const char *const levels_nvfp4_te_2d_ref[] = {"tensor", "scale"};
+/* nvfp4_te_2d_ref (measured): NVFP4 of Transformer Engine's reference quantizer, tiles of 16x16 */
+static const emu_recipe recipe_nvfp4_te_2d_ref = {"nvfp4_tile16", &format_e2m1, 1, 2, levels_nvfp4_te_2d_ref, NULL};
+static const char *const levels_nvfp4_te_4over6_mae_256[] = {"tensor", "scale"};
+/* nvfp4_te_4over6_mae_256 (measured): Transformer Engine's four-over-six: block maximum to 6 or 4 by the smaller absolute error, scales up to 256 */
+static const emu_recipe recipe_nvfp4_te_4over6_mae_256 = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_te_4over6_mae_256, NULL};
+static const char *const levels_nvfp4_te_4over6_mae_448[] = {"tensor", "scale"};
+/* nvfp4_te_4over6_mae_448 (measured): Transformer Engine's four-over-six: block maximum to 6 or 4 by the smaller absolute error, scales up to 448 */
+static const emu_recipe recipe_nvfp4_te_4over6_mae_448 = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_te_4over6_mae_448, NULL};
+static const char *const levels_nvfp4_te_4over6_mse_256[] = {"tensor", "scale"};
+/* nvfp4_te_4over6_mse_256 (measured): Transformer Engine's four-over-six: block maximum to 6 or 4 by the smaller squared error, scales up to 256 */
+static const emu_recipe recipe_nvfp4_te_4over6_mse_256 = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_te_4over6_mse_256, NULL};
+static const char *const levels_nvfp4_te_4over6_mse_256_fast[] = {"tensor", "scale"};
+/* nvfp4_te_4over6_mse_256_fast (measured): Transformer Engine's four-over-six, squared error measured in the scaled domain, scales up to 256 */
+static const emu_recipe recipe_nvfp4_te_4over6_mse_256_fast = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_te_4over6_mse_256_fast, NULL};
+static const char *const levels_nvfp4_te_4over6_mse_448[] = {"tensor", "scale"};
+/* nvfp4_te_4over6_mse_448 (measured): Transformer Engine's four-over-six: block maximum to 6 or 4 by the smaller squared error, scales up to 448 */
+static const emu_recipe recipe_nvfp4_te_4over6_mse_448 = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_te_4over6_mse_448, NULL};
+static const char *const levels_nvfp4_te_cuda[] = {"tensor", "scale"};
+/* nvfp4_te_cuda (source-code): NVFP4 of Transformer Engine's CUDA kernels, blocks of 1x16 */
+static const emu_recipe recipe_nvfp4_te_cuda = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_te_cuda, NULL};
+static const char *const levels_nvfp4_te_ref[] = {"tensor", "scale"};
+/* nvfp4_te_ref (measured): NVFP4 of Transformer Engine's reference quantizer, blocks of 1x16 */
+static const emu_recipe recipe_nvfp4_te_ref = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_te_ref, NULL};
+static const char *const levels_nvfp4_torchao[] = {"tensor", "scale"};
+/* nvfp4_torchao (measured): NVFP4 of torchao with a tensor scale */
+static const emu_recipe recipe_nvfp4_torchao = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_torchao, NULL};
+static const char *const levels_nvfp4_torchao_1level[] = {"scale"};
+/* nvfp4_torchao_1level (measured): NVFP4 of torchao without a tensor scale */
+static const emu_recipe recipe_nvfp4_torchao_1level = {"nvfp4_1level", &format_e2m1, 1, 1, levels_nvfp4_torchao_1level, NULL};
+static const char *const levels_nvufp4[] = {"tensor", "scale"};
+/* nvufp4 (proposed): the uniform grid E1M2 in the NVFP4 hierarchy */
+static const emu_recipe recipe_nvufp4 = {"nvufp4", &format_e1m2, 1, 2, levels_nvufp4, NULL};
+static const char *const levels_ufp4[] = {"scale"};
+/* ufp4 (proposed): UFP4: rotated blocks of E1M2 with a binary32 scale */
+static const emu_recipe recipe_ufp4 = {"ufp4", &format_e1m2, 1, 1, levels_ufp4, NULL};
+static const char *const levels_ufp4_sr[] = {"scale"};
+/* ufp4_sr (proposed): UFP4 with stochastic rounding of the elements */
+static const emu_recipe recipe_ufp4_sr = {"ufp4", &format_e1m2, 1, 1, levels_ufp4_sr, NULL};
+static const emu_register quantize_e1m2_fp32scale_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fe00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* not_nan */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_1 = {.overflow = EMU_SATURATE, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
+static const emu_step quantize_e1m2_fp32scale_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1}, /* not_nan */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_e1m2_fp32scale_levels[] = {
+    {.reg = 5, .rows = 1, .columns = 16, .format = &format_fp32},
+};
+/* e1m2_fp32scale, quantize */
+static const emu_program quantize_e1m2_fp32scale = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1, .registers = quantize_e1m2_fp32scale_registers,
+    .steps = quantize_e1m2_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels,
+};
+static const emu_register dequantize_e1m2_fp32scale_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_e1m2_fp32scale_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e1m2}, /* code_value */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {2, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_e1m2_fp32scale_exact_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 16, .format = &format_fp32},
+};
+/* e1m2_fp32scale, exact */
+static const emu_program dequantize_e1m2_fp32scale_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1, .registers = dequantize_e1m2_fp32scale_exact_registers,
+    .steps = dequantize_e1m2_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
+};
+static const emu_register quantize_e2m1_fp32scale_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* not_nan */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e2m1_fp32scale_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1}, /* not_nan */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* e2m1_fp32scale, quantize */
+static const emu_program quantize_e2m1_fp32scale = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1, .registers = quantize_e2m1_fp32scale_registers,
+    .steps = quantize_e2m1_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels,
+};
+static const emu_step dequantize_e2m1_fp32scale_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {2, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* e2m1_fp32scale, exact */
+static const emu_program dequantize_e2m1_fp32scale_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1, .registers = dequantize_e1m2_fp32scale_exact_registers,
+    .steps = dequantize_e2m1_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
+};
+static const emu_register quantize_f46_nvint4_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45440000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_wanted */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_2 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7f}, {.rule = EMU_BY_CODE, .code = 0x7f}},
+};
+static const emu_step quantize_f46_nvint4_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CLAMP, .out = 20, .args = {18, 19, 3, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_int4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_f46_nvint4_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* f46_nvint4, quantize */
+static const emu_program quantize_f46_nvint4 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5440001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 15, .level_count = 2,
+    .registers = quantize_f46_nvint4_registers, .steps = quantize_f46_nvint4_steps, .levels = quantize_f46_nvint4_levels,
+};
+static const emu_register dequantize_f46_nvint4_f46_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* product */
+    {.rows = 1, .columns = 1}, /* numerator */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45440000}, /* constant */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_f46_nvint4_f46_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_int4}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {6, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_f46_nvint4_f46_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* f46_nvint4, f46 */
+static const emu_program dequantize_f46_nvint4_f46 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5440001,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_f46_nvint4_f46_registers, .steps = dequantize_f46_nvint4_f46_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_hif4_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 4}, /* amax_4 */
+    {.rows = 1, .columns = 8}, /* amax_8 */
+    {.rows = 1, .columns = 64}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e120000}, /* constant */
+    {.rows = 1, .columns = 64}, /* scale_raw */
+    {.rows = 1, .columns = 64}, /* scale_rounded */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x27800000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x47400000}, /* constant */
+    {.rows = 1, .columns = 64}, /* scale_clamped */
+    {.rows = 1, .columns = 64}, /* scale */
+    {.rows = 1, .columns = 64}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 64}, /* reciprocal */
+    {.rows = 1, .columns = 8}, /* ratio_8 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40800000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40000000}, /* constant */
+    {.rows = 1, .columns = 8}, /* factor_8 */
+    {.rows = 1, .columns = 8}, /* level8 */
+    {.rows = 1, .columns = 4}, /* ratio_4_raw */
+    {.rows = 1, .columns = 4}, /* ratio_4 */
+    {.rows = 1, .columns = 4}, /* factor_4 */
+    {.rows = 1, .columns = 4}, /* level4 */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* magnitude_8 */
+    {.rows = 1, .columns = 1}, /* magnitude_4 */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* quarters */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
+    {.rows = 1, .columns = 1}, /* quarters_up */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* scaled_up */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_3 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xff}, {.rule = EMU_BY_CODE, .code = 0xff}},
+};
+static const emu_step quantize_hif4_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* amax_4 */
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* amax_8 */
+    {.operation = EMU_OP_AMAX, .out = 3, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_ROUND, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* scale_rounded */
+    {.operation = EMU_OP_CLAMP, .out = 9, .args = {6, 7, 8, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e6m2, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e6m2}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 11, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {2, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio_8 */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {14, 15, 16, 12}, .random = -1, .variant = EMU_TEST_GE}, /* factor_8 */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue1m0, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* level8 */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {1, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio_4_raw */
+    {.operation = EMU_OP_DIV, .out = 20, .args = {19, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio_4 */
+    {.operation = EMU_OP_SELECT, .out = 21, .args = {20, 16, 16, 12}, .random = -1, .variant = EMU_TEST_GE}, /* factor_4 */
+    {.operation = EMU_OP_CAST, .out = 22, .args = {21, -1, -1, -1}, .random = -1, .format = &format_ue1m0, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* level4 */
+    {.operation = EMU_OP_ABS, .out = 23, .args = {0, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_DIV, .out = 24, .args = {23, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* magnitude_8 */
+    {.operation = EMU_OP_DIV, .out = 25, .args = {24, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* magnitude_4 */
+    {.operation = EMU_OP_MUL, .out = 26, .args = {25, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_MUL, .out = 27, .args = {26, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* quarters */
+    {.operation = EMU_OP_ADD, .out = 29, .args = {27, 28, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* quarters_up */
+    {.operation = EMU_OP_MUL, .out = 31, .args = {29, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_up */
+    {.operation = EMU_OP_NEG, .out = 32, .args = {31, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 33, .args = {0, 32, 31, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 34, .args = {33, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rz, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_hif4_levels[] = {
+    {.reg = 10, .rows = 1, .columns = 64, .format = &format_e6m2},
+    {.reg = 18, .rows = 1, .columns = 8, .format = &format_ue1m0},
+    {.reg = 22, .rows = 1, .columns = 4, .format = &format_ue1m0},
+};
+/* hif4, quantize */
+static const emu_program quantize_hif4 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 34, .values = -1, .register_count = 35, .step_count = 26, .level_count = 3, .registers = quantize_hif4_registers,
+    .steps = quantize_hif4_steps, .levels = quantize_hif4_levels,
+};
+static const emu_register dequantize_hif4_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 64}, /* scale */
+    {.rows = 1, .columns = 8}, /* level8 */
+    {.rows = 1, .columns = 4}, /* level4 */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 64}, /* scale_value */
+    {.rows = 1, .columns = 8}, /* factor_8 */
+    {.rows = 1, .columns = 4}, /* factor_4 */
+    {.rows = 1, .columns = 1}, /* product_8 */
+    {.rows = 1, .columns = 1}, /* product_4 */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_hif4_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e1m2}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e6m2}, /* scale_value */
+    {.operation = EMU_OP_DECODE, .out = 6, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue1m0}, /* factor_8 */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {3, -1, -1, -1}, .random = -1, .format = &format_ue1m0}, /* factor_4 */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_8 */
+    {.operation = EMU_OP_MUL, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {9, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_hif4_exact_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 64, .format = &format_e6m2},
+    {.reg = 2, .rows = 1, .columns = 8, .format = &format_ue1m0},
+    {.reg = 3, .rows = 1, .columns = 4, .format = &format_ue1m0},
+};
+/* hif4, exact */
+static const emu_program dequantize_hif4_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 10, .register_count = 11, .step_count = 7, .level_count = 3,
+    .registers = dequantize_hif4_exact_registers, .steps = dequantize_hif4_exact_steps, .levels = dequantize_hif4_exact_levels,
+};
+static const emu_register quantize_if4_abs_max_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_wanted */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes_float */
+    {.rows = 1, .columns = 1}, /* rounded_float */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f955555}, /* constant */
+    {.rows = 1, .columns = 1}, /* scaled_int */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped_int */
+    {.rows = 1, .columns = 1}, /* codes_int */
+    {.rows = 1, .columns = 1}, /* code_value_int */
+    {.rows = 1, .columns = 1}, /* product_float */
+    {.rows = 1, .columns = 1}, /* numerator_float */
+    {.rows = 1, .columns = 1}, /* decoded_float */
+    {.rows = 1, .columns = 1}, /* difference_float */
+    {.rows = 1, .columns = 1}, /* product_int */
+    {.rows = 1, .columns = 1}, /* product_amax_int */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f5b6db7}, /* constant */
+    {.rows = 1, .columns = 1}, /* numerator_int */
+    {.rows = 1, .columns = 1}, /* decoded_int */
+    {.rows = 1, .columns = 1}, /* difference_int */
+    {.rows = 1, .columns = 16}, /* error_float */
+    {.rows = 1, .columns = 16}, /* error_int */
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 16}, /* flag_value */
+    {.rows = 1, .columns = 16}, /* flag */
+};
+static const emu_policy cast_policy_4 = {.overflow = EMU_WRAP, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
+static const emu_step quantize_if4_abs_max_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_float */
+    {.operation = EMU_OP_ROUND, .out = 20, .args = {18, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_float */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {18, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_int */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped_int */
+    {.operation = EMU_OP_CAST, .out = 26, .args = {25, -1, -1, -1}, .random = -1, .format = &format_int4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes_int */
+    {.operation = EMU_OP_DECODE, .out = 27, .args = {26, -1, -1, -1}, .random = -1, .format = &format_int4}, /* code_value_int */
+    {.operation = EMU_OP_MUL, .out = 28, .args = {20, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_float */
+    {.operation = EMU_OP_MUL, .out = 29, .args = {28, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_float */
+    {.operation = EMU_OP_DIV, .out = 30, .args = {29, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_float */
+    {.operation = EMU_OP_SUB, .out = 31, .args = {30, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_float */
+    {.operation = EMU_OP_MUL, .out = 32, .args = {27, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_int */
+    {.operation = EMU_OP_MUL, .out = 33, .args = {32, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_amax_int */
+    {.operation = EMU_OP_MUL, .out = 35, .args = {33, 34, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_int */
+    {.operation = EMU_OP_DIV, .out = 36, .args = {35, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_int */
+    {.operation = EMU_OP_SUB, .out = 37, .args = {36, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_int */
+    {.operation = EMU_OP_AMAX, .out = 38, .args = {31, -1, -1, -1}, .random = -1}, /* error_float */
+    {.operation = EMU_OP_AMAX, .out = 39, .args = {37, -1, -1, -1}, .random = -1}, /* error_int */
+    {.operation = EMU_OP_SELECT, .out = 40, .args = {39, 38, 26, 19}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+    {.operation = EMU_OP_SELECT, .out = 41, .args = {39, 38, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
+    {.operation = EMU_OP_CAST, .out = 42, .args = {41, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
+};
+static const emu_level quantize_if4_abs_max_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
+    {.reg = 42, .rows = 1, .columns = 16, .format = &format_uint1},
+};
+/* if4_abs_max, quantize */
+static const emu_program quantize_if4_abs_max = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 40, .values = -1, .register_count = 43, .step_count = 33, .level_count = 3,
+    .registers = quantize_if4_abs_max_registers, .steps = quantize_if4_abs_max_steps, .levels = quantize_if4_abs_max_levels,
+};
+static const emu_register dequantize_if4_abs_max_f46_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* flag */
+    {.rows = 1, .columns = 1}, /* code_value_float */
+    {.rows = 1, .columns = 1}, /* code_value_int */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* product_float */
+    {.rows = 1, .columns = 1}, /* numerator_float */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 1, .columns = 1}, /* value_float */
+    {.rows = 1, .columns = 1}, /* product_int */
+    {.rows = 1, .columns = 1}, /* product_amax_int */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f5b6db7}, /* constant */
+    {.rows = 1, .columns = 1}, /* numerator_int */
+    {.rows = 1, .columns = 1}, /* value_int */
+    {.rows = 1, .columns = 16}, /* flag_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_if4_abs_max_f46_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_float */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {0, -1, -1, -1}, .random = -1, .format = &format_int4}, /* code_value_int */
+    {.operation = EMU_OP_DECODE, .out = 6, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_float */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {7, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_float */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* value_float */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_int */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_amax_int */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_int */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {14, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* value_int */
+    {.operation = EMU_OP_DECODE, .out = 16, .args = {3, -1, -1, -1}, .random = -1, .format = &format_uint1}, /* flag_value */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {16, 10, 15, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* values */
+};
+static const emu_level dequantize_if4_abs_max_f46_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
+    {.reg = 3, .rows = 1, .columns = 16, .format = &format_uint1},
+};
+/* if4_abs_max, f46 */
+static const emu_program dequantize_if4_abs_max_f46 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 17, .register_count = 18, .step_count = 12, .level_count = 3,
+    .registers = dequantize_if4_abs_max_f46_registers, .steps = dequantize_if4_abs_max_f46_steps,
+    .levels = dequantize_if4_abs_max_f46_levels,
+};
+static const emu_register quantize_if4_mae_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_wanted */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes_float */
+    {.rows = 1, .columns = 1}, /* rounded_float */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f955555}, /* constant */
+    {.rows = 1, .columns = 1}, /* scaled_int */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped_int */
+    {.rows = 1, .columns = 1}, /* codes_int */
+    {.rows = 1, .columns = 1}, /* code_value_int */
+    {.rows = 1, .columns = 1}, /* product_float */
+    {.rows = 1, .columns = 1}, /* numerator_float */
+    {.rows = 1, .columns = 1}, /* decoded_float */
+    {.rows = 1, .columns = 1}, /* difference_float */
+    {.rows = 1, .columns = 1}, /* product_int */
+    {.rows = 1, .columns = 1}, /* product_amax_int */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f5b6db7}, /* constant */
+    {.rows = 1, .columns = 1}, /* numerator_int */
+    {.rows = 1, .columns = 1}, /* decoded_int */
+    {.rows = 1, .columns = 1}, /* difference_int */
+    {.rows = 1, .columns = 1}, /* distance_float */
+    {.rows = 1, .columns = 16}, /* error_float */
+    {.rows = 1, .columns = 1}, /* distance_int */
+    {.rows = 1, .columns = 16}, /* error_int */
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 16}, /* flag_value */
+    {.rows = 1, .columns = 16}, /* flag */
+};
+static const emu_step quantize_if4_mae_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_float */
+    {.operation = EMU_OP_ROUND, .out = 20, .args = {18, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_float */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {18, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_int */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped_int */
+    {.operation = EMU_OP_CAST, .out = 26, .args = {25, -1, -1, -1}, .random = -1, .format = &format_int4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes_int */
+    {.operation = EMU_OP_DECODE, .out = 27, .args = {26, -1, -1, -1}, .random = -1, .format = &format_int4}, /* code_value_int */
+    {.operation = EMU_OP_MUL, .out = 28, .args = {20, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_float */
+    {.operation = EMU_OP_MUL, .out = 29, .args = {28, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_float */
+    {.operation = EMU_OP_DIV, .out = 30, .args = {29, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_float */
+    {.operation = EMU_OP_SUB, .out = 31, .args = {30, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_float */
+    {.operation = EMU_OP_MUL, .out = 32, .args = {27, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_int */
+    {.operation = EMU_OP_MUL, .out = 33, .args = {32, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_amax_int */
+    {.operation = EMU_OP_MUL, .out = 35, .args = {33, 34, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_int */
+    {.operation = EMU_OP_DIV, .out = 36, .args = {35, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_int */
+    {.operation = EMU_OP_SUB, .out = 37, .args = {36, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_int */
+    {.operation = EMU_OP_ABS, .out = 38, .args = {31, -1, -1, -1}, .random = -1}, /* distance_float */
+    {.operation = EMU_OP_SUM, .out = 39, .args = {38, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_float */
+    {.operation = EMU_OP_ABS, .out = 40, .args = {37, -1, -1, -1}, .random = -1}, /* distance_int */
+    {.operation = EMU_OP_SUM, .out = 41, .args = {40, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_int */
+    {.operation = EMU_OP_SELECT, .out = 42, .args = {41, 39, 26, 19}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+    {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 39, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
+    {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
+};
+static const emu_level quantize_if4_mae_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
+    {.reg = 44, .rows = 1, .columns = 16, .format = &format_uint1},
+};
+/* if4_mae, quantize */
+static const emu_program quantize_if4_mae = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 42, .values = -1, .register_count = 45, .step_count = 35, .level_count = 3,
+    .registers = quantize_if4_mae_registers, .steps = quantize_if4_mae_steps, .levels = quantize_if4_mae_levels,
+};
+static const emu_step quantize_if4_mse_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_float */
+    {.operation = EMU_OP_ROUND, .out = 20, .args = {18, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_float */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {18, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_int */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped_int */
+    {.operation = EMU_OP_CAST, .out = 26, .args = {25, -1, -1, -1}, .random = -1, .format = &format_int4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes_int */
+    {.operation = EMU_OP_DECODE, .out = 27, .args = {26, -1, -1, -1}, .random = -1, .format = &format_int4}, /* code_value_int */
+    {.operation = EMU_OP_MUL, .out = 28, .args = {20, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_float */
+    {.operation = EMU_OP_MUL, .out = 29, .args = {28, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_float */
+    {.operation = EMU_OP_DIV, .out = 30, .args = {29, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_float */
+    {.operation = EMU_OP_SUB, .out = 31, .args = {30, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_float */
+    {.operation = EMU_OP_MUL, .out = 32, .args = {27, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_int */
+    {.operation = EMU_OP_MUL, .out = 33, .args = {32, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_amax_int */
+    {.operation = EMU_OP_MUL, .out = 35, .args = {33, 34, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_int */
+    {.operation = EMU_OP_DIV, .out = 36, .args = {35, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_int */
+    {.operation = EMU_OP_SUB, .out = 37, .args = {36, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_int */
+    {.operation = EMU_OP_MUL, .out = 38, .args = {31, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_float */
+    {.operation = EMU_OP_SUM, .out = 39, .args = {38, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_float */
+    {.operation = EMU_OP_MUL, .out = 40, .args = {37, 37, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_int */
+    {.operation = EMU_OP_SUM, .out = 41, .args = {40, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_int */
+    {.operation = EMU_OP_SELECT, .out = 42, .args = {41, 39, 26, 19}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+    {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 39, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
+    {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
+};
+/* if4_mse, quantize */
+static const emu_program quantize_if4_mse = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 42, .values = -1, .register_count = 45, .step_count = 35, .level_count = 3,
+    .registers = quantize_if4_mae_registers, .steps = quantize_if4_mse_steps, .levels = quantize_if4_mae_levels,
+};
+static const emu_register quantize_mxe1m2_floor_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxe1m2_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_mxe1m2_floor_levels[] = {
+    {.reg = 2, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+/* mxe1m2_floor, quantize */
+static const emu_program quantize_mxe1m2_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 5, .values = -1, .register_count = 6, .step_count = 5, .level_count = 1, .registers = quantize_mxe1m2_floor_registers,
+    .steps = quantize_mxe1m2_floor_steps, .levels = quantize_mxe1m2_floor_levels,
+};
+static const emu_register dequantize_mxe1m2_floor_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_mxe1m2_floor_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e1m2}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_mxe1m2_floor_exact_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+/* mxe1m2_floor, exact */
+static const emu_program dequantize_mxe1m2_floor_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
+    .steps = dequantize_mxe1m2_floor_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+};
+static const emu_register quantize_mxfp4_f46_static_4_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* kept */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_f46_static_4_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .variant = EMU_RULE_FIELD_UP}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 7, 8, 6}, .random = -1, .variant = EMU_TEST_LE}, /* kept */
+    {.operation = EMU_OP_SELECT, .out = 10, .args = {9, 8, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const emu_level quantize_mxfp4_f46_static_4_levels[] = {
+    {.reg = 4, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+/* mxfp4_f46_static_4, quantize */
+static const emu_program quantize_mxfp4_f46_static_4 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp4_f46_static_4_registers, .steps = quantize_mxfp4_f46_static_4_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels,
+};
+static const emu_step dequantize_mxfp4_f46_static_4_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* mxfp4_f46_static_4, exact */
+static const emu_program dequantize_mxfp4_f46_static_4_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp4_f46_static_4_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels,
+};
+static const emu_register quantize_mxfp4_f46_static_6_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* kept */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+/* mxfp4_f46_static_6, quantize */
+static const emu_program quantize_mxfp4_f46_static_6 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp4_f46_static_6_registers, .steps = quantize_mxfp4_f46_static_4_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels,
+};
+static const emu_register quantize_mxfp4_te_pow2_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_5 = {.overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE}, {.rule = EMU_BY_CODE}}};
+static const emu_step quantize_mxfp4_te_pow2_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {0, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 10, .args = {8, 9, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+};
+/* mxfp4_te_pow2, quantize */
+static const emu_program quantize_mxfp4_te_pow2 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_te_pow2_registers,
+    .steps = quantize_mxfp4_te_pow2_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+};
+/* mxfp4_te_pow2, exact */
+static const emu_program dequantize_mxfp4_te_pow2_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
+    .steps = dequantize_mxfp4_f46_static_4_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+};
+static const emu_register quantize_mxfp4_torchao_ceil_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* divisor */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_torchao_ceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_CEIL, .emax = 2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp4_torchao_ceil, quantize */
+static const emu_program quantize_mxfp4_torchao_ceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
+    .steps = quantize_mxfp4_torchao_ceil_steps, .levels = quantize_mxe1m2_floor_levels,
+};
+/* mxfp4_torchao_ceil, torchao */
+static const emu_program dequantize_mxfp4_torchao_ceil_torchao = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
+    .steps = dequantize_mxfp4_f46_static_4_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+};
+static const emu_step quantize_mxfp4_torchao_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp4_torchao_even, quantize */
+static const emu_program quantize_mxfp4_torchao_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
+    .steps = quantize_mxfp4_torchao_even_steps, .levels = quantize_mxe1m2_floor_levels,
+};
+static const emu_step quantize_mxfp4_torchao_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .emax = 2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp4_torchao_floor, quantize */
+static const emu_program quantize_mxfp4_torchao_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
+    .steps = quantize_mxfp4_torchao_floor_steps, .levels = quantize_mxe1m2_floor_levels,
+};
+static const emu_register quantize_mxfp4_torchao_rceil_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_torchao_rceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 12, .args = {10, 11, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp4_torchao_rceil, quantize */
+static const emu_program quantize_mxfp4_torchao_rceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_torchao_rceil_registers,
+    .steps = quantize_mxfp4_torchao_rceil_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+};
+static const emu_register quantize_nve0m3_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45440000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e124925}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* reciprocal */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nve0m3_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_multiplier */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
+    {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 20, .args = {7, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 21, .args = {20, 5, -1, -1}, .random = -1}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e0m3, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+};
+static const emu_level quantize_nve0m3_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 16, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nve0m3, quantize */
+static const emu_program quantize_nve0m3 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nve0m3_registers,
+    .steps = quantize_nve0m3_steps, .levels = quantize_nve0m3_levels,
+};
+static const emu_register dequantize_nve0m3_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale_times_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x39a72f05}, /* constant */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nve0m3_te_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e0m3}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {4, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_times_amax */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {3, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nve0m3, te */
+static const emu_program dequantize_nve0m3_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nve0m3_te_registers,
+    .steps = dequantize_nve0m3_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_floored */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0}, /* ratio_not_nan */
+    {.rows = 0, .columns = 0}, /* tensor_divisor */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale_or_zero */
+    {.rows = 1, .columns = 16}, /* scale_or_zero_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e000000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_compressed_tensors_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MAX, .out = 4, .args = {1, 3, -1, -1}, .random = -1}, /* amax_floored */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_reciprocal */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {6, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {8, 5, 8, -1}, .random = -1}, /* ratio_not_nan */
+    {.operation = EMU_OP_SELECT, .out = 10, .args = {9, 5, 9, -1}, .random = -1, .variant = EMU_TEST_INF}, /* tensor_divisor */
+    {.operation = EMU_OP_DIV, .out = 12, .args = {2, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_MUL, .out = 13, .args = {10, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CLAMP, .out = 16, .args = {13, 14, 15, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_or_zero */
+    {.operation = EMU_OP_DECODE, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_or_zero_value */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {18, 19, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_value */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 22, .args = {20, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {23, 24, 11, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_compressed_tensors_levels[] = {
+    {.reg = 10, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 21, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_compressed_tensors, quantize */
+static const emu_program quantize_nvfp4_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2,
+    .registers = quantize_nvfp4_compressed_tensors_registers, .steps = quantize_nvfp4_compressed_tensors_steps,
+    .levels = quantize_nvfp4_compressed_tensors_levels,
+};
+static const emu_register dequantize_nvfp4_compressed_tensors_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_compressed_tensors_compressed_tensors_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {4, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {3, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvfp4_compressed_tensors, compressed_tensors */
+static const emu_program dequantize_nvfp4_compressed_tensors_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
+    .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers,
+    .steps = dequantize_nvfp4_compressed_tensors_compressed_tensors_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_f46_abs_max_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44c00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw_nonzero */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fc00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_4 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_6 */
+    {.rows = 1, .columns = 16}, /* scale_value_6 */
+    {.rows = 1, .columns = 16}, /* factor_6 */
+    {.rows = 1, .columns = 16}, /* multiplier_6 */
+    {.rows = 1, .columns = 1}, /* scaled_raw_6 */
+    {.rows = 1, .columns = 1}, /* scaled_6 */
+    {.rows = 1, .columns = 1}, /* plus_zero_6 */
+    {.rows = 1, .columns = 1}, /* codes_6 */
+    {.rows = 1, .columns = 1}, /* rounded_6 */
+    {.rows = 1, .columns = 1}, /* product_6 */
+    {.rows = 1, .columns = 1}, /* numerator_6 */
+    {.rows = 1, .columns = 1}, /* decoded_6 */
+    {.rows = 1, .columns = 1}, /* difference_6 */
+    {.rows = 1, .columns = 16}, /* error_6 */
+    {.rows = 1, .columns = 16}, /* scale_4 */
+    {.rows = 1, .columns = 16}, /* scale_value_4 */
+    {.rows = 1, .columns = 16}, /* factor_4 */
+    {.rows = 1, .columns = 16}, /* multiplier_4 */
+    {.rows = 1, .columns = 1}, /* scaled_raw_4 */
+    {.rows = 1, .columns = 1}, /* scaled_4 */
+    {.rows = 1, .columns = 1}, /* plus_zero_4 */
+    {.rows = 1, .columns = 1}, /* codes_4 */
+    {.rows = 1, .columns = 1}, /* rounded_4 */
+    {.rows = 1, .columns = 1}, /* product_4 */
+    {.rows = 1, .columns = 1}, /* numerator_4 */
+    {.rows = 1, .columns = 1}, /* decoded_4 */
+    {.rows = 1, .columns = 1}, /* difference_4 */
+    {.rows = 1, .columns = 16}, /* error_4 */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_f46_abs_max_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_nonzero */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_raw_6 */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_DECODE, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {13, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {12, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_6 */
+    {.operation = EMU_OP_MUL, .out = 18, .args = {0, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_6 */
+    {.operation = EMU_OP_SELECT, .out = 19, .args = {15, 8, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_6 */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {19, 8, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_6 */
+    {.operation = EMU_OP_ROUND, .out = 22, .args = {20, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_6 */
+    {.operation = EMU_OP_MUL, .out = 23, .args = {22, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
+    {.operation = EMU_OP_MUL, .out = 24, .args = {23, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
+    {.operation = EMU_OP_DIV, .out = 25, .args = {24, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
+    {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
+    {.operation = EMU_OP_AMAX, .out = 27, .args = {26, -1, -1, -1}, .random = -1}, /* error_6 */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_DECODE, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
+    {.operation = EMU_OP_MUL, .out = 30, .args = {13, 29, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
+    {.operation = EMU_OP_DIV, .out = 31, .args = {12, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_4 */
+    {.operation = EMU_OP_MUL, .out = 32, .args = {0, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_4 */
+    {.operation = EMU_OP_SELECT, .out = 33, .args = {29, 8, 32, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_4 */
+    {.operation = EMU_OP_SELECT, .out = 34, .args = {33, 8, 33, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
+    {.operation = EMU_OP_CAST, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_4 */
+    {.operation = EMU_OP_ROUND, .out = 36, .args = {34, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_4 */
+    {.operation = EMU_OP_MUL, .out = 37, .args = {36, 29, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
+    {.operation = EMU_OP_MUL, .out = 38, .args = {37, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
+    {.operation = EMU_OP_DIV, .out = 39, .args = {38, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
+    {.operation = EMU_OP_SUB, .out = 40, .args = {39, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
+    {.operation = EMU_OP_AMAX, .out = 41, .args = {40, -1, -1, -1}, .random = -1}, /* error_4 */
+    {.operation = EMU_OP_SELECT, .out = 42, .args = {41, 27, 28, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
+    {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 27, 35, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+};
+static const emu_level quantize_nvfp4_f46_abs_max_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 42, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_f46_abs_max, quantize */
+static const emu_program quantize_nvfp4_f46_abs_max = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 43, .values = -1, .register_count = 44, .step_count = 37, .level_count = 2,
+    .registers = quantize_nvfp4_f46_abs_max_registers, .steps = quantize_nvfp4_f46_abs_max_steps,
+    .levels = quantize_nvfp4_f46_abs_max_levels,
+};
+static const emu_register dequantize_nvfp4_f46_abs_max_f46_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* product */
+    {.rows = 1, .columns = 1}, /* numerator */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_f46_abs_max_f46_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {6, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvfp4_f46_abs_max, f46 */
+static const emu_program dequantize_nvfp4_f46_abs_max_f46 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_f46_abs_max_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
+    .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_f46_mae_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44c00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw_nonzero */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fc00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_4 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_6 */
+    {.rows = 1, .columns = 16}, /* scale_value_6 */
+    {.rows = 1, .columns = 16}, /* factor_6 */
+    {.rows = 1, .columns = 16}, /* multiplier_6 */
+    {.rows = 1, .columns = 1}, /* scaled_raw_6 */
+    {.rows = 1, .columns = 1}, /* scaled_6 */
+    {.rows = 1, .columns = 1}, /* plus_zero_6 */
+    {.rows = 1, .columns = 1}, /* codes_6 */
+    {.rows = 1, .columns = 1}, /* rounded_6 */
+    {.rows = 1, .columns = 1}, /* product_6 */
+    {.rows = 1, .columns = 1}, /* numerator_6 */
+    {.rows = 1, .columns = 1}, /* decoded_6 */
+    {.rows = 1, .columns = 1}, /* difference_6 */
+    {.rows = 1, .columns = 1}, /* distance_6 */
+    {.rows = 1, .columns = 16}, /* error_6 */
+    {.rows = 1, .columns = 16}, /* scale_4 */
+    {.rows = 1, .columns = 16}, /* scale_value_4 */
+    {.rows = 1, .columns = 16}, /* factor_4 */
+    {.rows = 1, .columns = 16}, /* multiplier_4 */
+    {.rows = 1, .columns = 1}, /* scaled_raw_4 */
+    {.rows = 1, .columns = 1}, /* scaled_4 */
+    {.rows = 1, .columns = 1}, /* plus_zero_4 */
+    {.rows = 1, .columns = 1}, /* codes_4 */
+    {.rows = 1, .columns = 1}, /* rounded_4 */
+    {.rows = 1, .columns = 1}, /* product_4 */
+    {.rows = 1, .columns = 1}, /* numerator_4 */
+    {.rows = 1, .columns = 1}, /* decoded_4 */
+    {.rows = 1, .columns = 1}, /* difference_4 */
+    {.rows = 1, .columns = 1}, /* distance_4 */
+    {.rows = 1, .columns = 16}, /* error_4 */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_f46_mae_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_nonzero */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_raw_6 */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_DECODE, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {13, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {12, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_6 */
+    {.operation = EMU_OP_MUL, .out = 18, .args = {0, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_6 */
+    {.operation = EMU_OP_SELECT, .out = 19, .args = {15, 8, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_6 */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {19, 8, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_6 */
+    {.operation = EMU_OP_ROUND, .out = 22, .args = {20, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_6 */
+    {.operation = EMU_OP_MUL, .out = 23, .args = {22, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
+    {.operation = EMU_OP_MUL, .out = 24, .args = {23, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
+    {.operation = EMU_OP_DIV, .out = 25, .args = {24, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
+    {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
+    {.operation = EMU_OP_ABS, .out = 27, .args = {26, -1, -1, -1}, .random = -1}, /* distance_6 */
+    {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
+    {.operation = EMU_OP_MUL, .out = 31, .args = {13, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
+    {.operation = EMU_OP_DIV, .out = 32, .args = {12, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_4 */
+    {.operation = EMU_OP_MUL, .out = 33, .args = {0, 32, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_4 */
+    {.operation = EMU_OP_SELECT, .out = 34, .args = {30, 8, 33, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_4 */
+    {.operation = EMU_OP_SELECT, .out = 35, .args = {34, 8, 34, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
+    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_4 */
+    {.operation = EMU_OP_ROUND, .out = 37, .args = {35, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_4 */
+    {.operation = EMU_OP_MUL, .out = 38, .args = {37, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
+    {.operation = EMU_OP_MUL, .out = 39, .args = {38, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
+    {.operation = EMU_OP_DIV, .out = 40, .args = {39, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
+    {.operation = EMU_OP_SUB, .out = 41, .args = {40, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
+    {.operation = EMU_OP_ABS, .out = 42, .args = {41, -1, -1, -1}, .random = -1}, /* distance_4 */
+    {.operation = EMU_OP_SUM, .out = 43, .args = {42, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 28, 29, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
+    {.operation = EMU_OP_SELECT, .out = 45, .args = {43, 28, 36, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+};
+static const emu_level quantize_nvfp4_f46_mae_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 44, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_f46_mae, quantize */
+static const emu_program quantize_nvfp4_f46_mae = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 45, .values = -1, .register_count = 46, .step_count = 39, .level_count = 2,
+    .registers = quantize_nvfp4_f46_mae_registers, .steps = quantize_nvfp4_f46_mae_steps, .levels = quantize_nvfp4_f46_mae_levels,
+};
+static const emu_step quantize_nvfp4_f46_mse_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_nonzero */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_raw_6 */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_DECODE, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {13, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {12, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_6 */
+    {.operation = EMU_OP_MUL, .out = 18, .args = {0, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_6 */
+    {.operation = EMU_OP_SELECT, .out = 19, .args = {15, 8, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_6 */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {19, 8, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_6 */
+    {.operation = EMU_OP_ROUND, .out = 22, .args = {20, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_6 */
+    {.operation = EMU_OP_MUL, .out = 23, .args = {22, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
+    {.operation = EMU_OP_MUL, .out = 24, .args = {23, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
+    {.operation = EMU_OP_DIV, .out = 25, .args = {24, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
+    {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
+    {.operation = EMU_OP_MUL, .out = 27, .args = {26, 26, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
+    {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
+    {.operation = EMU_OP_MUL, .out = 31, .args = {13, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
+    {.operation = EMU_OP_DIV, .out = 32, .args = {12, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_4 */
+    {.operation = EMU_OP_MUL, .out = 33, .args = {0, 32, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_4 */
+    {.operation = EMU_OP_SELECT, .out = 34, .args = {30, 8, 33, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_4 */
+    {.operation = EMU_OP_SELECT, .out = 35, .args = {34, 8, 34, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
+    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_4 */
+    {.operation = EMU_OP_ROUND, .out = 37, .args = {35, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_4 */
+    {.operation = EMU_OP_MUL, .out = 38, .args = {37, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
+    {.operation = EMU_OP_MUL, .out = 39, .args = {38, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
+    {.operation = EMU_OP_DIV, .out = 40, .args = {39, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
+    {.operation = EMU_OP_SUB, .out = 41, .args = {40, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
+    {.operation = EMU_OP_MUL, .out = 42, .args = {41, 41, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_4 */
+    {.operation = EMU_OP_SUM, .out = 43, .args = {42, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 28, 29, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
+    {.operation = EMU_OP_SELECT, .out = 45, .args = {43, 28, 36, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+};
+/* nvfp4_f46_mse, quantize */
+static const emu_program quantize_nvfp4_f46_mse = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 45, .values = -1, .register_count = 46, .step_count = 39, .level_count = 2,
+    .registers = quantize_nvfp4_f46_mae_registers, .steps = quantize_nvfp4_f46_mse_steps, .levels = quantize_nvfp4_f46_mae_levels,
+};
+static const emu_register quantize_nvfp4_f46_static_4_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_wanted */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_f46_static_4_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+/* nvfp4_f46_static_4, quantize */
+static const emu_program quantize_nvfp4_f46_static_4 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4e00001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 14, .level_count = 2,
+    .registers = quantize_nvfp4_f46_static_4_registers, .steps = quantize_nvfp4_f46_static_4_steps, .levels = quantize_f46_nvint4_levels,
+};
+static const emu_register dequantize_nvfp4_f46_static_4_f46_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* product */
+    {.rows = 1, .columns = 1}, /* numerator */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* values */
+};
+/* nvfp4_f46_static_4, f46 */
+static const emu_program dequantize_nvfp4_f46_static_4_f46 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4e00001,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_f46_static_4_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
+    .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_f46_static_6_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_wanted */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+/* nvfp4_f46_static_6, quantize */
+static const emu_program quantize_nvfp4_f46_static_6 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 14, .level_count = 2,
+    .registers = quantize_nvfp4_f46_static_6_registers, .steps = quantize_nvfp4_f46_static_4_steps, .levels = quantize_f46_nvint4_levels,
+};
+static const emu_register dequantize_nvfp4_f46_static_6_f46_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* product */
+    {.rows = 1, .columns = 1}, /* numerator */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 1, .columns = 1}, /* values */
+};
+/* nvfp4_f46_static_6, f46 */
+static const emu_program dequantize_nvfp4_f46_static_6_f46 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_f46_static_6_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
+    .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_modelopt_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_scale */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_divisor */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_nonzero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3b000000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_floored */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_modelopt_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {1, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {5, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_divisor */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {2, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {7, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_nonzero */
+    {.operation = EMU_OP_MAX, .out = 11, .args = {9, 10, -1, -1}, .random = -1}, /* scale_floored */
+    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {13, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {0, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {15, 16, 15, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_modelopt_levels[] = {
+    {.reg = 4, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 12, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_modelopt, quantize */
+static const emu_program quantize_nvfp4_modelopt = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x8dc0,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 18, .values = -1, .register_count = 19, .step_count = 12, .level_count = 2,
+    .registers = quantize_nvfp4_modelopt_registers, .steps = quantize_nvfp4_modelopt_steps, .levels = quantize_nvfp4_modelopt_levels,
+};
+static const emu_register dequantize_nvfp4_modelopt_modelopt_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* signed_value */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_modelopt_modelopt_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* signed_value */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 6, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {1, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {5, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvfp4_modelopt, modelopt */
+static const emu_program dequantize_nvfp4_modelopt_modelopt = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x8dc0,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_modelopt_modelopt_registers, .steps = dequantize_nvfp4_modelopt_modelopt_steps,
+    .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_te_2d_ref_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 16, .columns = 16}, /* tile_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_multiplier */
+    {.rows = 16, .columns = 16}, /* scale_raw */
+    {.rows = 16, .columns = 16}, /* scale_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 16, .columns = 16}, /* scale_clamped */
+    {.rows = 16, .columns = 16}, /* scale */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 16, .columns = 16}, /* scale_value */
+    {.rows = 16, .columns = 16}, /* factor */
+    {.rows = 16, .columns = 16}, /* reciprocal */
+    {.rows = 16, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_te_2d_ref_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* tile_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_multiplier */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
+    {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 20, .args = {7, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 21, .args = {20, 5, -1, -1}, .random = -1}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+};
+/* nvfp4_te_2d_ref, quantize */
+static const emu_program quantize_nvfp4_te_2d_ref = {
+    .arithmetic = &format_fp32, .tile_rows = 16, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_2d_ref_registers,
+    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels,
+};
+static const emu_register dequantize_nvfp4_te_2d_ref_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale_times_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x39c30c31}, /* constant */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_te_2d_ref_te_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {4, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_times_amax */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {3, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvfp4_te_2d_ref, te */
+static const emu_program dequantize_nvfp4_te_2d_ref_te = {
+    .arithmetic = &format_fp32, .tile_rows = 16, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_te_4over6_mae_256_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44c00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 1, .columns = 16}, /* scale_raw_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fc00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_4 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped_6 */
+    {.rows = 1, .columns = 16}, /* scale_6 */
+    {.rows = 1, .columns = 16}, /* scale_value_6 */
+    {.rows = 1, .columns = 16}, /* factor_6 */
+    {.rows = 1, .columns = 16}, /* reciprocal_6 */
+    {.rows = 1, .columns = 16}, /* multiplier_6 */
+    {.rows = 1, .columns = 1}, /* scaled_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero_6 */
+    {.rows = 1, .columns = 1}, /* codes_6 */
+    {.rows = 1, .columns = 1}, /* code_value_6 */
+    {.rows = 1, .columns = 1}, /* product_6 */
+    {.rows = 1, .columns = 1}, /* numerator_6 */
+    {.rows = 1, .columns = 1}, /* decoded_6 */
+    {.rows = 1, .columns = 1}, /* difference_6 */
+    {.rows = 1, .columns = 1}, /* distance_6 */
+    {.rows = 1, .columns = 16}, /* error_6 */
+    {.rows = 1, .columns = 16}, /* scale_clamped_4 */
+    {.rows = 1, .columns = 16}, /* scale_4 */
+    {.rows = 1, .columns = 16}, /* scale_value_4 */
+    {.rows = 1, .columns = 16}, /* factor_4 */
+    {.rows = 1, .columns = 16}, /* reciprocal_4 */
+    {.rows = 1, .columns = 16}, /* multiplier_4 */
+    {.rows = 1, .columns = 1}, /* scaled_4 */
+    {.rows = 1, .columns = 1}, /* clamped_4 */
+    {.rows = 1, .columns = 1}, /* plus_zero_4 */
+    {.rows = 1, .columns = 1}, /* codes_4 */
+    {.rows = 1, .columns = 1}, /* code_value_4 */
+    {.rows = 1, .columns = 1}, /* product_4 */
+    {.rows = 1, .columns = 1}, /* numerator_4 */
+    {.rows = 1, .columns = 1}, /* decoded_4 */
+    {.rows = 1, .columns = 1}, /* difference_4 */
+    {.rows = 1, .columns = 1}, /* distance_4 */
+    {.rows = 1, .columns = 16}, /* error_4 */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_te_4over6_mae_256_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DIV, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_6 */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
+    {.operation = EMU_OP_CLAMP, .out = 17, .args = {12, 15, 16, -1}, .random = -1}, /* scale_clamped_6 */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_DECODE, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
+    {.operation = EMU_OP_MUL, .out = 20, .args = {19, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
+    {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_6 */
+    {.operation = EMU_OP_MIN, .out = 22, .args = {21, 5, -1, -1}, .random = -1}, /* multiplier_6 */
+    {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_6 */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {23, 24, 10, -1}, .random = -1}, /* clamped_6 */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_6 */
+    {.operation = EMU_OP_DECODE, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_6 */
+    {.operation = EMU_OP_MUL, .out = 30, .args = {29, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
+    {.operation = EMU_OP_MUL, .out = 31, .args = {30, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
+    {.operation = EMU_OP_DIV, .out = 32, .args = {31, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
+    {.operation = EMU_OP_SUB, .out = 33, .args = {32, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
+    {.operation = EMU_OP_ABS, .out = 34, .args = {33, -1, -1, -1}, .random = -1}, /* distance_6 */
+    {.operation = EMU_OP_SUM, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_CLAMP, .out = 36, .args = {14, 15, 16, -1}, .random = -1}, /* scale_clamped_4 */
+    {.operation = EMU_OP_CAST, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_DECODE, .out = 38, .args = {37, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
+    {.operation = EMU_OP_MUL, .out = 39, .args = {38, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
+    {.operation = EMU_OP_DIV, .out = 40, .args = {7, 39, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_4 */
+    {.operation = EMU_OP_MIN, .out = 41, .args = {40, 5, -1, -1}, .random = -1}, /* multiplier_4 */
+    {.operation = EMU_OP_MUL, .out = 42, .args = {0, 41, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_4 */
+    {.operation = EMU_OP_CLAMP, .out = 43, .args = {42, 24, 10, -1}, .random = -1}, /* clamped_4 */
+    {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 26, 43, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
+    {.operation = EMU_OP_CAST, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_4 */
+    {.operation = EMU_OP_DECODE, .out = 46, .args = {45, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_4 */
+    {.operation = EMU_OP_MUL, .out = 47, .args = {46, 38, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
+    {.operation = EMU_OP_MUL, .out = 48, .args = {47, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
+    {.operation = EMU_OP_DIV, .out = 49, .args = {48, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
+    {.operation = EMU_OP_SUB, .out = 50, .args = {49, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
+    {.operation = EMU_OP_ABS, .out = 51, .args = {50, -1, -1, -1}, .random = -1}, /* distance_4 */
+    {.operation = EMU_OP_SUM, .out = 52, .args = {51, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SELECT, .out = 53, .args = {52, 35, 37, 18}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
+    {.operation = EMU_OP_SELECT, .out = 54, .args = {52, 35, 45, 28}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+};
+static const emu_level quantize_nvfp4_te_4over6_mae_256_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 53, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_te_4over6_mae_256, quantize */
+static const emu_program quantize_nvfp4_te_4over6_mae_256 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
+    .registers = quantize_nvfp4_te_4over6_mae_256_registers, .steps = quantize_nvfp4_te_4over6_mae_256_steps,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+};
+static const emu_register dequantize_nvfp4_te_4over6_mae_256_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale_times_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3a2aaaab}, /* constant */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+/* nvfp4_te_4over6_mae_256, te */
+static const emu_program dequantize_nvfp4_te_4over6_mae_256_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_te_4over6_mae_256_te_registers, .steps = dequantize_nvfp4_te_2d_ref_te_steps,
+    .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_te_4over6_mae_448_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 1, .columns = 16}, /* scale_raw_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fc00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_4 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped_6 */
+    {.rows = 1, .columns = 16}, /* scale_6 */
+    {.rows = 1, .columns = 16}, /* scale_value_6 */
+    {.rows = 1, .columns = 16}, /* factor_6 */
+    {.rows = 1, .columns = 16}, /* reciprocal_6 */
+    {.rows = 1, .columns = 16}, /* multiplier_6 */
+    {.rows = 1, .columns = 1}, /* scaled_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero_6 */
+    {.rows = 1, .columns = 1}, /* codes_6 */
+    {.rows = 1, .columns = 1}, /* code_value_6 */
+    {.rows = 1, .columns = 1}, /* product_6 */
+    {.rows = 1, .columns = 1}, /* numerator_6 */
+    {.rows = 1, .columns = 1}, /* decoded_6 */
+    {.rows = 1, .columns = 1}, /* difference_6 */
+    {.rows = 1, .columns = 1}, /* distance_6 */
+    {.rows = 1, .columns = 16}, /* error_6 */
+    {.rows = 1, .columns = 16}, /* scale_clamped_4 */
+    {.rows = 1, .columns = 16}, /* scale_4 */
+    {.rows = 1, .columns = 16}, /* scale_value_4 */
+    {.rows = 1, .columns = 16}, /* factor_4 */
+    {.rows = 1, .columns = 16}, /* reciprocal_4 */
+    {.rows = 1, .columns = 16}, /* multiplier_4 */
+    {.rows = 1, .columns = 1}, /* scaled_4 */
+    {.rows = 1, .columns = 1}, /* clamped_4 */
+    {.rows = 1, .columns = 1}, /* plus_zero_4 */
+    {.rows = 1, .columns = 1}, /* codes_4 */
+    {.rows = 1, .columns = 1}, /* code_value_4 */
+    {.rows = 1, .columns = 1}, /* product_4 */
+    {.rows = 1, .columns = 1}, /* numerator_4 */
+    {.rows = 1, .columns = 1}, /* decoded_4 */
+    {.rows = 1, .columns = 1}, /* difference_4 */
+    {.rows = 1, .columns = 1}, /* distance_4 */
+    {.rows = 1, .columns = 16}, /* error_4 */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+/* nvfp4_te_4over6_mae_448, quantize */
+static const emu_program quantize_nvfp4_te_4over6_mae_448 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
+    .registers = quantize_nvfp4_te_4over6_mae_448_registers, .steps = quantize_nvfp4_te_4over6_mae_256_steps,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+};
+/* nvfp4_te_4over6_mae_448, te */
+static const emu_program dequantize_nvfp4_te_4over6_mae_448_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DIV, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_6 */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
+    {.operation = EMU_OP_CLAMP, .out = 17, .args = {12, 15, 16, -1}, .random = -1}, /* scale_clamped_6 */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_DECODE, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
+    {.operation = EMU_OP_MUL, .out = 20, .args = {19, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
+    {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_6 */
+    {.operation = EMU_OP_MIN, .out = 22, .args = {21, 5, -1, -1}, .random = -1}, /* multiplier_6 */
+    {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_6 */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {23, 24, 10, -1}, .random = -1}, /* clamped_6 */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_6 */
+    {.operation = EMU_OP_DECODE, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_6 */
+    {.operation = EMU_OP_MUL, .out = 30, .args = {29, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
+    {.operation = EMU_OP_MUL, .out = 31, .args = {30, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
+    {.operation = EMU_OP_DIV, .out = 32, .args = {31, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
+    {.operation = EMU_OP_SUB, .out = 33, .args = {32, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
+    {.operation = EMU_OP_MUL, .out = 34, .args = {33, 33, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
+    {.operation = EMU_OP_SUM, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_CLAMP, .out = 36, .args = {14, 15, 16, -1}, .random = -1}, /* scale_clamped_4 */
+    {.operation = EMU_OP_CAST, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_DECODE, .out = 38, .args = {37, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
+    {.operation = EMU_OP_MUL, .out = 39, .args = {38, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
+    {.operation = EMU_OP_DIV, .out = 40, .args = {7, 39, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_4 */
+    {.operation = EMU_OP_MIN, .out = 41, .args = {40, 5, -1, -1}, .random = -1}, /* multiplier_4 */
+    {.operation = EMU_OP_MUL, .out = 42, .args = {0, 41, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_4 */
+    {.operation = EMU_OP_CLAMP, .out = 43, .args = {42, 24, 10, -1}, .random = -1}, /* clamped_4 */
+    {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 26, 43, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
+    {.operation = EMU_OP_CAST, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_4 */
+    {.operation = EMU_OP_DECODE, .out = 46, .args = {45, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_4 */
+    {.operation = EMU_OP_MUL, .out = 47, .args = {46, 38, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
+    {.operation = EMU_OP_MUL, .out = 48, .args = {47, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
+    {.operation = EMU_OP_DIV, .out = 49, .args = {48, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
+    {.operation = EMU_OP_SUB, .out = 50, .args = {49, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
+    {.operation = EMU_OP_MUL, .out = 51, .args = {50, 50, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_4 */
+    {.operation = EMU_OP_SUM, .out = 52, .args = {51, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SELECT, .out = 53, .args = {52, 35, 37, 18}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
+    {.operation = EMU_OP_SELECT, .out = 54, .args = {52, 35, 45, 28}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+};
+/* nvfp4_te_4over6_mse_256, quantize */
+static const emu_program quantize_nvfp4_te_4over6_mse_256 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
+    .registers = quantize_nvfp4_te_4over6_mae_256_registers, .steps = quantize_nvfp4_te_4over6_mse_256_steps,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+};
+static const emu_register quantize_nvfp4_te_4over6_mse_256_fast_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44c00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 1, .columns = 16}, /* scale_raw_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fc00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_raw_4 */
+    {.rows = 1, .columns = 1}, /* target */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped_6 */
+    {.rows = 1, .columns = 16}, /* scale_6 */
+    {.rows = 1, .columns = 16}, /* scale_value_6 */
+    {.rows = 1, .columns = 16}, /* factor_6 */
+    {.rows = 1, .columns = 16}, /* reciprocal_6 */
+    {.rows = 1, .columns = 16}, /* multiplier_6 */
+    {.rows = 1, .columns = 1}, /* scaled_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped_6 */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero_6 */
+    {.rows = 1, .columns = 1}, /* codes_6 */
+    {.rows = 1, .columns = 1}, /* code_value_6 */
+    {.rows = 1, .columns = 1}, /* decoded_6 */
+    {.rows = 1, .columns = 1}, /* difference_6 */
+    {.rows = 1, .columns = 1}, /* square_6 */
+    {.rows = 1, .columns = 16}, /* error_6 */
+    {.rows = 1, .columns = 16}, /* scale_clamped_4 */
+    {.rows = 1, .columns = 16}, /* scale_4 */
+    {.rows = 1, .columns = 16}, /* scale_value_4 */
+    {.rows = 1, .columns = 16}, /* factor_4 */
+    {.rows = 1, .columns = 16}, /* reciprocal_4 */
+    {.rows = 1, .columns = 16}, /* multiplier_4 */
+    {.rows = 1, .columns = 1}, /* scaled_4 */
+    {.rows = 1, .columns = 1}, /* clamped_4 */
+    {.rows = 1, .columns = 1}, /* plus_zero_4 */
+    {.rows = 1, .columns = 1}, /* codes_4 */
+    {.rows = 1, .columns = 1}, /* code_value_4 */
+    {.rows = 1, .columns = 1}, /* decoded_4 */
+    {.rows = 1, .columns = 1}, /* difference_4 */
+    {.rows = 1, .columns = 1}, /* square_4 */
+    {.rows = 1, .columns = 16}, /* error_4 */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_te_4over6_mse_256_fast_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DIV, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_6 */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
+    {.operation = EMU_OP_MUL, .out = 15, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* target */
+    {.operation = EMU_OP_CLAMP, .out = 18, .args = {12, 16, 17, -1}, .random = -1}, /* scale_clamped_6 */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_DECODE, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
+    {.operation = EMU_OP_MUL, .out = 21, .args = {20, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
+    {.operation = EMU_OP_DIV, .out = 22, .args = {7, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_6 */
+    {.operation = EMU_OP_MIN, .out = 23, .args = {22, 5, -1, -1}, .random = -1}, /* multiplier_6 */
+    {.operation = EMU_OP_MUL, .out = 24, .args = {0, 23, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_6 */
+    {.operation = EMU_OP_CLAMP, .out = 26, .args = {24, 25, 10, -1}, .random = -1}, /* clamped_6 */
+    {.operation = EMU_OP_SELECT, .out = 28, .args = {26, 27, 26, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
+    {.operation = EMU_OP_CAST, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_6 */
+    {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_6 */
+    {.operation = EMU_OP_MUL, .out = 31, .args = {30, 20, -1, -1}, .random = -1, .format = &format_fp16, .rounding = &rounding_rne}, /* decoded_6 */
+    {.operation = EMU_OP_SUB, .out = 32, .args = {31, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
+    {.operation = EMU_OP_MUL, .out = 33, .args = {32, 32, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
+    {.operation = EMU_OP_SUM, .out = 34, .args = {33, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_CLAMP, .out = 35, .args = {14, 16, 17, -1}, .random = -1}, /* scale_clamped_4 */
+    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_DECODE, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
+    {.operation = EMU_OP_MUL, .out = 38, .args = {37, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
+    {.operation = EMU_OP_DIV, .out = 39, .args = {7, 38, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_4 */
+    {.operation = EMU_OP_MIN, .out = 40, .args = {39, 5, -1, -1}, .random = -1}, /* multiplier_4 */
+    {.operation = EMU_OP_MUL, .out = 41, .args = {0, 40, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_4 */
+    {.operation = EMU_OP_CLAMP, .out = 42, .args = {41, 25, 10, -1}, .random = -1}, /* clamped_4 */
+    {.operation = EMU_OP_SELECT, .out = 43, .args = {42, 27, 42, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
+    {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_4 */
+    {.operation = EMU_OP_DECODE, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_4 */
+    {.operation = EMU_OP_MUL, .out = 46, .args = {45, 37, -1, -1}, .random = -1, .format = &format_fp16, .rounding = &rounding_rne}, /* decoded_4 */
+    {.operation = EMU_OP_SUB, .out = 47, .args = {46, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
+    {.operation = EMU_OP_MUL, .out = 48, .args = {47, 47, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_4 */
+    {.operation = EMU_OP_SUM, .out = 49, .args = {48, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SELECT, .out = 50, .args = {49, 34, 36, 19}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
+    {.operation = EMU_OP_SELECT, .out = 51, .args = {49, 34, 44, 29}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
+};
+static const emu_level quantize_nvfp4_te_4over6_mse_256_fast_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 50, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_te_4over6_mse_256_fast, quantize */
+static const emu_program quantize_nvfp4_te_4over6_mse_256_fast = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 51, .values = -1, .register_count = 52, .step_count = 41, .level_count = 2,
+    .registers = quantize_nvfp4_te_4over6_mse_256_fast_registers, .steps = quantize_nvfp4_te_4over6_mse_256_fast_steps,
+    .levels = quantize_nvfp4_te_4over6_mse_256_fast_levels,
+};
+/* nvfp4_te_4over6_mse_448, quantize */
+static const emu_program quantize_nvfp4_te_4over6_mse_448 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
+    .registers = quantize_nvfp4_te_4over6_mae_448_registers, .steps = quantize_nvfp4_te_4over6_mse_256_steps,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+};
+static const emu_register quantize_nvfp4_te_cuda_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_nonzero */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* reciprocal */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_6 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7}, {.rule = EMU_BY_CODE, .code = 0x7}},
+};
+static const emu_step quantize_nvfp4_te_cuda_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* ratio_nonzero */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 7, 8, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {2, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_MIN, .out = 13, .args = {12, 5, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* scale_finite */
+    {.operation = EMU_OP_CLAMP, .out = 16, .args = {13, 14, 15, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 18, .args = {7, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DECODE, .out = 19, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 20, .args = {19, 18, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 22, .args = {21, 5, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes */
+};
+static const emu_level quantize_nvfp4_te_cuda_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 17, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_te_cuda, quantize */
+static const emu_program quantize_nvfp4_te_cuda = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 24, .values = -1, .register_count = 25, .step_count = 17, .level_count = 2, .registers = quantize_nvfp4_te_cuda_registers,
+    .steps = quantize_nvfp4_te_cuda_steps, .levels = quantize_nvfp4_te_cuda_levels,
+};
+/* nvfp4_te_cuda, te */
+static const emu_program dequantize_nvfp4_te_cuda_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_te_ref_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* reciprocal */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+/* nvfp4_te_ref, quantize */
+static const emu_program quantize_nvfp4_te_ref = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_ref_registers,
+    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels,
+};
+static const emu_register quantize_nvfp4_torchao_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_scale */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3c800000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_torchao_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {1, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CLAMP, .out = 10, .args = {7, 8, 9, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 14, .args = {13, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {14, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 18, .args = {16, 17, 3, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_torchao_levels[] = {
+    {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_torchao, quantize */
+static const emu_program quantize_nvfp4_torchao = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .tensor_amax_min = 0x5280003, .x = 0,
+    .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 12, .level_count = 2,
+    .registers = quantize_nvfp4_torchao_registers, .steps = quantize_nvfp4_torchao_steps, .levels = quantize_nvfp4_torchao_levels,
+};
+static const emu_step dequantize_nvfp4_torchao_torchao_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {1, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {3, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvfp4_torchao, torchao */
+static const emu_program dequantize_nvfp4_torchao_torchao = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .tensor_amax_min = 0x5280003, .x = -1,
+    .tensor_amax = -1, .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
+    .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers, .steps = dequantize_nvfp4_torchao_torchao_steps,
+    .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_nvfp4_torchao_1level_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3c800000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_torchao_1level_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CLAMP, .out = 6, .args = {3, 4, 5, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {9, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {0, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 13, .args = {11, 12, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_torchao_1level_levels[] = {
+    {.reg = 7, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_torchao_1level, quantize */
+static const emu_program quantize_nvfp4_torchao_1level = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 14, .values = -1, .register_count = 15, .step_count = 9, .level_count = 1,
+    .registers = quantize_nvfp4_torchao_1level_registers, .steps = quantize_nvfp4_torchao_1level_steps,
+    .levels = quantize_nvfp4_torchao_1level_levels,
+};
+static const emu_register dequantize_nvfp4_torchao_1level_torchao_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_torchao_1level_torchao_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_nvfp4_torchao_1level_torchao_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_torchao_1level, torchao */
+static const emu_program dequantize_nvfp4_torchao_1level_torchao = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_nvfp4_torchao_1level_torchao_registers, .steps = dequantize_nvfp4_torchao_1level_torchao_steps,
+    .levels = dequantize_nvfp4_torchao_1level_torchao_levels,
+};
+static const emu_register quantize_nvufp4_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44440000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f124925}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* reciprocal */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbfe00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fe00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvufp4_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_multiplier */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
+    {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 20, .args = {7, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 21, .args = {20, 5, -1, -1}, .random = -1}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+};
+/* nvufp4, quantize */
+static const emu_program quantize_nvufp4 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = 1, .random = -1,
+    .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvufp4_registers,
+    .steps = quantize_nvufp4_steps, .levels = quantize_nve0m3_levels,
+};
+static const emu_register dequantize_nvufp4_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale_times_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3aa72f05}, /* constant */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvufp4_te_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e1m2}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {4, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_times_amax */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {3, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvufp4, te */
+static const emu_program dequantize_nvufp4_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvufp4_te_registers,
+    .steps = dequantize_nvufp4_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+};
+static const emu_register quantize_ufp4_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 1}, /* rotated */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fe00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* not_nan */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_ufp4_steps[] = {
+    {.operation = EMU_OP_TRANSFORM, .out = 1, .args = {0, -1, -1, -1}, .random = -1, .transform = &transform_rht16_ufp4}, /* rotated */
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 6, .args = {4, 5, 4, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {1, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {7, 8, 7, -1}, .random = -1}, /* not_nan */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_ufp4_levels[] = {
+    {.reg = 6, .rows = 1, .columns = 16, .format = &format_fp32},
+};
+/* ufp4, quantize */
+static const emu_program quantize_ufp4 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_registers,
+    .steps = quantize_ufp4_steps, .levels = quantize_ufp4_levels,
+};
+static const emu_register quantize_ufp4_sr_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 1}, /* random */
+    {.rows = 1, .columns = 1}, /* rotated */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3fe00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* not_nan */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_ufp4_sr_steps[] = {
+    {.operation = EMU_OP_TRANSFORM, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .transform = &transform_rht16_ufp4}, /* rotated */
+    {.operation = EMU_OP_AMAX, .out = 3, .args = {2, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 7, .args = {5, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {2, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 10, .args = {8, 9, 8, -1}, .random = -1}, /* not_nan */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = 1, .format = &format_e1m2, .rounding = &rounding_sr_add8, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_ufp4_sr_levels[] = {
+    {.reg = 7, .rows = 1, .columns = 16, .format = &format_fp32},
+};
+/* ufp4_sr, quantize */
+static const emu_program quantize_ufp4_sr = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = 1,
+    .codes = 11, .values = -1, .register_count = 12, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_sr_registers,
+    .steps = quantize_ufp4_sr_steps, .levels = quantize_ufp4_sr_levels,
+};
 
 const emu_named_format emu_formats[] = {
     {"bf16", "bf16", &format_bf16},
@@ -643,5 +2999,133 @@ const emu_named_policy emu_policies[] = {
     {"x86", "e2m1", &policy_amd_e2m1},
     {"x86_ace", "e2m1", &policy_amd_e2m1},
     {"ace", "e2m1", &policy_amd_e2m1},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_transform emu_transforms[] = {
+    {"rht16_butterfly", "rht16_butterfly", &transform_rht16_butterfly},
+    {"rht16_exact", "rht16_exact", &transform_rht16_exact},
+    {"rht16_te", "rht16_te", &transform_rht16_te},
+    {"rht16_te_fp32", "rht16_te_fp32", &transform_rht16_te_fp32},
+    {"rht16_ufp4", "rht16_ufp4", &transform_rht16_ufp4},
+    {"te_rht", "rht16_te", &transform_rht16_te},
+    {"rht16_sequential", "rht16_te_fp32", &transform_rht16_te_fp32},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_recipe emu_recipes[] = {
+    {"e1m2_fp32scale", "e1m2_fp32scale", &recipe_e1m2_fp32scale},
+    {"e2m1_fp32scale", "e2m1_fp32scale", &recipe_e2m1_fp32scale},
+    {"f46_nvint4", "f46_nvint4", &recipe_f46_nvint4},
+    {"hif4", "hif4", &recipe_hif4},
+    {"if4_abs_max", "if4_abs_max", &recipe_if4_abs_max},
+    {"if4_mae", "if4_mae", &recipe_if4_mae},
+    {"if4_mse", "if4_mse", &recipe_if4_mse},
+    {"mxe1m2_floor", "mxe1m2_floor", &recipe_mxe1m2_floor},
+    {"mxfp4_f46_static_4", "mxfp4_f46_static_4", &recipe_mxfp4_f46_static_4},
+    {"mxfp4_f46_static_6", "mxfp4_f46_static_6", &recipe_mxfp4_f46_static_6},
+    {"mxfp4_te_pow2", "mxfp4_te_pow2", &recipe_mxfp4_te_pow2},
+    {"mxfp4_torchao_ceil", "mxfp4_torchao_ceil", &recipe_mxfp4_torchao_ceil},
+    {"mxfp4_torchao_even", "mxfp4_torchao_even", &recipe_mxfp4_torchao_even},
+    {"mxfp4_torchao_floor", "mxfp4_torchao_floor", &recipe_mxfp4_torchao_floor},
+    {"mxfp4_torchao_rceil", "mxfp4_torchao_rceil", &recipe_mxfp4_torchao_rceil},
+    {"nve0m3", "nve0m3", &recipe_nve0m3},
+    {"nvfp4_compressed_tensors", "nvfp4_compressed_tensors", &recipe_nvfp4_compressed_tensors},
+    {"nvfp4_f46_abs_max", "nvfp4_f46_abs_max", &recipe_nvfp4_f46_abs_max},
+    {"nvfp4_f46_mae", "nvfp4_f46_mae", &recipe_nvfp4_f46_mae},
+    {"nvfp4_f46_mse", "nvfp4_f46_mse", &recipe_nvfp4_f46_mse},
+    {"nvfp4_f46_static_4", "nvfp4_f46_static_4", &recipe_nvfp4_f46_static_4},
+    {"nvfp4_f46_static_6", "nvfp4_f46_static_6", &recipe_nvfp4_f46_static_6},
+    {"nvfp4_modelopt", "nvfp4_modelopt", &recipe_nvfp4_modelopt},
+    {"nvfp4_te_2d_ref", "nvfp4_te_2d_ref", &recipe_nvfp4_te_2d_ref},
+    {"nvfp4_te_4over6_mae_256", "nvfp4_te_4over6_mae_256", &recipe_nvfp4_te_4over6_mae_256},
+    {"nvfp4_te_4over6_mae_448", "nvfp4_te_4over6_mae_448", &recipe_nvfp4_te_4over6_mae_448},
+    {"nvfp4_te_4over6_mse_256", "nvfp4_te_4over6_mse_256", &recipe_nvfp4_te_4over6_mse_256},
+    {"nvfp4_te_4over6_mse_256_fast", "nvfp4_te_4over6_mse_256_fast", &recipe_nvfp4_te_4over6_mse_256_fast},
+    {"nvfp4_te_4over6_mse_448", "nvfp4_te_4over6_mse_448", &recipe_nvfp4_te_4over6_mse_448},
+    {"nvfp4_te_cuda", "nvfp4_te_cuda", &recipe_nvfp4_te_cuda},
+    {"nvfp4_te_ref", "nvfp4_te_ref", &recipe_nvfp4_te_ref},
+    {"nvfp4_torchao", "nvfp4_torchao", &recipe_nvfp4_torchao},
+    {"nvfp4_torchao_1level", "nvfp4_torchao_1level", &recipe_nvfp4_torchao_1level},
+    {"nvufp4", "nvufp4", &recipe_nvufp4},
+    {"ufp4", "ufp4", &recipe_ufp4},
+    {"ufp4_sr", "ufp4_sr", &recipe_ufp4_sr},
+    {"nvfp4_te", "nvfp4_te_ref", &recipe_nvfp4_te_ref},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_program emu_programs[] = {
+    {"e1m2_fp32scale", NULL, &quantize_e1m2_fp32scale},
+    {"e1m2_fp32scale", "exact", &dequantize_e1m2_fp32scale_exact},
+    {"e2m1_fp32scale", NULL, &quantize_e2m1_fp32scale},
+    {"e2m1_fp32scale", "exact", &dequantize_e2m1_fp32scale_exact},
+    {"f46_nvint4", NULL, &quantize_f46_nvint4},
+    {"f46_nvint4", "f46", &dequantize_f46_nvint4_f46},
+    {"hif4", NULL, &quantize_hif4},
+    {"hif4", "exact", &dequantize_hif4_exact},
+    {"if4_abs_max", NULL, &quantize_if4_abs_max},
+    {"if4_abs_max", "f46", &dequantize_if4_abs_max_f46},
+    {"if4_mae", NULL, &quantize_if4_mae},
+    {"if4_mae", "f46", &dequantize_if4_abs_max_f46},
+    {"if4_mse", NULL, &quantize_if4_mse},
+    {"if4_mse", "f46", &dequantize_if4_abs_max_f46},
+    {"mxe1m2_floor", NULL, &quantize_mxe1m2_floor},
+    {"mxe1m2_floor", "exact", &dequantize_mxe1m2_floor_exact},
+    {"mxfp4_f46_static_4", NULL, &quantize_mxfp4_f46_static_4},
+    {"mxfp4_f46_static_4", "exact", &dequantize_mxfp4_f46_static_4_exact},
+    {"mxfp4_f46_static_6", NULL, &quantize_mxfp4_f46_static_6},
+    {"mxfp4_f46_static_6", "exact", &dequantize_mxfp4_f46_static_4_exact},
+    {"mxfp4_te_pow2", NULL, &quantize_mxfp4_te_pow2},
+    {"mxfp4_te_pow2", "exact", &dequantize_mxfp4_te_pow2_exact},
+    {"mxfp4_torchao_ceil", NULL, &quantize_mxfp4_torchao_ceil},
+    {"mxfp4_torchao_ceil", "torchao", &dequantize_mxfp4_torchao_ceil_torchao},
+    {"mxfp4_torchao_even", NULL, &quantize_mxfp4_torchao_even},
+    {"mxfp4_torchao_even", "torchao", &dequantize_mxfp4_torchao_ceil_torchao},
+    {"mxfp4_torchao_floor", NULL, &quantize_mxfp4_torchao_floor},
+    {"mxfp4_torchao_floor", "torchao", &dequantize_mxfp4_torchao_ceil_torchao},
+    {"mxfp4_torchao_rceil", NULL, &quantize_mxfp4_torchao_rceil},
+    {"mxfp4_torchao_rceil", "torchao", &dequantize_mxfp4_torchao_ceil_torchao},
+    {"nve0m3", NULL, &quantize_nve0m3},
+    {"nve0m3", "te", &dequantize_nve0m3_te},
+    {"nvfp4_compressed_tensors", NULL, &quantize_nvfp4_compressed_tensors},
+    {"nvfp4_compressed_tensors", "compressed_tensors", &dequantize_nvfp4_compressed_tensors_compressed_tensors},
+    {"nvfp4_f46_abs_max", NULL, &quantize_nvfp4_f46_abs_max},
+    {"nvfp4_f46_abs_max", "f46", &dequantize_nvfp4_f46_abs_max_f46},
+    {"nvfp4_f46_mae", NULL, &quantize_nvfp4_f46_mae},
+    {"nvfp4_f46_mae", "f46", &dequantize_nvfp4_f46_abs_max_f46},
+    {"nvfp4_f46_mse", NULL, &quantize_nvfp4_f46_mse},
+    {"nvfp4_f46_mse", "f46", &dequantize_nvfp4_f46_abs_max_f46},
+    {"nvfp4_f46_static_4", NULL, &quantize_nvfp4_f46_static_4},
+    {"nvfp4_f46_static_4", "f46", &dequantize_nvfp4_f46_static_4_f46},
+    {"nvfp4_f46_static_6", NULL, &quantize_nvfp4_f46_static_6},
+    {"nvfp4_f46_static_6", "f46", &dequantize_nvfp4_f46_static_6_f46},
+    {"nvfp4_modelopt", NULL, &quantize_nvfp4_modelopt},
+    {"nvfp4_modelopt", "modelopt", &dequantize_nvfp4_modelopt_modelopt},
+    {"nvfp4_te_2d_ref", NULL, &quantize_nvfp4_te_2d_ref},
+    {"nvfp4_te_2d_ref", "te", &dequantize_nvfp4_te_2d_ref_te},
+    {"nvfp4_te_4over6_mae_256", NULL, &quantize_nvfp4_te_4over6_mae_256},
+    {"nvfp4_te_4over6_mae_256", "te", &dequantize_nvfp4_te_4over6_mae_256_te},
+    {"nvfp4_te_4over6_mae_448", NULL, &quantize_nvfp4_te_4over6_mae_448},
+    {"nvfp4_te_4over6_mae_448", "te", &dequantize_nvfp4_te_4over6_mae_448_te},
+    {"nvfp4_te_4over6_mse_256", NULL, &quantize_nvfp4_te_4over6_mse_256},
+    {"nvfp4_te_4over6_mse_256", "te", &dequantize_nvfp4_te_4over6_mae_256_te},
+    {"nvfp4_te_4over6_mse_256_fast", NULL, &quantize_nvfp4_te_4over6_mse_256_fast},
+    {"nvfp4_te_4over6_mse_256_fast", "te", &dequantize_nvfp4_te_4over6_mae_256_te},
+    {"nvfp4_te_4over6_mse_448", NULL, &quantize_nvfp4_te_4over6_mse_448},
+    {"nvfp4_te_4over6_mse_448", "te", &dequantize_nvfp4_te_4over6_mae_448_te},
+    {"nvfp4_te_cuda", NULL, &quantize_nvfp4_te_cuda},
+    {"nvfp4_te_cuda", "te", &dequantize_nvfp4_te_cuda_te},
+    {"nvfp4_te_ref", NULL, &quantize_nvfp4_te_ref},
+    {"nvfp4_te_ref", "te", &dequantize_nvfp4_te_4over6_mae_448_te},
+    {"nvfp4_torchao", NULL, &quantize_nvfp4_torchao},
+    {"nvfp4_torchao", "torchao", &dequantize_nvfp4_torchao_torchao},
+    {"nvfp4_torchao_1level", NULL, &quantize_nvfp4_torchao_1level},
+    {"nvfp4_torchao_1level", "torchao", &dequantize_nvfp4_torchao_1level_torchao},
+    {"nvufp4", NULL, &quantize_nvufp4},
+    {"nvufp4", "te", &dequantize_nvufp4_te},
+    {"ufp4", NULL, &quantize_ufp4},
+    {"ufp4", "exact", &dequantize_e1m2_fp32scale_exact},
+    {"ufp4_sr", NULL, &quantize_ufp4_sr},
+    {"ufp4_sr", "exact", &dequantize_e1m2_fp32scale_exact},
     {NULL, NULL, NULL},
 };

@@ -29,9 +29,30 @@ typedef struct emu_named_policy {
     const emu_policy *policy;
 } emu_named_policy;
 
+typedef struct emu_named_transform {
+    const char *name;
+    const char *id;
+    const emu_transform *transform;
+} emu_named_transform;
+
+typedef struct emu_named_recipe {
+    const char *name;
+    const char *id;
+    const emu_recipe *recipe;
+} emu_named_recipe;
+
+typedef struct emu_named_program {
+    const char *name; /* id of a recipe */
+    const char *profile;
+    const emu_program *program;
+} emu_named_program;
+
 extern const emu_named_format emu_formats[];
 extern const emu_named_rounding emu_roundings[];
 extern const emu_named_word emu_words[];
 extern const emu_named_policy emu_policies[];
+extern const emu_named_transform emu_transforms[];
+extern const emu_named_recipe emu_recipes[];
+extern const emu_named_program emu_programs[];
 
 #endif

@@ -108,10 +108,6 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_check_rounding(input chandle rounding, input chandle destination);
   import "DPI-C" function int emu_check_policy(input chandle policy, input chandle destination);
   import "DPI-C" function int emu_max_magnitude(input chandle format, input int sign, output longint unsigned magnitude);
-  import "DPI-C" function chandle emu_find_format(input string id);
-  import "DPI-C" function chandle emu_find_rounding(input string id);
-  import "DPI-C" function chandle emu_find_word(input string rounding);
-  import "DPI-C" function chandle emu_find_policy(input string id, input string destination);
   import "DPI-C" function int emu_encode_magnitude(input chandle format, input int sign, input longint unsigned magnitude,
       output longint unsigned code);
   import "DPI-C" function int emu_convert_code(input chandle source, input chandle destination, input chandle rounding,
@@ -120,6 +116,13 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_code_bytes(input chandle format, output int bytes);
   import "DPI-C" function int emu_check_transform(input chandle transform);
   import "DPI-C" function int emu_check_program(input chandle program_);
+  import "DPI-C" function chandle emu_find_format(input string id);
+  import "DPI-C" function chandle emu_find_rounding(input string id);
+  import "DPI-C" function chandle emu_find_word(input string rounding);
+  import "DPI-C" function chandle emu_find_policy(input string id, input string destination);
+  import "DPI-C" function chandle emu_find_transform(input string id);
+  import "DPI-C" function chandle emu_find_recipe(input string id);
+  import "DPI-C" function chandle emu_find_program(input string recipe, input string profile);
 
   import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
       output longint unsigned significand, output int lsb_exp);

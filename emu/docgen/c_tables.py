@@ -10,10 +10,11 @@ from typing import Any
 
 from emu.docgen.c_text import Constants, quoted
 from emu.errors import EmuError
-from emu.native import descriptors
+from emu.native import descriptors, programs
 from emu.spec import derive, get, names
-from emu.spec.models import Conversion, Format, Rounding, SpecObject
+from emu.spec.models import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.rounding import Word
+from emu.spec.program import Program, dequantize_program, quantize_program
 
 PATH = "c_ref/tables.c"
 HEAD = """/* tables.c: what the shipped spec says, as descriptors. Generated from spec/ by: emu docs build. Do not edit.
@@ -30,7 +31,7 @@ def c_table_pages() -> dict[str, str]:
     Raises: SpecError for a fault of the spec.   Tests: tests/c_column/test_c_tables.py.
     """
     constants = Constants()
-    tables = [_formats(constants), _roundings(constants), _words(constants), _policies(constants)]
+    tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _recipes, _programs)]
     return {PATH: "\n".join([HEAD, *constants.lines, *(line for table in tables for line in ("", *table))]) + "\n"}
 
 
@@ -93,6 +94,67 @@ def _entries(policy: Conversion) -> Iterator[tuple[Format, Any]]:
         except EmuError:
             continue
         yield fmt, entry
+
+
+def _transforms(constants: Constants) -> list[str]:
+    rows, left_out = [], []
+    for name in names("transform"):
+        transform: Transform = get("transform", name)
+        try:
+            made = programs.transform_descriptor(transform)
+        except EmuError as error:
+            left_out.append((transform, error))
+            continue
+        rows.append((transform, "&" + constants.name("emu_transform", made.pointer, f"transform_{name}", _about(transform))))
+    return _table("emu_named_transform", "emu_transforms", rows, left_out)
+
+
+def _recipes(constants: Constants) -> list[str]:
+    """The emu_recipe of each recipe: what names say of it."""
+    rows = []
+    for name in names("recipe"):
+        recipe: Recipe = get("recipe", name)
+        block: Block = get("block", recipe.facts.block)
+        made = descriptors.format_descriptor(get("format", block.element_formats[0]))
+        element = constants.name("emu_format", made.pointer)
+        draws = [item.rounding for item in quantize_program(recipe).instructions if item.rounding is not None and item.rounding.random_bits]
+        shared = f"&word_{draws[0].id}" if draws and isinstance(draws[0].facts.random, Word) else "NULL"
+        levels = ", ".join(quoted(level.name) for level in block.facts.levels)
+        facts = f"{quoted(block.id)}, &{element}, {len(block.element_formats)}, {len(block.facts.levels)}, levels_{name}, {shared}"
+        constants.lines += [
+            f"static const char *const levels_{name}[] = {{{levels}}};",
+            f"/* {_about(recipe)} */",
+            f"static const emu_recipe recipe_{name} = {{{facts}}};",
+        ]
+        rows.append((recipe, f"&recipe_{name}"))
+    return _table("emu_named_recipe", "emu_recipes", rows)
+
+
+def _programs(constants: Constants) -> list[str]:
+    lines, left_out = ["const emu_named_program emu_programs[] = {"], []
+    for name in names("recipe"):
+        recipe: Recipe = get("recipe", name)
+        for profile in (None, *recipe.facts.dequantize):
+            program = quantize_program(recipe) if profile is None else dequantize_program(recipe, profile)
+            try:
+                made = programs.program_descriptor(recipe, program)
+            except EmuError as error:
+                left_out.append(f"/* not here: {name} {profile or 'quantize'}: {error} */")
+                continue
+            constant = f"{'quantize' if profile is None else 'dequantize'}_{name}{'' if profile is None else '_' + profile}"
+            notes = {"steps": [item.out for item in program.instructions], "registers": _register_names(made, program)}
+            found = constants.name("emu_program", made.pointer, constant, f"{name}, {profile or 'quantize'}", notes)
+            lines.append(f"    {{{quoted(name)}, {quoted(profile)}, &{found}}},")
+    return [*left_out, *lines, "    {NULL, NULL, NULL},", "};"]
+
+
+def _register_names(made: programs.ProgramDescriptor, program: Program) -> list[str]:
+    """Return what each register holds: a name of the program, or a constant."""
+    pointer = made.pointer
+    found = {getattr(pointer, name): name for name in ("x", "tensor_amax", "random", "codes") if getattr(pointer, name) >= 0}
+    found |= {pointer.levels[place].reg: name for place, name in enumerate(made.levels) if pointer.levels[place].reg not in found}
+    found |= {pointer.steps[place].out: item.out for place, item in enumerate(program.instructions)}
+    return [found.get(number, "constant") for number in range(pointer.register_count)]
 
 
 def _about(thing: SpecObject) -> str:

@@ -1,39 +1,24 @@
-"""C structs as C text: each distinct struct is one named constant. Not here: which structs (c_tables.py)."""
+"""C structs as C text: each distinct struct, and each distinct array behind a pointer, is one constant. Not here: which (c_tables.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from emu.native._c import ffi, lib
+from emu.docgen.c_words import ALWAYS, number
+from emu.native._c import ffi
 
 WIDTH: Final = 140
-# Fields whose numbers have names, by prefix of the names; the order of the names does not matter.
-WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "emu_format.format_class": ("EMU_FLOAT", "EMU_INTEGER", "EMU_EXPONENT", "EMU_CODEBOOK"),
-    "emu_format.inf": ("EMU_INF_NONE", "EMU_INF_IEEE"),
-    "emu_format.nan": ("EMU_NAN_NONE", "EMU_NAN_IEEE", "EMU_NAN_LIST"),
-    "emu_format.integer_sign": ("EMU_TWOS_COMPLEMENT", "EMU_SIGN_MAGNITUDE", "EMU_UNSIGNED"),
-    "emu_format.tie": ("EMU_TIE_EVEN_CODE", "EMU_TIE_LOWER", "EMU_TIE_AWAY"),
-    "emu_rounding.choice": ("EMU_KEEP", "EMU_NEXT", "EMU_TO_EVEN_CODE", "EMU_TO_ODD_CODE"),
-    "emu_rounding.add": ("EMU_ADD_NONE", "EMU_ADD_CARRY", "EMU_ADD_COMPARE", "EMU_ADD_HALF", "EMU_ADD_TE_FMA"),
-    "emu_rounding.beyond_max": ("EMU_STOP_AT_MAX", "EMU_GO_AWAY"),
-    "emu_policy.overflow": ("EMU_SATURATE", "EMU_TO_INF", "EMU_TO_NAN", "EMU_IEEE_INF", "EMU_IEEE_NAN", "EMU_WRAP"),
-    "emu_special.rule": ("EMU_BY_RULE", "EMU_BY_CODE", "EMU_IS_OPEN", "EMU_IS_REFUSED"),
-}
-# Fields that are written even when they are 0, because 0 is a word that the reader looks for.
-ALWAYS: Final = {"emu_format.format_class", "emu_rounding.choice", "emu_rounding.beyond_max", "emu_policy.overflow"}
-HEX: Final = {"emu_format.nan_codes", "emu_special.code"}
 # Pointers to several: how many.
 COUNTS: Final[dict[str, Callable[[Any], int]]] = {
     "emu_format.values": lambda item: 1 << item.bits,
     "emu_word.positions": lambda item: item.lanes * item.random_bits,
+    "emu_program.registers": lambda item: item.register_count,
+    "emu_program.steps": lambda item: item.step_count,
+    "emu_program.levels": lambda item: item.level_count,
 }
-
-
-def quoted(text: str) -> str:
-    """Return a C string of an id."""
-    return f'"{text}"'
+SCOPES: Final = {"emu_step.policy": "cast_"}  # a step's own policy, whatever policy of the spec happens to equal it
+Comments = Mapping[str, Sequence[str]]  # field that points at several -> a comment for each
 
 
 class Constants:
@@ -42,60 +27,73 @@ class Constants:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._names: dict[Any, str] = {}
+        self._counts: dict[str, int] = {}
 
-    def name(self, kind: str, struct: Any, name: str, about: str = "") -> str:
-        """Return the name of the constant that equals a struct; a new one is called `name` and written down.
+    def name(self, kind: str, struct: Any, name: str = "", about: str = "", comments: Comments | None = None, scope: str = "") -> str:
+        """Return the name of the constant that equals a struct; a new one is called `name` (default: by number) and written down.
 
-        kind: its C type.   struct: cffi pointer to it.
+        kind: its C type.   struct: cffi pointer to it.   scope: equal structs are one constant inside a scope; "": of the spec.
         """
-        key = (kind, *_key(kind, struct))
+        key = (scope, kind, *_key(kind, struct))
         if key not in self._names:
-            text = self._struct(kind, struct, name)
+            name = name or self._number(scope + kind.removeprefix("emu_"))
+            text = self._struct(kind, struct, name, comments or {})
             self._names[key] = name
             if about:
                 self.lines.append(f"/* {about} */")
             self.lines += _wrapped(f"static const {kind} {name} = ", text)
         return self._names[key]
 
-    def _struct(self, kind: str, struct: Any, name: str) -> str:
+    def _number(self, word: str) -> str:
+        """Return a name for a constant that has none."""
+        self._counts[word] = self._counts.get(word, 0) + 1
+        return f"{word}_{self._counts[word]}"
+
+    def _struct(self, kind: str, struct: Any, name: str, comments: Comments) -> str:
         parts = []
         for field, facts in ffi.typeof(kind).fields:
             where, value = f"{kind}.{field}", getattr(struct, field)
             if facts.type.kind == "pointer":
                 if value != ffi.NULL:
-                    parts.append(f".{field} = {self._pointer(where, struct, value, facts.type.item, name)}")
+                    parts.append(f".{field} = {self._pointer(where, struct, value, facts.type.item, name, comments.get(field, ()))}")
             elif where in ALWAYS or _key_of(facts.type, value) != _zero(facts.type):
-                parts.append(f".{field} = {self._value(where, facts.type, value)}")
+                parts.append(f".{field} = {self._value(where, facts.type, value, struct)}")
         return "{" + ", ".join(parts) + "}"
 
-    def _value(self, where: str, kind: Any, value: Any) -> str:
+    def _value(self, where: str, kind: Any, value: Any, struct: Any) -> str:
         if kind.kind == "struct":
-            return self._struct(_cname(kind), value, "")
+            return self._struct(_cname(kind), value, "", {})
         if kind.kind == "array":
             items = list(value)
             while len(items) > 1 and where not in ALWAYS and _key_of(kind.item, items[-1]) == _zero(kind.item):
                 items.pop()
-            return "{" + ", ".join(self._value(where, kind.item, item) for item in items) + "}"
-        return _number(where, value)
+            return "{" + ", ".join(self._value(where, kind.item, item, struct) for item in items) + "}"
+        return number(where, value, struct)
 
-    def _pointer(self, where: str, struct: Any, value: Any, kind: Any, name: str) -> str:
+    def _pointer(self, where: str, struct: Any, value: Any, kind: Any, name: str, comments: Sequence[str]) -> str:
         if where not in COUNTS:
-            return "&" + self.name(_cname(kind), value, f"{name}_{where.rpartition('.')[2]}")
-        array = f"{name}_{where.rpartition('.')[2]}"
-        items = [self._value(where, kind, value[place]) for place in range(COUNTS[where](struct))]
-        self.lines += _wrapped(f"static const {_cname(kind)} {array}[] = ", "{" + ", ".join(items) + "}")
-        return array
+            return "&" + self.name(_cname(kind), value, scope=SCOPES.get(where, ""))
+        key = (where, *_items_key(where, struct, value, kind))
+        if key not in self._names:
+            self._names[key] = f"{name}_{where.rpartition('.')[2]}"
+            items = [self._value(where, kind, value[place], struct) for place in range(COUNTS[where](struct))]
+            start = f"static const {_cname(kind)} {self._names[key]}[] = "
+            if kind.kind == "struct":
+                about = comments or [""] * len(items)
+                rows = [f"    {item}," + (f" /* {note} */" if note else "") for item, note in zip(items, about, strict=True)]
+                self.lines += [start + "{", *rows, "};"]
+            else:
+                self.lines += _wrapped(start, "{" + ", ".join(items) + "}")
+        return self._names[key]
+
+
+def quoted(text: str | None) -> str:
+    """Return a C string of an id, NULL for None."""
+    return "NULL" if text is None else f'"{text}"'
 
 
 def _cname(kind: Any) -> str:
     return str(kind.cname).removeprefix("struct ")
-
-
-def _number(where: str, value: int) -> str:
-    for word in WORDS.get(where, ()):
-        if getattr(lib, word) == value:
-            return word
-    return hex(value) if where in HEX else str(value)
 
 
 def _key(kind: str, struct: Any) -> tuple[Any, ...]:
@@ -108,9 +106,11 @@ def _field_key(where: str, kind: Any, struct: Any, value: Any) -> Any:
         return _key_of(kind, value)
     if value == ffi.NULL:
         return None
-    if where in COUNTS:
-        return tuple(_key_of(kind.item, value[place]) for place in range(COUNTS[where](struct)))
-    return _key(_cname(kind.item), value)
+    return _items_key(where, struct, value, kind.item) if where in COUNTS else _key(_cname(kind.item), value)
+
+
+def _items_key(where: str, struct: Any, value: Any, kind: Any) -> tuple[Any, ...]:
+    return tuple(_key_of(kind, value[place]) for place in range(COUNTS[where](struct)))
 
 
 def _key_of(kind: Any, value: Any) -> Any:

@@ -8,13 +8,20 @@ import pytest
 
 from emu.docgen.c_tables import PATH, c_table_pages
 from emu.errors import EmuError
-from emu.native import descriptors
+from emu.native import descriptors, programs
 from emu.native._c import ffi, lib
 from emu.spec import derive
 from emu.spec.models.rounding import Word
+from emu.spec.program import dequantize_program, quantize_program
 from emu.spec.registry import get, names
 
-LENGTHS = {"emu_format.values": lambda item: 1 << item.bits, "emu_word.positions": lambda item: item.lanes * item.random_bits}
+LENGTHS = {
+    "emu_format.values": lambda item: 1 << item.bits,
+    "emu_word.positions": lambda item: item.lanes * item.random_bits,
+    "emu_program.registers": lambda item: item.register_count,
+    "emu_program.steps": lambda item: item.step_count,
+    "emu_program.levels": lambda item: item.level_count,
+}
 
 
 def plain(value: Any, where: str = "", owner: Any = None) -> Any:
@@ -26,8 +33,8 @@ def plain(value: Any, where: str = "", owner: Any = None) -> Any:
         return [plain(item) for item in value]
     if kind.kind == "pointer" and value == ffi.NULL:
         return None
-    if kind.kind == "pointer" and kind.item.kind == "primitive":
-        return list(value[0 : LENGTHS[where](owner)])
+    if kind.kind == "pointer" and where in LENGTHS:
+        return [plain(item) for item in value[0 : LENGTHS[where](owner)]]
     item, shape = (value[0], kind.item) if kind.kind == "pointer" else (value, kind)
     name = shape.cname.removeprefix("struct ")
     return {field: plain(getattr(item, field), f"{name}.{field}", item) for field, _ in shape.fields}
@@ -39,7 +46,8 @@ def words_of(kind: str, name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", names("format"))
 def test_formats_are_those_of_the_spec(name: str) -> None:
-    wanted = plain(descriptors.format_descriptor(get("format", name)).pointer)
+    made = descriptors.format_descriptor(get("format", name))
+    wanted = plain(made.pointer)
     assert wanted["format_class"] in (lib.EMU_FLOAT, lib.EMU_INTEGER, lib.EMU_EXPONENT, lib.EMU_CODEBOOK)
     for word in words_of("format", name):
         assert plain(lib.emu_find_format(word.encode())) == wanted
@@ -78,10 +86,48 @@ def test_policies_are_those_of_the_spec(name: str) -> None:
     assert covered > 0
 
 
+@pytest.mark.parametrize("name", names("transform"))
+def test_transforms_are_those_of_the_spec(name: str) -> None:
+    made = programs.transform_descriptor(get("transform", name))
+    wanted = plain(made.pointer)
+    assert wanted["size"] > 1
+    for word in words_of("transform", name):
+        assert plain(lib.emu_find_transform(word.encode())) == wanted
+
+
+@pytest.mark.parametrize("name", names("recipe"))
+def test_programs_are_those_of_the_spec(name: str) -> None:
+    recipe = get("recipe", name)
+    block = get("block", recipe.facts.block)
+    for profile in (None, *recipe.facts.dequantize):
+        program = quantize_program(recipe) if profile is None else dequantize_program(recipe, profile)
+        made = programs.program_descriptor(recipe, program)
+        wanted = plain(made.pointer)
+        assert len(wanted["steps"]) == len(program.instructions) > 0
+        for word in words_of("recipe", name):
+            found = lib.emu_find_program(word.encode(), ffi.NULL if profile is None else profile.encode())
+            assert plain(found) == wanted
+            assert lib.emu_check_program(found) == lib.EMU_OK
+    named = lib.emu_find_recipe(name.encode())
+    assert ffi.string(named.block).decode() == block.id
+    element = descriptors.format_descriptor(get("format", block.element_formats[0]))
+    assert plain(named.element) == plain(element.pointer)
+    assert named.element_count == len(block.element_formats)
+    levels = [ffi.string(named.levels[place]).decode() for place in range(named.level_count)]
+    assert levels == [level.name for level in block.facts.levels]
+    draws = [item.rounding for item in quantize_program(recipe).instructions if item.rounding is not None and item.rounding.random_bits]
+    word = lib.emu_find_word(draws[0].id.encode()) if draws else ffi.NULL
+    assert named.word == word
+
+
 def test_what_is_unknown_is_not_found() -> None:
     for find in (lib.emu_find_format, lib.emu_find_rounding, lib.emu_find_word):
         for name in (b"", b"e2m", b"e2m11", b"E2M1", ffi.NULL):
             assert find(name) == ffi.NULL
+    for find in (lib.emu_find_transform, lib.emu_find_recipe):
+        assert find(b"nobody") == find(ffi.NULL) == ffi.NULL
+    assert lib.emu_find_program(b"nobody", ffi.NULL) == lib.emu_find_program(ffi.NULL, b"te") == ffi.NULL
+    assert lib.emu_find_program(b"nvfp4_te_ref", b"t") == lib.emu_find_program(b"nvfp4_te_ref", b"") == ffi.NULL
     assert lib.emu_find_policy(b"nvidia", b"e9m9") == ffi.NULL
     assert lib.emu_find_policy(b"x", b"e2m1") == ffi.NULL
     assert lib.emu_find_policy(ffi.NULL, b"e2m1") == lib.emu_find_policy(b"nvidia", ffi.NULL) == ffi.NULL
@@ -90,10 +136,10 @@ def test_what_is_unknown_is_not_found() -> None:
 def test_every_object_is_in_the_file_or_named_as_left_out() -> None:
     (text,) = c_table_pages().values()
     assert PATH == "c_ref/tables.c"
-    for kind in ("format", "rounding", "conversion"):
+    for kind in ("format", "rounding", "conversion", "transform", "recipe"):
         for name in names(kind):
             assert f'{{"{name}", ' in text or f"/* not here: {name}: " in text
-    assert max(len(line) for line in text.splitlines()) <= 160
+    assert max(len(line) for line in text.splitlines()) <= 200
     assert len(text) < 400_000
 
 
@@ -107,6 +153,7 @@ def test_a_changed_fact_changes_the_file(monkeypatch: pytest.MonkeyPatch) -> Non
             made.pointer.bias += 1
         return made
 
-    monkeypatch.setattr(descriptors, "format_descriptor", biased)
+    for module in (descriptors, programs):
+        monkeypatch.setattr(module, "format_descriptor", biased)
     changed = c_table_pages()
     assert sum(a != b for a, b in zip(before[PATH].splitlines(), changed[PATH].splitlines(), strict=True)) == 1
