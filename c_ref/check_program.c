@@ -169,7 +169,9 @@ static int32_t is_step_sound(const emu_program *program, const emu_step *step, c
     }
     if (step->operation == EMU_OP_TRANSFORM)
         return is_element(out) && is_element(&program->registers[step->args[0]]);
-    return step->random < 0 || (is_set[step->random] && is_element(&program->registers[step->random]) && is_element(out));
+    if (step->random < 0)
+        return 1;
+    return step->operation == EMU_OP_CAST && is_set[step->random] && is_element(&program->registers[step->random]) && is_element(out);
 }
 
 /* Marks the registers that are given from outside: 1 sound. */

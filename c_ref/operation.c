@@ -23,9 +23,11 @@ int32_t emu_count_args(const emu_step *step)
 
 void emu_make_context(const emu_program *program, const emu_step *step, emu_context *context)
 {
+    int32_t operation = step->operation;
+    int32_t has_format = operation <= EMU_OP_FMA || operation == EMU_OP_ROUND || operation == EMU_OP_CAST || operation == EMU_OP_DECODE;
     context->step = step;
     emu_derive_grid(program->arithmetic, &context->grid);
-    emu_derive_grid(step->format ? step->format : program->arithmetic, &context->to);
+    emu_derive_grid(has_format ? step->format : program->arithmetic, &context->to);
     emu_make_arithmetic(&context->grid, &context->to, step->rounding ? step->rounding : &emu_ties_to_even, &context->arithmetic);
 }
 

@@ -1,4 +1,4 @@
-"""Random recipe programs, every step that the checker accepts: the NumPy column gives the oracle's bits, or the same kind of error.
+"""Random recipe programs, every step that the checker accepts: each column gives the oracle's bits, or the same kind of error.
 
 Levels of granularity {sub: 1} hold intermediate values as they are, so that what is compared is every step and not only the codes.
 """
@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from emu.engines import choose
+from emu.engines import TABLE
 from emu.errors import EmuError, EngineError, SpecError
 from emu.exact import block as exact
 from emu.fast import block as fast
 from emu.fast import tables
+from emu.native import block as native
 from emu.spec import derive
 from emu.spec import program as programs
-from emu.spec.models import Recipe
+from emu.spec.models import Format, Recipe
 from emu.spec.models.recipe import DecodeProgramStep, Step
 from emu.spec.models.rounding import Word
 from emu.spec.registry import get, isolated, load_spec, shipped_root
@@ -245,49 +246,94 @@ def outcome(run: Callable[[], Any]) -> Any:
         return type(error)
 
 
-def agree(recipe: Recipe, rng: np.random.Generator) -> bool:
-    """Compare both columns on one drawn tensor; whether they ran."""
+def by_fast(recipe: Recipe, x: Any, fp32: Format, **operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The NumPy column: codes by name, and where they are open."""
+    found = fast.quantize(recipe, x, fp32, masked=True, **operands)
+    codes, is_open = {}, {}
+    for name, fmt in formats_of(recipe).items():
+        mine = found.codes if name == "codes" else found.levels[name]
+        marked = mine == tables.mark(derive.OPEN, fmt) if mine.dtype == tables.marker_dtype(fmt) else np.zeros(mine.shape, np.bool_)
+        codes[name], is_open[name] = np.where(marked, 0, mine).astype(fast.code_dtype(fmt)), marked
+    return codes, is_open
+
+
+def by_c_ref(recipe: Recipe, x: Any, fp32: Format, **operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The C column: codes by name, and where they are open."""
+    found, marks = native.quantize_with_open(recipe, x, fp32, **operands)
+    return {"codes": found.codes, **found.levels}, {"codes": marks.codes != 0, **{name: mark != 0 for name, mark in marks.levels.items()}}
+
+
+QUANTIZE: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {"fast": by_fast, "c_ref": by_c_ref}
+DEQUANTIZE: dict[str, Callable[..., Any]] = {"fast": fast.dequantize, "c_ref": native.dequantize}
+
+
+def formats_of(recipe: Recipe) -> dict[str, Format]:
+    block = get("block", recipe.facts.block)
+    return {"codes": get("format", block.element_formats[0]), **{level.name: get("format", level.format) for level in block.facts.levels}}
+
+
+def columns(recipe: Recipe) -> list[str]:
+    """Columns that the table of engines names for both ways."""
+    asked = {"quantize": (recipe,), "dequantize": (recipe, None)}
+    found = [{row.engine for row in TABLE if row.operation == way and row.can(*facts)} for way, facts in asked.items()]
+    return [name for name in QUANTIZE if all(name in engines for engines in found)]
+
+
+def drawn_input(recipe: Recipe, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """One tensor, cut where the tail rule allows it, and the operands of the program."""
     program = programs.quantize_program(recipe)
     rows, lanes = program.block.facts.shape
     height, width = rows * int(rng.integers(1, 3)), lanes * int(rng.integers(1, 4))
     if recipe.facts.tail != "error":
         height, width = height - int(rng.integers(rows)), width - int(rng.integers(lanes))
     x, amax = source_codes(rng, (height, width), rng.random() < 0.5), AMAXES[rng.integers(len(AMAXES))]
-    amax = amax if program.reads("tensor_amax") else None
-    drawn = random_operand(rng, program, height, width)
-    fp32, rows_drawn = get("format", "fp32"), None if drawn is None else drawn.tolist()
-    wanted = outcome(lambda: exact.quantize(recipe, x.tolist(), fp32, tensor_amax=amax, random=rows_drawn, masked=True))
-    found = outcome(lambda: fast.quantize(recipe, x, fp32, tensor_amax=amax, random=drawn, masked=True))
-    if isinstance(wanted, type) or isinstance(found, type):
-        assert wanted is found
-        return False
-    formats = {"codes": get("format", program.block.element_formats[0])}
-    formats |= {level.name: get("format", level.format) for level in program.block.facts.levels}
-    clean = {}
-    for name, fmt in formats.items():
-        mine, theirs = (found.codes, wanted.codes) if name == "codes" else (found.levels[name], wanted.levels[name])
-        is_open = mine == tables.mark(derive.OPEN, fmt) if mine.dtype == tables.marker_dtype(fmt) else np.zeros(mine.shape, np.bool_)
-        clean[name] = np.where(is_open, 0, mine).astype(fast.code_dtype(fmt))
-        assert np.array_equal(np.where(is_open, -1, clean[name].astype(np.int64)), np.array(theirs)), name
-    codes = clean.pop("codes")
-    lists = {name: level.tolist() for name, level in clean.items()}
-    back = outcome(lambda: exact.dequantize(recipe, codes.tolist(), lists))
-    mine = outcome(lambda: fast.dequantize(recipe, codes, clean))
-    assert back is mine if isinstance(back, type) or isinstance(mine, type) else np.array_equal(mine, np.array(back))
+    operands = {"tensor_amax": amax if program.reads("tensor_amax") else None, "random": random_operand(rng, program, height, width)}
+    return x, operands
+
+
+def agree(recipe: Recipe, rng: np.random.Generator, names: list[str]) -> bool:
+    """Compare columns with the oracle on one drawn tensor; whether there were bits to compare both ways."""
+    x, operands = drawn_input(recipe, rng)
+    fp32, lists = get("format", "fp32"), dict(operands)
+    lists["random"] = None if operands["random"] is None else operands["random"].tolist()
+    wanted = outcome(lambda: exact.quantize(recipe, x.tolist(), fp32, masked=True, **lists))
+    clean: dict[str, Any] = {}
+    for column in names:
+        found = outcome(lambda column=column: QUANTIZE[column](recipe, x, fp32, **operands))
+        if isinstance(wanted, type) or isinstance(found, type):
+            assert wanted is found, column
+            continue
+        codes, is_open = found
+        for name in codes:
+            theirs = wanted.codes if name == "codes" else wanted.levels[name]
+            assert np.array_equal(np.where(is_open[name], -1, codes[name].astype(np.int64)), np.array(theirs)), (column, name)
+        clean = codes
+    return bool(clean) and agree_back(recipe, clean, names)
+
+
+def agree_back(recipe: Recipe, levels: dict[str, Any], names: list[str]) -> bool:
+    """Compare dequantize; whether it gave values."""
+    codes = levels.pop("codes")
+    back = outcome(lambda: exact.dequantize(recipe, codes.tolist(), {name: level.tolist() for name, level in levels.items()}))
+    for column in names:
+        mine = outcome(lambda column=column: DEQUANTIZE[column](recipe, codes, levels))
+        same = back is mine if isinstance(back, type) or isinstance(mine, type) else np.array_equal(mine, np.array(back))
+        assert same, f"{column}, backwards"
     return not isinstance(back, type)
 
 
 def compare(seeds: range) -> int:
+    """Run the program of each seed; how many gave bits in every column."""
     ran = 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
         recipe = random_recipe(rng)
         try:
-            choose("quantize", "fast", recipe), choose("dequantize", "fast", recipe, None)
+            names = columns(recipe)
         except (EngineError, SpecError):
-            continue  # a codebook that draws, two random operands
+            continue  # two random operands
         try:
-            ran += agree(recipe, rng)
+            ran += agree(recipe, rng, names) and len(names) == len(QUANTIZE)
         except Exception as error:
             raise AssertionError(f"program of seed {seed}: {error}\n{recipe.facts}") from error
     return ran

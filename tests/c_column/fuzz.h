@@ -1,0 +1,49 @@
+/* What the fuzz drivers share: a counter-based stream of random words, descriptors that are sound, at a limit or broken, and memory whose
+ * every byte the sanitizer knows. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu_ref.h"
+
+typedef struct stream {
+    uint64_t key, count;
+} stream;
+
+typedef struct tally {
+    uint64_t checksum;   /* of every result of calls that succeeded, and of every error */
+    uint64_t errors[16]; /* how many calls returned it */
+    int is_broken;       /* a call broke its contract */
+} tally;
+
+uint64_t next_word(stream *random);
+uint64_t below(stream *random, uint64_t limit);          /* 0 .. limit - 1 */
+int one_in(stream *random, uint64_t count);
+int32_t wild_number(stream *random);                     /* an edge of int32, a small number, or any */
+uint64_t some_code(stream *random, const emu_format *format); /* mostly within the width, often an edge */
+int32_t width_of(const emu_format *format);              /* bits of a code of a sound format, at most 64 */
+
+/* Each is sound but for one call in `broken_in`; 0: always sound. */
+void any_format(stream *random, emu_format *format, uint64_t broken_in);
+void small_format(stream *random, emu_format *format, uint64_t broken_in); /* of few bits, a codebook at times */
+void arithmetic_format(stream *random, emu_format *format, uint64_t broken_in);
+void any_rounding(stream *random, emu_rounding *rounding, int may_draw, uint64_t broken_in);
+void any_policy(stream *random, emu_policy *policy, const emu_format *destination, uint64_t broken_in);
+void any_value(stream *random, emu_value *value, uint64_t broken_in);
+void any_transform(stream *random, emu_transform *transform, const emu_format *sum, const emu_format *result, uint64_t broken_in);
+
+/* Either the pointer or, one time in `count`, NULL. */
+const void *or_null(stream *random, const void *pointer, uint64_t count);
+
+void add_to(tally *all, uint64_t number);
+void add_error(tally *all, int32_t error);
+
+/* fuzz_program.c */
+void fuzz_check_program(stream *random, tally *all);
+void fuzz_count_workspace(stream *random, tally *all);
+void fuzz_quantize(stream *random, tally *all);
+void fuzz_dequantize(stream *random, tally *all);
+
+#endif

@@ -1,0 +1,103 @@
+"""Random calls of every public function of the C reference, sound, extreme and broken: an answer or an error code, never a fault.
+
+fuzz.c makes the calls; built under the sanitizers, optimised, and run under valgrind. The answers do not depend on the build.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+COMPILER = shutil.which("gcc") or shutil.which("cc")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Werror"]
+SANITIZERS = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SOURCES = ("fuzz.c", "fuzz_descriptors.c", "fuzz_program.c")
+Build = Callable[..., Path]
+
+
+class Outcome(NamedTuple):
+    """What the calls of one function gave: the checksum of all results, and how many calls returned each error."""
+
+    checksum: str
+    errors: tuple[int, ...]
+
+
+def functions(checkout: Path) -> set[str]:
+    """Public functions by the header, without the prefix."""
+    text = (checkout / "c_ref" / "emu_ref.h").read_text(encoding="utf-8")
+    return set(re.findall(r"^int32_t emu_(\w+)\(", text, flags=re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def build(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile the driver with some flags; a skip where the compiler does not know them."""
+    folder, here, made = tmp_path_factory.mktemp("fuzz"), Path(__file__).parent, {}
+
+    def compile_driver(*flags: str, name: str) -> Path:
+        if name not in made:
+            assert COMPILER is not None
+            sources = [*sorted(str(path) for path in (checkout / "c_ref").glob("*.c")), *(str(here / source) for source in SOURCES)]
+            command = [COMPILER, "-std=c99", *WARNINGS, *flags, f"-I{checkout / 'c_ref'}", *sources, "-o", name]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            made[name] = folder / name
+        return made[name]
+
+    (folder / "probe.c").write_text("int main(void) { return 0; }\n", encoding="ascii")
+    probe = subprocess.run([str(COMPILER), *SANITIZERS, "probe.c", "-o", "probe"], cwd=folder, capture_output=True)
+    if probe.returncode or subprocess.run([str(folder / "probe")]).returncode:
+        pytest.skip("the compiler has no sanitizers here")
+    return compile_driver
+
+
+def run(*command: str) -> dict[str, Outcome]:
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout[-500:] + done.stderr)[-3000:]
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return {line[0]: Outcome(line[1], tuple(map(int, line[2:]))) for line in lines}
+
+
+def test_every_public_function_is_called(checkout: Path, build: Build) -> None:
+    found = run(str(build("-O3", name="quick")), "all", "10")
+    assert set(found) == functions(checkout)
+    assert all(sum(outcome.errors) == 10 for outcome in found.values())
+
+
+def test_calls_that_succeed_and_calls_that_fail_are_many(build: Build) -> None:
+    """Else the fuzzer proves little: a fifth of the calls and more give results, and every error code is met."""
+    found = run(str(build("-O3", name="quick")), "all", "5000")
+    for name, (_, errors) in found.items():
+        assert errors[0] > 1000, name
+        assert sum(errors) - errors[0] > 100, name
+    assert all(any(outcome.errors[code] for outcome in found.values()) for code in range(1, 13))
+
+
+def test_sanitised_and_optimised_builds_give_the_same_results(build: Build) -> None:
+    for name, outcome in run(str(build("-O3", name="quick")), "all", "3000").items():
+        assert run(str(build(*SANITIZERS, name="sanitised")), name, "3000") == {name: outcome}
+
+
+def test_valgrind_finds_nothing(build: Build) -> None:
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        pytest.skip("valgrind is not installed")
+    quick = str(build("-O3", name="quick"))
+    command = (valgrind, "--quiet", "--error-exitcode=7", "--leak-check=full", "--show-leak-kinds=all", "--errors-for-leak-kinds=all")
+    assert run(*command, quick, "all", "150") == run(quick, "all", "150")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(2))
+def test_a_million_calls_of_every_function(checkout: Path, build: Build, part: int) -> None:
+    names = sorted(functions(checkout))[part::2]
+    for name in names:
+        sanitised = run(str(build(*SANITIZERS, name="sanitised")), name, "1000000")
+        assert sum(sanitised[name].errors) == 1_000_000
+        assert sanitised == run(str(build("-O3", name="quick")), name, "1000000")
