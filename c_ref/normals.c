@@ -13,18 +13,27 @@ static void ask_mode(const emu_rounding *rounding, emu_normals *plan)
     }
 }
 
-/* The code of everything beyond the maximum; 0 when it is open, or not one code. */
+/* The code of everything beyond the maximum; 0 when it is open. Wrapped, nothing is beyond: code_mask keeps the low bits. */
 static int32_t ask_overflow(const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy, emu_normals *plan)
 {
     for (int32_t sign = 0; sign < 2; sign++) {
         const emu_rounded rounded = {to->largest[sign] + 1, 1, 1};
         uint8_t open;
         emu_overflow(to, rounding, policy, sign, &rounded, &plan->beyond[sign], &open);
-        if (open || policy->overflow == EMU_WRAP)
+        if (open)
             return 0;
-        plan->largest[sign] = to->largest[sign];
+        plan->largest[sign] = policy->overflow == EMU_WRAP ? UINT64_MAX : to->largest[sign];
     }
     return 1;
+}
+
+/* How many normal codes the loop takes: all, but those whose low bits an integer grid wraps and highest_exp would lose. */
+static uint64_t count_normals(const emu_grid *from, const emu_grid *to, const emu_policy *policy, const emu_normals *plan)
+{
+    int32_t last_field = (int32_t)(from->largest[0] >> from->frac_bits), wanted = plan->highest_exp + plan->source_bias;
+    if (to->is_float || policy->overflow != EMU_WRAP || wanted >= last_field)
+        return from->largest[0] - plan->first_normal + 1;
+    return wanted < 1 ? 0 : (uint64_t)wanted << from->frac_bits; /* the exponent fields 1 .. wanted */
 }
 
 int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
@@ -42,13 +51,15 @@ int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rou
     plan->source_frac_bits = from->frac_bits;
     plan->source_bias = from->bias;
     plan->first_normal = (uint64_t)1 << from->frac_bits;
-    plan->normal_count = from->largest[0] - plan->first_normal + 1;
     plan->lowest_ulp_exp = to->is_float ? to->lowest_exp - to->frac_bits : unit_exp;
-    plan->highest_exp = to->is_float ? (1 << to->exp_bits) - to->bias : unit_exp + precision;
+    plan->highest_exp = unit_exp + precision;
+    if (to->is_float)
+        plan->highest_exp = policy->overflow == EMU_WRAP ? EMU_NO_EXP : (1 << to->exp_bits) - to->bias;
     plan->precision = to->is_float ? to->frac_bits : precision + 1;
     plan->frac_bits = to->is_float ? to->frac_bits : 0;
     plan->sign_bit = to->sign_bit;
     plan->negates = to->sign_bit == 0;
     plan->code_mask = emu_low_bits(to->code_bits);
+    plan->normal_count = count_normals(from, to, policy, plan);
     return 1;
 }

@@ -8,7 +8,7 @@
 
 #include "steps.h"
 
-enum { EMU_WIDEST_SHIFT = 62 };
+enum { EMU_WIDEST_SHIFT = 62, EMU_NO_EXP = 1 << 24 };
 
 typedef struct emu_normals {
     uint64_t source_sign_bit;
@@ -19,10 +19,10 @@ typedef struct emu_normals {
     int32_t frac_bits;           /* a binade has 2^frac_bits magnitudes; integer: 0 */
     int32_t precision;           /* exp - ulp_exp above the lowest binade; integer: more than any exp - unit_exp */
     int32_t lowest_ulp_exp;
-    int32_t highest_exp;         /* every value of this exponent is beyond the maximum */
+    int32_t highest_exp;         /* every value of this exponent is beyond the maximum; a float that wraps: EMU_NO_EXP, above every one */
     uint8_t takes_next[2][3][2]; /* [sign][EMU_LESS_THAN_HALF ..][the lower magnitude is odd] */
     uint64_t largest[2];
-    uint64_t beyond[2];          /* code of what is above `largest`, by sign */
+    uint64_t beyond[2];          /* code of what is above `largest`, by sign; wrapped: `largest` has all bits, nothing is */
     uint64_t sign_bit;
     int32_t negates;             /* 1: two's complement */
     uint64_t code_mask;
@@ -52,7 +52,7 @@ static inline uint64_t emu_convert_normal(const emu_normals *plan, uint64_t code
     uint64_t fraction_mask = plan->first_normal - 1, magnitude = code & ~plan->source_sign_bit;
     uint64_t sign = (code & plan->source_sign_bit) != 0;
     uint64_t significand = plan->first_normal | (magnitude & fraction_mask);
-    /* above highest_exp all is beyond the maximum: there the exponent need not grow, nor the shift below shrink to nothing */
+    /* beyond the maximum the exponent need not grow: the shift of an integer grid would shrink to nothing, the place pass 64 bits */
     int32_t exp = emu_smaller((int32_t)(magnitude >> plan->source_frac_bits) - plan->source_bias, plan->highest_exp);
     int32_t ulp_exp = emu_larger(exp - plan->precision, plan->lowest_ulp_exp);
     int32_t shift = emu_smaller(ulp_exp - exp + plan->source_frac_bits, EMU_WIDEST_SHIFT);
