@@ -1,4 +1,6 @@
 /* block.c: quantize: a whole matrix, its tail, the tensor's maximum, open inputs, and the bands that the interpreter runs. */
+#include <string.h>
+
 #include "block.h"
 
 static const emu_format binary32 = {EMU_FLOAT, 0, 1, 8, 23, 127, 1, 1, 0, EMU_INF_IEEE, EMU_NAN_IEEE, 0, {0}, 0, 0, 0, -1, NULL};
@@ -104,25 +106,45 @@ static int32_t settle_tensor(const emu_job *work, const emu_matrix *x, const uin
     return error;
 }
 
+/* `count` codes of x from `place` on, as codes of the arithmetic. */
+static int32_t load_values(const emu_job *work, const emu_matrix *x, size_t place, size_t count, uint64_t *codes)
+{
+    int32_t error = EMU_OK;
+    if (work->same) {
+        const uint64_t inf = work->grid.inf_magnitude, mask = ~work->grid.sign_bit, nan = emu_nan_of(&work->grid);
+        uint64_t all = 0;
+        emu_load_codes(x->codes, x->bytes, place, count, codes);
+        for (size_t i = 0; i < count; i++) {
+            all |= codes[i];
+            codes[i] = (codes[i] & mask) > inf ? nan : codes[i];
+        }
+        return emu_is_code(&work->from, all) ? EMU_OK : EMU_ERROR_CODE;
+    }
+    for (size_t i = 0; !error && i < count; i++)
+        error = load_value(work, x, place + i, &codes[i]);
+    return error;
+}
+
+/* x and the random integers of a band; beyond the end of the matrix zeros. */
 static int32_t load_elements(const emu_job *work, const emu_matrix *x, const emu_matrix *random, size_t top, size_t left)
 {
     const emu_program *program = work->program;
+    size_t width = left >= x->columns ? 0 : x->columns - left < work->band.columns ? x->columns - left : work->band.columns;
     for (size_t i = 0; i < (size_t)program->tile_rows; i++) {
-        uint64_t *values = program->x < 0 ? NULL : emu_cell_at(&work->band, program->x, i, 0);
-        uint64_t *drawn = program->random < 0 ? NULL : emu_cell_at(&work->band, program->random, i, 0);
-        for (size_t j = 0; j < work->band.columns; j++) {
-            int32_t inside = top + i < x->rows && left + j < x->columns, error = EMU_OK;
-            size_t place = (top + i) * x->columns + left + j;
-            uint64_t code = 0;
-            if (inside)
-                error = load_value(work, x, place, &code);
-            if (error)
-                return error;
-            if (values)
-                values[j] = code;
-            if (drawn)
-                drawn[j] = inside ? emu_read(random, place) : 0;
+        size_t count = top + i < x->rows ? width : 0, place = (top + i) * x->columns + left;
+        int32_t error = EMU_OK;
+        if (program->x >= 0) {
+            uint64_t *values = emu_cell_at(&work->band, program->x, i, 0);
+            error = load_values(work, x, place, count, values);
+            memset(values + count, 0, (work->band.columns - count) * sizeof *values);
         }
+        if (program->random >= 0) {
+            uint64_t *drawn = emu_cell_at(&work->band, program->random, i, 0);
+            emu_load_codes(random->codes, random->bytes, place, count, drawn);
+            memset(drawn + count, 0, (work->band.columns - count) * sizeof *drawn);
+        }
+        if (error)
+            return error;
     }
     return EMU_OK;
 }
@@ -132,7 +154,7 @@ int32_t emu_store(const emu_matrix *matrix, size_t place, uint64_t cell)
     int32_t is_open = cell == EMU_OPEN_CELL;
     if (is_open && !matrix->open)
         return EMU_ERROR_OPEN;
-    if (!is_open && matrix->bytes < 8 && cell >> (8 * matrix->bytes))
+    if (!is_open && cell > emu_low_bits(8 * matrix->bytes))
         return EMU_ERROR_CODE;
     emu_write(matrix, place, is_open ? 0 : cell);
     if (matrix->open)
@@ -140,31 +162,59 @@ int32_t emu_store(const emu_matrix *matrix, size_t place, uint64_t cell)
     return EMU_OK;
 }
 
-/* Store the register's cells of a band in a matrix that has one code for each rows x columns. */
-static int32_t store_cells(const emu_job *work, int32_t reg, int32_t rows, int32_t columns, size_t top, size_t left,
-                           const emu_matrix *matrix)
+/* Write neighbouring cells: at once where none of them is open. */
+static int32_t store_row(const emu_matrix *matrix, size_t place, const uint64_t *cells, size_t count)
 {
-    size_t row_step = rows ? (size_t)rows : work->rows, column_step = columns ? (size_t)columns : work->columns;
+    uint64_t all = 0;
+    int32_t error = EMU_OK;
+    for (size_t i = 0; i < count; i++)
+        all |= cells[i];
+    if (all <= emu_low_bits(8 * matrix->bytes) && all != EMU_OPEN_CELL) {
+        emu_store_codes(matrix->codes, matrix->bytes, place, count, cells);
+        if (matrix->open)
+            memset(matrix->open + place, 0, count);
+        return EMU_OK;
+    }
+    for (size_t i = 0; !error && i < count; i++)
+        error = emu_store(matrix, place + i, cells[i]);
+    return error;
+}
+
+/* Element codes of a band, but for a tail that is cut off. */
+static int32_t store_codes(const emu_job *work, size_t top, size_t left, const emu_matrix *codes)
+{
+    const emu_register *place = &work->program->registers[work->program->codes];
+    size_t width = left >= codes->columns ? 0 : codes->columns - left < work->band.columns ? codes->columns - left : work->band.columns;
+    int32_t error = EMU_OK;
+    for (size_t i = 0; !error && i < (size_t)work->program->tile_rows && top + i < codes->rows; i++) {
+        size_t first = (top + i) * codes->columns + left;
+        if (place->columns == 1)
+            error = store_row(codes, first, emu_cell_at(&work->band, work->program->codes, i, 0), width);
+        for (size_t j = 0; !error && place->columns != 1 && j < width; j++)
+            error = emu_store(codes, first + j, *emu_cell_at(&work->band, work->program->codes, i, j));
+    }
+    return error;
+}
+
+/* The codes of a level in a band; a coarser register is repeated. */
+static int32_t store_level(const emu_job *work, const emu_level *level, size_t top, size_t left, const emu_matrix *codes)
+{
+    size_t row_step = level->rows ? (size_t)level->rows : work->rows, column_step = level->columns ? (size_t)level->columns : work->columns;
+    int32_t error = EMU_OK;
     for (size_t i = 0; i < (size_t)work->program->tile_rows; i += row_step) {
-        for (size_t j = 0; j < work->band.columns; j += column_step) {
-            size_t row = (top + i) / row_step, column = (left + j) / column_step;
-            int32_t error = EMU_OK;
-            if (row < matrix->rows && column < matrix->columns)
-                error = emu_store(matrix, row * matrix->columns + column, *emu_cell_at(&work->band, reg, i, j));
-            if (error)
-                return error;
+        for (size_t j = 0; !error && j < work->band.columns; j += column_step) {
+            size_t place = (top + i) / row_step * codes->columns + (left + j) / column_step;
+            error = emu_store(codes, place, *emu_cell_at(&work->band, level->reg, i, j));
         }
     }
-    return EMU_OK;
+    return error;
 }
 
 static int32_t store_results(const emu_job *work, size_t top, size_t left, const emu_matrix *codes, const emu_matrix *levels)
 {
-    int32_t error = store_cells(work, work->program->codes, 1, 1, top, left, codes);
-    for (int32_t i = 0; !error && i < work->program->level_count; i++) {
-        const emu_level *level = &work->program->levels[i];
-        error = store_cells(work, level->reg, level->rows, level->columns, top, left, &levels[i]);
-    }
+    int32_t error = store_codes(work, top, left, codes);
+    for (int32_t i = 0; !error && i < work->program->level_count; i++)
+        error = store_level(work, &work->program->levels[i], top, left, &levels[i]);
     return error;
 }
 

@@ -11,53 +11,6 @@ int32_t emu_is_arithmetic(const emu_grid *grid)
            grid->exp_bits <= 11 && grid->frac_bits <= 57;
 }
 
-uint64_t emu_nan_of(const emu_grid *grid)
-{
-    return grid->format->nan == EMU_NAN_LIST ? grid->format->nan_codes[0] : grid->inf_magnitude | (uint64_t)1 << (grid->frac_bits - 1);
-}
-
-uint64_t emu_canonical(const emu_grid *grid, uint64_t code)
-{
-    return emu_is_nan_code(grid, code) ? emu_nan_of(grid) : code;
-}
-
-/* Ordered like the values of an arithmetic format; both zeros give 0. Not for NaN. */
-int64_t emu_order(const emu_grid *grid, uint64_t code)
-{
-    int64_t magnitude = (int64_t)(code & ~grid->sign_bit);
-    return code & grid->sign_bit ? -magnitude : magnitude;
-}
-
-int32_t emu_is_nan(const emu_grid *grid, uint64_t code)
-{
-    return (code & ~grid->sign_bit) > grid->inf_magnitude;
-}
-
-/* drop: a NaN gives way to the other argument; else it is the result. 1: *result is set. */
-static int32_t settle_nan(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop, uint64_t *result)
-{
-    if (!emu_is_nan(grid, a) && !emu_is_nan(grid, b))
-        return 0;
-    *result = drop && !emu_is_nan(grid, a) ? a : drop && !emu_is_nan(grid, b) ? b : emu_nan_of(grid);
-    return 1;
-}
-
-uint64_t emu_smaller_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
-{
-    uint64_t result;
-    if (settle_nan(grid, a, b, drop, &result))
-        return result;
-    return emu_order(grid, b) < emu_order(grid, a) ? b : a;
-}
-
-uint64_t emu_larger_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop)
-{
-    uint64_t result;
-    if (settle_nan(grid, a, b, drop, &result))
-        return result;
-    return emu_order(grid, a) < emu_order(grid, b) ? b : a;
-}
-
 uint64_t emu_round_to_code(const emu_grid *to, const emu_rounding *rounding, const emu_value *value)
 {
     int32_t sign = to->is_signed ? value->sign : 0;

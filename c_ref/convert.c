@@ -2,18 +2,6 @@
 #include "normals.h"
 #include "steps.h"
 
-enum { EMU_CHUNK = 256 }; /* elements that are loaded, converted and stored together */
-
-/* Everything one conversion needs, checked. */
-typedef struct conversion {
-    emu_grid from;
-    emu_grid to;
-    const emu_rounding *rounding;
-    const emu_policy *policy;
-    int32_t has_plan; /* 1: normal codes take the loop of normals.h */
-    emu_normals plan;
-} conversion;
-
 static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
                            uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
 {
@@ -47,7 +35,7 @@ void emu_convert(const emu_grid *source, const emu_grid *destination, const emu_
 
 /* Check all four descriptors, make both grids. */
 static int32_t prepare(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
-                       conversion *made)
+                       emu_conversion *made)
 {
     int32_t error = emu_make_grid(source, &made->from);
     if (!error)
@@ -68,7 +56,7 @@ static int32_t prepare(const emu_format *source, const emu_format *destination, 
 int32_t emu_convert_code(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
                          uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
 {
-    conversion job;
+    emu_conversion job;
     int32_t error = prepare(source, destination, rounding, policy, &job);
     if (error)
         return error;
@@ -93,8 +81,7 @@ static int32_t check_random(const emu_rounding *rounding, const uint32_t *random
     return EMU_OK;
 }
 
-/* Convert at most EMU_CHUNK codes in place. Returns how many of them are open or refused. */
-static size_t convert_chunk(const conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states)
+size_t emu_convert_chunk(const emu_conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states)
 {
     const emu_normals plan = job->plan;
     size_t unanswered = 0;
@@ -113,7 +100,7 @@ static size_t convert_chunk(const conversion *job, uint64_t *codes, const uint32
 int32_t emu_convert_array(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
                           const void *codes, const uint32_t *random, size_t count, void *converted, uint8_t *open)
 {
-    conversion job;
+    emu_conversion job;
     int32_t error = prepare(source, destination, rounding, policy, &job);
     if (!error && (!codes || !converted))
         error = EMU_ERROR_NULL;
@@ -129,7 +116,7 @@ int32_t emu_convert_array(const emu_format *source, const emu_format *destinatio
         uint8_t *states = open ? open + start : scratch;
         size_t size = count - start < EMU_CHUNK ? count - start : EMU_CHUNK, good = size;
         emu_load_codes(codes, job.from.code_bytes, start, size, chunk);
-        if (convert_chunk(&job, chunk, random ? random + start : NULL, size, states) && !open) {
+        if (emu_convert_chunk(&job, chunk, random ? random + start : NULL, size, states) && !open) {
             for (good = 0; states[good] == EMU_CODE_STANDS; good++)
                 continue;
             error = states[good] == EMU_CODE_OPEN ? EMU_ERROR_OPEN : EMU_ERROR_REFUSED;

@@ -32,6 +32,20 @@ typedef struct emu_normals {
 int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
                          emu_normals *plan);
 
+/* Everything one conversion needs, checked. In convert.c: convert at most EMU_CHUNK codes in place; how many of them are open or refused. */
+enum { EMU_CHUNK = 256 };
+
+typedef struct emu_conversion {
+    emu_grid from;
+    emu_grid to;
+    const emu_rounding *rounding;
+    const emu_policy *policy;
+    int32_t has_plan; /* 1: normal codes take the loop below */
+    emu_normals plan;
+} emu_conversion;
+
+size_t emu_convert_chunk(const emu_conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states);
+
 static inline int32_t emu_is_normal(const emu_normals *plan, uint64_t code)
 {
     return (code & ~plan->source_sign_bit) - plan->first_normal < plan->normal_count;

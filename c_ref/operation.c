@@ -1,5 +1,6 @@
 /* operation.c: the element-wise operations of programs. A value is a code of the arithmetic format; each result is rounded once. */
 #include "binary32.h"
+#include "normals.h"
 
 int32_t emu_count_args(const emu_step *step)
 {
@@ -67,14 +68,16 @@ static void change_sign(const emu_context *context, const emu_row *row)
 static void compare(const emu_context *context, const emu_row *row)
 {
     const emu_grid *grid = &context->grid;
-    int32_t drop = context->step->variant == EMU_NAN_DROP, operation = context->step->operation;
+    const int32_t drop = context->step->variant == EMU_NAN_DROP;
     const uint64_t *a = row->args[0], *b = row->args[1], *c = row->args[2];
-    for (size_t i = 0; i < row->count; i++) {
-        if (operation == EMU_OP_MIN)
+    if (context->step->operation == EMU_OP_MIN) {
+        for (size_t i = 0; i < row->count; i++)
             row->out[i] = emu_smaller_code(grid, a[i], b[i], drop);
-        else if (operation == EMU_OP_MAX)
+    } else if (context->step->operation == EMU_OP_MAX) {
+        for (size_t i = 0; i < row->count; i++)
             row->out[i] = emu_larger_code(grid, a[i], b[i], drop);
-        else
+    } else {
+        for (size_t i = 0; i < row->count; i++)
             row->out[i] = emu_smaller_code(grid, emu_larger_code(grid, a[i], b[i], drop), c[i], drop);
     }
 }
@@ -159,19 +162,37 @@ static uint64_t e8m0_code(const emu_step *step, uint64_t code)
     return (uint64_t)(exp_field < 0 ? 0 : exp_field > 255 ? 255 : exp_field);
 }
 
-static int32_t cast(const emu_context *context, const emu_row *row)
+static int32_t cast_chunk(const emu_conversion *job, const emu_row *row, size_t start, size_t count)
 {
-    const emu_step *step = context->step;
-    for (size_t i = 0; i < row->count; i++) {
-        uint8_t open;
-        uint64_t random = row->random ? row->random[i] : 0;
-        if (random > emu_low_bits(step->rounding->random_bits))
+    uint8_t states[EMU_CHUNK];
+    uint32_t drawn[EMU_CHUNK];
+    uint64_t *out = row->out + start;
+    for (size_t i = 0; row->random && i < count; i++) {
+        if (row->random[start + i] > emu_low_bits(job->rounding->random_bits))
             return EMU_ERROR_RANDOM;
-        emu_convert(&context->grid, &context->to, step->rounding, step->policy, row->args[0][i], (uint32_t)random, &row->out[i], &open);
-        if (open)
-            row->out[i] = EMU_OPEN_CELL;
+        drawn[i] = (uint32_t)row->random[start + i];
+    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = row->args[0][start + i];
+    if (emu_convert_chunk(job, out, row->random ? drawn : NULL, count, states)) {
+        for (size_t i = 0; i < count; i++)
+            out[i] = states[i] ? EMU_OPEN_CELL : out[i];
     }
     return EMU_OK;
+}
+
+static int32_t cast(const emu_context *context, const emu_row *row)
+{
+    int32_t error = EMU_OK;
+    emu_conversion job;
+    job.from = context->grid;
+    job.to = context->to;
+    job.rounding = context->step->rounding;
+    job.policy = context->step->policy;
+    job.has_plan = emu_plan_normals(&job.from, &job.to, job.rounding, job.policy, &job.plan);
+    for (size_t start = 0; !error && start < row->count; start += EMU_CHUNK)
+        error = cast_chunk(&job, row, start, row->count - start < EMU_CHUNK ? row->count - start : EMU_CHUNK);
+    return error;
 }
 
 static int32_t decode(const emu_context *context, uint64_t code, uint64_t *out)
@@ -186,7 +207,7 @@ static int32_t decode(const emu_context *context, uint64_t code, uint64_t *out)
     return emu_encode(&context->grid, &value, out);
 }
 
-static int32_t holds(const emu_context *context, uint64_t u, uint64_t v)
+static inline int32_t holds(const emu_context *context, uint64_t u, uint64_t v)
 {
     const emu_grid *grid = &context->grid;
     int32_t unordered = emu_is_nan(grid, u) || (context->step->variant >= EMU_TEST_LT && emu_is_nan(grid, v));
@@ -197,7 +218,7 @@ static int32_t holds(const emu_context *context, uint64_t u, uint64_t v)
     case EMU_TEST_INF:
         return (u & ~grid->sign_bit) == grid->inf_magnitude;
     case EMU_TEST_ZERO:
-        return !unordered && a == 0;
+        return a == 0;
     case EMU_TEST_NEG:
         return !unordered && a < 0;
     case EMU_TEST_LT:

@@ -89,16 +89,10 @@ extern const emu_rounding emu_ties_to_even;
 int32_t emu_is_arithmetic(const emu_grid *grid);
 int32_t emu_is_binary32(const emu_grid *grid);
 int32_t emu_rounds_down(const emu_rounding *rounding);
-int32_t emu_is_nan(const emu_grid *grid, uint64_t code);
-int64_t emu_order(const emu_grid *grid, uint64_t code);
-uint64_t emu_canonical(const emu_grid *grid, uint64_t code);
-uint64_t emu_nan_of(const emu_grid *grid);
 void emu_add(const emu_value *a, const emu_value *b, const emu_rounding *rounding, emu_value *sum);
 void emu_multiply(const emu_value *a, const emu_value *b, emu_value *product);
 void emu_divide(const emu_value *a, const emu_value *b, emu_value *quotient);
 void emu_multiply_add(const emu_value *a, const emu_value *b, const emu_value *c, const emu_rounding *rounding, emu_value *sum);
-uint64_t emu_smaller_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
-uint64_t emu_larger_code(const emu_grid *grid, uint64_t a, uint64_t b, int32_t drop);
 uint64_t emu_round_to_code(const emu_grid *to, const emu_rounding *rounding, const emu_value *value);
 int32_t emu_carry(const emu_grid *from, const emu_grid *to, uint64_t code, uint64_t *carried);
 
@@ -180,6 +174,7 @@ void emu_convert(const emu_grid *source, const emu_grid *destination, const emu_
                  uint32_t random, uint64_t *converted, uint8_t *open);
 
 #include "decode.h"
+#include "order.h"
 #include "overflow.h"
 #include "round.h"
 
