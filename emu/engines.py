@@ -71,6 +71,14 @@ def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Con
     return can_convert(source, fmt, rounding, policy)
 
 
+def _native_quantize(recipe: Recipe, source: Format) -> bool:
+    if find_spec("emu.native._kernels") is None:
+        return False
+    from emu.native.kernel_block import can_quantize
+
+    return can_quantize(recipe, source)
+
+
 def _native_decode(fmt: Format, result: Format) -> bool:
     if find_spec("emu.native._kernels") is None:
         return False
@@ -90,7 +98,8 @@ TABLE = (
     Row("convert", "fast", _fast_convert),
     Row("convert", "exact", _always),
     Row("convert", "c_ref", _c_ref),
-    Row("quantize", "fast", lambda recipe: _fast_program(quantize_program(recipe))),
+    Row("quantize", "native", _native_quantize),
+    Row("quantize", "fast", lambda recipe, *_: _fast_program(quantize_program(recipe))),
     Row("quantize", "exact", _always),
     Row("quantize", "c_ref", _c_ref),
     Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
@@ -163,7 +172,11 @@ def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") 
 
 def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, **operands: Any) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes with an engine; operands: tensor_amax, random, signs. Raises: as the engines."""
-    chosen = choose("quantize", engine, recipe)
+    chosen = choose("quantize", engine, recipe, source)
+    if chosen == "native":
+        from emu.native.kernel_block import quantize as quantize_kernel
+
+        return quantize_kernel(recipe, codes, source, **operands)
     if chosen == "fast":
         from emu.fast.block import quantize
 

@@ -22,11 +22,57 @@ class _Lib:
     EMU_MARK_OPEN: Final[int]
     EMU_MARK_REFUSED: Final[int]
     EMU_MAX_THRESHOLDS: Final[int]
+    EMU_STEP_ADD: Final[int]
+    EMU_STEP_SUB: Final[int]
+    EMU_STEP_MUL: Final[int]
+    EMU_STEP_DIV: Final[int]
+    EMU_STEP_MIN: Final[int]
+    EMU_STEP_MAX: Final[int]
+    EMU_STEP_CLAMP: Final[int]
+    EMU_STEP_ABS: Final[int]
+    EMU_STEP_NEG: Final[int]
+    EMU_STEP_SELECT: Final[int]
+    EMU_STEP_CAST: Final[int]
+    EMU_STEP_DECODE: Final[int]
+    EMU_STEP_E8M0: Final[int]
+    EMU_STEP_CAST_FLOAT: Final[int]
+    EMU_STEP_DECODE_FLOAT: Final[int]
+    EMU_NAN_PROPAGATES: Final[int]
+    EMU_NAN_DROPS: Final[int]
+    EMU_TEST_ZERO: Final[int]
+    EMU_TEST_NAN: Final[int]
+    EMU_TEST_INF: Final[int]
+    EMU_TEST_NEG: Final[int]
+    EMU_TEST_LT: Final[int]
+    EMU_TEST_LE: Final[int]
+    EMU_TEST_GE: Final[int]
+    EMU_RULE_FLOOR: Final[int]
+    EMU_RULE_CEIL: Final[int]
+    EMU_RULE_EVEN: Final[int]
+    EMU_RULE_FIELD_UP: Final[int]
+    EMU_LANES: Final[int]
+    EMU_MAX_REGISTERS: Final[int]
     emu_kernels_digest: Any
     def emu_best_form(self) -> int: ...
     def emu_check_floats(self) -> int: ...
     def emu_convert_4bit(self, form: int, thresholds: Any, source: int, x: Any, count: int, packed: int, codes: Any, marks: Any) -> int: ...
     def emu_decode_4bit(self, form: int, table: Any, codes: Any, count: int, packed: int, values: Any) -> int: ...
+    def emu_amax(self, form: int, source: int, x: Any, count: int, magnitude: Any) -> int: ...
+    def emu_run_steps(self, form: int, steps: Any, step_count: int, count: int, registers: Any) -> int: ...
+    def emu_quantize_4bit(
+        self,
+        form: int,
+        plan: Any,
+        source: int,
+        x: Any,
+        rows: int,
+        columns: int,
+        along_rows: int,
+        codes: Any,
+        levels: Any,
+        tensor: Any,
+        marks: Any,
+    ) -> int: ...
     def emu_read_4_write_1(self, form: int, x: Any, count: int, out: Any) -> int: ...
 
 ffi: Final[_Ffi]

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from emu.errors import EngineError, OperandError
 from emu.native import convert as convert_reference
-from emu.native import decode_to
 from emu.native._kernels import ffi, lib
 from emu.native.call import Codes
-from emu.native.kernel_tables import SOURCES, thresholds_of
+from emu.native.kernel_tables import SOURCES, decode_table, thresholds_of
 from emu.spec import derive
 from emu.spec.models import Conversion, Format, Rounding
 
@@ -64,7 +63,7 @@ def _convert(
         raise EngineError(f"engine native cannot convert {source.id} to {fmt.id} by {rounding.id} under {policy.id}: use engine='fast'")
     if random is not None:
         raise OperandError(f"rounding {rounding.id} draws nothing: leave random out")
-    flat = np.ascontiguousarray(codes, np.uint32 if source.id == "fp32" else np.uint16).reshape(-1)
+    flat = np.require(codes, np.uint32 if source.id == "fp32" else np.uint16, ("C", "A")).reshape(-1)
     out, marks = np.empty(-(-flat.size // 2) if packed else flat.size, np.uint8), ffi.new("uint8_t *")
     check(lib.emu_convert_4bit(form, thresholds, SOURCES[source.id], address(flat), flat.size, packed, address(out), marks))
     if marks[0]:
@@ -89,7 +88,7 @@ def decode(
     if not can_decode(fmt, result):
         raise EngineError(f"engine native decodes 4-bit codes to fp32, not {fmt.id} to {result.id}: use engine='fast'")
     if fmt.facts_digest not in _decode_tables:
-        _decode_tables[fmt.facts_digest] = np.ascontiguousarray(decode_to(np.arange(16, dtype=np.uint8), fmt, result), np.uint32)
+        _decode_tables[fmt.facts_digest] = decode_table(fmt)
     flat = np.ascontiguousarray(codes, np.uint8).reshape(-1)
     out = np.empty((flat.size * 2 if count < 0 else count) if packed else flat.size, np.uint32)
     if packed and -(-out.size // 2) > flat.size:

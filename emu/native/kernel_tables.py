@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.errors import EngineError
-from emu.native import convert_with_open, decode
+from emu.native import convert_with_open, decode, decode_to
 from emu.native._kernels import ffi, lib
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
@@ -43,6 +43,12 @@ def table_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes)
         table.setflags(write=False)
         _tables[key] = table
     return _tables[key]
+
+
+def decode_table(fmt: Format) -> NDArray[np.uint32]:
+    """Return the binary32 bits of 256 codes of a format of at most 8 bits; beyond its width they repeat. Raises: as emu.native.decode_to."""
+    codes = np.arange(256, dtype=np.uint8) & np.uint8((1 << derive.codes(fmt).bits) - 1)
+    return np.ascontiguousarray(decode_to(codes, fmt, get("format", "fp32")), np.uint32)
 
 
 def decides_by_bf16(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:

@@ -1,8 +1,6 @@
 /* decode: 4-bit codes -> values of 32 bits, through a table of 16. */
 #include "kernels.h"
 
-#include <string.h>
-
 /* GCC turns its vector extension into one permutation of 16 lanes (AVX-512) or two of 8 (AVX2); what is left over goes through the table.
  * Clang has no permutation by variable lanes in C: there the portable loop serves. */
 #if EMU_X86_FORMS && !defined(__clang__)

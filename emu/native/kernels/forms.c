@@ -2,7 +2,6 @@
 #include "kernels.h"
 
 #include <float.h>
-#include <string.h>
 
 int32_t emu_best_form(void) {
 #if EMU_X86_FORMS
@@ -17,31 +16,15 @@ int32_t emu_best_form(void) {
 }
 
 static uint32_t product(uint32_t a, uint32_t b) {
-    volatile float x, y, z;
-    float plain;
-    uint32_t bits;
-    memcpy(&plain, &a, sizeof plain);
-    x = plain;
-    memcpy(&plain, &b, sizeof plain);
-    y = plain;
+    volatile float x = emu_as_float(a), y = emu_as_float(b), z;
     z = x * y;
-    plain = z;
-    memcpy(&bits, &plain, sizeof bits);
-    return bits;
+    return emu_as_bits(z);
 }
 
 static uint32_t sum(uint32_t a, uint32_t b) {
-    volatile float x, y, z;
-    float plain;
-    uint32_t bits;
-    memcpy(&plain, &a, sizeof plain);
-    x = plain;
-    memcpy(&plain, &b, sizeof plain);
-    y = plain;
+    volatile float x = emu_as_float(a), y = emu_as_float(b), z;
     z = x + y;
-    plain = z;
-    memcpy(&bits, &plain, sizeof bits);
-    return bits;
+    return emu_as_bits(z);
 }
 
 int32_t emu_check_floats(void) {

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* cdef begin */
 
@@ -53,18 +54,92 @@ int32_t emu_convert_4bit(int32_t form, const emu_thresholds *thresholds, int32_t
 /* decode: 4-bit codes, bytes below 16 or packed, -> table[code]. */
 int32_t emu_decode_4bit(int32_t form, const uint32_t *table, const uint8_t *codes, size_t count, int32_t packed, uint32_t *values);
 
+/* The largest magnitude code (the code without its sign bit) of `count` codes: of the largest magnitude, or a NaN's if there is one. */
+int32_t emu_amax(int32_t form, int32_t source, const void *x, size_t count, uint32_t *magnitude);
+
+/* The steps of a recipe between the maximum of a block and the factor of its elements, on a register of lanes for each name: binary32 bits,
+ * or codes. Arithmetic is one binary32 operation. What each operation and test means is said in emu/spec/steps.py. */
+enum {
+    EMU_STEP_ADD = 0,
+    EMU_STEP_SUB = 1,
+    EMU_STEP_MUL = 2,
+    EMU_STEP_DIV = 3,
+    EMU_STEP_MIN = 4,
+    EMU_STEP_MAX = 5,
+    EMU_STEP_CLAMP = 6,
+    EMU_STEP_ABS = 7,
+    EMU_STEP_NEG = 8,
+    EMU_STEP_SELECT = 9,
+    EMU_STEP_CAST = 10,
+    EMU_STEP_DECODE = 11,
+    EMU_STEP_E8M0 = 12,
+    EMU_STEP_CAST_FLOAT = 13,  /* cast to an unsigned float format, nearest even, saturating, by arithmetic that equals the table */
+    EMU_STEP_DECODE_FLOAT = 14 /* decode of one, by arithmetic */
+};
+enum { EMU_NAN_PROPAGATES = 0, EMU_NAN_DROPS = 1 };
+enum { EMU_TEST_ZERO = 0, EMU_TEST_NAN = 1, EMU_TEST_INF = 2, EMU_TEST_NEG = 3, EMU_TEST_LT = 4, EMU_TEST_LE = 5, EMU_TEST_GE = 6 };
+enum { EMU_RULE_FLOOR = 0, EMU_RULE_CEIL = 1, EMU_RULE_EVEN = 2, EMU_RULE_FIELD_UP = 3 };
+enum { EMU_LANES = 256, EMU_MAX_REGISTERS = 64 };
+
+typedef struct emu_kernel_step {
+    int32_t operation; /* EMU_STEP_* */
+    int32_t out;       /* register */
+    int32_t args[4];   /* registers; as many as the operation reads */
+    int32_t variant;   /* min, max, clamp: EMU_NAN_*; select: EMU_TEST_*, its tested arguments first; e8m0: EMU_RULE_* */
+    int32_t emax;      /* e8m0 */
+    int32_t frac_bits; /* e8m0 even, cast and decode of a float: 0..22 */
+    int32_t bias;      /* cast and decode of a float: 0..126 */
+    int32_t largest;   /* cast of a float: the largest finite code */
+    int32_t nan;       /* cast and decode of a float: the code of NaN; -1: none */
+    const uint8_t *codes;   /* casts: 65536 codes by bf16 code, the value rounded to odd */
+    const uint32_t *values; /* decodes: 256 values */
+} emu_kernel_step;
+
+/* What quantize does with each block: its maximum, `steps` from there to a factor, then each element times or by the factor, to 4 bits. */
+typedef struct emu_kernel_plan {
+    int32_t block;          /* elements: a power of two, 2..EMU_LANES */
+    int32_t register_count; /* 1..EMU_MAX_REGISTERS */
+    const uint32_t *initial;      /* a value for each register: constants, and what is known of the tensor */
+    int32_t once_count;
+    const emu_kernel_step *once;  /* steps that are the same for all blocks */
+    int32_t step_count;
+    const emu_kernel_step *steps;
+    int32_t amax;           /* register: maximum of the block */
+    int32_t drops;          /* EMU_NAN_* of that maximum */
+    int32_t factor;         /* register */
+    int32_t divides;        /* 1: element / factor, 0: element * factor */
+    const emu_thresholds *thresholds;
+    int32_t level_count;    /* 0..4 levels of one code a block */
+    int32_t levels[4];      /* register */
+    int32_t level_bytes[4]; /* 1: a code; 4: a binary32 value, NaN canonical */
+} emu_kernel_plan;
+
+/* Steps alone, on `count` lanes of registers[EMU_MAX_REGISTERS][EMU_LANES]. */
+int32_t emu_run_steps(int32_t form, const emu_kernel_step *steps, int32_t step_count, int32_t count, uint32_t *registers);
+
+/* quantize a matrix of rows x columns in row-major memory, along the columns (along_rows = 0; columns a multiple of the block) or along the
+ * rows (1; rows a multiple). codes: a byte for each element; levels: for each block, in the orientation of x. tensor: a value for each
+ * register after the once-steps. marks: as in emu_convert_4bit. */
+int32_t emu_quantize_4bit(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
+                          int32_t along_rows, uint8_t *codes, void *const *levels, uint32_t *tensor, uint8_t *marks);
+
 /* What the memory of this machine allows: reads 4 bytes and writes 1 for each element, and does nothing else. */
 int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_t *bytes);
 
 /* cdef end */
 
 #define EMU_INLINE static inline
+#define EMU_APART
 #define EMU_FOR_AVX2
 #define EMU_FOR_AVX512
 #define EMU_X86_FORMS 0
 #if defined(__GNUC__)
 #undef EMU_INLINE
 #define EMU_INLINE static inline __attribute__((always_inline, unused))
+#if !defined(__clang__)
+#undef EMU_APART
+#define EMU_APART __attribute__((noipa))
+#endif
 #if defined(__x86_64__)
 #undef EMU_FOR_AVX2
 #undef EMU_FOR_AVX512
@@ -79,17 +154,19 @@ int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_
 #endif
 #endif
 
-/* The forms of a loop: `body` is always inlined, its last argument is the number of the form. EMU_RUN calls the wanted one. */
+/* The forms of a loop: `body` is always inlined, its last argument is the number of the form. EMU_RUN calls the wanted one.
+ * EMU_APART: gcc 12.2 with -O3 drops calls of such functions after specialising them for constant arguments (-fno-ipa-cp keeps them), so
+ * each form is kept apart from what calls it. */
 #if EMU_X86_FORMS
 #define EMU_FORMS(body, parameters, ...)                                                \
-    static void body##_0 parameters { body(__VA_ARGS__, EMU_PORTABLE); }                \
-    EMU_FOR_AVX2 static void body##_1 parameters { body(__VA_ARGS__, EMU_AVX2); }       \
-    EMU_FOR_AVX512 static void body##_2 parameters { body(__VA_ARGS__, EMU_AVX512); }
+    EMU_APART static void body##_0 parameters { body(__VA_ARGS__, EMU_PORTABLE); }            \
+    EMU_APART EMU_FOR_AVX2 static void body##_1 parameters { body(__VA_ARGS__, EMU_AVX2); }   \
+    EMU_APART EMU_FOR_AVX512 static void body##_2 parameters { body(__VA_ARGS__, EMU_AVX512); }
 #define EMU_RUN(form, body, ...) \
     ((form) == EMU_AVX512 ? body##_2(__VA_ARGS__) : (form) == EMU_AVX2 ? body##_1(__VA_ARGS__) : body##_0(__VA_ARGS__))
 #else
 #define EMU_FORMS(body, parameters, ...) \
-    static void body##_0 parameters { body(__VA_ARGS__, EMU_PORTABLE); }
+    EMU_APART static void body##_0 parameters { body(__VA_ARGS__, EMU_PORTABLE); }
 #define EMU_RUN(form, body, ...) body##_0(__VA_ARGS__)
 #endif
 
@@ -98,6 +175,26 @@ enum { EMU_CHUNK = 4096 };
 
 /* The chain of convert.c on magnitudes with signs that are at hand as 16 bits; marks are ORed in. */
 void emu_chain(int32_t form, const emu_thresholds *thresholds, const uint16_t *x, size_t count, uint8_t *codes, uint8_t *marks);
+
+/* Source codes as binary32 bits, exact. */
+void emu_widen(int32_t form, int32_t source, const void *x, size_t count, uint32_t *bits);
+
+/* The same bits as a float, and back. */
+EMU_INLINE float emu_as_float(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+EMU_INLINE uint32_t emu_as_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+#define EMU_MAGNITUDE 0x7FFFFFFFu
+#define EMU_INFINITY 0x7F800000u
+#define EMU_CANONICAL_NAN 0x7FC00000u
 
 /* Whether a form can run here. */
 static inline int emu_has_form(int32_t form) { return form >= EMU_PORTABLE && form <= emu_best_form(); }

@@ -1,0 +1,134 @@
+"""Engine `native`, tensors: quantize by the block kernel and the largest magnitude. Which recipes, can_quantize says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emu.errors import EngineError, OpenError, OperandError, ShapeError
+from emu.native import decode_to
+from emu.native._kernels import ffi, lib
+from emu.native.call import Codes, code_dtype
+from emu.native.kernel import BEST_FORM, address, check
+from emu.native.kernel_plan import Plan, plan_of
+from emu.native.kernel_tables import SOURCES
+from emu.spec.models import Format, Recipe
+from emu.spec.registry import get
+
+INFINITY = 0x7F800000
+NAN = 0x7FC00000
+
+
+def can_quantize(recipe: Recipe, source: Format) -> bool:
+    """Tell whether the kernel quantizes by this recipe: see kernel_plan. Raises: SpecError (a bad program)."""
+    return source.id in SOURCES and plan_of(recipe) is not None
+
+
+def amax_bits(codes: Codes, source: Format, form: int = BEST_FORM) -> int:
+    """Return the fp32 code of max |x|; any NaN gives the canonical NaN.
+
+    codes: unsigned codes of fp32, bf16 or fp16, at least one, any shape and memory order.   Raises: EngineError.
+    """
+    flat = codes.ravel(order="K") if codes.flags.forc else np.ascontiguousarray(codes).reshape(-1)
+    flat, found = np.require(flat, code_dtype(source), ("C", "A")), ffi.new("uint32_t *")
+    check(lib.emu_amax(form, SOURCES[source.id], address(flat), flat.size, found))
+    if source.id == "fp32":
+        return int(found[0]) if found[0] <= INFINITY else NAN
+    largest = np.array([found[0]], code_dtype(source))
+    return int(decode_to(largest, source, get("format", "fp32"))[0])
+
+
+def quantize(
+    recipe: Recipe,
+    codes: Codes,
+    source: Format,
+    *,
+    tensor_amax: int | None = None,
+    random: Codes | None = None,
+    signs: int | None = None,
+    form: int = BEST_FORM,
+) -> tuple[Codes, dict[str, Codes]]:
+    """Quantize a matrix of codes, blocks along its rows.
+
+    codes: unsigned [R, C] of fp32, bf16 or fp16, row-major or column-major (else copied).   tensor_amax: fp32 code; None: taken from codes.
+    random: None, no such recipe draws.   signs: None.   form: of emu/native/kernels/kernels.h.
+    Returns: element codes, in the memory order of `codes`, and the levels by name.
+    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (the kernel cannot; a changed float environment).
+    Tests: tests/native_column/test_native_quantize.py.
+    """
+    plan = plan_of(recipe)
+    if plan is None or source.id not in SOURCES:
+        raise EngineError(f"engine native cannot quantize {source.id} by {recipe.id}: use engine='fast'")
+    check(lib.emu_check_floats())
+    if codes.ndim != 2 or 0 in codes.shape:
+        raise ShapeError("quantize takes a matrix with at least one element")
+    if random is not None:
+        raise OperandError("this recipe draws no random bits: leave random out")
+    turned = abs(codes.strides[0]) < abs(codes.strides[1])
+    memory = np.require(padded(recipe, codes.T if turned else codes, turned, plan), code_dtype(source), ("C", "A"))
+    amax = _tensor_amax(recipe, plan, codes, source, tensor_amax, form)
+    out, levels, marks = _run(plan, memory, source, turned, amax, form)
+    if marks:
+        raise open_error(recipe)
+    if turned:
+        out, levels = out.T, {name: level.T for name, level in levels.items()}
+    return out[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else out, levels
+
+
+def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, form: int) -> tuple[Codes, dict[str, Codes], int]:
+    """Call the kernel on a matrix in memory order; return codes, levels and marks."""
+    block, lanes = plan.program.block, plan.program.block.facts.shape[1]
+    shape = (memory.shape[0] // lanes, memory.shape[1]) if turned else (memory.shape[0], memory.shape[1] // lanes)
+    out, levels = np.empty(memory.shape, np.uint8), {}
+    for level in block.facts.levels:
+        if level.granularity == "block":
+            levels[level.name] = np.empty(shape, code_dtype(get("format", level.format)))
+    addresses = [address(level) for level in levels.values()]
+    tensor, marks = ffi.new("uint32_t[]", lib.EMU_MAX_REGISTERS), ffi.new("uint8_t *")
+    initial = ffi.new("uint32_t[]", list(plan.initial))
+    initial[plan.registers["tensor_amax"]] = amax
+    own = ffi.new("emu_kernel_plan *", plan.pointer[0])
+    own.initial = initial
+    targets = ffi.new("void *[]", addresses or [ffi.NULL])
+    rows, columns = memory.shape
+    given = own, SOURCES[source.id], address(memory), rows, columns, turned
+    check(lib.emu_quantize_4bit(form, *given, address(out), targets, tensor, marks))
+    for level in block.facts.levels:
+        if level.granularity == "tensor":
+            bits = int(tensor[plan.registers[plan.program.outputs[level.name]]])
+            levels[level.name] = np.array([[NAN if bits & 0x7FFFFFFF > INFINITY else bits]], code_dtype(get("format", level.format)))
+    return out, levels, int(marks[0])
+
+
+def padded(recipe: Recipe, memory: Codes, turned: bool, plan: Plan) -> Codes:
+    """Return a matrix with zeros up to a whole block. Raises: ShapeError when the tail rule is `error` and the length does not fit."""
+    lanes, axis = plan.program.block.facts.shape[1], 0 if turned else 1
+    missing = -memory.shape[axis] % lanes
+    if not missing:
+        return memory
+    if recipe.facts.tail == "error":
+        height, width = memory.T.shape if turned else memory.shape
+        raise ShapeError(f"{recipe.id}: {height} x {width} is no multiple of 1 x {lanes}: pad the tensor yourself (tail: error)")
+    return np.pad(memory, [(0, missing if axis == number else 0) for number in (0, 1)])
+
+
+def _tensor_amax(recipe: Recipe, plan: Plan, codes: Codes, source: Format, given: int | None, form: int) -> int:
+    """Return the tensor maximum, given or taken, 0 where nothing reads it. Raises: OperandError, OpenError (outside the domain)."""
+    domain, reads = recipe.facts.domain, plan.program.reads("tensor_amax")
+    if given is not None and not reads:
+        raise OperandError("this recipe reads no tensor_amax: leave it out")
+    if given is not None and given >> 31 and given & 0x7FFFFFFF <= INFINITY:
+        raise OperandError("tensor_amax is a maximum of magnitudes: it cannot be negative")
+    found = amax_bits(codes, source, form) if domain.non_finite == "no" or (reads and given is None) else 0
+    if domain.non_finite == "no" and found >= INFINITY:
+        raise open_error(recipe)
+    amax = found if given is None else given
+    if domain.tensor_amax_min is not None and reads and 0 < amax < int(domain.tensor_amax_min, 16):
+        raise open_error(recipe)
+    return amax if reads else 0
+
+
+def open_error(recipe: Recipe) -> OpenError:
+    """Return the error for results that nobody knows."""
+    return OpenError(
+        f"quantize/{recipe.id}: this input has results that the sources leave open (NaN, Inf or a tensor maximum outside its domain)"
+    )

@@ -1,0 +1,303 @@
+"""A recipe program as a plan of the quantize kernel, or None. No recipe is named here: a program of this shape gets the kernel.
+
+The shape: maximum of |x| in each block; steps on blocks, to a factor; x * factor or x / factor; steps that see that one number, and the cast
+to 4 bits. The last part becomes one table over bf16, after rounding to odd: what the same steps give for every bf16 number. So a constant
+that is compared with must be a bf16 number with an even last bit; kernel_tables says why that is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.native._kernels import ffi, lib
+from emu.native.kernel_tables import Table, decides_by_bf16, decode_table, table_of, thresholds_in
+from emu.spec import derive, digest
+from emu.spec.derive import OPEN, EntryCodes
+from emu.spec.models import Format, Recipe
+from emu.spec.models.format import FloatFacts
+from emu.spec.program import ELEMENT, TENSOR, Constant, Instruction, Place, Program, quantize_program
+from emu.spec.registry import get
+
+ARITHMETIC: Final = {"add": lib.EMU_STEP_ADD, "sub": lib.EMU_STEP_SUB, "mul": lib.EMU_STEP_MUL, "div": lib.EMU_STEP_DIV}
+PLAIN: Final = {
+    "min": lib.EMU_STEP_MIN,
+    "max": lib.EMU_STEP_MAX,
+    "clamp": lib.EMU_STEP_CLAMP,
+    "abs": lib.EMU_STEP_ABS,
+    "neg": lib.EMU_STEP_NEG,
+    "select": lib.EMU_STEP_SELECT,
+}
+NAN: Final = {"propagate": lib.EMU_NAN_PROPAGATES, "drop": lib.EMU_NAN_DROPS}
+TEST: Final = {
+    "zero": lib.EMU_TEST_ZERO,
+    "nan": lib.EMU_TEST_NAN,
+    "inf": lib.EMU_TEST_INF,
+    "neg": lib.EMU_TEST_NEG,
+    "lt": lib.EMU_TEST_LT,
+    "le": lib.EMU_TEST_LE,
+    "ge": lib.EMU_TEST_GE,
+}
+RULE: Final = {
+    "floor": lib.EMU_RULE_FLOOR,
+    "ceil": lib.EMU_RULE_CEIL,
+    "even": lib.EMU_RULE_EVEN,
+    "field_up": lib.EMU_RULE_FIELD_UP,
+}
+TWO_ARGUMENTS: Final = ("lt", "le", "ge")
+EVERY_BF16: Final = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
+
+
+class Unable(Exception):
+    """The kernel has no such step; seen in this module only."""
+
+
+@dataclass
+class Plan:
+    """An emu_kernel_plan, the memory it points into, and the register of each name."""
+
+    program: Program
+    pointer: Any
+    initial: Any
+    registers: dict[str, int]
+    memory: list[Any] = field(default_factory=list)
+
+
+_plans: dict[str, Plan | None] = {}
+
+
+def plan_of(recipe: Recipe) -> Plan | None:
+    """Return the plan of a recipe, or None where the kernel cannot do it. Raises: SpecError (a bad program)."""
+    key = digest(recipe)
+    if key not in _plans:
+        try:
+            _plans[key] = _Builder(quantize_program(recipe)).plan()
+        except Unable:
+            _plans[key] = None
+    return _plans[key]
+
+
+class _Builder:
+    """Names to registers, instructions to steps."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.by_name = program, {item.out: item for item in program.instructions}
+        self.registers: dict[str, int] = {}
+        self.constants: dict[int, int] = {}
+        self.memory: list[Any] = []
+        self.block = Place(1, program.block.facts.shape[1])
+
+    def plan(self) -> Plan:
+        """Return the plan. Raises: Unable."""
+        program, lanes = self.program, self.block.columns
+        require(program.arithmetic.id == "fp32" and program.block.facts.shape[0] == 1 and not program.reads("random"))
+        require(2 <= lanes <= lib.EMU_LANES and not lanes & (lanes - 1))
+        scaled, chain = self.elements()
+        kept = self.needed(scaled)
+        maxima = [item for item in kept if item.op == "amax"]
+        require(len(maxima) == 1 and maxima[0].args == ("x",) and maxima[0].type.place == self.block)
+        self.register("tensor_amax")
+        for item in kept:
+            require(item.type.place in (TENSOR, self.block))
+        once = [self.step(item) for item in kept if item.type.place == TENSOR]
+        steps = [self.step(item) for item in kept if item.type.place == self.block and item is not maxima[0]]
+        out = ffi.new("emu_kernel_plan *")
+        out.block, out.amax, out.drops = lanes, self.register(maxima[0].out), NAN[maxima[0].step.nan]
+        out.once, out.once_count, out.steps, out.step_count = self.keep(once), len(once), self.keep(steps), len(steps)
+        out.factor, out.divides = self.argument(next(arg for arg in scaled.args if arg != "x")), scaled.op == "div"
+        out.thresholds = self.thresholds(scaled.out, chain)
+        self.levels(out)
+        return self.finish(out)
+
+    def finish(self, out: Any) -> Plan:
+        """Fill in the values that registers start with."""
+        require(len(self.registers) + len(self.constants) <= lib.EMU_MAX_REGISTERS)
+        initial = ffi.new("uint32_t[]", lib.EMU_MAX_REGISTERS)
+        for bits, number in self.constants.items():
+            initial[number] = bits
+        out.initial, out.register_count = initial, max([*self.registers.values(), *self.constants.values()]) + 1
+        return Plan(self.program, out, initial, self.registers, self.memory)
+
+    def elements(self) -> tuple[Instruction, list[Instruction]]:
+        """Return the step that scales elements, and the chain from it to the codes."""
+        item, chain = self.instruction(self.program.outputs["codes"]), []
+        require(item.op == "cast" and item.to is not None and derive.codes(item.to).bits == 4 and not item.step.random)
+        while item.op not in ("mul", "div"):
+            chain.append(item)
+            names = {arg for arg in item.args if isinstance(arg, str)}
+            require(len(names) == 1 and item.type.place == ELEMENT and (item is chain[0] or sees_one_number(item)))
+            item = self.instruction(names.pop())
+        others = [arg for arg in item.args if arg != "x"]
+        require(len(others) == 1 and (item.op == "mul" or item.args[0] == "x") and is_single(item))
+        return item, chain[::-1]
+
+    def instruction(self, name: str) -> Instruction:
+        """Return the step that sets a name. Raises: Unable (a given name)."""
+        require(name in self.by_name)
+        return self.by_name[name]
+
+    def needed(self, scaled: Instruction) -> list[Instruction]:
+        """Return the steps that the factor and the levels come from, in order. Raises: Unable for pow2, which may refuse a value."""
+        wanted = {arg for arg in scaled.args if isinstance(arg, str)} | set(self.program.outputs.values())
+        wanted -= {self.program.outputs["codes"]}
+        kept = []
+        for item in reversed(self.program.instructions):
+            require(item.op != "pow2")
+            if item.out in wanted:
+                kept.append(item)
+                wanted |= {arg for arg in item.args if isinstance(arg, str)}
+        return kept[::-1]
+
+    def register(self, name: str) -> int:
+        """Return the register of a name."""
+        return self.registers.setdefault(name, len(self.registers) + len(self.constants))
+
+    def argument(self, arg: Any) -> int:
+        """Return the register of an argument."""
+        if isinstance(arg, Constant):
+            return self.constants.setdefault(arg.bits, len(self.registers) + len(self.constants))
+        require(arg != "x")
+        return self.register(arg)
+
+    def step(self, item: Instruction) -> Any:
+        """Return an instruction as an emu_kernel_step. Raises: Unable."""
+        args = [self.argument(arg) for arg in item.args]
+        out = ffi.new("emu_kernel_step *", {"out": self.register(item.out), "args": (args + args[:1] * 4)[:4]})
+        if item.op in ARITHMETIC:
+            require(is_single(item))
+            out.operation = ARITHMETIC[item.op]
+        elif item.op in PLAIN:
+            require(not item.type.is_code)
+            out.operation, out.variant = PLAIN[item.op], self.variant(item)
+        elif item.op == "e8m0_rule":
+            out.operation, out.variant = lib.EMU_STEP_E8M0, RULE[item.step.rule]
+            out.emax, out.frac_bits = item.step.emax or 0, item.step.frac_bits or 0
+        elif item.op == "cast":
+            table = self.cast_table(item)
+            require(int(table.max()) <= 0xFF)  # a code that nobody knows is marked above
+            out.operation, out.codes = lib.EMU_STEP_CAST, self.hold("uint8_t[]", table.astype(np.uint8))
+            use_arithmetic(out, item.to, EVERY_BF16, table)
+        elif item.op == "decode":
+            require(item.to is not None and derive.codes(item.to).bits <= 8)
+            assert item.to is not None
+            values = decode_table(item.to)
+            out.operation, out.values = lib.EMU_STEP_DECODE, self.hold("uint32_t[]", values)
+            use_arithmetic(out, item.to, np.arange(1 << derive.codes(item.to).bits, dtype=np.uint32), values)
+        else:
+            raise Unable
+        return out
+
+    def variant(self, item: Instruction) -> int:
+        """Return the NaN rule or the test of a plain step."""
+        if item.op == "select":
+            return TEST[item.step.test]
+        return NAN[item.step.nan] if item.op in ("min", "max", "clamp") else 0
+
+    def cast_table(self, item: Instruction) -> Table:
+        """Return the codes of a cast over bf16. Raises: Unable (the cast is not decided there)."""
+        assert item.to is not None and item.rounding is not None
+        entry = cast_entry(item)
+        require(decides_by_bf16(item.to, item.rounding, entry))
+        return table_of(get("format", "bf16"), item.to, item.rounding, entry)
+
+    def thresholds(self, scaled: str, chain: list[Instruction]) -> Any:
+        """Return the emu_thresholds of a chain: the kernel's own steps on every bf16 number. Raises: Unable (too many)."""
+        inner = _Builder(self.program)
+        start = inner.register(scaled)
+        *unary, cast = chain
+        steps = [inner.step(item)[0] for item in unary]
+        bits = run_steps(steps, EVERY_BF16, start, inner.argument(cast.args[0]), inner.constants, lib.EMU_PORTABLE)
+        odd = ((bits & np.uint32(0xFFFF)) + np.uint32(0xFFFF) | bits) >> np.uint32(16)
+        found = thresholds_in(self.cast_table(cast)[odd])
+        require(found is not None)
+        self.memory.append(found)
+        return found
+
+    def levels(self, out: Any) -> None:
+        """Name the registers of the levels that have a code for each block."""
+        names = [level.name for level in self.program.block.facts.levels if level.granularity == "block"]
+        others = [level for level in self.program.block.facts.levels if level.granularity not in ("block", "tensor")]
+        require(len(names) <= 4 and not others)
+        out.level_count = len(names)
+        for number, name in enumerate(names):
+            output = self.program.outputs[name]
+            out.levels[number] = self.argument(output)
+            out.level_bytes[number] = 1 if self.program.types[output].is_code else 4
+
+    def keep(self, steps: Sequence[Any]) -> Any:
+        """Return steps as a C array that lives as long as the plan."""
+        array = ffi.new("emu_kernel_step[]", [step[0] for step in steps]) if steps else ffi.NULL
+        self.memory += [array, *steps]
+        return array
+
+    def hold(self, kind: str, array: Any) -> Any:
+        """Return the address of an array that lives as long as the plan."""
+        self.memory += [array, ffi.from_buffer(kind, array)]
+        return self.memory[-1]
+
+
+def use_arithmetic(step: Any, fmt: Format | None, inputs: NDArray[np.uint32], wanted: NDArray[Any]) -> None:
+    """Let a cast or decode compute its codes where that gives the whole table, for every input.
+
+    step: an emu_kernel_step with its table.   inputs: every bf16 number, or every code.   wanted: the results.
+    """
+    if fmt is None or not isinstance(fmt.facts, FloatFacts) or not 0 <= fmt.facts.bias <= 126:
+        return
+    own, known = ffi.new("emu_kernel_step *", step[0]), derive.codes(fmt)
+    own.operation = lib.EMU_STEP_CAST_FLOAT if step.operation == lib.EMU_STEP_CAST else lib.EMU_STEP_DECODE_FLOAT
+    own.frac_bits, own.bias, own.largest, own.nan = fmt.facts.frac_bits, fmt.facts.bias, known.max_code, known.nan[0] if known.nan else -1
+    own.out, own.args = 1, [0, 0, 0, 0]
+    if np.array_equal(run_steps([own[0]], inputs, 0, 1, {}, form=lib.emu_best_form()), wanted[: inputs.size]):
+        step.operation, step.frac_bits, step.bias, step.largest, step.nan = own.operation, own.frac_bits, own.bias, own.largest, own.nan
+
+
+def run_steps(
+    steps: Sequence[Any], inputs: NDArray[np.uint32], start: int, last: int, constants: dict[int, int], form: int
+) -> NDArray[np.uint32]:
+    """Return register `last` after steps on inputs in register `start`, a register of lanes at a time; constants: bits to register."""
+    bits, out = np.zeros((lib.EMU_MAX_REGISTERS, lib.EMU_LANES), np.uint32), np.empty(inputs.size, np.uint32)
+    array = ffi.new("emu_kernel_step[]", list(steps)) if steps else ffi.NULL
+    for constant, number in constants.items():
+        bits[number] = constant
+    for first in range(0, out.size, lib.EMU_LANES):
+        part = inputs[first : first + lib.EMU_LANES]
+        bits[start, : part.size] = part
+        require(not lib.emu_run_steps(form, array, len(steps), part.size, ffi.from_buffer("uint32_t[]", bits)))
+        out[first : first + part.size] = bits[last, : part.size]
+    return out
+
+
+def require(condition: bool) -> None:
+    """Raise Unable unless the condition holds."""
+    if not condition:
+        raise Unable
+
+
+def is_single(item: Instruction) -> bool:
+    """Tell whether a step is one binary32 operation, nearest even."""
+    return item.to is not None and item.to.id == "fp32" and item.rounding is not None and item.rounding.id == "rne"
+
+
+def sees_one_number(item: Instruction) -> bool:
+    """Tell whether a step is a function of one number that rounding to odd into bf16 decides: it compares with even bf16 constants only."""
+    if item.op not in PLAIN or item.type.is_code:
+        return False
+    compared = item.args
+    if item.op == "select":
+        if not isinstance(item.args[0], str):
+            return False
+        compared = item.args[:-2] if item.step.test in TWO_ARGUMENTS else ()
+    return all(arg.bits & 0x1FFFF == 0 for arg in compared if isinstance(arg, Constant))
+
+
+def cast_entry(item: Instruction) -> EntryCodes:
+    """Return the policy of a cast step: its overflow, its NaN code, or the format's, or open."""
+    assert item.to is not None
+    known = derive.codes(item.to).nan
+    nan = int(item.step.nan, 16) if item.step.nan is not None else known[0] if known else OPEN
+    both = (known[0], known[-1]) if known and item.step.overflow in ("nan", "ieee_nan") else None
+    return EntryCodes(item.step.overflow, (nan, nan), both)
