@@ -1,8 +1,8 @@
 """A recipe program as a plan of the quantize kernel, or None. No recipe is named here: a program of this shape gets the kernel.
 
-The shape: maximum of |x| in each block; steps on blocks, to a factor; x * factor or x / factor; steps that see that one number, and the cast
-to 4 bits. The last part becomes one table over bf16, after rounding to odd: what the same steps give for every bf16 number. So a constant
-that is compared with must be a bf16 number with an even last bit; kernel_tables says why that is enough.
+The shape: maximum of |x| in each block; steps on blocks, to a factor; x * factor or x / factor; steps that see that one number, and the
+cast to 4 bits. The last part becomes one table over bf16, after rounding to odd: what the same steps give for every bf16 number. So a
+constant that is compared with must be a bf16 number with an even last bit; kernel_tables says why that is enough.
 """
 
 from __future__ import annotations

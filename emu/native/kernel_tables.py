@@ -46,7 +46,7 @@ def table_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes)
 
 
 def decode_table(fmt: Format) -> NDArray[np.uint32]:
-    """Return the binary32 bits of 256 codes of a format of at most 8 bits; beyond its width they repeat. Raises: as emu.native.decode_to."""
+    """Return the binary32 bits of 256 codes of a format of at most 8 bits; beyond its width they repeat. Raises: as decode_to."""
     codes = np.arange(256, dtype=np.uint8) & np.uint8((1 << derive.codes(fmt).bits) - 1)
     return np.ascontiguousarray(decode_to(codes, fmt, get("format", "fp32")), np.uint32)
 
