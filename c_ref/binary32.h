@@ -94,6 +94,20 @@ static inline uint32_t emu_b32_sub(uint32_t a, uint32_t b)
     return emu_b32_add(a, b ^ ~(uint32_t)EMU_B32_MAGNITUDE);
 }
 
+/* The product of two normal numbers whose product is normal, or passes the maximum by rounding; *is_normal 0: something else. */
+static inline uint64_t emu_b32_mul_normal(uint64_t a, uint64_t b, uint64_t *is_normal)
+{
+    uint64_t exp_a = a >> 23 & 0xFF, exp_b = b >> 23 & 0xFF, sign = (a ^ b) & 0x80000000;
+    uint64_t product = ((a & 0x7FFFFF) | 0x800000) * ((b & 0x7FFFFF) | 0x800000); /* leading bit at bit 46 or 47 */
+    uint64_t top = product >> 47, biased_twice = exp_a + exp_b + top; /* the result's biased exponent, and 127 more */
+    uint64_t kept = top ? product >> 24 : product >> 23, half = top ? 0x800000 : 0x400000, rest = product & (2 * half - 1);
+    uint64_t above = rest > half, tie = rest == half, normal_a = exp_a - 1 < 254, normal_b = exp_b - 1 < 254;
+    uint64_t normal_result = biased_twice - 128 < 254;
+    kept += above | (tie & kept);
+    *is_normal = normal_a & normal_b & normal_result;
+    return sign | (((biased_twice - 128) << 23) + kept);
+}
+
 static inline uint32_t emu_b32_mul(uint32_t a, uint32_t b)
 {
     uint32_t sign = (a ^ b) & ~(uint32_t)EMU_B32_MAGNITUDE, size_a = a & EMU_B32_MAGNITUDE, size_b = b & EMU_B32_MAGNITUDE;

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "block.h"
+#include "loops.h"
+#include "normals.h"
 
 static const emu_format binary32 = {EMU_FLOAT, 0, 1, 8, 23, 127, 1, 1, 0, EMU_INF_IEEE, EMU_NAN_IEEE, 0, {0}, 0, 0, 0, -1, NULL};
 
@@ -50,28 +52,35 @@ int32_t emu_check_levels(const emu_job *work, const emu_matrix *levels)
     return EMU_OK;
 }
 
-/* An element of x as a code of the arithmetic. */
-static int32_t load_value(const emu_job *work, const emu_matrix *x, size_t place, uint64_t *code)
+/* `count` codes of x from `place` on, as codes of the arithmetic. */
+static int32_t load_values(const emu_job *work, const emu_matrix *x, size_t place, size_t count, uint64_t *codes)
 {
-    *code = emu_read(x, place);
-    if (!emu_is_code(&work->from, *code))
-        return EMU_ERROR_CODE;
-    if (!work->same)
-        return emu_carry(&work->from, &work->grid, *code, code);
-    *code = emu_canonical(&work->grid, *code);
-    return EMU_OK;
+    uint64_t all = 0;
+    int32_t error = EMU_OK;
+    emu_load_codes(x->codes, x->bytes, place, count, codes);
+    if (!work->same) {
+        for (size_t i = 0; !error && i < count; i++)
+            error = emu_is_code(&work->from, codes[i]) ? emu_carry(&work->from, &work->grid, codes[i], &codes[i]) : EMU_ERROR_CODE;
+        return error;
+    }
+    for (size_t i = 0; i < count; i++)
+        all |= codes[i];
+    emu_make_canonical(emu_ends_of(&work->grid), codes, count);
+    return emu_is_code(&work->from, all) ? EMU_OK : EMU_ERROR_CODE;
 }
 
 /* The largest magnitude of x; NaN if there is one. */
 static int32_t find_amax(const emu_job *work, const emu_matrix *x, uint64_t *amax)
 {
+    const size_t total = x->rows * x->columns;
+    uint64_t codes[EMU_CHUNK];
     *amax = 0;
-    for (size_t place = 0; place < x->rows * x->columns; place++) {
-        uint64_t code;
-        int32_t error = load_value(work, x, place, &code);
+    for (size_t start = 0; start < total; start += EMU_CHUNK) {
+        size_t count = total - start < EMU_CHUNK ? total - start : EMU_CHUNK;
+        int32_t error = load_values(work, x, start, count, codes);
         if (error)
             return error;
-        *amax = emu_larger_code(&work->grid, *amax, code & ~work->grid.sign_bit, 0);
+        emu_find_largest(emu_ends_of(&work->grid), 0, codes, count, amax);
     }
     return EMU_OK;
 }
@@ -85,7 +94,7 @@ static int32_t settle_tensor(const emu_job *work, const emu_matrix *x, const uin
     int32_t error = EMU_OK;
     emu_derive_grid(&binary32, &single);
     *open = 0;
-    if (tensor_amax && (program->tensor_amax < 0 || (*tensor_amax >> 31 && !emu_is_nan(&single, *tensor_amax))))
+    if (tensor_amax && (program->tensor_amax < 0 || (*tensor_amax >> 31 && !emu_is_nan_code(&single, *tensor_amax))))
         return EMU_ERROR_GRID;
     if (program->finite_only || (program->tensor_amax >= 0 && !tensor_amax))
         error = find_amax(work, x, &found);
@@ -103,25 +112,6 @@ static int32_t settle_tensor(const emu_job *work, const emu_matrix *x, const uin
         error = emu_carry(&single, &work->grid, program->tensor_amax_min, &least);
         *open = *open || amax < least;
     }
-    return error;
-}
-
-/* `count` codes of x from `place` on, as codes of the arithmetic. */
-static int32_t load_values(const emu_job *work, const emu_matrix *x, size_t place, size_t count, uint64_t *codes)
-{
-    int32_t error = EMU_OK;
-    if (work->same) {
-        const uint64_t inf = work->grid.inf_magnitude, mask = ~work->grid.sign_bit, nan = emu_nan_of(&work->grid);
-        uint64_t all = 0;
-        emu_load_codes(x->codes, x->bytes, place, count, codes);
-        for (size_t i = 0; i < count; i++) {
-            all |= codes[i];
-            codes[i] = (codes[i] & mask) > inf ? nan : codes[i];
-        }
-        return emu_is_code(&work->from, all) ? EMU_OK : EMU_ERROR_CODE;
-    }
-    for (size_t i = 0; !error && i < count; i++)
-        error = load_value(work, x, place + i, &codes[i]);
     return error;
 }
 

@@ -115,17 +115,18 @@ uint64_t emu_round_code(const emu_arithmetic *arithmetic, uint64_t code)
 static uint64_t calculate_plain(const emu_arithmetic *arithmetic, int32_t operation, int32_t drop, uint64_t a, uint64_t b, uint64_t c)
 {
     const emu_grid *grid = arithmetic->grid;
+    const emu_ends ends = emu_ends_of(grid);
     switch (operation) {
     case EMU_OP_ABS:
         return emu_canonical(grid, a & ~grid->sign_bit);
     case EMU_OP_NEG:
         return emu_canonical(grid, a ^ grid->sign_bit);
     case EMU_OP_MIN:
-        return emu_smaller_code(grid, a, b, drop);
+        return emu_smaller_code(ends, a, b, drop);
     case EMU_OP_MAX:
-        return emu_larger_code(grid, a, b, drop);
+        return emu_larger_code(ends, a, b, drop);
     case EMU_OP_CLAMP:
-        return emu_smaller_code(grid, emu_larger_code(grid, a, b, drop), c, drop);
+        return emu_smaller_code(ends, emu_larger_code(ends, a, b, drop), c, drop);
     default:
         return emu_round_code(arithmetic, a);
     }

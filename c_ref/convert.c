@@ -1,6 +1,8 @@
 /* convert.c: code of one format -> code of another = decode, round, overflow, encode under a policy. Only composes the steps. */
+#include <string.h>
+
+#include "loops.h"
 #include "normals.h"
-#include "steps.h"
 
 static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
                            uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
@@ -81,19 +83,31 @@ static int32_t check_random(const emu_rounding *rounding, const uint32_t *random
     return EMU_OK;
 }
 
+/* First as if every code were normal; the others once more, by the steps. */
+EMU_FORMS static size_t convert_normals(const emu_normals *given, const uint64_t *codes, size_t count, uint64_t *restrict converted)
+{
+    const emu_normals plan = *given;
+    uint64_t others = 0;
+    for (size_t i = 0; i < count; i++) {
+        converted[i] = emu_convert_normal(&plan, codes[i]);
+        others += emu_is_normal(&plan, codes[i]) ^ 1;
+    }
+    return (size_t)others;
+}
+
 size_t emu_convert_chunk(const emu_conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states)
 {
-    const emu_normals plan = job->plan;
-    size_t unanswered = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (job->has_plan && emu_is_normal(&plan, codes[i])) {
-            codes[i] = emu_convert_normal(&plan, codes[i]);
-            states[i] = EMU_CODE_STANDS;
-        } else {
-            emu_convert(&job->from, &job->to, job->rounding, job->policy, codes[i], random ? random[i] : 0, &codes[i], &states[i]);
-            unanswered += states[i] != EMU_CODE_STANDS;
-        }
+    uint64_t normals[EMU_CHUNK];
+    size_t unanswered = 0, others = job->has_plan ? convert_normals(&job->plan, codes, count, normals) : count;
+    for (size_t i = 0; i < count; i++)
+        states[i] = EMU_CODE_STANDS;
+    for (size_t i = 0; others && i < count; i++) {
+        if (job->has_plan && emu_is_normal(&job->plan, codes[i]))
+            continue;
+        emu_convert(&job->from, &job->to, job->rounding, job->policy, codes[i], random ? random[i] : 0, &normals[i], &states[i]);
+        unanswered += states[i] != EMU_CODE_STANDS;
     }
+    memcpy(codes, normals, count * sizeof *codes);
     return unanswered;
 }
 

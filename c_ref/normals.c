@@ -4,11 +4,12 @@
 /* The next magnitude or not, for each sign, part of the way and parity. */
 static void ask_mode(const emu_rounding *rounding, emu_normals *plan)
 {
+    plan->takes_next = 0;
     for (int32_t sign = 0; sign < 2; sign++) {
         for (int32_t part = EMU_LESS_THAN_HALF; part <= EMU_MORE_THAN_HALF; part++) {
             const emu_discarded discarded = {0, part != EMU_LESS_THAN_HALF, part != EMU_AT_HALF};
             for (int32_t is_odd = 0; is_odd < 2; is_odd++)
-                plan->takes_next[sign][part][is_odd] = (uint8_t)emu_goes_up(rounding, sign, is_odd, &discarded, 0);
+                plan->takes_next |= (uint64_t)emu_goes_up(rounding, sign, is_odd, &discarded, 0) << (6 * sign + 2 * part + is_odd);
         }
     }
 }

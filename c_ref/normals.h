@@ -12,19 +12,19 @@ enum { EMU_WIDEST_SHIFT = 62, EMU_NO_EXP = 1 << 24 };
 
 typedef struct emu_normals {
     uint64_t source_sign_bit;
-    int32_t source_frac_bits;
-    int32_t source_bias;
+    int64_t source_frac_bits;
+    int64_t source_bias;
     uint64_t first_normal;       /* the magnitudes first_normal .. first_normal + normal_count - 1 are taken */
     uint64_t normal_count;
-    int32_t frac_bits;           /* a binade has 2^frac_bits magnitudes; integer: 0 */
-    int32_t precision;           /* exp - ulp_exp above the lowest binade; integer: more than any exp - unit_exp */
-    int32_t lowest_ulp_exp;
-    int32_t highest_exp;         /* every value of this exponent is beyond the maximum; a float that wraps: EMU_NO_EXP, above every one */
-    uint8_t takes_next[2][3][2]; /* [sign][EMU_LESS_THAN_HALF ..][the lower magnitude is odd] */
+    int64_t frac_bits;           /* a binade has 2^frac_bits magnitudes; integer: 0 */
+    int64_t precision;           /* exp - ulp_exp above the lowest binade; integer: more than any exp - unit_exp */
+    int64_t lowest_ulp_exp;
+    int64_t highest_exp;         /* every value of this exponent is beyond the maximum; a float that wraps: EMU_NO_EXP, above every one */
+    uint64_t takes_next;         /* bit 6 * sign + 2 * EMU_LESS_THAN_HALF .. + (the lower magnitude is odd) */
     uint64_t largest[2];
     uint64_t beyond[2];          /* code of what is above `largest`, by sign; wrapped: `largest` has all bits, nothing is */
     uint64_t sign_bit;
-    int32_t negates;             /* 1: two's complement */
+    int64_t negates;             /* 1: two's complement */
     uint64_t code_mask;
 } emu_normals;
 
@@ -46,17 +46,18 @@ typedef struct emu_conversion {
 
 size_t emu_convert_chunk(const emu_conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states);
 
-static inline int32_t emu_is_normal(const emu_normals *plan, uint64_t code)
+/* 1 or 0 */
+static inline uint64_t emu_is_normal(const emu_normals *plan, uint64_t code)
 {
     return (code & ~plan->source_sign_bit) - plan->first_normal < plan->normal_count;
 }
 
-static inline int32_t emu_smaller(int32_t a, int32_t b)
+static inline int64_t emu_smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static inline int32_t emu_larger(int32_t a, int32_t b)
+static inline int64_t emu_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -67,15 +68,17 @@ static inline uint64_t emu_convert_normal(const emu_normals *plan, uint64_t code
     uint64_t sign = (code & plan->source_sign_bit) != 0;
     uint64_t significand = plan->first_normal | (magnitude & fraction_mask);
     /* beyond the maximum the exponent need not grow: the shift of an integer grid would shrink to nothing, the place pass 64 bits */
-    int32_t exp = emu_smaller((int32_t)(magnitude >> plan->source_frac_bits) - plan->source_bias, plan->highest_exp);
-    int32_t ulp_exp = emu_larger(exp - plan->precision, plan->lowest_ulp_exp);
-    int32_t shift = emu_smaller(ulp_exp - exp + plan->source_frac_bits, EMU_WIDEST_SHIFT);
-    uint64_t half = (uint64_t)1 << (shift - 1), rest = significand & (2 * half - 1);
-    uint64_t place = ((uint64_t)(ulp_exp - plan->lowest_ulp_exp) << plan->frac_bits) + (significand >> shift);
-    uint64_t next = plan->takes_next[sign][(rest > half) + (rest >= half)][place & 1] & (rest != 0);
+    int64_t exp = emu_smaller((int64_t)(magnitude >> plan->source_frac_bits) - plan->source_bias, plan->highest_exp);
+    int64_t ulp_exp = emu_larger(exp - plan->precision, plan->lowest_ulp_exp);
+    uint64_t shift = (uint64_t)emu_smaller(ulp_exp - exp + plan->source_frac_bits, EMU_WIDEST_SHIFT);
+    uint64_t kept = significand >> shift, lower = kept << shift, way = ((kept + 1) << shift) - lower, rest = significand - lower;
+    uint64_t place = ((uint64_t)(ulp_exp - plan->lowest_ulp_exp) << plan->frac_bits) + kept;
+    uint64_t above_half = 2 * rest > way, from_half = 2 * rest >= way, inexact = rest != 0;
+    uint64_t next = plan->takes_next >> (6 * sign + 2 * (above_half + from_half) + (place & 1)) & inexact;
     uint64_t rounded = place + next, negated = sign & (uint64_t)plan->negates;
     uint64_t signed_code = (((rounded ^ (0 - negated)) + negated) & plan->code_mask) | (plan->sign_bit & (0 - sign));
-    return rounded > plan->largest[sign] ? plan->beyond[sign] : signed_code;
+    uint64_t largest = sign ? plan->largest[1] : plan->largest[0], beyond = sign ? plan->beyond[1] : plan->beyond[0];
+    return rounded > largest ? beyond : signed_code;
 }
 
 #endif

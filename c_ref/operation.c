@@ -1,5 +1,6 @@
 /* operation.c: the element-wise operations of programs. A value is a code of the arithmetic format; each result is rounded once. */
 #include "binary32.h"
+#include "loops.h"
 #include "normals.h"
 
 int32_t emu_count_args(const emu_step *step)
@@ -43,8 +44,7 @@ static int32_t calculate(const emu_context *context, const emu_row *row)
     int32_t operation = context->step->operation, error = EMU_OK;
     const uint64_t *a = row->args[0], *b = row->args[1], *c = row->args[2];
     if (context->arithmetic.is_binary32 && operation == EMU_OP_MUL) {
-        for (size_t i = 0; i < row->count; i++)
-            row->out[i] = emu_b32_mul((uint32_t)a[i], (uint32_t)b[i]);
+        emu_multiply_rows(a, b, row->count, row->out);
         return EMU_OK;
     }
     for (size_t i = 0; !error && i < row->count; i++) {
@@ -53,33 +53,6 @@ static int32_t calculate(const emu_context *context, const emu_row *row)
             error = carry(context, row->out[i], &row->out[i]);
     }
     return error;
-}
-
-static void change_sign(const emu_context *context, const emu_row *row)
-{
-    const uint64_t sign_bit = context->grid.sign_bit, keep = context->step->operation == EMU_OP_ABS ? ~sign_bit : UINT64_MAX;
-    const uint64_t flip = context->step->operation == EMU_OP_NEG ? sign_bit : 0;
-    for (size_t i = 0; i < row->count; i++) {
-        uint64_t code = row->args[0][i];
-        row->out[i] = emu_is_nan(&context->grid, code) ? code : (code & keep) ^ flip;
-    }
-}
-
-static void compare(const emu_context *context, const emu_row *row)
-{
-    const emu_grid *grid = &context->grid;
-    const int32_t drop = context->step->variant == EMU_NAN_DROP;
-    const uint64_t *a = row->args[0], *b = row->args[1], *c = row->args[2];
-    if (context->step->operation == EMU_OP_MIN) {
-        for (size_t i = 0; i < row->count; i++)
-            row->out[i] = emu_smaller_code(grid, a[i], b[i], drop);
-    } else if (context->step->operation == EMU_OP_MAX) {
-        for (size_t i = 0; i < row->count; i++)
-            row->out[i] = emu_larger_code(grid, a[i], b[i], drop);
-    } else {
-        for (size_t i = 0; i < row->count; i++)
-            row->out[i] = emu_smaller_code(grid, emu_larger_code(grid, a[i], b[i], drop), c[i], drop);
-    }
 }
 
 /* A magnitude of the step's format that may pass its maximum, as a code of the arithmetic; beyond that one's maximum Inf. */
@@ -207,38 +180,6 @@ static int32_t decode(const emu_context *context, uint64_t code, uint64_t *out)
     return emu_encode(&context->grid, &value, out);
 }
 
-static inline int32_t holds(const emu_context *context, uint64_t u, uint64_t v)
-{
-    const emu_grid *grid = &context->grid;
-    int32_t unordered = emu_is_nan(grid, u) || (context->step->variant >= EMU_TEST_LT && emu_is_nan(grid, v));
-    int64_t a = emu_order(grid, u), b = emu_order(grid, v);
-    switch (context->step->variant) {
-    case EMU_TEST_NAN:
-        return unordered;
-    case EMU_TEST_INF:
-        return (u & ~grid->sign_bit) == grid->inf_magnitude;
-    case EMU_TEST_ZERO:
-        return a == 0;
-    case EMU_TEST_NEG:
-        return !unordered && a < 0;
-    case EMU_TEST_LT:
-        return !unordered && a < b;
-    case EMU_TEST_LE:
-        return !unordered && a <= b;
-    default:
-        return !unordered && a >= b;
-    }
-}
-
-static void select_arm(const emu_context *context, const emu_row *row)
-{
-    int32_t first_arm = emu_count_args(context->step) - 2;
-    for (size_t i = 0; i < row->count; i++) {
-        uint64_t v = first_arm == 2 ? row->args[1][i] : 0;
-        row->out[i] = row->args[first_arm + !holds(context, row->args[0][i], v)][i];
-    }
-}
-
 static int32_t operate_one_by_one(const emu_context *context, const emu_row *row)
 {
     int32_t error = EMU_OK;
@@ -258,6 +199,7 @@ static int32_t operate_one_by_one(const emu_context *context, const emu_row *row
 
 int32_t emu_operate(const emu_context *context, const emu_row *row)
 {
+    const emu_ends ends = emu_ends_of(&context->grid);
     switch (context->step->operation) {
     case EMU_OP_ADD:
     case EMU_OP_SUB:
@@ -267,17 +209,17 @@ int32_t emu_operate(const emu_context *context, const emu_row *row)
         return calculate(context, row);
     case EMU_OP_ABS:
     case EMU_OP_NEG:
-        change_sign(context, row);
+        emu_change_sign(ends, context->step->operation, row->args[0], row->count, row->out);
         return EMU_OK;
     case EMU_OP_MIN:
     case EMU_OP_MAX:
     case EMU_OP_CLAMP:
-        compare(context, row);
+        emu_compare_rows(ends, context->step->operation, context->step->variant == EMU_NAN_DROP, row->args, row->count, row->out);
         return EMU_OK;
     case EMU_OP_CAST:
         return cast(context, row);
     case EMU_OP_SELECT:
-        select_arm(context, row);
+        emu_select_rows(ends, context->step->variant, row->args, row->count, row->out);
         return EMU_OK;
     default:
         return operate_one_by_one(context, row);

@@ -1,5 +1,5 @@
 /* program.c: the step interpreter. A matrix is run band by band: one tile high, a few tiles wide; a register holds the cells of a band. */
-#include "steps.h"
+#include "loops.h"
 
 enum { EMU_BAND_ELEMENTS = 2048 };
 
@@ -130,22 +130,6 @@ static int32_t run_rows(const emu_band *band, const emu_context *context)
     return error;
 }
 
-/* Magnitudes are ordered as integers, NaN above all: so it wins, unless it is dropped. Returns how many cells counted. */
-static size_t largest_magnitude(const emu_grid *grid, const uint64_t *cells, size_t count, int32_t drop, uint64_t *largest)
-{
-    const uint64_t limit = drop ? grid->inf_magnitude : UINT64_MAX, mask = ~grid->sign_bit;
-    uint64_t found = *largest;
-    size_t numbers = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t magnitude = cells[i] & mask;
-        int32_t counts = magnitude <= limit;
-        numbers += (size_t)counts;
-        found = counts && magnitude > found ? magnitude : found;
-    }
-    *largest = found;
-    return numbers;
-}
-
 /* The parts of the argument inside one part of the result, row by row: amax of them, or their sum (then they lie in one row). */
 static void reduce_part(const emu_band *band, const emu_context *context, size_t row, size_t column, uint64_t *out)
 {
@@ -153,7 +137,7 @@ static void reduce_part(const emu_band *band, const emu_context *context, size_t
     const emu_register *inner = &band->program->registers[step->args[0]], *outer = &band->program->registers[step->out];
     size_t last_row = row + (size_t)outer->rows, last_column = outer->columns ? column + (size_t)outer->columns : band->columns;
     size_t row_step = (size_t)inner->rows, column_step = (size_t)inner->columns, count = (last_column - column) / column_step;
-    const emu_grid *grid = &context->grid;
+    const emu_ends ends = emu_ends_of(&context->grid);
     size_t numbers = 0;
     if (step->operation == EMU_OP_SUM) {
         *out = emu_sum(&context->arithmetic, step->variant, emu_cell_at(band, step->args[0], row, column), count, band->scratch);
@@ -161,9 +145,9 @@ static void reduce_part(const emu_band *band, const emu_context *context, size_t
     }
     *out = 0;
     for (size_t i = row; i < last_row; i += row_step)
-        numbers += largest_magnitude(grid, emu_cell_at(band, step->args[0], i, column), count, step->variant == EMU_NAN_DROP, out);
+        numbers += emu_find_largest(ends, step->variant == EMU_NAN_DROP, emu_cell_at(band, step->args[0], i, column), count, out);
     if (!numbers)
-        *out = emu_nan_of(grid);
+        *out = ends.nan;
 }
 
 static void reduce(const emu_band *band, const emu_context *context)

@@ -35,7 +35,7 @@ static int32_t is_minus(int32_t i, int32_t j)
 
 static uint64_t flip(const emu_grid *grid, uint64_t code)
 {
-    return emu_is_nan(grid, code) ? code : code ^ grid->sign_bit;
+    return emu_is_nan_code(grid, code) ? code : code ^ grid->sign_bit;
 }
 
 /* Scale a sum, round it to the sum's format and to the result's. */
