@@ -19,14 +19,16 @@ from emu.exact.codebook import codebook_values
 from emu.exact.convert import convert_code
 from emu.exact.decode import magnitude_of
 from emu.exact.round import locate
+from emu.fast.convert import element_random
 from emu.spec import derive
 from emu.spec.models import Conversion, Format
 from emu.spec.models.conversion import BySign, Entry
 from emu.spec.models.format import CodebookFacts
+from emu.spec.models.rounding import Word
 from emu.sweep.inputs import Codes, Piece, leaf_codes, pieces, special_classes
 from emu.sweep.space import MARKERS, Sweep
 
-STRATA: Final = 1 << 14  # of a binary32 sweep: one sample in each
+STRATA: Final = 1 << 15  # of a binary32 sweep: one sample in each
 ROW_SAMPLES: Final = 16  # of a row of a random sweep
 NEAR: Final = range(-3, 4)  # ulps of the source around a threshold
 OPEN_WORDS: Final = ("open", "refuse")
@@ -112,10 +114,12 @@ def _answer(engine: str, sweep: Sweep, policy: Conversion, piece: Piece) -> Code
 
 def _exact(sweep: Sweep, policy: Conversion, piece: Piece, place: int) -> int:
     """Return the oracle's code of one input of a piece."""
-    from emu.fast.convert import element_random
-
-    drawn = element_random(piece.random, piece.rounding, piece.codes.shape) if piece.random is not None else None
-    random = None if drawn is None else int(drawn[place])
+    random = None
+    if piece.random is not None:
+        lanes = piece.rounding.facts.random.lanes if isinstance(piece.rounding.facts.random, Word) else 1
+        group = slice(place // lanes, place // lanes + 1)
+        drawn = element_random(piece.random[group], piece.rounding, (lanes,))
+        random = None if drawn is None else int(drawn[place % lanes])
     return convert_code(int(piece.codes[place]), sweep.source, sweep.fmt, piece.rounding, policy, random)
 
 

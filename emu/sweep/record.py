@@ -86,9 +86,9 @@ def write_record(path: Path, lines: dict[str, dict[str, Any]]) -> None:
 
 
 def drop(path: Path, names: Sequence[str]) -> None:
-    """Take sweeps that the spec has no more out of the record. Raises: FileError."""
+    """Take sweeps that the spec has no more out of the record, and name anew what is missing in it. Raises: FileError."""
     lines = read_record(path)
-    if names and lines:
+    if lines:
         write_record(path, {name: line for name, line in lines.items() if name not in names})
 
 

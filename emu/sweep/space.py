@@ -15,10 +15,11 @@ from typing import Final, Literal
 from emu.errors import SpecError
 from emu.spec import derive
 from emu.spec.contract import Contract, check
-from emu.spec.models import Conversion, Format, Rounding
-from emu.spec.models.common import digest_json
+from emu.spec.models import Conversion, Format, Recipe, Rounding
+from emu.spec.models.common import Overflow, digest_json
 from emu.spec.models.conversion import BySign, Entry
 from emu.spec.models.format import CodebookFacts, FloatFacts
+from emu.spec.models.recipe import CastStep
 from emu.spec.registry import digest, get, names
 
 VERSION: Final = 1  # of the inputs and their order: part of every spec digest
@@ -30,7 +31,7 @@ Kind = Literal["finite", "special", "random"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """One whole space. policies: whose entry it is; empty for overflow words that no policy uses on this format."""
+    """One whole space. policies: whose entry it is; empty for words that only recipes use."""
 
     kind: Kind
     source: Format
@@ -123,7 +124,7 @@ def _specials(fmt: Format) -> list[tuple[Entry, str, tuple[str, ...]]]:
 
 
 def _words(fmt: Format) -> list[tuple[Entry, str, tuple[str, ...]]]:
-    """Return the distinct entries once special values are left out, and wrap where the format can."""
+    """Return the distinct entries once special values are left out: of policies, and of the casts of recipes (there is wrap)."""
     plain = [(name, entry.model_copy(update={"nan": MARKERS, "inf": None, "zero": None})) for name, entry in _entries(fmt)]
     found = _grouped(fmt, plain)
     overflows = [entry.overflow for entry, _, _ in found]
@@ -131,9 +132,19 @@ def _words(fmt: Format) -> list[tuple[Entry, str, tuple[str, ...]]]:
         (entry, entry.overflow if overflows.count(entry.overflow) == 1 else f"{entry.overflow}-{label}", policies)
         for entry, label, policies in found
     ]
-    if "wrap" not in overflows and not isinstance(fmt.facts, CodebookFacts):
-        named.append((Entry(overflow="wrap", nan=MARKERS), "wrap", ()))
-    return named
+    return named + [(_cast_entry(fmt, word), word, ()) for word in sorted(_cast_words(fmt) - set(overflows))]
+
+
+def _cast_words(fmt: Format) -> set[Overflow]:
+    """Return the overflow words with which recipes cast to a format."""
+    recipes: list[Recipe] = [get("recipe", name) for name in names("recipe")]
+    return {step.overflow for recipe in recipes for step in recipe.facts.steps if isinstance(step, CastStep) and step.to == fmt.id}
+
+
+def _cast_entry(fmt: Format, word: Overflow) -> Entry:
+    nan = derive.codes(fmt).nan
+    both = BySign(positive=f"0x{nan[0]:X}", negative=f"0x{nan[-1]:X}") if word in ("nan", "ieee_nan") else None
+    return Entry(overflow=word, nan=MARKERS, overflow_nan=both)
 
 
 def _grouped(fmt: Format, entries: list[tuple[str, Entry]]) -> list[tuple[Entry, str, tuple[str, ...]]]:
