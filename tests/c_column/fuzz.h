@@ -1,5 +1,5 @@
-/* What the fuzz drivers share: a counter-based stream of random words, descriptors that are sound, at a limit or broken, and memory whose
- * every byte the sanitizer knows. */
+/* What the files of the fuzz driver share: a counter-based stream of random words, descriptors that are sound, at a limit or broken, and
+ * memory whose every byte the sanitizer knows. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -34,16 +34,38 @@ void any_policy(stream *random, emu_policy *policy, const emu_format *destinatio
 void any_value(stream *random, emu_value *value, uint64_t broken_in);
 void any_transform(stream *random, emu_transform *transform, const emu_format *sum, const emu_format *result, uint64_t broken_in);
 
-/* Either the pointer or, one time in `count`, NULL. */
-const void *or_null(stream *random, const void *pointer, uint64_t count);
+const void *or_null(stream *random, const void *pointer, uint64_t count); /* the pointer or, one time in `count`, NULL */
+int null_of(stream *random, uint64_t pointers);                            /* which of so many pointers is NULL; mostly none: -1 */
+uint32_t drawn_for(stream *random, const emu_rounding *rounding);          /* a random integer; one in 200 has too many bits */
 
+#define UNTOUCHED 0xA5A5A5A5A5A5A5A5u
+void *block(size_t bytes); /* memory of exactly that size, every byte 0xA5 */
+void keeps_words(tally *all, const uint64_t *words, size_t count); /* nothing has been written there */
 void add_to(tally *all, uint64_t number);
 void add_error(tally *all, int32_t error);
+void add_value(tally *all, const emu_value *value);
+
+/* fuzz_arrays.c */
+void fuzz_decode_array(stream *random, tally *all);
+void fuzz_decode_to_array(stream *random, tally *all);
+void fuzz_convert_array(stream *random, tally *all);
+void fuzz_split_words(stream *random, tally *all);
+void fuzz_calculate_array(stream *random, tally *all);
+void fuzz_transform_matrix(stream *random, tally *all);
 
 /* fuzz_program.c */
 void fuzz_check_program(stream *random, tally *all);
 void fuzz_count_workspace(stream *random, tally *all);
 void fuzz_quantize(stream *random, tally *all);
 void fuzz_dequantize(stream *random, tally *all);
+
+/* fuzz_names.c */
+void fuzz_find_format(stream *random, tally *all);
+void fuzz_find_rounding(stream *random, tally *all);
+void fuzz_find_word(stream *random, tally *all);
+void fuzz_find_policy(stream *random, tally *all);
+void fuzz_find_transform(stream *random, tally *all);
+void fuzz_find_recipe(stream *random, tally *all);
+void fuzz_find_program(stream *random, tally *all);
 
 #endif

@@ -6,41 +6,8 @@ static const int64_t entries[EMU_MAX_CODEBOOK] = {
 };
 static const int64_t positive[EMU_MAX_CODEBOOK] = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 1597};
 static const int64_t without_zero[EMU_MAX_CODEBOOK] = {1, -1, 3, -3, 1, -1, 3, -3, 1, -1, 3, -3, 1, -1, 3, -3};
-static const int64_t too_large[EMU_MAX_CODEBOOK] = {0, INT64_MIN, INT64_MAX, (int64_t)1 << 61};
-
-uint64_t next_word(stream *random)
-{
-    uint64_t word = random->key + ++random->count * 0x9E3779B97F4A7C15u;
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
-    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
-    return word ^ word >> 31;
-}
-
-uint64_t below(stream *random, uint64_t limit)
-{
-    return next_word(random) % limit;
-}
-
-int one_in(stream *random, uint64_t count)
-{
-    return count != 0 && below(random, count) == 0;
-}
-
-const void *or_null(stream *random, const void *pointer, uint64_t count)
-{
-    return one_in(random, count) ? NULL : pointer;
-}
-
-int32_t wild_number(stream *random)
-{
-    static const int32_t edges[] = {INT32_MIN, INT32_MAX, -1, 0, 1, 2, 63, 64, 65, 1 << 20, -(1 << 20), (1 << 20) + 1, -(1 << 20) - 1, 1 << 22, 255, 256, 257};
-    uint64_t word = next_word(random);
-    switch (word >> 62) {
-    case 0: return (int32_t)(word % 24) - 8;
-    case 1: return (int32_t)(uint32_t)word;
-    default: return edges[word % (sizeof edges / sizeof *edges)];
-    }
-}
+static const int64_t negative[EMU_MAX_CODEBOOK] = {0, -1, -2, -3, -5, -8, -13, -21, -34, -55, -89, -144, -233, -377, -610, -987};
+static const int64_t too_low[EMU_MAX_CODEBOOK] = {0, INT64_MIN}, too_high[EMU_MAX_CODEBOOK] = {0, (int64_t)1 << 61};
 
 int32_t width_of(const emu_format *format)
 {
@@ -101,10 +68,10 @@ static void any_codebook(stream *random, emu_format *format)
     const emu_format empty = {EMU_CODEBOOK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, -1, NULL};
     *format = empty;
     format->bits = 1 + (int32_t)below(random, one_in(random, 8) ? 8 : 4);
-    format->values = one_in(random, 4) ? positive : entries;
+    format->values = one_in(random, 8) ? negative : one_in(random, 4) ? positive : entries;
     format->tie = (int32_t)below(random, 3);
     format->unit_exp = one_in(random, 4) ? (int32_t)below(random, 2097153) - (1 << 20) : (int32_t)below(random, 128) - 64;
-    format->minus_zero_code = format->values == entries && one_in(random, 3) ? 0 : -1;
+    format->minus_zero_code = format->values != positive && one_in(random, 3) ? 0 : -1;
 }
 
 static void break_format(stream *random, emu_format *format)
@@ -112,19 +79,20 @@ static void break_format(stream *random, emu_format *format)
     int32_t *fields[] = {&format->format_class, &format->bits, &format->has_sign, &format->exp_bits, &format->frac_bits, &format->bias,
                          &format->subnormals, &format->neg_zero, &format->unused_high_bits, &format->inf, &format->nan, &format->nan_count,
                          &format->integer_sign, &format->unit_exp, &format->tie, &format->minus_zero_code};
-    uint64_t choice = below(random, 20);
+    uint64_t choice = below(random, 21);
     if (choice < 16)
         *fields[choice] = wild_number(random);
     else if (choice == 16)
         format->nan_codes[format->nan_count & 15] = next_word(random);
     else
-        format->values = choice == 17 ? NULL : choice == 18 ? without_zero : too_large;
+        format->values = choice == 17 ? NULL : choice == 18 ? without_zero : choice == 19 ? too_low : too_high;
 }
 
 static const emu_format known[] = {
 #define FLOAT(sign, exp, frac, bias, inf, nan) {EMU_FLOAT, 0, sign, exp, frac, bias, 1, sign, 0, inf, nan, 0, {0}, 0, 0, 0, -1, NULL}
-    FLOAT(1, 8, 23, 127, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 2, 1, 1, EMU_INF_NONE, EMU_NAN_NONE), FLOAT(1, 8, 7, 127, EMU_INF_IEEE, EMU_NAN_IEEE),
-    FLOAT(1, 5, 10, 15, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 11, 52, 1023, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 1, 2, 1, EMU_INF_NONE, EMU_NAN_NONE),
+    FLOAT(1, 8, 23, 127, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 2, 1, 1, EMU_INF_NONE, EMU_NAN_NONE),
+    FLOAT(1, 8, 7, 127, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 5, 10, 15, EMU_INF_IEEE, EMU_NAN_IEEE),
+    FLOAT(1, 11, 52, 1023, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 1, 2, 1, EMU_INF_NONE, EMU_NAN_NONE),
     FLOAT(1, 5, 2, 15, EMU_INF_IEEE, EMU_NAN_IEEE), FLOAT(1, 3, 0, 3, EMU_INF_NONE, EMU_NAN_NONE),
     {EMU_FLOAT, 0, 1, 4, 3, 7, 1, 1, 0, EMU_INF_NONE, EMU_NAN_LIST, 2, {0x7F, 0xFF}, 0, 0, 0, -1, NULL},
     {EMU_FLOAT, 0, 0, 4, 3, 7, 1, 0, 1, EMU_INF_NONE, EMU_NAN_LIST, 1, {0x7F}, 0, 0, 0, -1, NULL},
@@ -184,7 +152,7 @@ void arithmetic_format(stream *random, emu_format *format, uint64_t broken_in)
     *format = known[usual[below(random, 8)]];
     if (one_in(random, 8)) {
         format->exp_bits = 2 + (int32_t)below(random, 10);
-        format->frac_bits = 1 + (int32_t)below(random, (uint64_t)(format->exp_bits > 6 ? 63 - format->exp_bits : 57));
+        format->frac_bits = 1 + (int32_t)below(random, (uint64_t)(format->exp_bits > 6 ? 62 - format->exp_bits : 58));
         format->bias = (1 << (format->exp_bits - 1)) - 1;
     }
     if (one_in(random, broken_in)) {
@@ -246,7 +214,8 @@ void any_policy(stream *random, emu_policy *policy, const emu_format *destinatio
         policy->overflow_nan[sign] = any_special(random, destination, word == EMU_TO_NAN || word == EMU_IEEE_NAN);
     }
     if (one_in(random, broken_in)) {
-        emu_special *specials[] = {&policy->negative, &policy->nan[0], &policy->nan[1], &policy->zero[0], &policy->inf[1], &policy->overflow_nan[0]};
+        emu_special *specials[] = {&policy->negative, &policy->nan[0], &policy->nan[1], &policy->zero[0], &policy->inf[1],
+                                   &policy->overflow_nan[0]};
         uint64_t choice = below(random, 8);
         if (choice < 6 && one_in(random, 2))
             specials[choice]->rule = wild_number(random);
@@ -301,18 +270,4 @@ void any_transform(stream *random, emu_transform *transform, const emu_format *s
         else
             transform->result = NULL;
     }
-}
-
-void add_to(tally *all, uint64_t number)
-{
-    all->checksum = (all->checksum ^ number) * 0x100000001B3u + (all->checksum >> 40);
-}
-
-void add_error(tally *all, int32_t error)
-{
-    if (error < EMU_OK || error >= 16)
-        all->is_broken = 1;
-    else
-        all->errors[error]++;
-    add_to(all, (uint64_t)(uint32_t)error);
 }

@@ -226,7 +226,8 @@ static uint64_t pack(const emu_format *format, uint64_t sign, int64_t exp_field,
 /* Zeros, subnormals, ends of the normals, one and its neighbours, Inf, quiet and signalling NaN, of both signs. */
 static uint64_t special(const emu_format *format, uint64_t random)
 {
-    uint64_t hidden = (uint64_t)1 << format->frac_bits, inf = pack(format, 0, 1 << format->exp_bits, 0), one = pack(format, 0, format->bias, 0);
+    uint64_t hidden = (uint64_t)1 << format->frac_bits, one = pack(format, 0, format->bias, 0);
+    uint64_t inf = pack(format, 0, (int64_t)1 << format->exp_bits, 0);
     const uint64_t list[] = {0,       1,       hidden - 1, hidden, hidden + 1, hidden / 2, inf - 1,          inf,
                              inf + 1, one - 1, one,        one + 1, inf - hidden, 2 * hidden, inf + hidden / 2, inf + hidden - 1};
     return list[random & 15] | (random >> 4 & 1) << (format->exp_bits + format->frac_bits);
@@ -275,7 +276,8 @@ static void draw(const job *work, uint64_t i, uint64_t operand[3])
         const job product = {"", EMU_OP_MUL, 0, format, format, 1, 1};
         operand[2] = ((on_machine(&product, NEAREST, operand[0], operand[1], 0) ^ sign) + some % 5 - 2) & (2 * sign - 1);
     } else if (kind == 2) {
-        operand[1] = ((operand[0] ^ (some >> 20 & 1 ? sign : 0)) + (some & 1 ? some % 9 - 4 : (some >> 4) % 7 << (frac - 2))) & (2 * sign - 1);
+        uint64_t distance = some & 1 ? some % 9 - 4 : (some >> 4) % 7 << (frac - 2);
+        operand[1] = ((operand[0] ^ (some >> 20 & 1 ? sign : 0)) + distance) & (2 * sign - 1);
     } else if (kind == 3 && work->operation == EMU_OP_DIV) {
         const job product = {"", EMU_OP_MUL, 0, format, format, 1, 1};
         operand[0] = on_machine(&product, NEAREST, operand[0], operand[1], 0);
