@@ -70,8 +70,7 @@ def run(
     """
     global _job
     _job = _Job({sweep.name: sweep for sweep in sweeps}, {sweep.name: engines_for(sweep, engines) for sweep in sweeps}, codes)
-    key = sha256(repr([code_sha256(), codes, sorted((s.name, s.spec_sha256, _job.engines[s.name]) for s in sweeps)]).encode()).hexdigest()
-    done = _Done(state, key)
+    done = _Done(state, {name: _identity(sweep, _job) for name, sweep in _job.sweeps.items()})
     total, count = sum(count_inputs(sweep, codes) for sweep in sweeps), 0
     results = []
     shards = _shards(_tasks(sweeps, done, shard, codes), jobs)
@@ -85,7 +84,7 @@ def run(
                 results.append(_result(sweep, done.leaves.pop(sweep.name)))
                 if finished is not None:
                     finished(results[-1])
-                done.finished.append(sweep.name)
+                done.finish(sweep.name)
             count += count_inputs(sweep, codes)
     except BaseException:
         done.save()
@@ -94,6 +93,11 @@ def run(
         shards.close()
     done.remove()
     return results
+
+
+def _identity(sweep: Sweep, job: _Job) -> str:
+    """Return what must be the same for leaves judged earlier to count."""
+    return sha256(repr([code_sha256(), sweep.name, sweep.spec_sha256, job.engines[sweep.name], job.codes]).encode()).hexdigest()
 
 
 class Differs(EngineError):
@@ -152,16 +156,16 @@ def _one(task: _Task) -> list[Leaf]:
 
 
 class _Done:
-    """What is done: names of finished sweeps, and the leaves of the one under way; on disk as a whole file."""
+    """What is done: the identities of finished sweeps, and the leaves of the one under way; on disk as a whole file."""
 
-    def __init__(self, path: Path | None, key: str) -> None:
-        self.path, self.key, self.ticks = path, key, 0
-        self.finished: list[str] = []
+    def __init__(self, path: Path | None, identities: dict[str, str]) -> None:
+        self.path, self.identities, self.ticks = path, identities, 0
         self.leaves: dict[str, list[tuple[str, int, int]]] = {}
-        kept = self._read()
-        if kept.get("key") == key:
-            self.finished = list(kept["finished"])
-            self.leaves = {name: [(digest, inputs, exact) for digest, inputs, exact in rows] for name, rows in kept["leaves"].items()}
+        kept = {"finished": {}, "leaves": {}} | self._read()
+        self.finished = {name for name, identity in identities.items() if kept["finished"].get(name) == identity}
+        for name, (identity, rows) in kept["leaves"].items():
+            if identities.get(name) == identity:
+                self.leaves[name] = [(digest, inputs, exact) for digest, inputs, exact in rows]
 
     def _read(self) -> dict[str, Any]:
         """Return the file's content; one that is missing, or is no state, counts as nothing."""
@@ -171,7 +175,11 @@ class _Done:
             found = json.loads(self.path.read_text(encoding="ascii"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return found if isinstance(found, dict) and found.keys() == {"finished", "leaves"} else {}
+
+    def finish(self, name: str) -> None:
+        """Note a finished sweep."""
+        self.finished.add(name)
 
     def tick(self) -> None:
         """Save now and then."""
@@ -182,8 +190,10 @@ class _Done:
     def save(self) -> None:
         """Write the file. Raises: FileError."""
         if self.path is not None:
+            finished = {name: self.identities[name] for name in sorted(self.finished)}
+            leaves = {name: [self.identities[name], rows] for name, rows in self.leaves.items()}
             with whole_file(self.path, force=True) as file:
-                file.write(json.dumps({"key": self.key, "finished": self.finished, "leaves": self.leaves}).encode("ascii"))
+                file.write(json.dumps({"finished": finished, "leaves": leaves}).encode("ascii"))
 
     def remove(self) -> None:
         """Forget the file."""

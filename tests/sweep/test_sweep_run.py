@@ -3,6 +3,7 @@ jobs nor shards."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -164,7 +165,8 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_state_of_other_work_is_not_used(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    for text in ("no json", "[]", '{"key": "x", "finished": ["fp32/e2m1/rne/saturate"], "leaves": {}}'):
+    other = {"finished": {E2M1.name: "x"}, "leaves": {E2M1.name: ["x", [["00", 5, 5]]]}}
+    for text in ("no json", "[]", '{"finished": {}}', json.dumps(other)):
         state.write_text(text)
         assert len(sweeps.run([E2M1], state, codes=CODES)) == 1
 
@@ -179,7 +181,9 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         sweeps.run([E2M1], state, codes=CODES, shard=1, progress=stop)
     assert state.exists()
-    assert digests(sweeps.run([E2M1], state, codes=CODES)) == digests(sweeps.run([E2M1], codes=CODES))
+    kept = json.loads(state.read_text(encoding="ascii"))["leaves"][E2M1.name][1]
+    assert 2 <= len(kept) < 5
+    assert digests(sweeps.run([SPECIAL, E2M1], state, codes=CODES)) == digests(sweeps.run([SPECIAL, E2M1], codes=CODES))
 
 
 def test_unknown_engines_are_refused() -> None:
