@@ -15,6 +15,7 @@ int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes,
     col->lanes = lanes;
     col->lane_bits = lane_bits;
     col->digits = (lanes * lane_bits + 3) / 4;
+    col->level = -1;
     col->any_nan = any_nan;
     col->format = format;
     return op->count++;

@@ -31,7 +31,23 @@ int32_t derive_row(const operation *op, row *made)
 {
     int32_t error;
     memset(made->unknown, 0, sizeof made->unknown);
-    error = op->op == OP_DECODE ? derive_decode(op, made) : derive_convert(op, made);
+    switch (op->op) {
+    case OP_DECODE:
+        error = derive_decode(op, made);
+        break;
+    case OP_CONVERT:
+        error = derive_convert(op, made);
+        break;
+    case OP_QUANTIZE:
+        error = derive_quantize(op, made);
+        break;
+    case OP_DEQUANTIZE:
+        error = derive_dequantize(op, made);
+        break;
+    default:
+        error = derive_transform(op, made);
+        break;
+    }
     if (!error)
         finish_row(op, made);
     return error;

@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-enum { WIDEST = 16, MAX_DRAWS = 2048 };
+enum { WIDEST = 16, MAX_DRAWS = 4096 };
 
 /* Where rows go. */
 typedef struct sink {
@@ -23,5 +23,9 @@ uint64_t low_bits(int32_t count);
 int all_code_rows(sink *out);
 int directed_code_rows(sink *out);
 int random_code_row(sink *out);
+
+/* gen_block.c: quantize, dequantize and transform, one tile or rotation a row. */
+int directed_tile_rows(sink *out);
+int random_tile_row(sink *out);
 
 #endif

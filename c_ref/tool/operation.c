@@ -1,4 +1,4 @@
-/* operation.c: a contract (decode/..., convert/...) or the stem of a vector suite -> an operation with its columns. */
+/* operation.c: a contract or the stem of a vector suite -> an operation with its columns. */
 #include "tool.h"
 
 enum { MAX_PARTS = 5 };
@@ -121,6 +121,18 @@ static int is_policy_and_rounding(const operation *op, const char *first, const 
     return emu_find_policy(first, op->result_id) && emu_find_rounding(second);
 }
 
+static int is_recipe_and_profile(const operation *op, const char *first, const char *second)
+{
+    (void)op;
+    return emu_find_program(first, second) != NULL;
+}
+
+/* The block format that a stem names must be the recipe's. */
+static int check_block(const operation *op, const char *id)
+{
+    return strcmp(op->recipe->block, id) == 0 ? 0 : complain(id, "not the block format of this recipe");
+}
+
 static int make_from_stem(const parts *stem, operation *op)
 {
     parts part;
@@ -128,6 +140,12 @@ static int make_from_stem(const parts *stem, operation *op)
         return make_decode(op->source_id, op);
     if (strcmp(stem->part[0], "convert") == 0 && split_part(stem->part[2], op, is_policy_and_rounding, &part))
         return make_convert(op->result_id, part.part[1], part.part[0], op);
+    if (strcmp(stem->part[0], "quantize") == 0)
+        return make_quantize(stem->part[2], op) || check_block(op, op->result_id) ? EXIT_BAD : 0;
+    if (strcmp(stem->part[0], "dequantize") == 0 && split_part(stem->part[2], op, is_recipe_and_profile, &part))
+        return make_dequantize(part.part[0], part.part[1], op) || check_block(op, op->source_id) ? EXIT_BAD : 0;
+    if (strcmp(stem->part[0], "transform") == 0)
+        return make_transform(stem->part[2], op);
     return complain(op->name, "no such suite: <op>__<source>_to_<result>__<contract>__<suite>");
 }
 
@@ -138,7 +156,14 @@ static int make_from_contract(const parts *contract, operation *op)
         return make_decode(part[1], op);
     if (contract->count == 4 && strcmp(part[0], "convert") == 0)
         return make_convert(part[1], part[2], part[3], op);
-    return complain(op->name, "no such contract: decode/<format> or convert/<format>/<rounding>/<policy>");
+    if (contract->count == 2 && strcmp(part[0], "quantize") == 0)
+        return make_quantize(part[1], op);
+    if (contract->count == 3 && strcmp(part[0], "dequantize") == 0)
+        return make_dequantize(part[1], part[2], op);
+    if (contract->count == 2 && strcmp(part[0], "transform") == 0)
+        return make_transform(part[1], op);
+    return complain(op->name, "no such contract: decode/<format>, convert/<format>/<rounding>/<policy>, quantize/<recipe>, "
+                              "dequantize/<recipe>/<profile> or transform/<transform>");
 }
 
 int make_operation(const options *given, operation *op)
@@ -159,5 +184,7 @@ int make_operation(const options *given, operation *op)
     }
     if (!fault)
         finish_columns(op);
+    if (op->op == OP_QUANTIZE || op->op == OP_DEQUANTIZE)
+        op->program.levels = op->levels;
     return fault;
 }

@@ -7,7 +7,7 @@
 
 #include "../emu_ref.h"
 
-enum { MAX_COLUMNS = 40, MAX_LANES = 256, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 17 };
+enum { MAX_COLUMNS = 40, MAX_LANES = 256, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 17, MAX_LEVELS = 17 };
 
 /* Exit codes of the command. */
 enum { EXIT_EQUAL = 0, EXIT_DIFFERS = 1, EXIT_BAD = 2, EXIT_NOTHING = 3 };
@@ -22,11 +22,12 @@ typedef struct column {
     int32_t lanes;
     int32_t digits;
     int32_t of;               /* mask, kind: place of the result they belong to */
+    int32_t level;            /* of the program, -1 where it holds none */
     int32_t any_nan;          /* result: a NaN may have any sign and payload */
     const emu_format *format; /* any_nan: the format of a lane */
 } column;
 
-enum { OP_DECODE, OP_CONVERT };
+enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM };
 
 /* One contract with its source and result format. */
 typedef struct operation {
@@ -38,8 +39,13 @@ typedef struct operation {
     char result_id[MAX_NAME];
     const emu_format *source;
     const emu_format *result;
-    const emu_rounding *rounding; /* NULL where nothing is drawn from r */
+    const emu_rounding *rounding; /* convert: its own; quantize: the one that draws, or NULL */
     const emu_policy *policy;
+    const emu_transform *transform;
+    const emu_recipe *recipe;
+    emu_program program;          /* with `levels` in the place of its own */
+    emu_level levels[MAX_LEVELS];
+    int32_t amax;                 /* the level that stands for the stage amax, -1 where there is none */
 } operation;
 
 /* One row. unknown: 1 where nobody knows the lane of a result. */
@@ -68,6 +74,12 @@ int make_operation(const options *given, operation *op);
 int32_t stored_bits(const emu_format *format);
 int32_t value_class(const emu_format *format, uint64_t code);
 
+/* make_block.c */
+int make_quantize(const char *recipe, operation *op);
+int make_dequantize(const char *recipe, const char *profile, operation *op);
+int make_transform(const char *id, operation *op);
+int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
+
 /* columns.c */
 int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format, int32_t any_nan);
 void finish_columns(operation *op);
@@ -85,6 +97,9 @@ size_t print_trailer(const operation *op, uint64_t rows, char *line);
 
 /* derive.c: fill the results of a row from its inputs, then masks and kinds; EMU_OK or EMU_ERROR_*. */
 int32_t derive_row(const operation *op, row *made);
+int32_t derive_quantize(const operation *op, row *made);
+int32_t derive_dequantize(const operation *op, row *made);
+int32_t derive_transform(const operation *op, row *made);
 
 /* sha256.c */
 typedef struct sha256 {
