@@ -55,7 +55,7 @@ def _fast_program(program: Program) -> bool:
     return True
 
 
-def _fast_transform(transform: Transform) -> bool:
+def _fast_transform(transform: Transform, source: Format) -> bool:
     return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
 
 
@@ -77,6 +77,14 @@ def _native_quantize(recipe: Recipe, source: Format) -> bool:
     from emu.native.kernel_block import can_quantize
 
     return can_quantize(recipe, source)
+
+
+def _native_transform(transform: Transform, source: Format) -> bool:
+    if find_spec("emu.native._kernels") is None:
+        return False
+    from emu.native.kernel_transform import can_transform
+
+    return can_transform(transform, source)
 
 
 def _native_decode(fmt: Format, result: Format) -> bool:
@@ -105,6 +113,7 @@ TABLE = (
     Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
     Row("dequantize", "exact", _always),
     Row("dequantize", "c_ref", _c_ref),
+    Row("transform", "native", _native_transform),
     Row("transform", "fast", _fast_transform),
     Row("transform", "exact", _always),
     Row("transform", "c_ref", _c_ref),
@@ -223,7 +232,11 @@ def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *,
 
 def run_transform(codes: Codes, source: Format, transform: Transform, signs: int | None, engine: str) -> Codes:
     """Rotate codes along the last axis with an engine. Raises: as the engines."""
-    chosen = choose("transform", engine, transform)
+    chosen = choose("transform", engine, transform, source)
+    if chosen == "native":
+        from emu.native.kernel_transform import transform as transform_kernel
+
+        return transform_kernel(codes, source, transform, signs)
     if chosen == "c_ref":
         from emu.native.transform import transform as transform_c
 

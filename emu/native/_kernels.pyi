@@ -52,6 +52,9 @@ class _Lib:
     EMU_RULE_FIELD_UP: Final[int]
     EMU_LANES: Final[int]
     EMU_MAX_REGISTERS: Final[int]
+    EMU_SUM_BUTTERFLY: Final[int]
+    EMU_SUM_SEQUENTIAL: Final[int]
+    EMU_SUM_EXACT: Final[int]
     emu_kernels_digest: Any
     def emu_best_form(self) -> int: ...
     def emu_check_floats(self) -> int: ...
@@ -73,6 +76,7 @@ class _Lib:
         tensor: Any,
         marks: Any,
     ) -> int: ...
+    def emu_rotate(self, form: int, rotation: Any, source: int, x: Any, groups: int, y: Any, left: Any) -> int: ...
     def emu_read_4_write_1(self, form: int, x: Any, count: int, out: Any) -> int: ...
 
 ffi: Final[_Ffi]

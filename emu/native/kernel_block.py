@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from emu.errors import EngineError, OpenError, OperandError, ShapeError
@@ -11,10 +13,12 @@ from emu.native.call import Codes, code_dtype
 from emu.native.kernel import BEST_FORM, address, check
 from emu.native.kernel_plan import Plan, plan_of
 from emu.native.kernel_tables import SOURCES
+from emu.native.kernel_transform import rotation_of
 from emu.spec.models import Format, Recipe
 from emu.spec.registry import get
 
 INFINITY = 0x7F800000
+Filled = tuple[Codes, dict[str, Codes], int]
 NAN = 0x7FC00000
 
 
@@ -50,7 +54,7 @@ def quantize(
     """Quantize a matrix of codes, blocks along its rows.
 
     codes: unsigned [R, C] of fp32, bf16 or fp16, row-major or column-major (else copied).   tensor_amax: fp32 code; None: taken from codes.
-    random: None, no such recipe draws.   signs: None.   form: of emu/native/kernels/kernels.h.
+    random: None, no such recipe draws.   signs: for a rotation that takes them.   form: of emu/native/kernels/kernels.h.
     Returns: element codes, in the memory order of `codes`, and the levels by name.
     Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/native_column/test_native_quantize.py.
@@ -66,7 +70,8 @@ def quantize(
     turned = abs(codes.strides[0]) < abs(codes.strides[1])
     memory = np.require(padded(recipe, codes.T if turned else codes, turned, plan), code_dtype(source), ("C", "A"))
     amax = _tensor_amax(recipe, plan, codes, source, tensor_amax, form)
-    out, levels, marks = _run(plan, memory, source, turned, amax, form)
+    rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
+    out, levels, marks = _run(plan, memory, source, turned, amax, rotation, form)
     if marks:
         raise open_error(recipe)
     if turned:
@@ -74,7 +79,7 @@ def quantize(
     return out[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else out, levels
 
 
-def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, form: int) -> tuple[Codes, dict[str, Codes], int]:
+def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, rotation: Any, form: int) -> Filled:
     """Call the kernel on a matrix in memory order; return codes, levels and marks."""
     block, lanes = plan.program.block, plan.program.block.facts.shape[1]
     shape = (memory.shape[0] // lanes, memory.shape[1]) if turned else (memory.shape[0], memory.shape[1] // lanes)
@@ -87,7 +92,7 @@ def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, for
     initial = ffi.new("uint32_t[]", list(plan.initial))
     initial[plan.registers["tensor_amax"]] = amax
     own = ffi.new("emu_kernel_plan *", plan.pointer[0])
-    own.initial = initial
+    own.initial, own.rotation = initial, rotation
     targets = ffi.new("void *[]", addresses or [ffi.NULL])
     rows, columns = memory.shape
     given = own, SOURCES[source.id], address(memory), rows, columns, turned

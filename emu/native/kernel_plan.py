@@ -1,8 +1,9 @@
 """A recipe program as a plan of the quantize kernel, or None. No recipe is named here: a program of this shape gets the kernel.
 
-The shape: maximum of |x| in each block; steps on blocks, to a factor; x * factor or x / factor; steps that see that one number, and the
-cast to 4 bits. The last part becomes one table over bf16, after rounding to odd: what the same steps give for every bf16 number. So a
-constant that is compared with must be a bf16 number with an even last bit; kernel_tables says why that is enough.
+The shape: a rotation of 16 elements, or none; maximum of |x| in each block; steps on blocks, to a factor; x * factor or x / factor; steps
+that see that one number, and the cast to 4 bits. The last part becomes one table over bf16, after rounding to odd: what the same steps give
+for every bf16 number. So a constant that is compared with must be a bf16 number with an even last bit; kernel_tables says why that is
+enough.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from emu.native._kernels import ffi, lib
 from emu.native.kernel_tables import Table, decides_by_bf16, decode_table, table_of, thresholds_in
+from emu.native.kernel_transform import SIZE, can_rotate
 from emu.spec import derive, digest
 from emu.spec.derive import OPEN, EntryCodes
-from emu.spec.models import Format, Recipe
+from emu.spec.models import Format, Recipe, Transform
 from emu.spec.models.format import FloatFacts
 from emu.spec.program import ELEMENT, TENSOR, Constant, Instruction, Place, Program, quantize_program
 from emu.spec.registry import get
@@ -64,6 +66,7 @@ class Plan:
     pointer: Any
     initial: Any
     registers: dict[str, int]
+    transform: Transform | None
     memory: list[Any] = field(default_factory=list)
 
 
@@ -90,16 +93,22 @@ class _Builder:
         self.constants: dict[int, int] = {}
         self.memory: list[Any] = []
         self.block = Place(1, program.block.facts.shape[1])
+        rotations = [item for item in program.instructions if item.op == "transform"]
+        self.rotated = rotations[0] if rotations else None
+        self.elements_name = self.rotated.out if self.rotated else "x"
 
     def plan(self) -> Plan:
         """Return the plan. Raises: Unable."""
         program, lanes = self.program, self.block.columns
         require(program.arithmetic.id == "fp32" and program.block.facts.shape[0] == 1 and not program.reads("random"))
         require(2 <= lanes <= lib.EMU_LANES and not lanes & (lanes - 1))
+        if self.rotated is not None:
+            chosen = get("transform", self.rotated.step.transform)
+            require(self.rotated.args == ("x",) and lanes == SIZE and can_rotate(chosen) and chosen.facts.sum != "exact")
         scaled, chain = self.elements()
         kept = self.needed(scaled)
         maxima = [item for item in kept if item.op == "amax"]
-        require(len(maxima) == 1 and maxima[0].args == ("x",) and maxima[0].type.place == self.block)
+        require(len(maxima) == 1 and maxima[0].args == (self.elements_name,) and maxima[0].type.place == self.block)
         self.register("tensor_amax")
         for item in kept:
             require(item.type.place in (TENSOR, self.block))
@@ -108,7 +117,7 @@ class _Builder:
         out = ffi.new("emu_kernel_plan *")
         out.block, out.amax, out.drops = lanes, self.register(maxima[0].out), NAN[maxima[0].step.nan]
         out.once, out.once_count, out.steps, out.step_count = self.keep(once), len(once), self.keep(steps), len(steps)
-        out.factor, out.divides = self.argument(next(arg for arg in scaled.args if arg != "x")), scaled.op == "div"
+        out.factor, out.divides = self.argument(next(arg for arg in scaled.args if arg != self.elements_name)), scaled.op == "div"
         out.thresholds = self.thresholds(scaled.out, chain)
         self.levels(out)
         return self.finish(out)
@@ -120,7 +129,8 @@ class _Builder:
         for bits, number in self.constants.items():
             initial[number] = bits
         out.initial, out.register_count = initial, max([*self.registers.values(), *self.constants.values()]) + 1
-        return Plan(self.program, out, initial, self.registers, self.memory)
+        transform = None if self.rotated is None else get("transform", self.rotated.step.transform)
+        return Plan(self.program, out, initial, self.registers, transform, self.memory)
 
     def elements(self) -> tuple[Instruction, list[Instruction]]:
         """Return the step that scales elements, and the chain from it to the codes."""
@@ -131,8 +141,9 @@ class _Builder:
             names = {arg for arg in item.args if isinstance(arg, str)}
             require(len(names) == 1 and item.type.place == ELEMENT and (item is chain[0] or sees_one_number(item)))
             item = self.instruction(names.pop())
-        others = [arg for arg in item.args if arg != "x"]
-        require(len(others) == 1 and (item.op == "mul" or item.args[0] == "x") and is_single(item))
+        name = self.elements_name
+        others = [arg for arg in item.args if arg != name]
+        require(len(others) == 1 and (item.op == "mul" or item.args[0] == name) and is_single(item))
         return item, chain[::-1]
 
     def instruction(self, name: str) -> Instruction:
@@ -147,6 +158,8 @@ class _Builder:
         kept = []
         for item in reversed(self.program.instructions):
             require(item.op != "pow2")
+            if item is self.rotated:
+                continue
             if item.out in wanted:
                 kept.append(item)
                 wanted |= {arg for arg in item.args if isinstance(arg, str)}
@@ -160,7 +173,7 @@ class _Builder:
         """Return the register of an argument."""
         if isinstance(arg, Constant):
             return self.constants.setdefault(arg.bits, len(self.registers) + len(self.constants))
-        require(arg != "x")
+        require(arg not in ("x", self.elements_name))
         return self.register(arg)
 
     def step(self, item: Instruction) -> Any:

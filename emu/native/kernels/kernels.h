@@ -95,6 +95,20 @@ typedef struct emu_kernel_step {
     const uint32_t *values; /* decodes: 256 values */
 } emu_kernel_step;
 
+/* A rotation of 16 elements by the Hadamard matrix; what the orders of additions mean is said in emu/spec/models/transform.py. */
+enum { EMU_SUM_BUTTERFLY = 0, EMU_SUM_SEQUENTIAL = 1, EMU_SUM_EXACT = 2 };
+
+typedef struct emu_rotation {
+    int32_t order;  /* EMU_SUM_* */
+    int32_t result; /* EMU_SOURCE_FP32 or EMU_SOURCE_BF16 */
+    uint32_t signs; /* bit i set: element i is negated first */
+    uint32_t scale; /* binary32 bits of a power of two */
+} emu_rotation;
+
+/* transform: groups of 16 source codes -> binary32 bits (of bf16 numbers where the result is bf16), NaN canonical. left: a byte for each
+ * group, 1 where an exact sum does not fit binary64 and the group is not done. */
+int32_t emu_rotate(int32_t form, const emu_rotation *rotation, int32_t source, const void *x, size_t groups, uint32_t *y, uint8_t *left);
+
 /* What quantize does with each block: its maximum, `steps` from there to a factor, then each element times or by the factor, to 4 bits. */
 typedef struct emu_kernel_plan {
     int32_t block;          /* elements: a power of two, 2..EMU_LANES */
@@ -104,6 +118,7 @@ typedef struct emu_kernel_plan {
     const emu_kernel_step *once;  /* steps that are the same for all blocks */
     int32_t step_count;
     const emu_kernel_step *steps;
+    const emu_rotation *rotation; /* of the elements, first; NULL: none; a block is then 16, the order not exact */
     int32_t amax;           /* register: maximum of the block */
     int32_t drops;          /* EMU_NAN_* of that maximum */
     int32_t factor;         /* register */
@@ -133,8 +148,11 @@ int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_
 #define EMU_FOR_AVX2
 #define EMU_FOR_AVX512
 #define EMU_X86_FORMS 0
+#define EMU_PREFETCH(address) (void)(address)
 #if defined(__GNUC__)
 #undef EMU_INLINE
+#undef EMU_PREFETCH
+#define EMU_PREFETCH(address) __builtin_prefetch(address)
 #define EMU_INLINE static inline __attribute__((always_inline, unused))
 #if !defined(__clang__)
 #undef EMU_APART
@@ -178,6 +196,11 @@ void emu_chain(int32_t form, const emu_thresholds *thresholds, const uint16_t *x
 
 /* Source codes as binary32 bits, exact. */
 void emu_widen(int32_t form, int32_t source, const void *x, size_t count, uint32_t *bits);
+
+/* Rotations of groups that lie one after another, and in place on rows[element][group], signs already applied; up to EMU_LANES groups. */
+enum { EMU_ROTATED = 16 };
+void emu_rotate_groups(int32_t form, const emu_rotation *rotation, const uint32_t *x, size_t groups, uint32_t *y, uint8_t *left);
+void emu_rotate_rows(int32_t form, const emu_rotation *rotation, uint32_t (*rows)[EMU_LANES], size_t groups, uint8_t *left);
 
 /* The same bits as a float, and back. */
 EMU_INLINE float emu_as_float(uint32_t bits) {

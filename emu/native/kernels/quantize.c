@@ -6,6 +6,8 @@
 typedef struct scratch {
     uint32_t registers[EMU_MAX_REGISTERS][EMU_LANES];
     uint32_t values[EMU_CHUNK];
+    uint32_t rotated[EMU_ROTATED][EMU_LANES];
+    uint8_t left[EMU_LANES];
     uint32_t halved[2][EMU_CHUNK / 2];
     uint16_t scaled[EMU_CHUNK];
     uint8_t codes[EMU_CHUNK];
@@ -157,18 +159,54 @@ static const uint32_t *values_at(int32_t form, int32_t source, const void *x, si
     return room;
 }
 
+/* Ask for the elements of the next chunk while this one is scaled: measured 10 % with numbers from memory, a quarter at a time. */
+static void prefetch(const uint32_t *x, size_t count) {
+    for (size_t i = 0; i < count; i += 16)
+        EMU_PREFETCH(x + i);
+}
+
 static void blocks_in_rows(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t blocks, uint8_t *codes,
                            void *const *levels, uint8_t *marks, scratch *room) {
     const size_t block = (size_t)plan->block;
-    const size_t most = EMU_CHUNK / block < EMU_LANES ? EMU_CHUNK / block : EMU_LANES;
+    const size_t most = EMU_CHUNK / block < EMU_LANES ? EMU_CHUNK / block : EMU_LANES, quarter = most / 4;
     for (size_t first = 0; first < blocks; first += most) {
         const size_t count = blocks - first < most ? blocks - first : most;
         const uint32_t *values = values_at(form, source, x, first * block, count * block, room->values);
+        if (plan->rotation != NULL) {
+            emu_rotate_groups(form, plan->rotation, values, count, room->rotated[0], room->left);
+            values = room->rotated[0];
+        }
         block_maxima(form, plan, values, count, room);
         factors(form, plan, count, levels, first, room);
-        EMU_RUN(form, scale_block, values, room->registers[plan->factor], count, block, plan->divides, room->scaled);
-        emu_chain(form, plan->thresholds, room->scaled, count * block, codes + first * block, marks);
+        for (size_t start = 0, end; start < count; start = end) {
+            end = start + quarter < count ? start + quarter : count;
+            if (source == EMU_SOURCE_FP32 && first + count + end <= blocks)
+                prefetch((const uint32_t *)x + (first + count + start) * block, (end - start) * block);
+            EMU_RUN(form, scale_block, values + start * block, room->registers[plan->factor] + start, end - start, block, plan->divides,
+                    room->scaled);
+            emu_chain(form, plan->thresholds, room->scaled, (end - start) * block, codes + (first + start) * block, marks);
+        }
     }
+}
+
+/* The rows of a strip of blocks as binary32, `stride` apart: in their place, widened, or rotated. */
+static const uint32_t *panel_at(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t corner, size_t columns,
+                                size_t count, size_t *stride, scratch *room) {
+    const size_t block = (size_t)plan->block;
+    const uint32_t *values = values_at(form, source, x, corner, count, room->values);
+    for (size_t row = 1; row < block; row++)
+        values_at(form, source, x, corner + row * columns, count, room->values + row * count);
+    *stride = source == EMU_SOURCE_FP32 ? columns : count;
+    if (plan->rotation == NULL)
+        return values;
+    for (size_t row = 0; row < EMU_ROTATED; row++) {
+        const uint32_t sign = (plan->rotation->signs >> row & 1) << 31;
+        for (size_t j = 0; j < count; j++)
+            room->rotated[row][j] = values[row * *stride + j] ^ sign;
+    }
+    emu_rotate_rows(form, plan->rotation, room->rotated, count, room->left);
+    *stride = EMU_LANES;
+    return room->rotated[0];
 }
 
 static void blocks_in_columns(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
@@ -178,10 +216,8 @@ static void blocks_in_columns(int32_t form, const emu_kernel_plan *plan, int32_t
     for (size_t panel = 0; panel < rows / block; panel++)
         for (size_t left = 0; left < columns; left += most) {
             const size_t count = columns - left < most ? columns - left : most, corner = panel * block * columns + left;
-            const size_t stride = source == EMU_SOURCE_FP32 ? columns : count;
-            const uint32_t *values = values_at(form, source, x, corner, count, room->values);
-            for (size_t row = 1; row < block; row++)
-                values_at(form, source, x, corner + row * columns, count, room->values + row * count);
+            size_t stride;
+            const uint32_t *values = panel_at(form, plan, source, x, corner, columns, count, &stride, room);
             EMU_RUN(form, take_rows, values, count, block, stride, plan->drops, room->registers[plan->amax]);
             factors(form, plan, count, levels, panel * columns + left, room);
             for (size_t row = 0; row < block; row++)
@@ -198,6 +234,8 @@ static int32_t is_plan_valid(const emu_kernel_plan *plan) {
     if (block < 2 || block > EMU_LANES || (block & (block - 1)) || last < 1 || last > EMU_MAX_REGISTERS)
         return 0;
     if (plan->initial == NULL || plan->thresholds == NULL || plan->thresholds->count < 0 || plan->thresholds->count > EMU_MAX_THRESHOLDS)
+        return 0;
+    if (plan->rotation != NULL && (block != EMU_ROTATED || plan->rotation->order == EMU_SUM_EXACT))
         return 0;
     if (plan->amax < 0 || plan->amax >= last || plan->factor < 0 || plan->factor >= last || plan->level_count < 0 || plan->level_count > 4)
         return 0;
