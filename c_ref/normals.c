@@ -31,7 +31,7 @@ static int32_t ask_overflow(const emu_grid *to, const emu_rounding *rounding, co
 /* How many normal codes the loop takes: all, but those whose low bits an integer grid wraps and highest_exp would lose. */
 static uint64_t count_normals(const emu_grid *from, const emu_grid *to, const emu_policy *policy, const emu_normals *plan)
 {
-    int32_t last_field = (int32_t)(from->largest[0] >> from->frac_bits), wanted = plan->highest_exp + plan->source_bias;
+    int64_t last_field = (int64_t)(from->largest[0] >> from->frac_bits), wanted = plan->highest_exp + plan->source_bias;
     if (to->is_float || policy->overflow != EMU_WRAP || wanted >= last_field)
         return from->largest[0] - plan->first_normal + 1;
     return wanted < 1 ? 0 : (uint64_t)wanted << from->frac_bits; /* the exponent fields 1 .. wanted */
