@@ -103,6 +103,7 @@ package emu_ref_pkg;
   localparam int EMU_TAIL_ERROR = 0;
   localparam int EMU_TAIL_KEEP = 1;
   localparam int EMU_TAIL_DROP = 2;
+  localparam int EMU_DPI_BITS = 8192;
 
   import "DPI-C" function int emu_check_format(input chandle format);
   import "DPI-C" function int emu_check_rounding(input chandle rounding, input chandle destination);
@@ -130,6 +131,13 @@ package emu_ref_pkg;
       output longint unsigned decoded);
   import "DPI-C" function int emu_dpi_convert(input string source, input string destination, input string rounding, input string policy,
       input longint unsigned code, input int unsigned random, output longint unsigned converted, output byte unsigned open);
+  import "DPI-C" function int emu_dpi_quantize(input string recipe, input string source, input bit [EMU_DPI_BITS-1:0] x,
+      input int columns, input int unsigned tensor_amax, input bit [EMU_DPI_BITS-1:0] random, output bit [EMU_DPI_BITS-1:0] codes,
+      output bit [EMU_DPI_BITS-1:0] levels, output byte unsigned open);
+  import "DPI-C" function int emu_dpi_dequantize(input string recipe, input string profile, input string result,
+      input bit [EMU_DPI_BITS-1:0] codes, input bit [EMU_DPI_BITS-1:0] levels, output bit [EMU_DPI_BITS-1:0] values);
+  import "DPI-C" function int emu_dpi_transform(input string transform, input string source, input bit [EMU_DPI_BITS-1:0] x,
+      output bit [EMU_DPI_BITS-1:0] y);
 
   // not here, because they take structs or arrays:
   //   emu_decode_code

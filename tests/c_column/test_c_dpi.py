@@ -13,6 +13,7 @@ from emu.docgen.dpi import PATH, Parameter, dpi_pages, enum_values, functions, i
 from emu.native._c import lib
 from emu.vectors.columns import layout_from
 from emu.vectors.names import parse_stem
+from emu.vectors.rows import is_open
 from emu.vectors.suite import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,19 +22,48 @@ SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
 
 
 @pytest.fixture(scope="session")
-def bench(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bench, built by Verilator with the library that `make dpi` builds."""
+def library(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with c_ref in it and the library that `make dpi` builds."""
     for tool in ("verilator", "make", "gcc", "g++"):
         if shutil.which(tool) is None:
             pytest.skip(f"no {tool} here (Debian: verilator make gcc g++)")
     folder = tmp_path_factory.mktemp("dpi")
     shutil.copytree(checkout / "c_ref", folder / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
-    words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench"]
-    files = [folder / "c_ref/dpi/emu_ref_pkg.sv", checkout / "tests/c_column/dpi_bench.sv", folder / "c_ref/libemu_dpi.a"]
-    for command in (["make", "-s", "-C", str(folder / "c_ref"), "dpi", "EXTRA=-O1"], [*words, *map(str, files)]):
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "obj_dir/Vbench"
+    run(["make", "-s", "-C", str(folder / "c_ref"), "dpi", "EXTRA=-O1"], folder)
+    return folder
+
+
+def run(words: list[str], folder: Path) -> None:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def verilate(library: Path, source: Path) -> Path:
+    """The simulation of a bench."""
+    words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench", "--Mdir", source.stem]
+    run([*words, str(library / "c_ref/dpi/emu_ref_pkg.sv"), str(source), str(library / "c_ref/libemu_dpi.a")], library)
+    return library / source.stem / "Vbench"
+
+
+@pytest.fixture(scope="session")
+def bench(checkout: Path, library: Path) -> Path:
+    """The bench of decode and convert."""
+    return verilate(library, checkout / "tests/c_column/dpi_bench.sv")
+
+
+@pytest.fixture(scope="session")
+def tile_bench(checkout: Path, library: Path) -> Path:
+    """The bench of quantize, dequantize and transform."""
+    return verilate(library, checkout / "tests/c_column/dpi_tile_bench.sv")
+
+
+def result_of(bench: Path, given: dict[str, str]) -> tuple[dict[str, str], str]:
+    """The fields of the one RESULT line, and all that the bench printed."""
+    done = subprocess.run([str(bench), *(f"+{key}={value}" for key, value in given.items())], capture_output=True, text=True)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    found = re.fullmatch(r"RESULT (?P<verdict>PASS|FAIL) rows=(?P<rows>\d+) compared=(?P<compared>\d+) mismatch=(?P<mismatch>\d+)", line)
+    assert found is not None, line
+    return found.groupdict(), done.stdout
 
 
 def simulate(bench: Path, stem: str, **changed: str) -> tuple[dict[str, str], str]:
@@ -44,20 +74,51 @@ def simulate(bench: Path, stem: str, **changed: str) -> tuple[dict[str, str], st
         contract = load(ROOT / "vectors" / name.op, stem).record["contract"]["name"].split("/")
         given |= dict(zip(("destination", "rounding", "policy"), contract[1:], strict=True))
         given["random"] = str(int(contract[2].startswith("sr_")))
-    done = subprocess.run([str(bench), *(f"+{key}={value}" for key, value in (given | changed).items())], capture_output=True, text=True)
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    found = re.fullmatch(r"RESULT (?P<verdict>PASS|FAIL) rows=(?P<rows>\d+) compared=(?P<compared>\d+) mismatch=(?P<mismatch>\d+)", line)
-    assert found is not None, line
-    return found.groupdict(), done.stdout
+    return result_of(bench, given | changed)
+
+
+def known_rows(stem: str) -> tuple[int, int]:
+    """How many rows a suite has, and how many are compared."""
+    suite = load(ROOT / "vectors" / stem.partition("__")[0], stem)
+    layout = layout_from(suite.record["columns"])
+    return len(suite.rows), sum(not is_open(layout, row) for row in suite.rows)
 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_the_bench_meets_the_golden_rows(bench: Path, stem: str) -> None:
     found, _ = simulate(bench, stem)
-    suite = load(ROOT / "vectors" / stem.partition("__")[0], stem)
-    layout = layout_from(suite.record["columns"])
-    known = sum(any(value for column, value in zip(layout.columns, row.values, strict=True) if column.role == "mask") for row in suite.rows)
-    assert found == {"verdict": "PASS", "rows": str(len(suite.rows)), "compared": str(known), "mismatch": "0"}
+    rows, known = known_rows(stem)
+    assert found == {"verdict": "PASS", "rows": str(rows), "compared": str(known), "mismatch": "0"}
+
+
+TE = {"recipe": "nvfp4_te_ref", "ts": "1", "scale_lsb": "32"}
+TILES = {
+    "quantize__fp32_to_nvfp4__nvfp4_te_ref__directed": TE | {"source": "fp32", "valid": "1"},
+    "quantize__bf16_to_nvfp4__nvfp4_te_cuda__directed": TE | {"recipe": "nvfp4_te_cuda", "source": "bf16"},
+    "quantize__bf16_to_mxfp4__mxfp4_torchao_rceil__directed": {"recipe": "mxfp4_torchao_rceil", "source": "bf16", "columns": "32"},
+    "quantize__fp32_to_nvufp4__nvufp4__directed": TE | {"recipe": "nvufp4", "source": "fp32", "valid": "1"},
+    "dequantize__nvfp4_to_fp32__nvfp4_te_ref_te__smoke": TE | {"profile": "te"},
+    "transform__bf16_to_bf16__rht16_te__directed": {"recipe": "rht16_te", "source": "bf16"},
+    "transform__bf16_to_fp32__rht16_te_fp32__smoke": {"recipe": "rht16_te_fp32", "source": "bf16"},
+}
+
+
+@pytest.mark.parametrize("stem", TILES)
+def test_tiles_meet_the_golden_rows(tile_bench: Path, stem: str) -> None:
+    op = stem.partition("__")[0]
+    found, _ = result_of(tile_bench, TILES[stem] | {"op": op, "file": str(ROOT / "vectors" / op / f"{stem}.tv")})
+    rows, known = known_rows(stem)
+    assert found == {"verdict": "PASS", "rows": str(rows), "compared": str(known), "mismatch": "0"}
+
+
+@pytest.mark.parametrize(
+    "changed", [{"recipe": "nvfp4_te_2d_ref"}, {"recipe": "nvfp4_f46_static_6"}, {"recipe": "none"}, {"valid": "0"}], ids=str
+)
+def test_tiles_see_another_contract(tile_bench: Path, changed: dict[str, str]) -> None:
+    stem = "quantize__fp32_to_nvfp4__nvfp4_te_ref__directed"
+    found, _ = result_of(tile_bench, TILES[stem] | {"op": "quantize", "file": str(ROOT / "vectors/quantize" / f"{stem}.tv")} | changed)
+    assert found["verdict"] == "FAIL"
+    assert int(found["mismatch"]) > 0
 
 
 @pytest.mark.parametrize(
