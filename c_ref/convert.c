@@ -95,10 +95,43 @@ EMU_FORMS static size_t convert_normals(const emu_normals *given, const uint64_t
     return (size_t)others;
 }
 
+/* The same to a codebook: all numbers of half units, then the place of each among the cuts, by halves, then the codes. */
+EMU_FORMS static size_t convert_by_cuts(const emu_normals *source, const emu_cuts *cuts, const uint64_t *codes, size_t count,
+                                        uint64_t *restrict converted)
+{
+    const emu_normals plan = *source;
+    int64_t below[EMU_CHUNK], above[EMU_CHUNK]; /* half units around the number; equal where it is whole */
+    uint64_t place[EMU_CHUNK], others = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t magnitude = codes[i] & ~plan.source_sign_bit, significand = plan.first_normal | (magnitude & (plan.first_normal - 1));
+        int64_t lsb_exp = (int64_t)(magnitude >> plan.source_frac_bits) - plan.source_bias - plan.source_frac_bits, left;
+        below[i] = emu_count_halves(cuts->half_exp, (codes[i] & plan.source_sign_bit) != 0, significand, lsb_exp, &left);
+        above[i] = below[i] + left;
+        place[i] = 0;
+        others += emu_is_normal(&plan, codes[i]) ^ 1;
+    }
+    for (uint64_t step = (uint64_t)1 << (cuts->steps - 1); step; step >>= 1) {
+        for (size_t i = 0; i < count; i++)
+            place[i] += cuts->cut[place[i] + step - 1] < above[i] ? step : 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        converted[i] = cuts->cut[place[i]] == below[i] ? cuts->at[place[i]] : cuts->below[place[i]];
+    return (size_t)others;
+}
+
+static size_t convert_normal_ones(const emu_conversion *job, const uint64_t *codes, size_t count, uint64_t *converted)
+{
+    if (job->has_plan == EMU_NORMALS_BY_PLACE)
+        return convert_normals(&job->plan, codes, count, converted);
+    if (job->has_plan == EMU_NORMALS_BY_CUTS)
+        return convert_by_cuts(&job->plan, &job->cuts, codes, count, converted);
+    return count;
+}
+
 size_t emu_convert_chunk(const emu_conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states)
 {
     uint64_t normals[EMU_CHUNK];
-    size_t unanswered = 0, others = job->has_plan ? convert_normals(&job->plan, codes, count, normals) : count;
+    size_t unanswered = 0, others = convert_normal_ones(job, codes, count, normals);
     for (size_t i = 0; i < count; i++)
         states[i] = EMU_CODE_STANDS;
     for (size_t i = 0; others && i < count; i++) {
@@ -123,7 +156,7 @@ int32_t emu_convert_array(const emu_format *source, const emu_format *destinatio
     if (!error)
         error = check_random(rounding, random, count);
     if (!error)
-        job.has_plan = emu_plan_normals(&job.from, &job.to, rounding, policy, &job.plan);
+        job.has_plan = emu_plan_normals(&job);
     for (size_t start = 0; !error && start < count; start += EMU_CHUNK) {
         uint64_t chunk[EMU_CHUNK];
         uint8_t scratch[EMU_CHUNK];

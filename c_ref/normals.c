@@ -37,21 +37,24 @@ static uint64_t count_normals(const emu_grid *from, const emu_grid *to, const em
     return wanted < 1 ? 0 : (uint64_t)wanted << from->frac_bits; /* the exponent fields 1 .. wanted */
 }
 
-int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
-                         emu_normals *plan)
+static void describe_source(const emu_grid *from, emu_normals *plan)
 {
-    int32_t unit_exp = to->format->unit_exp, precision = to->is_float ? to->frac_bits : emu_bit_length(to->largest[1]) + 1;
-    if (!from->is_float || !from->has_subnormals || from->format->nan == EMU_NAN_LIST || from->frac_bits > EMU_WIDEST_SHIFT - 2)
-        return 0;
-    if (!to->is_signed || !to->has_zero || to->format->format_class == EMU_CODEBOOK || (to->is_float && !to->has_minus_zero))
-        return 0;
-    if (rounding->add != EMU_ADD_NONE || precision >= from->frac_bits || !ask_overflow(to, rounding, policy, plan))
-        return 0;
-    ask_mode(rounding, plan);
     plan->source_sign_bit = from->sign_bit;
     plan->source_frac_bits = from->frac_bits;
     plan->source_bias = from->bias;
     plan->first_normal = (uint64_t)1 << from->frac_bits;
+    plan->normal_count = from->largest[0] - plan->first_normal + 1;
+}
+
+static int32_t plan_place(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
+                          emu_normals *plan)
+{
+    int32_t unit_exp = to->format->unit_exp, precision = to->is_float ? to->frac_bits : emu_bit_length(to->largest[1]) + 1;
+    if (!to->is_signed || !to->has_zero || (to->is_float && !to->has_minus_zero))
+        return EMU_ALL_BY_STEPS;
+    if (precision >= from->frac_bits || !ask_overflow(to, rounding, policy, plan))
+        return EMU_ALL_BY_STEPS;
+    ask_mode(rounding, plan);
     plan->lowest_ulp_exp = to->is_float ? to->lowest_exp - to->frac_bits : unit_exp;
     plan->highest_exp = unit_exp + precision;
     if (to->is_float)
@@ -62,5 +65,19 @@ int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rou
     plan->negates = to->sign_bit == 0;
     plan->code_mask = emu_low_bits(to->code_bits);
     plan->normal_count = count_normals(from, to, policy, plan);
-    return 1;
+    return EMU_NORMALS_BY_PLACE;
+}
+
+int32_t emu_plan_normals(emu_conversion *job)
+{
+    const emu_grid *from = &job->from;
+    if (!from->is_float || !from->has_subnormals || from->format->nan == EMU_NAN_LIST || from->frac_bits > EMU_WIDEST_SHIFT - 2)
+        return EMU_ALL_BY_STEPS;
+    if (job->rounding->add != EMU_ADD_NONE)
+        return EMU_ALL_BY_STEPS;
+    describe_source(from, &job->plan);
+    if (job->to.format->format_class != EMU_CODEBOOK)
+        return plan_place(from, &job->to, job->rounding, job->policy, &job->plan);
+    emu_plan_cuts(&job->to, job->rounding, &job->cuts);
+    return EMU_NORMALS_BY_CUTS;
 }

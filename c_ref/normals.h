@@ -6,7 +6,7 @@
 #ifndef EMU_NORMALS_H
 #define EMU_NORMALS_H
 
-#include "steps.h"
+#include "cuts.h"
 
 enum { EMU_WIDEST_SHIFT = 62, EMU_NO_EXP = 1 << 24 };
 
@@ -28,22 +28,24 @@ typedef struct emu_normals {
     uint64_t code_mask;
 } emu_normals;
 
-/* 1: the plan is made; 0: the steps of convert.c have to do it. In normals.c. */
-int32_t emu_plan_normals(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
-                         emu_normals *plan);
-
-/* Everything one conversion needs, checked. In convert.c: convert at most EMU_CHUNK codes in place; how many of them are open or refused. */
+/* Everything one conversion needs, checked. */
 enum { EMU_CHUNK = 256 };
+enum { EMU_ALL_BY_STEPS = 0, EMU_NORMALS_BY_PLACE = 1, EMU_NORMALS_BY_CUTS = 2 };
 
 typedef struct emu_conversion {
     emu_grid from;
     emu_grid to;
     const emu_rounding *rounding;
     const emu_policy *policy;
-    int32_t has_plan; /* 1: normal codes take the loop below */
-    emu_normals plan;
+    int32_t has_plan; /* EMU_ALL_BY_STEPS ..: which loop normal codes take */
+    emu_normals plan; /* by cuts: the fields of the source */
+    emu_cuts cuts;
 } emu_conversion;
 
+/* Returns the has_plan of a conversion whose first four fields are set, and makes the plan. In normals.c. */
+int32_t emu_plan_normals(emu_conversion *job);
+
+/* Convert at most EMU_CHUNK codes in place; returns how many of them are open or refused. In convert.c. */
 size_t emu_convert_chunk(const emu_conversion *job, uint64_t *codes, const uint32_t *random, size_t count, uint8_t *states);
 
 /* 1 or 0 */

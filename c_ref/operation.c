@@ -162,7 +162,7 @@ static int32_t cast(const emu_context *context, const emu_row *row)
     job.to = context->to;
     job.rounding = context->step->rounding;
     job.policy = context->step->policy;
-    job.has_plan = emu_plan_normals(&job.from, &job.to, job.rounding, job.policy, &job.plan);
+    job.has_plan = emu_plan_normals(&job);
     for (size_t start = 0; !error && start < row->count; start += EMU_CHUNK)
         error = cast_chunk(&job, row, start, row->count - start < EMU_CHUNK ? row->count - start : EMU_CHUNK);
     return error;
