@@ -1,4 +1,4 @@
-"""Codebooks: the loop over cuts (cuts.h) against the composed steps, on lists with ties, zeros of both signs, equal entries and wide spans."""
+"""Codebooks: the loop over cuts (cuts.h) against the composed steps: ties, zeros of both signs, equal entries, wide spans."""
 
 from __future__ import annotations
 
