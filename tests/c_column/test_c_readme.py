@@ -1,0 +1,83 @@
+"""c_ref/README.md: its program compiles and prints, its console lines print what they say, its SystemVerilog runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+COMPILER = shutil.which("gcc") or shutil.which("cc")
+pytestmark = pytest.mark.skipif(shutil.which("make") is None or COMPILER is None, reason="no make or no C compiler here")
+
+
+@pytest.fixture(scope="module")
+def folder(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of c_ref, built, beside the vectors."""
+    root = tmp_path_factory.mktemp("readme")
+    (root / "vectors").symlink_to(checkout / "vectors")
+    shutil.copytree(checkout / "c_ref", root / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
+    run(["make", "-s", "all", "dpi", "EXTRA=-O1"], root / "c_ref")
+    return root / "c_ref"
+
+
+def run(words: list[str], folder: Path) -> str:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def blocks(folder: Path, kind: str) -> list[str]:
+    found = re.findall(rf"```{kind}\n(.*?)```", (folder / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    return found
+
+
+def test_the_program_prints_what_it_says(folder: Path) -> None:
+    (text,) = blocks(folder, "c")
+    (folder / "hello.c").write_text(text)
+    run([str(COMPILER), "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "hello.c", "libemu_ref.a", "-o", "hello"], folder)
+    assert run(["./hello"], folder) == "2.5 -> 4\n"
+
+
+def test_a_cplusplus_program_links(folder: Path) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("no g++ here")
+    lines = ['#include "dpi/emu_dpi.h"', "int main() {", "  uint64_t code = 0;", "  uint8_t open = 1;", "  const emu_program *found;"]
+    lines += ['  found = emu_find_program("nvfp4_te_ref", nullptr);', "  if (emu_check_program(found)) return 1;"]
+    lines += ['  return emu_dpi_convert("bf16", "e2m1", "rne", "nvidia", 0x4020, 0, &code, &open) || code != 4 || open;', "}"]
+    (folder / "hello.cpp").write_text("\n".join(lines) + "\n")
+    run(["g++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "hello.cpp", "libemu_dpi.a", "-o", "hello_cpp"], folder)
+    run(["./hello_cpp"], folder)
+
+
+def test_console_lines_print_what_they_say(folder: Path) -> None:
+    for block in blocks(folder, "console"):
+        command, _, wanted = block.removeprefix("$ ").partition("\n")
+        pattern = re.escape(wanted).replace("@", "[0-9a-f]{64}")
+        assert re.fullmatch(pattern, run(["bash", "-c", command], folder)), command
+
+
+def test_make_test_passes_every_vector(folder: Path) -> None:
+    assert run(["make", "-s", "test"], folder) == ""
+    broken = folder.parent / "vectors_broken/convert"
+    broken.mkdir(parents=True)
+    stem = "convert__bf16_to_e2m1__nvidia_rne__smoke"
+    for ending in (".desc", ".tv"):
+        text = (folder.parent / f"vectors/convert/{stem}{ending}").read_text()
+        (broken / f"{stem}{ending}").write_text(text.replace(" f\n", " 7\n", 1) if ending == ".tv" else text)
+    done = subprocess.run(["make", "-s", "test", "VECTORS=../vectors_broken"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert f"{stem}.desc" in done.stdout
+
+
+def test_the_module_prints_what_it_says(folder: Path) -> None:
+    if shutil.which("verilator") is None or shutil.which("g++") is None:
+        pytest.skip("no verilator or no g++ here (Debian: verilator g++)")
+    (text,) = blocks(folder, "systemverilog")
+    (folder / "hello.sv").write_text(text)
+    (command,) = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("verilator ")]
+    assert "2.5 -> 4\n" in run(["bash", "-c", command], folder)
