@@ -33,9 +33,8 @@ def add(a: Value, b: Value, rounding: Rounding) -> Value:
         return NAN
     if a.kind == "inf" or b.kind == "inf":
         return a if a.kind == "inf" else b
-    down = rounding.facts.negative is not None and rounding.facts.negative.less_than_half == "next"
     both_zero = a.is_zero and b.is_zero and a.sign == b.sign
-    return finite(a.signed + b.signed, zero_sign=a.sign if both_zero else int(down))
+    return finite(a.signed + b.signed, zero_sign=a.sign if both_zero else int(rounding.rounds_down))
 
 
 def negate(a: Value) -> Value:

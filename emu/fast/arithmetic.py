@@ -54,8 +54,7 @@ def fused(a: F32, b: F32, c: F32, to: Format, rounding: Rounding) -> F32:
 def _sum(a: F64, b: F64, rounding: Rounding) -> F64:
     """a + b to odd; an exact zero sum of different operands is -0 in a mode that rounds down."""
     total = add_to_odd(np.ascontiguousarray(a), np.ascontiguousarray(b))
-    down = rounding.facts.negative is not None and rounding.facts.negative.less_than_half == "next"
-    if down:
+    if rounding.rounds_down:
         total = np.where((total == 0) & ((np.signbit(a) != np.signbit(b)) | (a != 0)), -0.0, total)
     return total
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from emu.errors import OpenError
@@ -76,26 +76,15 @@ class DequantizeRows:
 
     def engines(self) -> dict[str, Batch]:
         """fast and the C reference give y."""
-        return present({"fast": self.fast} | ({} if native() is None else {"c_ref": self.c_ref}))
+        table: dict[str, Batch] = {"fast": lambda rows: self.batch(rows, fast_dequantize)}
+        if native() is not None:
+            from emu.native.block import dequantize as c_dequantize
 
-    def c_ref(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Dequantize through the C reference, each row by itself."""
-        from emu.native.block import dequantize as c_dequantize
+            table["c_ref"] = lambda rows: self.batch(rows, c_dequantize)
+        return present(table)
 
-        out: list[Answer | None] = []
-        for values in rows:
-            codes, levels = self.taken(values)
-            held = {level.name: array_of(levels[level.name], get("format", level.format)) for level in self.levels}
-            given = array_of(codes, get("format", self.block.element_formats[0]))
-            try:
-                found = c_dequantize(self.recipe, given, held, profile=self.profile, result=self.result).tolist()
-            except OpenError:
-                found = [[OPEN] * self.columns] * self.rows
-            out.append((tuple(code for row in found for code in row),))
-        return out
-
-    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Dequantize through the NumPy column, rows of one tensor level together; a row with an open level alone."""
+    def batch(self, rows: Sequence[Values], engine: Callable[..., Any]) -> list[Answer | None]:
+        """Dequantize through an array column, rows of one tensor level together; a row with an open level alone."""
         out: list[Answer | None] = [None] * len(rows)
         batches: dict[tuple[Any, ...], list[int]] = {}
         tensor = [level.name for level in self.levels if place_of(level.granularity, self.block).rows == 0]
@@ -114,7 +103,7 @@ class DequantizeRows:
                 for level in self.levels
             }
             try:
-                found = fast_dequantize(self.recipe, codes, stacked, profile=self.profile, result=self.result).tolist()
+                found = engine(self.recipe, codes, stacked, profile=self.profile, result=self.result).tolist()
             except OpenError:
                 out[places[0]] = ((OPEN,) * (self.rows * self.columns),)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -29,6 +29,7 @@ from emu.vectors.columns import Column, Layout, layout_of
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
 from emu.vectors.rows import Answer, unpack
 
+Lists = list[list[int]]
 TS_MEANS = "amax_bits: the tensor maximum as fp32 bits, the recipe's operand tensor_amax"
 N_VALID_MEANS = "elements 0 .. n_valid - 1 exist; the lanes above hold junk"
 
@@ -145,24 +146,28 @@ class QuantizeRows:
         return encode_value(value, self.program.arithmetic)
 
     def engines(self) -> dict[str, Batch]:
-        """fast and the C reference give codes and levels."""
-        return present({"fast": self.fast} | ({} if native() is None else {"c_ref": self.c_ref}))
+        """fast and the C reference give codes and levels, fast the block maximum where it is plain."""
+        table: dict[str, Batch] = {"fast": lambda rows: self.batch(rows, self.fast, stages=True)}
+        if native() is not None:
+            table["c_ref"] = lambda rows: self.batch(rows, self.c_ref, stages=False)
+        return present(table)
 
-    def c_ref(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Quantize through the C reference, each row by itself."""
+    def fast(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
+        """Quantize stacked tiles through the NumPy column."""
+        found = fast_quantize(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn, masked=True)
+        codes = _unmarked(found.codes, get("format", self.block.element_formats[0]))
+        return codes, {level.name: _unmarked(found.levels[level.name], get("format", level.format)) for level in self.stored}
+
+    def c_ref(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
+        """Quantize stacked tiles through the C reference."""
         from emu.native.block import quantize_with_open
 
-        out: list[Answer | None] = []
-        for values in rows:
-            matrix, amax, integers = self.taken(values)
-            drawn = None if integers is None else np.array(integers, np.uint64).reshape(1, -1)
-            found, is_open = quantize_with_open(self.recipe, array_of(matrix, self.source), self.source, tensor_amax=amax, random=drawn)
-            levels = {name: _marked(level, is_open.levels[name]) for name, level in found.levels.items()}
-            out.append(self.answer(_marked(found.codes, is_open.codes), levels))
-        return out
+        found, is_open = quantize_with_open(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn)
+        levels = {level.name: _marked(found.levels[level.name], is_open.levels[level.name]) for level in self.stored}
+        return _marked(found.codes, is_open.codes), levels
 
-    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Quantize through the NumPy column: rows of one tensor maximum and length together; NaN and Inf alone where they spread."""
+    def batch(self, rows: Sequence[Values], engine: Callable[..., tuple[Lists, dict[str, Lists]]], stages: bool) -> list[Answer | None]:
+        """Quantize rows of one tensor maximum and length together; NaN and Inf alone where they spread."""
         out: list[Answer | None] = [None] * len(rows)
         batches: dict[tuple[Any, ...], list[int]] = {}
         for place, values in enumerate(rows):
@@ -173,9 +178,8 @@ class QuantizeRows:
             cases = [self.taken(rows[place]) for place in places]
             stacked = array_of([row for matrix, _, _ in cases for row in matrix], self.source)
             drawn = None if self.rounding is None else np.array([row for _, _, integers in cases for row in integers or ()], np.uint32)
-            found = fast_quantize(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn, masked=True)
-            answers = self.split(found, len(places))
-            maxima = self.plain_amax(stacked, answers)
+            answers = self.split(*engine(stacked, amax, drawn), len(places))
+            maxima = self.plain_amax(stacked, answers) if stages else [()] * len(answers)
             for number, place in enumerate(places):
                 out[place] = (*answers[number], *maxima[number])
         return out
@@ -199,10 +203,8 @@ class QuantizeRows:
         sign = derive.codes(self.source).sign_bit
         return inf is not None and any(code & ~sign >= inf for row in matrix for code in row)
 
-    def split(self, found: Any, count: int) -> list[Answer]:
+    def split(self, codes: Lists, levels: dict[str, Lists], count: int) -> list[Answer]:
         """Return the answers of stacked tiles."""
-        codes = _unmarked(found.codes, get("format", self.block.element_formats[0]))
-        levels = {level.name: _unmarked(found.levels[level.name], get("format", level.format)) for level in self.stored}
         out = []
         for tile in range(count):
             part = {}
@@ -225,13 +227,13 @@ class QuantizeRows:
         return {"rounding": facts.arithmetic.round, "subnormals_in": "keep", "subnormals_out": "keep", "sr": sr}
 
 
-def _marked(array: Any, is_open: Any) -> list[list[int]]:
+def _marked(array: Any, is_open: Any) -> Lists:
     """Return an array of codes as lists, OPEN where nobody knows the code."""
-    marked: list[list[int]] = np.where(is_open == 1, OPEN, array.astype(np.int64)).tolist()
+    marked: Lists = np.where(is_open == 1, OPEN, array.astype(np.int64)).tolist()
     return marked
 
 
-def _unmarked(array: Any, fmt: Format) -> list[list[int]]:
+def _unmarked(array: Any, fmt: Format) -> Lists:
     """Return an array of codes as lists, OPEN in the place of its marker."""
     rows: list[list[int]] = array.tolist()
     if array.dtype != tables.marker_dtype(fmt):

@@ -104,3 +104,11 @@ class Rounding(SpecObject):
     def random_bits(self) -> int:
         """Random bits per element; 0 for a deterministic rule."""
         return 0 if self.facts.random == "none" else self.facts.random.per_element
+
+    @property
+    def rounds_down(self) -> bool:
+        """True for a mode that goes down on both sides of zero: an exact zero sum of different terms is -0 there."""
+        positive, negative = self.facts.positive, self.facts.negative
+        if positive is None or negative is None:
+            return False
+        return negative.less_than_half == "next" and positive.less_than_half != "next"
