@@ -177,16 +177,17 @@ def _chosen(sweep: Sweep, leaf: int, piece: Piece, codes: range | None) -> Place
         return _row_samples(sweep, piece)
     if derive.codes(sweep.source).bits <= 16:
         return np.arange(piece.codes.size)
-    wanted = _listed(sweep.source, sweep.fmt), _strata(sweep, leaf_codes(sweep, leaf, codes))
+    wanted = _listed(sweep.source, sweep.fmt), _strata(sweep.name, derive.codes(sweep.source).bits, leaf_codes(sweep, leaf, codes))
     first, last = int(piece.codes[0]), int(piece.codes[-1])
     return np.unique(np.concatenate([part[(part >= first) & (part <= last)] - first for part in wanted]))
 
 
-def _strata(sweep: Sweep, span: range) -> Places:
-    """Return one source code out of each stratum that lies in a span."""
-    size = (1 << derive.codes(sweep.source).bits) // STRATA
+@lru_cache(maxsize=4)
+def _strata(name: str, bits: int, span: range) -> Places:
+    """Return one source code out of each stratum that lies in a span. name: of the sweep; every sweep has samples of its own."""
+    size = (1 << bits) // STRATA
     numbers = np.arange(span.start // size, -(-span.stop // size), dtype=np.int64)
-    drawn = philox.words(0, numbers.size, int(numbers[0]), philox.stream_of(sweep.name)).astype(np.int64) % size
+    drawn = philox.words(0, numbers.size, int(numbers[0]), philox.stream_of(name)).astype(np.int64) % size
     found = numbers * size + drawn
     return found[(found >= span.start) & (found < span.stop)]
 

@@ -115,6 +115,6 @@ def test_the_oracle_sees_thresholds_exponents_specials_and_strata() -> None:
     assert {sign | field << 23 | fraction for sign in (0, 1 << 31) for field in range(256) for fraction in (0, 1)} <= listed
     assert {1, 0x80000000, 0x7FC00000, 0xFF800001, 0xFFFFFFFF} <= listed
     span = range(0x40000000, 0x40000000 + inputs.LEAF)
-    strata = judge._strata(sweep, span)
+    strata = judge._strata(sweep.name, 32, span)
     assert np.array_equal(strata >> 17, np.arange(span.start >> 17, span.stop >> 17))
     assert judge.STRATA * sum(one.kind == "finite" and one.source.id == "fp32" for one in PLANNED) >= 10**6
