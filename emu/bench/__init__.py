@@ -1,4 +1,4 @@
-"""`emu bench`: speed of the NumPy column beside other libraries, ratios within one run, one thread. Tests never time; this does.
+"""`emu bench`: speed beside other libraries and the machine's own limit, ratios within one run, one thread. Tests never time; this does.
 
 Not here: correctness (tests/), the command line (emu/cli/bench.py).
 """

@@ -33,6 +33,18 @@ def ml_dtypes_decode(x: Any) -> Job:
     return lambda: codes.astype(np.float32)
 
 
+def torchao_convert(x: Any) -> Job | None:
+    """float32 -> E2M1, one code a byte, by torchao, eager, one thread; None when it is not installed."""
+    if installed("torchao") is None or installed("torch") is None:
+        return None
+    import torch
+    from torchao.prototype.mx_formats.kernels import f32_to_f4_unpacked
+
+    torch.set_num_threads(1)
+    tensor = torch.from_numpy(x)
+    return lambda: f32_to_f4_unpacked(tensor)
+
+
 def torchao_nvfp4(x: Any) -> Job | None:
     """NVFP4 with a tensor scale by torchao, eager, one thread; None when it is not installed."""
     if installed("torchao") is None or installed("torch") is None:

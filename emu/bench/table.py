@@ -11,12 +11,14 @@ import numpy as np
 from emu.bench.model import Stage
 from emu.bench.peers import installed
 from emu.bench.run import Measurement
+from emu.native import kernel
 
 
 def versions() -> dict[str, str]:
     """Return what was measured on: processor word, Python, NumPy and the peers."""
     packages = {name: installed(name) or "not installed" for name in ("ml_dtypes", "torch", "torchao")}
-    return {"machine": platform.machine(), "python": platform.python_version(), "numpy": np.__version__, **packages}
+    form = kernel.FORMS[kernel.BEST_FORM]
+    return {"machine": platform.machine(), "kernels": form, "python": platform.python_version(), "numpy": np.__version__, **packages}
 
 
 def as_markdown(rows: Sequence[Measurement]) -> str:
@@ -24,7 +26,7 @@ def as_markdown(rows: Sequence[Measurement]) -> str:
     lines = ["| job | emu | peer | peer's rate | ratio | promised |", "| --- | ---: | --- | ---: | ---: | ---: |"]
     for row in rows:
         rate = "-" if row.peer_rate is None else f"{row.peer_rate:.0f}"
-        ratio = "-" if row.ratio is None else f"{row.ratio:.1f}"
+        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}" if row.ratio < 1 else f"{row.ratio:.1f}"
         promised = "-" if row.promised is None else f"{row.promised:g}"
         lines.append(f"| {row.name} | {row.rate:.0f} | {row.peer or '-'} | {rate} | {ratio} | {promised} |")
     return "\n".join(lines) + "\n"

@@ -21,6 +21,8 @@ EMU_INLINE uint16_t look_up(uint16_t bits, const int16_t *at, const uint16_t *co
         else
             code = magnitude >= at[k] ? codes[k + 1] : code;
     }
+    if (form == EMU_AVX512) /* shifts each lane by its own count */
+        return (uint16_t)(code >> (negative & 8));
     return (uint16_t)((code & (uint16_t)~negative) | ((code >> 8) & negative));
 }
 

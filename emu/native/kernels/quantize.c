@@ -5,6 +5,7 @@
 /* What lies between the passes over one chunk. */
 typedef struct scratch {
     uint32_t registers[EMU_MAX_REGISTERS][EMU_LANES];
+    uint32_t factors[EMU_LANES];
     uint32_t values[EMU_CHUNK];
     uint32_t rotated[EMU_ROTATED][EMU_LANES];
     uint8_t left[EMU_LANES];
@@ -107,6 +108,18 @@ EMU_INLINE void scale_row(const uint32_t *restrict x, const uint32_t *restrict f
             scaled[j] = scale_one(x[j], emu_as_float(factors[j]), 0);
 }
 
+/* Replace factors that are all powers of two by their reciprocals, which are exact: a product with one is the quotient. */
+EMU_INLINE void invert(uint32_t *restrict factors, size_t count, int32_t *inverted, int32_t form) {
+    uint32_t odd = 0;
+    (void)form;
+    for (size_t i = 0; i < count; i++)
+        odd |= (factors[i] & 0x807FFFFFu) | (uint32_t)((factors[i] >> 23) - 1u > 253u); /* not 2^-126 .. 2^127 */
+    for (size_t i = 0; i < count && !odd; i++)
+        factors[i] = emu_as_bits(1.0f / emu_as_float(factors[i]));
+    *inverted = !odd;
+}
+
+EMU_FORMS(invert, (uint32_t *restrict factors, size_t count, int32_t *inverted), factors, count, inverted)
 EMU_FORMS(halve, (const uint32_t *restrict x, size_t groups, size_t half, uint32_t *restrict y, int32_t drops), x, groups, half, y, drops)
 EMU_FORMS(take_rows, (const uint32_t *restrict x, size_t width, size_t rows, size_t stride, int32_t drops, uint32_t *restrict best), x,
           width, rows, stride, drops, best)
@@ -131,9 +144,11 @@ static void block_maxima(int32_t form, const emu_kernel_plan *plan, const uint32
     }
 }
 
-/* A maximum that is NaN is the canonical one; then the steps, and the levels of the blocks. */
-static void factors(int32_t form, const emu_kernel_plan *plan, size_t count, void *const *levels, size_t first, scratch *room) {
+/* A maximum that is NaN is the canonical one; then the steps, and the levels of the blocks. Returns whether elements are divided by what
+ * stands in room->factors; else they are multiplied. */
+static int32_t find_factors(int32_t form, const emu_kernel_plan *plan, size_t count, void *const *levels, size_t first, scratch *room) {
     uint32_t *amax = room->registers[plan->amax];
+    int32_t inverted = 0;
     for (size_t i = 0; i < count; i++)
         amax[i] = amax[i] > EMU_INFINITY ? EMU_CANONICAL_NAN : amax[i];
     emu_run_steps(form, plan->steps, plan->step_count, (int32_t)count, room->registers[0]);
@@ -149,6 +164,10 @@ static void factors(int32_t form, const emu_kernel_plan *plan, size_t count, voi
                 values[i] = (found[i] & EMU_MAGNITUDE) > EMU_INFINITY ? EMU_CANONICAL_NAN : found[i];
         }
     }
+    memcpy(room->factors, room->registers[plan->factor], count * sizeof room->factors[0]);
+    if (plan->divides)
+        EMU_RUN(form, invert, room->factors, count, &inverted);
+    return plan->divides && !inverted;
 }
 
 /* Elements from `start` on as binary32: in their place, or widened into the scratch. */
@@ -177,13 +196,12 @@ static void blocks_in_rows(int32_t form, const emu_kernel_plan *plan, int32_t so
             values = room->rotated[0];
         }
         block_maxima(form, plan, values, count, room);
-        factors(form, plan, count, levels, first, room);
+        const int32_t divides = find_factors(form, plan, count, levels, first, room);
         for (size_t start = 0, end; start < count; start = end) {
             end = start + quarter < count ? start + quarter : count;
             if (source == EMU_SOURCE_FP32 && first + count + end <= blocks)
                 prefetch((const uint32_t *)x + (first + count + start) * block, (end - start) * block);
-            EMU_RUN(form, scale_block, values + start * block, room->registers[plan->factor] + start, end - start, block, plan->divides,
-                    room->scaled);
+            EMU_RUN(form, scale_block, values + start * block, room->factors + start, end - start, block, divides, room->scaled);
             emu_chain(form, plan->thresholds, room->scaled, (end - start) * block, codes + (first + start) * block, marks);
         }
     }
@@ -219,10 +237,9 @@ static void blocks_in_columns(int32_t form, const emu_kernel_plan *plan, int32_t
             size_t stride;
             const uint32_t *values = panel_at(form, plan, source, x, corner, columns, count, &stride, room);
             EMU_RUN(form, take_rows, values, count, block, stride, plan->drops, room->registers[plan->amax]);
-            factors(form, plan, count, levels, panel * columns + left, room);
+            const int32_t divides = find_factors(form, plan, count, levels, panel * columns + left, room);
             for (size_t row = 0; row < block; row++)
-                EMU_RUN(form, scale_row, values + row * stride, room->registers[plan->factor], count, plan->divides,
-                        room->scaled + row * count);
+                EMU_RUN(form, scale_row, values + row * stride, room->factors, count, divides, room->scaled + row * count);
             emu_chain(form, plan->thresholds, room->scaled, block * count, room->codes, marks);
             for (size_t row = 0; row < block; row++)
                 memcpy(codes + corner + row * columns, room->codes + row * count, count);
