@@ -29,6 +29,7 @@ uint64_t some_code(stream *random, const emu_format *format)
     case 4: return all - place;
     case 5: return one_in(random, 200) ? word : all ^ (place - 1);
     case 6: return (all >> 1) - (place - 1);
+    case 7: return (word & all & ~(place - 1)) | place; /* a tie where the bits below are cut */
     default: return word & all;
     }
 }

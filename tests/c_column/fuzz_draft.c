@@ -192,7 +192,7 @@ static void start(stream *random, draft *d)
     if (one_in(random, 6)) /* a grid without subnormals */
         d->codes[0] = without;
     d->program.tile_rows = one_in(random, 3) ? 1 + (int32_t)below(random, 4) : 1;
-    d->program.tile_columns = widths[below(random, 8)];
+    d->program.tile_columns = one_in(random, 200) ? 1024 : widths[below(random, 8)];
     d->program.tail = (int32_t)below(random, 3);
     d->program.finite_only = one_in(random, 8);
     d->program.tensor_amax_min = one_in(random, 8) ? next_word(random) >> 33 : 0;

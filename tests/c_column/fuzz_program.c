@@ -81,11 +81,11 @@ static void allocate(stream *random, const draft *d, const emu_format *source, t
 {
     const emu_program *p = &d->program;
     size_t rows = p->tile_rows > 0 && p->tile_rows < 8 ? (size_t)p->tile_rows : 2;
-    size_t columns = p->tile_columns > 0 && p->tile_columns < 32 ? (size_t)p->tile_columns : 4;
+    size_t columns = p->tile_columns > 0 && p->tile_columns < 2000 ? (size_t)p->tile_columns : 4;
     int32_t level_count = p->level_count < 0 || p->level_count > 16 ? 0 : p->level_count;
     int is_exact = p->tail == EMU_TAIL_ERROR && !one_in(random, 20), is_cut = p->tail == EMU_TAIL_DROP;
     t->padded_rows = rows * (1 + below(random, 3));
-    t->padded_columns = columns * (1 + below(random, 3));
+    t->padded_columns = columns * (1 + below(random, columns < 32 && one_in(random, 100) ? 600 / columns : 3)); /* several bands at times */
     rows = t->padded_rows - (is_exact ? 0 : (size_t)below(random, rows));
     columns = t->padded_columns - (is_exact ? 0 : (size_t)below(random, columns));
     t->x = matrix(random, rows, columns, width_of(source), 0);

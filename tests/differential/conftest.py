@@ -70,7 +70,7 @@ class Judge:
             elements, levels = engines.run_quantize(recipe, codes, source, engine=engine, **operands)
             return {"codes": elements, **levels}
 
-        return self.all_agree(f"quantize/{recipe.id} from {source.id}", able("quantize", recipe), ask)
+        return self.all_agree(f"quantize/{recipe.id} from {source.id}", able("quantize", recipe, source), ask)
 
     def dequantize(self, recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str | None, result: Format) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Judge:
         def ask(engine: str) -> dict[str, Any]:
             return {"rotated": engines.run_transform(codes, source, chosen, signs, engine)}
 
-        return self.all_agree(f"transform/{chosen.id} from {source.id}", able("transform", chosen), ask)
+        return self.all_agree(f"transform/{chosen.id} from {source.id}", able("transform", chosen, source), ask)
 
     def convert(self, codes: Any, source: Format, fmt: Format, rounding: Any, policy: Any, random: Any = None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:

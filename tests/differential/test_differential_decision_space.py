@@ -127,7 +127,7 @@ def compare_space(judge: Any, name: str, tensors: range) -> int:
     return count
 
 
-FAST = [name for name in NVFP4 if any(row.can(get("recipe", name)) for row in TABLE if row[:2] == ("quantize", "fast"))]
+FAST = [name for name in NVFP4 if any(row.can(get("recipe", name), BF16) for row in TABLE if row[:2] == ("quantize", "fast"))]
 
 
 @pytest.mark.parametrize("name", FAST)

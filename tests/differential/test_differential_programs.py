@@ -274,7 +274,7 @@ def formats_of(recipe: Recipe) -> dict[str, Format]:
 
 def columns(recipe: Recipe) -> list[str]:
     """Columns that the table of engines names for both ways."""
-    asked = {"quantize": (recipe,), "dequantize": (recipe, None)}
+    asked = {"quantize": (recipe, get("format", "fp32")), "dequantize": (recipe, None)}
     found = [{row.engine for row in TABLE if row.operation == way and row.can(*facts)} for way, facts in asked.items()]
     return [name for name in QUANTIZE if all(name in engines for engines in found)]
 
