@@ -39,8 +39,8 @@ int32_t emu_dpi_quantize(const char *recipe, const char *source, const emu_bits 
 int32_t emu_dpi_dequantize(const char *recipe, const char *profile, const char *result, const emu_bits codes, const emu_bits levels,
                            emu_bits values);
 
-/* transform `size` elements with the transform's own signs. */
-int32_t emu_dpi_transform(const char *transform, const char *source, const emu_bits x, emu_bits y);
+/* transform `size` elements; signs: bit i set: element i is negated first, as in the column sgn of the golden vectors. */
+int32_t emu_dpi_transform(const char *transform, const char *source, const emu_bits x, const emu_bits signs, emu_bits y);
 
 /* cdef end */
 

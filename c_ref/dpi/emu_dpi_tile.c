@@ -202,11 +202,11 @@ int32_t emu_dpi_dequantize(const char *recipe, const char *profile, const char *
     return EMU_OK;
 }
 
-int32_t emu_dpi_transform(const char *transform, const char *source, const emu_bits x, emu_bits y)
+int32_t emu_dpi_transform(const char *transform, const char *source, const emu_bits x, const emu_bits signs, emu_bits y)
 {
     const emu_transform *found = emu_find_transform(transform);
     const emu_format *format = emu_find_format(source);
-    uint64_t elements[MAX_LANES], made[MAX_LANES];
+    uint64_t elements[MAX_LANES], made[MAX_LANES], mask[4];
     emu_matrix in, out;
     int32_t error;
     if (!found || !format)
@@ -216,7 +216,8 @@ int32_t emu_dpi_transform(const char *transform, const char *source, const emu_b
     unpack(x, 0, stored_bits(format), found->size, elements);
     in = matrix_of(elements, 1, found->size, NULL);
     out = matrix_of(made, 1, found->size, NULL);
-    error = emu_transform_matrix(format, found, NULL, &in, &out);
+    unpack(signs, 0, 64, 4, mask);
+    error = emu_transform_matrix(format, found, mask, &in, &out);
     if (error)
         return error;
     clear(y);

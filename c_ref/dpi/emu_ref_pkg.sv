@@ -137,7 +137,7 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_dpi_dequantize(input string recipe, input string profile, input string result,
       input bit [EMU_DPI_BITS-1:0] codes, input bit [EMU_DPI_BITS-1:0] levels, output bit [EMU_DPI_BITS-1:0] values);
   import "DPI-C" function int emu_dpi_transform(input string transform, input string source, input bit [EMU_DPI_BITS-1:0] x,
-      output bit [EMU_DPI_BITS-1:0] y);
+      input bit [EMU_DPI_BITS-1:0] signs, output bit [EMU_DPI_BITS-1:0] y);
 
   // not here, because they take structs or arrays:
   //   emu_decode_code

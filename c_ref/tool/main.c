@@ -5,8 +5,10 @@ static const char usage[] =
     "emu_ref check WHAT [--desc FILE]                 < x.tv      derive every row again; one RESULT line\n"
     "emu_ref fill  WHAT                               < inputs    input columns -> whole rows and trailer\n"
     "emu_ref gen   WHAT [--all | --directed | --random N --key K]  rows made here, filled\n"
+    "emu_ref list                                                 every name that a contract can be made of\n"
     "WHAT: the stem of a vector suite (name of the file without .tv; --desc FILE names it too), or a contract:\n"
-    "  decode/e2m1   convert/e2m1/rne/nvidia   with --source FORMAT (default fp32), --result FORMAT (default fp32)\n"
+    "  decode/e2m1 convert/e2m1/rne/nvidia quantize/nvfp4_te_ref dequantize/nvfp4_te_ref/te transform/rht16_te\n"
+    "  with --source FORMAT (of x; default fp32), --result FORMAT (of dequantize; default fp32)\n"
     "exit code: 0 equal or written, 1 differs, 2 bad file or misuse, 3 nothing compared\n";
 
 int complain(const char *what, const char *why)
@@ -97,7 +99,9 @@ int main(int count, char **words)
         fputs(usage, count < 2 ? stderr : stdout);
         return count < 2 ? EXIT_BAD : EXIT_EQUAL;
     }
+    if (strcmp(words[1], "list") == 0)
+        return count > 2 ? complain(words[2], "list takes no arguments") : run_list();
     if (strcmp(words[1], "check") != 0 && strcmp(words[1], "fill") != 0 && strcmp(words[1], "gen") != 0)
-        return complain(words[1], "no such command: check, fill or gen");
+        return complain(words[1], "no such command: check, fill, gen or list");
     return take_arguments(count, words, &given) ? EXIT_BAD : run(words[1], &given);
 }

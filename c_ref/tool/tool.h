@@ -126,5 +126,6 @@ int read_desc(const char *path, const operation *op, promise *out);
 int run_check(const options *given, const operation *op);
 int run_fill(const options *given, const operation *op);
 int run_gen(const options *given, const operation *op);
+int run_list(void);
 
 #endif

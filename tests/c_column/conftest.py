@@ -1,7 +1,9 @@
-"""Descriptors of the C reference typed by hand, without emu.spec, and a small way to call it."""
+"""Descriptors of the C reference typed by hand, without emu.spec, a small way to call it, and what `make` builds of it."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +148,17 @@ def worked_rows() -> list[dict[str, Any]]:
     """Groups of worked rows, see rows.yaml."""
     groups: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "rows.yaml").read_text(encoding="utf-8"))["groups"]
     return groups
+
+
+@pytest.fixture(scope="session")
+def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of c_ref beside the golden vectors, built by `make` alone: libraries and the command, without a word."""
+    for tool in ("make", "gcc"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} here (Debian: make gcc)")
+    root = tmp_path_factory.mktemp("built")
+    (root / "vectors").symlink_to(checkout / "vectors")
+    shutil.copytree(checkout / "c_ref", root / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
+    done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=root / "c_ref", capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    return root / "c_ref"

@@ -82,7 +82,7 @@ module bench;
     y = take();
     m_y = take();
     k_y = take();
-    error = emu_dpi_transform(recipe, source, x, got);
+    error = emu_dpi_transform(recipe, source, x, rest, got);
     if (fields != 5 || error != EMU_OK) mismatch++;
     compared++;
     differs(y, got, k_y == 0 ? m_y : 0);

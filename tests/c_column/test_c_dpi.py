@@ -21,16 +21,13 @@ STEMS = sorted(path.name.removesuffix(".tv") for op in ("decode", "convert") for
 SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
 
 
-@pytest.fixture(scope="session")
-def library(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with c_ref in it and the library that `make dpi` builds."""
-    for tool in ("verilator", "make", "gcc", "g++"):
+@pytest.fixture
+def library(built: Path) -> Path:
+    """The built c_ref with libemu_dpi.a, where there is a simulator."""
+    for tool in ("verilator", "g++"):
         if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} here (Debian: verilator make gcc g++)")
-    folder = tmp_path_factory.mktemp("dpi")
-    shutil.copytree(checkout / "c_ref", folder / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
-    run(["make", "-s", "-C", str(folder / "c_ref"), "dpi", "EXTRA=-O1"], folder)
-    return folder
+            pytest.skip(f"no {tool} here (Debian: verilator g++)")
+    return built
 
 
 def run(words: list[str], folder: Path) -> None:
@@ -41,7 +38,7 @@ def run(words: list[str], folder: Path) -> None:
 def verilate(library: Path, source: Path) -> Path:
     """The simulation of a bench."""
     words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench", "--Mdir", source.stem]
-    run([*words, str(library / "c_ref/dpi/emu_ref_pkg.sv"), str(source), str(library / "c_ref/libemu_dpi.a")], library)
+    run([*words, str(library / "dpi/emu_ref_pkg.sv"), str(source), str(library / "libemu_dpi.a")], library)
     return library / source.stem / "Vbench"
 
 

@@ -12,31 +12,22 @@ from pathlib import Path
 import pytest
 
 from emu.philox import words
+from emu.spec.registry import get, names
 from emu.vectors.plan import find
 from emu.vectors.rows import Input, make_row
 from emu.vectors.tv import row_lines, trailer
 
 MAKE = shutil.which("make")
-COMPILER = shutil.which("gcc") or shutil.which("cc")
-pytestmark = pytest.mark.skipif(MAKE is None or COMPILER is None, reason="no make or no C compiler here")
 ROOT = Path(__file__).resolve().parents[2]
 STEMS = sorted(path.name.removesuffix(".tv") for path in (ROOT / "vectors").glob("*/*.tv"))
 SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
 
 
-def copy_of(checkout: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(checkout / "c_ref", folder / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref")))
-
-
-@pytest.fixture(scope="session")
-def emu_ref(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command, built by `make` alone from a copy of c_ref."""
-    folder = copy_of(checkout, tmp_path_factory.mktemp("emu_ref"))
-    done = subprocess.run([str(MAKE), "-s", "EXTRA=-O1"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == done.stdout == ""
-    assert {"libemu_ref.a", "libemu_ref.so", "emu_ref"} <= {path.name for path in folder.iterdir()}
-    return folder / "emu_ref"
+@pytest.fixture
+def emu_ref(built: Path) -> Path:
+    """The command."""
+    assert {"libemu_ref.a", "libemu_ref.so", "emu_ref"} <= {path.name for path in built.iterdir()}
+    return built / "emu_ref"
 
 
 def call(command: Path, *words: str, text: str = "") -> tuple[int, str, str]:
@@ -195,8 +186,8 @@ def test_misuse_is_one_line(emu_ref: Path, words: list[str]) -> None:
 def oracle_lines(lines: list[str], stem: str) -> list[str]:
     """The rows that the oracle makes of the inputs of some lines."""
     op, rows = find(stem).operation, []
-    names = [column.name for column in op.layout.columns]
-    inputs = [names.index(column.name) + 1 for column in op.layout.inputs]
+    columns = [column.name for column in op.layout.columns]
+    inputs = [columns.index(column.name) + 1 for column in op.layout.inputs]
     for line in lines:
         values = tuple(int(line.split()[place], 16) for place in inputs)
         rows.append(make_row(op.layout, Input("all", (), values), op.exact(values)))
@@ -262,8 +253,8 @@ def test_random_rows_are_philox(emu_ref: Path) -> None:
 @pytest.mark.parametrize("stem", [stem for stem in SUITES if stem in STEMS])
 def test_fill_gives_back_the_golden_rows(emu_ref: Path, stem: str) -> None:
     text, layout = tv(stem), find(stem).operation.layout
-    names = [column.name for column in layout.columns]
-    inputs = [names.index(column.name) + 1 for column in layout.inputs]
+    columns = [column.name for column in layout.columns]
+    inputs = [columns.index(column.name) + 1 for column in layout.inputs]
     given = [" ".join(line.split()[place] for place in inputs) for line in text.splitlines()[:-1]]
     code, out, err = call(emu_ref, "fill", stem, text="\n".join(given) + "\n")
     assert (code, err, out) == (0, "", text)
@@ -276,6 +267,36 @@ def test_fill_refuses_what_is_no_input(emu_ref: Path, text: str) -> None:
     assert re.fullmatch(r"emu_ref: .+\n", err)
 
 
+def test_list_names_what_a_contract_can_name(emu_ref: Path) -> None:
+    lines = call(emu_ref, "list")[1].splitlines()
+    assert {"format e2m1", "format fp4 = e2m1", "rounding rne", "policy nvidia to e2m1", "recipe nvfp4_te_ref"} <= set(lines)
+    for kind in ("format", "rounding", "recipe", "transform"):
+        assert {f"{kind} {name}" for name in names(kind)} == {line for line in lines if line.startswith(f"{kind} ") and "=" not in line}
+    profiles = {f"profile {name}/{profile}" for name in names("recipe") for profile in get("recipe", name).facts.dequantize}
+    assert profiles == {line for line in lines if line.startswith("profile ")}
+    assert call(emu_ref, "list", "all")[0] == 2
+
+
+def test_the_command_runs_clean_under_the_sanitizers(checkout: Path, tmp_path: Path) -> None:
+    if MAKE is None or shutil.which("gcc") is None:
+        pytest.skip("no make or no gcc here (Debian: make gcc)")
+    sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    (tmp_path / "probe.c").write_text("int main(void) { return 0; }\n")
+    probe = subprocess.run(["gcc", *sanitize, "probe.c", "-o", "probe"], cwd=tmp_path, capture_output=True)
+    if probe.returncode or subprocess.run(["./probe"], cwd=tmp_path).returncode:
+        pytest.skip("the compiler has no sanitizers here")
+    sources = sorted(str(path) for folder in ("", "tool") for path in (checkout / "c_ref" / folder).glob("*.c"))
+    done = subprocess.run(["gcc", "-std=c99", "-O1", *sanitize, *sources, "-o", "emu_ref"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    command = tmp_path / "emu_ref"
+    for stem in STEMS:
+        assert call(command, "check", "--desc", str(path_of(stem, ".desc")), text=tv(stem))[::2] == (0, ""), stem
+    for text, _ in damaged().values():
+        assert call(command, "check", SMALL, text=text)[0] == 2
+    for stem in SUITES:
+        assert call(command, "gen", stem, "--random", "9")[::2] == (0, "")
+
+
 def test_the_digest_is_sha256(emu_ref: Path) -> None:
     for count in (1, 3, 4, 5, 48):
         lines = tv(SMALL).splitlines(keepends=True)[:count]
@@ -285,8 +306,8 @@ def test_the_digest_is_sha256(emu_ref: Path) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_make_check_is_clean(checkout: Path, compiler: str) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler} here")
+    if MAKE is None or shutil.which(compiler) is None:
+        pytest.skip(f"no make or no {compiler} here (Debian: make {compiler})")
     done = subprocess.run([str(MAKE), "-s", "check", f"CC={compiler}"], cwd=checkout / "c_ref", capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
