@@ -52,7 +52,7 @@ static int32_t check_shape(const emu_program *program)
     return EMU_OK;
 }
 
-/* A format of codes; unused high bits count. */
+/* A format that codes are cast to; unused high bits count. */
 static int32_t check_code_format(const emu_format *format)
 {
     emu_grid grid;
@@ -133,7 +133,7 @@ static int32_t check_facts(const emu_program *program, const emu_step *step)
     if (step->operation == EMU_OP_CAST)
         return check_cast(program, step);
     if (step->operation == EMU_OP_DECODE)
-        return check_code_format(step->format);
+        return emu_check_format(step->format); /* 64 bits too: what looks like an open cell is a NaN of such a format, and decodes alike */
     if (step->operation == EMU_OP_TRANSFORM)
         return check_transform(program, step);
     emu_derive_grid(program->arithmetic, &grid);

@@ -149,7 +149,7 @@ typedef struct emu_rounded {
 
 /* Operations of programs. Each gives its exact result, rounded once. Values are codes of the program's arithmetic format: a float with
  * sign, -0, ieee Inf and NaN, exp_bits <= 11, frac_bits <= 57. Every NaN among them is the canonical one: its sign and payload carry no
- * meaning. The formats that results are rounded to have Inf and NaN, and all their values are values of the arithmetic. Codes have at
+ * meaning. The formats that results are rounded to have Inf and NaN, and all their values are values of the arithmetic. Casts give at
  * most 63 bits.
  *
  *   add sub mul div fma   IEEE 754 rules for zero, Inf and NaN; fma is a * b + c. Rounded to `format` with `rounding`, which draws nothing;
