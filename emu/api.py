@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix, plain_array, to_codes, whole_number
-from emu.engines import run_convert, run_decode, run_quantize, run_transform
+from emu.engines import run_amax, run_convert, run_decode, run_quantize, run_transform
 from emu.errors import OperandError, ShapeError
 from emu.quantized import Quantized, level_array, make_quantized
 from emu.spec import derive, get
@@ -90,12 +90,10 @@ def amax(x: Any, source: str | Format | None = None) -> np.float32:
     x: float array, or unsigned codes with `source`; binary64 values must be binary32 numbers.
     Raises: OperandError (dtype), ShapeError (empty).
     """
-    from emu.fast.block import amax_bits
-
     codes, fmt = to_codes(x, source)
     if codes.size == 0:
         raise ShapeError("an empty array has no maximum")
-    return np.float32(np.array(amax_bits(codes, fmt), np.uint32).view(np.float32))
+    return np.float32(np.array(run_amax(codes, fmt), np.uint32).view(np.float32))
 
 
 def quantize(

@@ -79,6 +79,10 @@ def _native_quantize(recipe: Recipe, source: Format) -> bool:
     return can_quantize(recipe, source)
 
 
+def _native_amax(source: Format) -> bool:
+    return find_spec("emu.native._kernels") is not None and source.id in ("fp32", "bf16", "fp16")
+
+
 def _native_transform(transform: Transform, source: Format) -> bool:
     if find_spec("emu.native._kernels") is None:
         return False
@@ -102,6 +106,8 @@ def _always(*_: Any) -> bool:
 TABLE = (
     Row("decode", "native", _native_decode),
     Row("decode", "fast", _always),
+    Row("amax", "native", _native_amax),
+    Row("amax", "fast", _always),
     Row("convert", "native", _native_convert),
     Row("convert", "fast", _fast_convert),
     Row("convert", "exact", _always),
@@ -177,6 +183,17 @@ def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") 
     from emu.fast.convert import decode_narrow
 
     return decode_narrow(codes, fmt, result)
+
+
+def run_amax(codes: Codes, source: Format) -> int:
+    """Return the fp32 code of the largest magnitude; any NaN gives the canonical one. Raises: OperandError (no binary32 numbers)."""
+    if choose("amax", "auto", source) == "native":
+        from emu.native.kernel_block import amax_bits
+
+        return amax_bits(codes, source)
+    from emu.fast.block import amax_bits as amax_fast
+
+    return amax_fast(codes, source)
 
 
 def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, **operands: Any) -> tuple[Codes, dict[str, Codes]]:

@@ -89,4 +89,10 @@ def _engines() -> Iterator[Check]:
             present = find_spec(module) is not None
         except ModuleNotFoundError:
             present = False
-        yield Check(f"engine {engine}", "ok" if present else "missing", module)
+        yield Check(f"engine {engine}", "ok" if present else "missing", module + (_form() if present and engine == "native" else ""))
+
+
+def _form() -> str:
+    from emu.native import kernel
+
+    return f", {kernel.FORMS[kernel.BEST_FORM]} form"
