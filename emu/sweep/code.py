@@ -8,13 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-FOLDERS: Final = ("exact", "fast", "native", "sweep")
+FOLDERS: Final = ("exact", "fast", "native")
 SUFFIXES: Final = (".py", ".c", ".h")
 
 
 @lru_cache(maxsize=1)
 def code_sha256() -> str:
-    """Return one sha256 over the files of the oracle, the engines and the sweep, and over the digest of the compiled C reference."""
+    """Return one sha256 over the files of the oracle and the engines, and over the digest of the compiled C reference."""
     from emu.native._c import ffi, lib
 
     root = Path(str(files("emu")))

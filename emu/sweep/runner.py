@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
@@ -137,11 +140,22 @@ def _shards(tasks: Sequence[_Task], jobs: int) -> Generator[list[Leaf]]:
         yield from map(_one, tasks)
         return
     context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
-    pool = ProcessPoolExecutor(jobs, mp_context=context)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow, initargs=(os.getpid(),))
     try:
         yield from pool.map(_one, tasks)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _follow(parent: int) -> None:
+    """Make this worker end with its parent: one that was killed cannot tell it to."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _one(task: _Task) -> list[Leaf]:

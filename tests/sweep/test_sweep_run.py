@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def test_a_part_of_a_sweep() -> None:
 
 
 @pytest.mark.parametrize("codes", [{0x40A00000}, {0x40A00001, 0x40200000, 0x40BFFFFF}])
-@pytest.mark.parametrize("engine", ["fast", "c_ref"])
+@pytest.mark.parametrize("engine", ["native", "fast", "c_ref"])
 def test_a_wrong_engine_is_found_at_its_first_input(wrong: Any, engine: str, codes: set[int]) -> None:
     wrong(engine, codes)
     with pytest.raises(sweeps.Differs, match=rf"fp32/e2m1/rne/saturate .*first differing input {min(codes):#x}: .*exact 0x") as caught:
@@ -160,6 +161,45 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert rest == whole[1:]  # the first was finished before
     assert judged[0] == (E2M1.name, 2)
     assert not state.exists()
+
+
+def _killed_with_workers(folder: Path) -> None:
+    """Run on two processes that leave their ids, and die when both are there."""
+    real = running.judge
+
+    def noted(*given: Any) -> Any:
+        (folder / str(os.getpid())).touch()
+        return real(*given)
+
+    def die(name: str, done: int, total: int) -> None:
+        if len(list(folder.iterdir())) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    running.judge = noted  # type: ignore[misc]
+    running.run([RANDOM, E2M1], codes=range(1 << 26), jobs=2, shard=1, progress=die)
+
+
+def _is_alive(number: int) -> bool:
+    """Tell whether a process runs; one that has ended and that nobody has asked for yet does not."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="this system has no /proc to look for processes in")
+def test_workers_of_a_killed_run_end(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=_killed_with_workers, args=(tmp_path,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    assert len(workers) == 2
+    for _ in range(600):
+        if not any(_is_alive(number) for number in workers):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"workers {workers} outlive their run")
 
 
 def test_a_state_of_other_work_is_not_used(tmp_path: Path) -> None:
