@@ -1,7 +1,7 @@
 /* emu_dpi_tile.c: packed vectors of one tile -> matrices of the reference, and back. */
 #include "emu_dpi.h"
 
-enum { MAX_LANES = 256, MAX_LEVELS = 16, MAX_WORDS = 1 << 17 };
+enum { MAX_LANES = 256, MAX_LEVELS = 16, MAX_WORDS = 1 << 14 };
 
 static int32_t stored_bits(const emu_format *format)
 {
@@ -64,7 +64,8 @@ static int32_t open_levels(const emu_program *program, const uint32_t *packed, l
         return EMU_ERROR_SPACE;
     for (int32_t i = 0; i < program->level_count; i++) {
         const emu_level *level = &program->levels[i];
-        int32_t rows = level->rows ? program->tile_rows / level->rows : 1, columns = level->columns ? program->tile_columns / level->columns : 1;
+        int32_t rows = level->rows ? program->tile_rows / level->rows : 1;
+        int32_t columns = level->columns ? program->tile_columns / level->columns : 1;
         if (at + rows * columns * stored_bits(level->format) > EMU_DPI_BITS)
             return EMU_ERROR_SPACE;
         held->matrices[i] = matrix_of(held->codes[i], rows, columns, held->open[i]);

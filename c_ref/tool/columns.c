@@ -4,7 +4,8 @@
 enum { MIN_DIGITS = 5, KIND_BITS = 4 };
 
 /* Return the place of the new column, or -1 where there is no room. */
-int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format, int32_t any_nan)
+int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format,
+                   int32_t any_nan)
 {
     column *col = &op->columns[op->count];
     if (op->count >= MAX_COLUMNS || lanes > MAX_LANES || strlen(name) >= sizeof col->name)

@@ -17,6 +17,12 @@ int complain(const char *what, const char *why)
     return EXIT_BAD;
 }
 
+int unknown(const char *kind, const char *name)
+{
+    fprintf(stderr, "emu_ref: %s: no such %s: see emu_ref list\n", name, kind);
+    return EXIT_BAD;
+}
+
 static int take_number(const char *text, uint64_t *number)
 {
     unsigned long long value;

@@ -43,8 +43,8 @@ static void add_random(operation *op, int32_t n)
 static void add_level(operation *op, int32_t place, int32_t role, const char *name, int32_t any_nan)
 {
     const emu_level *level = &op->levels[place];
-    int32_t made = add_column(op, name, role, parts_of(&op->program, level->rows, level->columns), stored_bits(level->format), level->format,
-                              any_nan);
+    int32_t parts = parts_of(&op->program, level->rows, level->columns);
+    int32_t made = add_column(op, name, role, parts, stored_bits(level->format), level->format, any_nan);
     if (made >= 0)
         op->columns[made].level = place;
 }
@@ -84,7 +84,7 @@ int make_quantize(const char *recipe, operation *op)
     op->op = OP_QUANTIZE;
     op->source = emu_find_format(op->source_id);
     if (!op->source || !take_program(op, recipe, NULL))
-        return complain(op->source ? recipe : op->source_id, op->source ? "no such recipe: see emu_ref list" : "no such format: see emu_ref list");
+        return op->source ? unknown("recipe", recipe) : unknown("format", op->source_id);
     n = op->program.tile_rows * op->program.tile_columns;
     add_column(op, "x", ROLE_IN, n, stored_bits(op->source), op->source, 0);
     if (op->program.tensor_amax >= 0)
@@ -110,7 +110,7 @@ int make_dequantize(const char *recipe, const char *profile, operation *op)
     op->op = OP_DEQUANTIZE;
     op->result = emu_find_format(op->result_id);
     if (!op->result || !take_program(op, recipe, profile))
-        return complain(op->result ? recipe : op->result_id, op->result ? "no such recipe or profile: see emu_ref list" : "no such format: see emu_ref list");
+        return op->result ? unknown("recipe with this profile", recipe) : unknown("format", op->result_id);
     n = op->program.tile_rows * op->program.tile_columns;
     op->source = op->recipe->element;
     add_column(op, "codes", ROLE_IN, n, stored_bits(op->source), op->source, 0);
@@ -132,7 +132,7 @@ int make_transform(const char *id, operation *op)
     op->source = emu_find_format(op->source_id);
     op->transform = emu_find_transform(id);
     if (!op->source || !op->transform)
-        return complain(op->source ? id : op->source_id, op->source ? "no such transform: see emu_ref list" : "no such format: see emu_ref list");
+        return op->source ? unknown("transform", id) : unknown("format", op->source_id);
     add_column(op, "x", ROLE_IN, op->transform->size, stored_bits(op->source), op->source, 0);
     add_column(op, "sgn", ROLE_IN, op->transform->size, 1, NULL, 0);
     add_column(op, "y", ROLE_OUT, op->transform->size, stored_bits(op->transform->result), op->transform->result, 1);

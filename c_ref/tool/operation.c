@@ -71,7 +71,7 @@ static int make_decode(const char *format, operation *op)
     op->source = emu_find_format(format);
     op->result = emu_find_format("fp32");
     if (!op->source)
-        return complain(format, "no such format: see emu_ref list");
+        return unknown("format", format);
     add_column(op, "code", ROLE_IN, 1, stored_bits(op->source), op->source, 0);
     add_column(op, "fp32", ROLE_OUT, 1, 32, op->result, 1);
     add_column(op, "cls", ROLE_OUT, 1, 4, NULL, 0);
@@ -86,9 +86,9 @@ static int make_convert(const char *to, const char *rounding, const char *policy
     op->rounding = emu_find_rounding(rounding);
     op->policy = emu_find_policy(policy, to);
     if (!op->source || !op->result)
-        return complain(op->source ? to : op->source_id, "no such format: see emu_ref list");
+        return unknown("format", op->source ? to : op->source_id);
     if (!op->rounding || !op->policy)
-        return complain(op->rounding ? policy : rounding, op->rounding ? "no such policy for this format: see emu_ref list" : "no such rounding: see emu_ref list");
+        return op->rounding ? unknown("policy for this format", policy) : unknown("rounding", rounding);
     if (emu_check_rounding(op->rounding, op->result))
         return complain(op->name, "the C reference does not round that way");
     add_column(op, "x", ROLE_IN, 1, stored_bits(op->source), op->source, 0);

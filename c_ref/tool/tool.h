@@ -7,7 +7,7 @@
 
 #include "../emu_ref.h"
 
-enum { MAX_COLUMNS = 40, MAX_LANES = 256, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 17, MAX_LEVELS = 17 };
+enum { MAX_COLUMNS = 40, MAX_LANES = 256, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 14, MAX_LEVELS = 17 };
 
 /* Exit codes of the command. */
 enum { EXIT_EQUAL = 0, EXIT_DIFFERS = 1, EXIT_BAD = 2, EXIT_NOTHING = 3 };
@@ -66,8 +66,9 @@ typedef struct options {
     int32_t directed;
 } options;
 
-/* One line on stderr; returns EXIT_BAD. */
+/* One line on stderr; both return EXIT_BAD. unknown: a name that `emu_ref list` does not print. */
 int complain(const char *what, const char *why);
+int unknown(const char *kind, const char *name);
 
 /* operation.c: contract or stem -> operation; 0, or EXIT_BAD after a line on stderr. */
 int make_operation(const options *given, operation *op);
@@ -81,7 +82,8 @@ int make_transform(const char *id, operation *op);
 int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
 
 /* columns.c */
-int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format, int32_t any_nan);
+int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format,
+                   int32_t any_nan);
 void finish_columns(operation *op);
 int32_t find_column(const operation *op, const char *name);
 void finish_row(const operation *op, row *made);
