@@ -1,4 +1,5 @@
-"""Binding of the C reference (c_ref): arrays of codes in and out; descriptors come from spec models (descriptors.py). No arithmetic here.
+"""Binding of the C reference (c_ref): decode and convert here, block.py and transform.py beside; descriptors come from spec models
+(descriptors.py, programs.py). No arithmetic in Python. The kernels of the engine `native` are in kernels/ and kernel*.py.
 
 The C runs without the interpreter lock. Not here: names and values (emu), the choice of an engine (emu.engines).
 """
