@@ -6,8 +6,8 @@
 
 /* The same C compiled for several instruction sets of x86-64, chosen when the library is loaded. Results do not depend on it; tools that
  * watch single instructions want one form: -DEMU_ONE_FORM. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(EMU_ONE_FORM)
+#if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(EMU_ONE_FORM)
 #define EMU_FORMS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define EMU_FORMS
