@@ -11,13 +11,24 @@ static int take_column(const column *col, const char *line, size_t *at, uint64_t
     return parse_column(col, line + start, lanes) == LINE_FINE;
 }
 
+/* How long a line with the input columns alone is. */
+static size_t inputs_length(const operation *op)
+{
+    size_t length = 0;
+    for (int32_t place = 0; place < op->count; place++) {
+        if (op->columns[place].role == ROLE_IN || op->columns[place].role == ROLE_R)
+            length += (size_t)op->columns[place].digits + 1;
+    }
+    return length - 1;
+}
+
 /* Fill one line; 0, or the name of the column that is wrong. */
 static const char *fill_line(const operation *op, const char *line, row *made)
 {
     size_t at = 0;
     memset(made, 0, sizeof *made);
-    if (line[0] == 'a' && line[1] == ' ')
-        at = 1;
+    if (line[0] == 'a' && line[1] == ' ' && strlen(line) == inputs_length(op) + 2)
+        at = 1; /* a guard in front is fine */
     for (int32_t place = 0; place < op->count; place++) {
         if ((op->columns[place].role == ROLE_IN || op->columns[place].role == ROLE_R) &&
             !take_column(&op->columns[place], line, &at, made->lanes[place]))

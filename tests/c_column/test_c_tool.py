@@ -260,6 +260,13 @@ def test_fill_gives_back_the_golden_rows(emu_ref: Path, stem: str) -> None:
     assert (code, err, out) == (0, "", text)
 
 
+def test_fill_takes_rows_with_and_without_a_guard(emu_ref: Path) -> None:
+    words = ("fill", "convert/e2m1/sr_add8/nvidia", "--source", "int4")
+    plain = call(emu_ref, *words, text="a 7f\n3 00\n")
+    assert plain == call(emu_ref, *words, text="a a 7f\na 3 00\n")
+    assert plain == (0, "a a 7f f f\na 3 00 5 f\ne 0 00 0 2\n", "")
+
+
 @pytest.mark.parametrize("text", ["", "3f80", "3f8\n", "3f80 \n", "3f80 00\n", "3fg0\n", "3F80\n", "\n"])
 def test_fill_refuses_what_is_no_input(emu_ref: Path, text: str) -> None:
     code, out, err = call(emu_ref, "fill", SMALL, text=text)
