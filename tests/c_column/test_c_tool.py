@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from emu.philox import words
+from emu.spec.contract import parse
 from emu.spec.registry import get, names
+from emu.vectors.dequantize_rows import DequantizeRows
+from emu.vectors.operation import Operation
 from emu.vectors.plan import find
+from emu.vectors.quantize_rows import QuantizeRows
 from emu.vectors.rows import Input, make_row
+from emu.vectors.transform_rows import TransformRows
 from emu.vectors.tv import row_lines, trailer
 
 MAKE = shutil.which("make")
@@ -183,9 +188,9 @@ def test_misuse_is_one_line(emu_ref: Path, words: list[str]) -> None:
     assert "RESULT PASS" not in out
 
 
-def oracle_lines(lines: list[str], stem: str) -> list[str]:
+def oracle_lines(lines: list[str], op: Operation) -> list[str]:
     """The rows that the oracle makes of the inputs of some lines."""
-    op, rows = find(stem).operation, []
+    rows = []
     columns = [column.name for column in op.layout.columns]
     inputs = [columns.index(column.name) + 1 for column in op.layout.inputs]
     for line in lines:
@@ -221,10 +226,31 @@ def test_gen_equals_the_oracle(emu_ref: Path, stem: str, choice: list[str]) -> N
     *lines, last = out.splitlines()
     assert last == trailer(find(stem).operation.layout, len(lines))
     chosen = lines[:: -(-len(lines) // (MOST_ROWS if stem.startswith(("decode", "convert")) else MOST_TILES))]
-    assert chosen == oracle_lines(chosen, stem)
+    assert chosen == oracle_lines(chosen, find(stem).operation)
     assert call(emu_ref, "gen", stem, *choice)[1] == out
     code, out, _ = call(emu_ref, "check", stem, text=out)
     assert (code, result(out)["verdict"]) == (0, "PASS")
+
+
+def block_operations() -> list[Operation]:
+    """Every recipe, profile and transform, from or to bf16."""
+    recipes = [QuantizeRows(parse(f"quantize/{name}"), "bf16") for name in names("recipe")]
+    profiles = [
+        DequantizeRows(parse(f"dequantize/{name}/{profile}"), "bf16")
+        for name in names("recipe")
+        for profile in get("recipe", name).facts.dequantize
+    ]
+    return [*recipes, *profiles, *(TransformRows(parse(f"transform/{name}"), "bf16") for name in names("transform"))]
+
+
+@pytest.mark.parametrize("op", block_operations(), ids=lambda op: str(op.contract))
+def test_every_tile_contract_equals_the_oracle(emu_ref: Path, op: Operation) -> None:
+    words = [str(op.contract), "--source", "bf16", "--result", "bf16"]
+    drawn = call(emu_ref, "gen", *words, "--random", "3")[1].splitlines()[:-1]
+    chosen = call(emu_ref, "gen", *words, "--directed")[1].splitlines()[:-1]
+    lines = [*drawn, *chosen[:: -(-len(chosen) // 3)]]
+    assert len(lines) >= 5
+    assert lines == oracle_lines(lines, op)
 
 
 def test_gen_makes_every_code(emu_ref: Path) -> None:
