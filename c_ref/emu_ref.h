@@ -163,7 +163,8 @@ typedef struct emu_rounded {
  *                         EMU_ERROR_GRID where n is not integral.
  *   e8m0_rule             magnitude in binary32 -> E8M0 code (bias 127, NaN 0xFF) by variant EMU_RULE_*, see block of the rules below.
  *   cast                  value -> code of `format` with `rounding` under `policy`; `random`: register of the random integers.
- *   decode                code of `format` -> value, which must be one of the arithmetic (else EMU_ERROR_GRID). An open code gives NaN.
+ *   decode                code of `format` -> value, which must be one of the arithmetic (else EMU_ERROR_GRID). A code that a cast left
+ *                         open gives NaN; a given code with an unused high bit set is EMU_ERROR_OPEN.
  *   select                [u, (v,) if true, if false] by variant EMU_TEST_*; v only for LT LE GE. A comparison with NaN is false; NEG is
  *                         false for -0 and NaN. The arms are both values or both codes.
  *   amax                  largest magnitude of the parts of args[0] inside one part of out; variant EMU_NAN_PROPAGATE, or EMU_NAN_DROP
