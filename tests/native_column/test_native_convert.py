@@ -18,6 +18,7 @@ FORMS = range(kernel.BEST_FORM + 1)
 FOUR_BITS = [name for name in names("format") if derive.codes(get("format", name)).bits == 4]
 ROUNDINGS = [name for name in names("rounding") if not get("rounding", name).random_bits]
 SOURCES = ("fp32", "bf16", "fp16")
+STEPS = [-3, 0, 3, *(sign * (1 << place) for sign in (1, -1) for place in range(23))]
 
 
 def policies_of(fmt):
@@ -33,13 +34,14 @@ def policies_of(fmt):
 
 
 def near_points(name):
-    """Return binary32 codes of both signs: decision points +-3, all exponents +-1, zero, Inf, NaN and random bits."""
+    """Return binary32 codes of both signs: decision points +-3 and +-2^k, exponents +-1, every bf16 number, specials, random bits."""
     points = [np.float32(float(point)).view(np.uint32) for point in kernel_tables.decision_points(get("format", name))]
-    middle = np.array([int(code) + step for code in points for step in range(-3, 4) if int(code) + step >= 0], np.uint32)
+    middle = np.array([int(code) + step for code in points for step in STEPS if int(code) + step >= 0], np.uint32)
     exponents = np.array([(field << 23) + step for field in range(1, 256) for step in (-1, 0, 1)], np.uint32)
     special = np.array([0, 1, 2, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7F80FFFF, 0x7FC00000, 0x7FFFFFFF], np.uint32)
     random = np.random.default_rng(44).integers(0, 1 << 31, 4096, dtype=np.uint32)
-    positive = np.concatenate([middle, exponents, special, random])
+    every_bf16 = np.arange(1 << 15, dtype=np.uint32) << np.uint32(16)
+    positive = np.concatenate([middle, exponents, special, random, every_bf16])
     return np.concatenate([positive, positive | np.uint32(1 << 31)])
 
 
@@ -85,7 +87,7 @@ def test_every_16_bit_source_and_every_decision_point(name, source):
 @pytest.mark.parametrize("name", [name for name in FOUR_BITS if name != "nf4"])
 def test_oracle_at_every_decision_point(name, rounding):
     fmt, fp32, how, policy = get("format", name), get("format", "fp32"), get("rounding", rounding), get("conversion", "nvidia")
-    codes = near_points(name)[::3]
+    codes = np.concatenate([part[: part.size // 16] for part in np.split(near_points(name), 2)])  # decision points, exponents
     wanted = [convert_code(int(code), fp32, fmt, how, policy) for code in codes]
     for form in FORMS:
         assert kernel.convert(codes, fp32, fmt, how, policy, form=form).tolist() == wanted

@@ -15,6 +15,7 @@ from emu.native import kernel, kernel_block
 from emu.native._kernels import lib
 from emu.native.kernel_plan import plan_of
 from emu.spec import get, names
+from emu.spec.models import Recipe
 
 FORMS = range(kernel.BEST_FORM + 1)
 FP32 = get("format", "fp32")
@@ -104,9 +105,10 @@ def test_every_16_bit_source_code(source, form):
     rng, fmt = np.random.default_rng(53), get("format", source)
     every = rng.permutation(np.arange(1 << 16, dtype=np.uint16)).reshape(256, 256)
     calm = every & np.uint16(0xBBFF)  # no Inf, no NaN
+    endless = np.where(np.arange(256) % 48 == 5, np.uint16(0x7C00 if source == "fp16" else 0x7F80), calm)
     for name in ABLE:
         recipe = get("recipe", name)
-        for codes in (every, calm, calm.T):
+        for codes in (every, calm, calm.T, endless):
             wanted = answer(lambda c=codes, r=recipe: quantize_fast(r, c, fmt))
             assert answer(lambda c=codes, r=recipe: kernel_block.quantize(r, c, fmt, form=form)) == wanted
     for codes in (every, calm, calm[3:4, 5:9], every[:, ::3]):
@@ -169,3 +171,55 @@ def test_amax_of_any_length_and_order(form):
             assert kernel_block.amax_bits(part, FP32, form) == amax_fast(part, FP32)
     square = rng.standard_normal((40, 50), dtype=np.float32).view(np.uint32)
     assert kernel_block.amax_bits(square.T, FP32, form) == kernel_block.amax_bits(square[:, ::-1], FP32, form) == amax_fast(square, FP32)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("name", "top"), [("e2m1_fp32scale", 6), ("e1m2_fp32scale", 1.75)])
+def test_factors_beside_a_power_of_two_divide(name, top, form):
+    recipe, ties = get("recipe", name), np.array([0.125, 0.25, 0.375, 0.75, 1.25, 1.375, 1.625, 1.75, 2.5, 3.5, 5, 6], np.float32)
+    rows = []
+    for scale in (0x3F800000, 0x3F800001, 0x3F7FFFFF, 0x3FC00000, 0x00800000, 0x00400000, 0x7F000000):
+        factor = np.array(scale, np.uint32).view(np.float32)
+        with np.errstate(over="ignore"):
+            points, largest = (ties[ties <= top] * factor).view(np.uint32), (np.float32(top) * factor).view(np.uint32)
+        near = np.concatenate([points + np.uint32(step) for step in (0, 1, 2)] + [points - np.uint32(step) for step in (1, 2)])
+        near = np.resize(near[near < largest], 15 * 6).reshape(-1, 15)
+        rows += [np.concatenate([[largest + np.uint32(step)], part]) for part in near for step in (0, 1)]
+    for row in rows:  # one factor in a chunk, then all of them together
+        codes = row.astype(np.uint32).reshape(1, 16)
+        assert answer(lambda c=codes: kernel_block.quantize(recipe, c, FP32, form=form)) == answer(
+            lambda c=codes: quantize_fast(recipe, c, FP32)
+        )
+    codes = np.array(rows, np.uint32)
+    assert answer(lambda: kernel_block.quantize(recipe, codes, FP32, form=form)) == answer(lambda: quantize_fast(recipe, codes, FP32))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["nvfp4_te_ref", "mxfp4_te_pow2"])
+def test_a_maximum_that_drops_nan(name, form):
+    facts = get("recipe", name).model_dump(by_alias=True, exclude_none=True)
+    (amax,) = (step for step in facts["facts"]["steps"] if step["op"] == "amax")
+    amax["nan"] = "drop"
+    recipe = Recipe.model_validate({**facts, "id": "dropping", "aliases": ()})
+    assert plan_of(recipe).pointer.drops == lib.EMU_NAN_DROPS
+    rng = np.random.default_rng(56)
+    x = rng.standard_normal((8, 128), dtype=np.float32)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[3, :64], x[4, :64:2] = np.nan, np.inf
+    for codes in (x.view(np.uint32), np.ascontiguousarray(x.view(np.uint32).T).T):
+        wanted = answer(lambda c=codes: quantize_fast(recipe, c, FP32, **amax_of(recipe)))
+        assert answer(lambda c=codes: kernel_block.quantize(recipe, c, FP32, **amax_of(recipe), form=form)) == wanted
+        assert "codes" in wanted
+
+
+def amax_of(recipe):
+    return {"tensor_amax": 0x40800000} if plan_of(recipe).program.reads("tensor_amax") else {}
+
+
+def test_scales_are_computed_where_that_gives_the_whole_table():
+    for name in ("nvfp4_te_ref", "nvfp4_torchao", "nvufp4"):
+        plan = plan_of(get("recipe", name)).pointer
+        operations = {plan.steps[number].operation for number in range(plan.step_count)}
+        assert {lib.EMU_STEP_CAST_FLOAT, lib.EMU_STEP_DECODE_FLOAT} <= operations
+    plan = plan_of(get("recipe", "mxfp4_te_pow2")).pointer
+    assert {plan.steps[number].operation for number in range(plan.step_count)} >= {lib.EMU_STEP_CAST, lib.EMU_STEP_DECODE}

@@ -25,7 +25,19 @@ def groups(rng, count):
     yield rng.integers(-2, 3, (count, 16)).astype(np.float32)
     yield np.ldexp(rng.choice([-1, 1, 0, 1.5], (count, 16)), rng.integers(-149, 128, (count, 16))).astype(np.float32)
     yield np.ldexp(rng.integers(-(1 << 24), 1 << 24, (count, 16)), rng.integers(-14, 14, (count, 16))).astype(np.float32)
+    pair = np.where(rng.random((count, 16)) < 0.5, np.float32(0), np.float32(-0.0))
+    pair[:, 4:6] = rng.choice(np.array([-1, 1], np.float32), (count, 2))
+    yield pair
+    yield wide_ties(count)
     yield (rng.standard_normal((count, 16)) * 3e38).clip(-3.4e38, 3.4e38).astype(np.float32)
+
+
+def wide_ties(count):
+    """Return groups whose first sum is a tie and 2^-28: one exponent more and binary64 loses the 2^-28."""
+    terms = np.array([2.0**24] * 13 + [8, 2.0**-5 * (1 + 2.0**-23), -(2.0**-5)])
+    signs = np.array([-1 if 0xD7E8 >> i & 1 else 1 for i in range(16)])
+    powers = np.ldexp(np.ones((count, 1)), np.arange(count)[:, np.newaxis] % 40 - 20)
+    return (terms * signs * powers).astype(np.float32)
 
 
 def signed_zeros(mask):
@@ -51,7 +63,7 @@ def test_few_groups_against_the_oracle(name, source):
         for form in FORMS:
             assert kernel_transform.transform(codes, fmt, chosen, form=form).tolist() == wanted
             compared += 1
-    assert compared == 7 * len(FORMS)
+    assert compared == 9 * len(FORMS)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -158,7 +158,7 @@ int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_
 #undef EMU_APART
 #define EMU_APART __attribute__((noipa))
 #endif
-#if defined(__x86_64__)
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 8)
 #undef EMU_FOR_AVX2
 #undef EMU_FOR_AVX512
 #undef EMU_X86_FORMS
