@@ -13,13 +13,14 @@ static int32_t wide_bit_length(wide bits)
     return bits.high ? 64 + emu_bit_length(bits.high) : emu_bit_length(bits.low);
 }
 
+/* By 1 to 127 places. */
 static wide shift_left(wide bits, int32_t count)
 {
     wide out = {0, 0};
     if (count >= 64) {
         out.high = emu_shift_left(bits.low, count - 64);
     } else {
-        out.high = bits.high << count | (count ? bits.low >> (64 - count) : 0);
+        out.high = bits.high << count | bits.low >> (64 - count);
         out.low = bits.low << count;
     }
     return out;

@@ -119,7 +119,7 @@ static int32_t settle_tensor(const emu_job *work, const emu_matrix *x, const uin
 static int32_t load_elements(const emu_job *work, const emu_matrix *x, const emu_matrix *random, size_t top, size_t left)
 {
     const emu_program *program = work->program;
-    size_t width = left >= x->columns ? 0 : x->columns - left < work->band.columns ? x->columns - left : work->band.columns;
+    size_t width = x->columns - left < work->band.columns ? x->columns - left : work->band.columns; /* a band begins inside x */
     for (size_t i = 0; i < (size_t)program->tile_rows; i++) {
         size_t count = top + i < x->rows ? width : 0, place = (top + i) * x->columns + left;
         int32_t error = EMU_OK;
@@ -174,7 +174,7 @@ static int32_t store_row(const emu_matrix *matrix, size_t place, const uint64_t 
 static int32_t store_codes(const emu_job *work, size_t top, size_t left, const emu_matrix *codes)
 {
     const emu_register *place = &work->program->registers[work->program->codes];
-    size_t width = left >= codes->columns ? 0 : codes->columns - left < work->band.columns ? codes->columns - left : work->band.columns;
+    size_t width = codes->columns - left < work->band.columns ? codes->columns - left : work->band.columns;
     int32_t error = EMU_OK;
     for (size_t i = 0; !error && i < (size_t)work->program->tile_rows && top + i < codes->rows; i++) {
         size_t first = (top + i) * codes->columns + left;

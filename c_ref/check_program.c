@@ -206,9 +206,8 @@ static int32_t give(const emu_program *program, uint8_t *is_set)
 /* The results have been set, and each part of them lies in one cell. */
 static int32_t are_results_sound(const emu_program *program, const uint8_t *is_set)
 {
-    const emu_register element = {1, 1, 0, 0};
     int32_t result = program->values >= 0 ? program->values : program->codes;
-    if (!is_register(program, result) || !is_set[result] || !holds(&program->registers[result], &element))
+    if (!is_register(program, result) || !is_set[result])
         return 0;
     for (int32_t i = 0; i < program->level_count; i++) {
         const emu_level *level = &program->levels[i];

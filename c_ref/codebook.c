@@ -27,13 +27,13 @@ static uint64_t absolute(int64_t units)
     return units < 0 ? (uint64_t)-units : (uint64_t)units;
 }
 
-/* The order of the list: by value, -0 before +0, then by code. 1: entry a comes after entry b. */
+/* The order of the list: by value, -0 before +0, then by code. 1: entry a comes after entry b, another one. */
 static int32_t comes_after(const emu_format *format, int32_t a, int32_t b)
 {
     if (format->values[a] != format->values[b])
         return format->values[a] > format->values[b];
     if (a == format->minus_zero_code || b == format->minus_zero_code)
-        return b == format->minus_zero_code && a != b;
+        return b == format->minus_zero_code;
     return a > b;
 }
 

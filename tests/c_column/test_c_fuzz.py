@@ -17,7 +17,7 @@ import pytest
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Werror"]
-SANITIZERS = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 Build = Callable[..., Path]
 
 
@@ -80,7 +80,7 @@ def test_calls_that_succeed_and_calls_that_fail_are_many(build: Build) -> None:
 
 def test_sanitised_and_optimised_builds_give_the_same_results(build: Build) -> None:
     for name, outcome in run(str(build("-O3", name="quick")), "all", "3000").items():
-        assert run(str(build(*SANITIZERS, name="sanitised")), name, "3000") == {name: outcome}
+        assert run(str(build("-O0", *SANITIZERS, name="sanitised")), name, "3000") == {name: outcome}
 
 
 def test_valgrind_finds_nothing(build: Build) -> None:
@@ -97,6 +97,6 @@ def test_valgrind_finds_nothing(build: Build) -> None:
 def test_a_million_calls_of_every_function(checkout: Path, build: Build, part: int) -> None:
     names = sorted(functions(checkout))[part::2]
     for name in names:
-        sanitised = run(str(build(*SANITIZERS, name="sanitised")), name, "1000000")
+        sanitised = run(str(build("-O1", *SANITIZERS, name="quick_sanitised")), name, "1000000")
         assert sum(sanitised[name].errors) == 1_000_000
         assert sanitised == run(str(build("-O3", name="quick")), name, "1000000")

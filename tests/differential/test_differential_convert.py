@@ -54,4 +54,4 @@ def test_codes_of_hypothesis(judge: Any, name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TARGETS)
 def test_many_codes_of_hypothesis(judge: Any, name: str) -> None:
-    check_target(judge, name, 400)
+    check_target(judge, name, 120)

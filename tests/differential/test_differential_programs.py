@@ -347,4 +347,4 @@ def test_random_programs(part):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(4))
 def test_many_random_programs(part):
-    assert compare(range(1000 + 1000 * part, 2000 + 1000 * part)) > 750
+    assert compare(range(1000 + 500 * part, 1500 + 500 * part)) > 375

@@ -84,7 +84,7 @@ def test_blocks_of_hypothesis_there_and_back(judge: Any, name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", names("recipe"))
 def test_many_blocks_of_hypothesis(judge: Any, name: str) -> None:
-    run_blocks(judge, name, 30 if name in HEAVY else 100)
+    run_blocks(judge, name, 15 if name in HEAVY else 50)
 
 
 def draw_codes(data: st.DataObject, fmt: Format, shape: tuple[int, int]) -> Any:

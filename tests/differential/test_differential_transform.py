@@ -42,7 +42,7 @@ def test_rows_of_hypothesis(judge: Any, name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", names("transform"))
 def test_many_rows_of_hypothesis(judge: Any, name: str) -> None:
-    check_rows(judge, name, 400)
+    check_rows(judge, name, 200)
 
 
 @pytest.mark.parametrize("name", names("transform"))
