@@ -177,8 +177,16 @@ void fuzz_calculate_array(stream *random, tally *all)
     arithmetic_format(random, &format, 16);
     arithmetic_format(random, &to, 16);
     any_rounding(random, &rounding, one_in(random, 20), 16);
+    int has_ties = one_in(random, 12); /* binary32 to fp16, half of the codes half way */
+    if (has_ties) {
+        operation = EMU_OP_ROUND;
+        format = *emu_find_format("fp32");
+        to = *emu_find_format("fp16");
+    }
     uint64_t *a = codes_of(random, &format, count), *b = codes_of(random, &format, count), *c = codes_of(random, &format, count);
     uint64_t *result = block(count * 8);
+    for (size_t i = 0; has_ties && i < count; i++)
+        a[i] = (a[i] & 0x80FFF000) + 0x38000000;
     int null = null_of(random, 6), is_narrow = one_in(random, 2);
     int32_t error = emu_calculate_array(operation, &format, null == 0 ? NULL : is_narrow ? &to : &format, null == 1 ? NULL : &rounding,
                                         variant, null == 2 ? NULL : a, null == 3 ? NULL : b, null == 4 ? NULL : c, count,
