@@ -10,17 +10,20 @@ from typing import Any
 
 import pytest
 
-from emu.cli.witness import faults
+from emu.cli.witness import faults as witness_faults
 from emu.errors import EmuError, SpecError
 from emu.spec import KINDS, get, names
 from emu.spec.loader import read
 from emu.spec.registry import isolated, replaced, shipped_root
 from emu.testing.behaviour import Tensor, behaviour
 from emu.testing.mutants import Mutant, validated
+from emu.testing.mutation import LAYERS, Fault, read_faults
+from emu.testing.mutation_rows import Shelf
 
 TESTS = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).with_name("golden.yaml")
 KILL_ROWS = Path(__file__).with_name("kill_rows.yaml")
+CATALOGUE = Path(__file__).with_name("catalogue")
 
 
 def module_of(name: str) -> ModuleType:
@@ -84,7 +87,7 @@ class Judges:
         """Name and check, the quick ones first."""
         reach = self.reach((kind, name))
         for key in reach[:8]:
-            yield "witness", lambda key=key: any(fault is not None for _, fault in faults(get(*key)))
+            yield "witness", lambda key=key: any(fault is not None for _, fault in witness_faults(get(*key)))
         yield "rows", lambda: self.rows_fail(kind, name)
         for key in reach[:8]:
             yield "golden", lambda key=key: behaviour(get(*key), self.rows.get(key, ())) != self.golden[key]
@@ -153,3 +156,22 @@ def known_survivors() -> dict[str, str]:
             assert name not in found, f"{name} is listed twice"
             found[name] = group["why"]
     return found
+
+
+@pytest.fixture(scope="session")
+def faults() -> list[Fault]:
+    """The catalogue of seeded faults."""
+    return read_faults(CATALOGUE / f"{layer}.yaml" for layer in LAYERS)
+
+
+@pytest.fixture(scope="session")
+def equivalent() -> dict[str, tuple[str, str]]:
+    """Faults that no row can show -> proof and reason."""
+    return {row["id"]: (row["proof"], row["why"]) for row in read(CATALOGUE / "survivors.yaml").data["survivors"]}
+
+
+@pytest.fixture(scope="session")
+def shelf(checkout: Path) -> Shelf:
+    """The suites that judge the seeded faults."""
+    planned = {row["stem"]: row["sha256"] for row in read(CATALOGUE / "suites.yaml").data["suites"]}
+    return Shelf(checkout / "vectors", planned, Path(__file__).with_name("rows.yaml"), KILL_ROWS)

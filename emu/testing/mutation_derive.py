@@ -1,0 +1,124 @@
+"""Derive the rows of a suite by one engine and compare: what the process with a fault in it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from emu.exact.random_bits import element_bits
+from emu.spec.contract import parse
+from emu.spec.models import Rounding
+from emu.spec.registry import get
+from emu.testing.mutation import WORDS
+from emu.testing.mutation_rows import KILL, Suite
+from emu.vectors.convert_rows import ConvertRows
+from emu.vectors.decode_rows import DecodeRows
+from emu.vectors.dequantize_rows import DequantizeRows
+from emu.vectors.names import parse_stem
+from emu.vectors.operation import Operation
+from emu.vectors.quantize_rows import QuantizeRows
+from emu.vectors.rows import Answer, Row, inputs_of, mismatches, unpack, value_of
+from emu.vectors.transform_rows import TransformRows
+
+_TAKES_SOURCE: Final[dict[str, Any]] = {"convert": ConvertRows, "quantize": QuantizeRows, "transform": TransformRows}
+
+
+def operation_of(suite: Suite) -> Operation:
+    """Return the operation of a suite, by its contract and name alone: a changed spec need not plan it."""
+    stem, contract = parse_stem(suite.stem.replace(f"__{KILL}", "__directed")), parse(suite.contract)
+    if stem.op == "decode":
+        return DecodeRows(contract)
+    made: Operation = DequantizeRows(contract, stem.dst) if stem.op == "dequantize" else _TAKES_SOURCE[stem.op](contract, stem.src)
+    return made
+
+
+def expected(suite: Suite) -> list[Answer | None]:
+    """Return the whole answer of each row; None where a mask leaves a part of it open."""
+    if suite.stem.startswith(WORDS):
+        return []
+    layout, out = operation_of(suite).layout, []
+    for _, values in suite.rows:
+        row = Row("", (), values)
+        whole = all(value_of(layout, row, f"m_{column.name}") == (1 << column.bits) - 1 for column in layout.results)
+        out.append(tuple(unpack(value_of(layout, row, column.name), column) for column in layout.results) if whole else None)
+    return out
+
+
+def differing(suite: Suite, engine: str, wanted: Sequence[Answer | None]) -> tuple[list[int], int]:
+    """Return the ids of rows that an engine derives otherwise, and how many rows it derived. A row it raises on differs.
+
+    wanted: as `expected` gives it.
+    """
+    if suite.stem.startswith(WORDS):
+        return _differing_words(suite, engine)
+    op = operation_of(suite)
+    rows = [Row("", flags, values) for flags, values in suite.rows]
+    values = [inputs_of(op.layout, row) for row in rows]
+    if engine == "exact":
+        answers = [_tried(op.exact, value) for value in values]
+    else:
+        batch = op.engines().get(engine)
+        answers = [None] * len(rows) if batch is None else _batch(batch, values)
+    found = []
+    for number, (row, answer, whole) in enumerate(zip(rows, answers, wanted, strict=True), 1):
+        same = whole is not None and answer is not None and answer == whole[: len(answer)]
+        if not same and _differs(op, row, answer):
+            found.append(number)
+    return found, sum(answer is not None for answer in answers)
+
+
+def _tried(function: Any, *arguments: Any) -> Any:
+    """Return a result, or the word `raises`: a fault may break an invariant, and that is a difference."""
+    try:
+        return function(*arguments)
+    except Exception:
+        return "raises"
+
+
+def _batch(batch: Any, values: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Return the answers of an engine; one row at a time where a batch raises."""
+    answers = _tried(batch, values)
+    if answers != "raises":
+        return list(answers)
+    singles = [_tried(batch, [value]) for value in values]
+    return [single if single == "raises" else single[0] for single in singles]
+
+
+def _differs(op: Operation, row: Row, answer: Answer | str | None) -> bool:
+    """Tell whether an answer is not that of the row: another bit, a code that is open in the row, or an error."""
+    if answer is None or isinstance(answer, str):
+        return answer is not None
+    if mismatches(op.layout, row, answer):
+        return True
+    outputs = zip(op.layout.results, answer, strict=False)
+    return any(
+        column.role == "out" and any(code >= 0 for code in lanes) and not value_of(op.layout, row, "m_" + column.name)
+        for column, lanes in outputs
+    )
+
+
+def _differing_words(suite: Suite, engine: str) -> tuple[list[int], int]:
+    """The same for shared words: each engine splits a word into the integers of its lanes."""
+    rounding: Rounding = get("rounding", suite.contract)
+    found = []
+    for number, (_, (word, *lanes)) in enumerate(suite.rows, 1):
+        if _tried(_split, word, rounding, len(lanes), engine) != lanes:
+            found.append(number)
+    return found, len(suite.rows)
+
+
+def _split(word: int, rounding: Rounding, lanes: int, engine: str) -> list[int]:
+    if engine == "exact":
+        return [element_bits(word, rounding, lane) for lane in range(lanes)]
+    words = np.array([word], np.uint64)
+    if engine == "fast":
+        from emu.fast.convert import element_random
+
+        split: Any = element_random(words, rounding, (lanes,))
+    else:
+        from emu.native.random_bits import element_random as split_words
+
+        split = split_words(words, rounding, lanes)
+    return [int(part) for part in split]
