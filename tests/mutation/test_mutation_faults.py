@@ -64,6 +64,13 @@ def test_the_record_is_fresh(faults: list[Fault], equivalent: dict[str, Any], sh
     assert {row["id"] for row in (*killed, *survivors)} == {fault.id for fault in faults} and len(killed) >= 100
 
 
+def test_a_record_is_made_again_from_its_parts(faults: list[Fault], kill_file: Path, kill_data: dict[str, Any]) -> None:
+    """What EMU_KILL=changed does: only faults that the record does not hold as they are tried, and the file is written the same."""
+    other = [faults[0]._replace(text="another fault"), *faults[1:]]
+    assert untried(faults, kill_data) == [] and untried(other, kill_data) == other[:1]
+    assert render(merged(faults, kill_data, record([], {}, {}, {}))) == kill_file.read_text(encoding="ascii"), COMMAND
+
+
 def chosen(faults: list[Fault], layer: str) -> list[Fault]:
     """A seeded choice, the same on every machine."""
     mine = [fault for fault in faults if fault.layer == layer]
