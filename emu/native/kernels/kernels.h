@@ -189,7 +189,7 @@ int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_
 #endif
 
 /* Elements that are worked on at a time, so that what lies between two passes stays in the nearest cache. */
-enum { EMU_CHUNK = 4096 };
+enum { EMU_CHUNK = 8192 };
 
 /* The chain of convert.c on magnitudes with signs that are at hand as 16 bits; marks are ORed in. */
 void emu_chain(int32_t form, const emu_thresholds *thresholds, const uint16_t *x, size_t count, uint8_t *codes, uint8_t *marks);
