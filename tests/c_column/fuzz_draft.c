@@ -243,7 +243,8 @@ static void break_program(stream *random, draft *d)
                          &level->reg, &level->rows, &level->columns, &step->args[0], &step->out, &step->operation};
     uint64_t choice = below(random, 40);
     if (choice < sizeof fields / sizeof *fields) {
-        *fields[choice] = one_in(random, 2) ? wild_number(random) : *fields[choice] + (one_in(random, 2) ? 1 : -1);
+        uint32_t neighbour = (uint32_t)*fields[choice] + (one_in(random, 2) ? 1 : UINT32_MAX);
+        *fields[choice] = one_in(random, 2) ? wild_number(random) : (int32_t)neighbour;
         return;
     }
     switch (choice) {
