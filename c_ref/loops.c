@@ -71,3 +71,9 @@ EMU_FORMS void emu_multiply_rows(const uint64_t *a, const uint64_t *b, size_t co
     for (size_t i = 0; others && i < count; i++)
         out[i] = emu_b32_mul((uint32_t)a[i], (uint32_t)b[i]);
 }
+
+void emu_divide_rows(const uint64_t *a, const uint64_t *b, size_t count, uint64_t *restrict out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = emu_b32_div((uint32_t)a[i], (uint32_t)b[i]);
+}

@@ -47,6 +47,10 @@ static int32_t calculate(const emu_context *context, const emu_row *row)
         emu_multiply_rows(a, b, row->count, row->out);
         return EMU_OK;
     }
+    if (context->arithmetic.is_binary32 && operation == EMU_OP_DIV) {
+        emu_divide_rows(a, b, row->count, row->out);
+        return EMU_OK;
+    }
     for (size_t i = 0; !error && i < row->count; i++) {
         row->out[i] = emu_calculate(&context->arithmetic, operation, a[i], b[i], c ? c[i] : 0);
         if (!context->arithmetic.is_binary32)

@@ -1,7 +1,7 @@
 /* program.c: the step interpreter. A matrix is run band by band: one tile high, a few tiles wide; a register holds the cells of a band. */
 #include "loops.h"
 
-enum { EMU_BAND_ELEMENTS = 2048 };
+enum { EMU_BAND_ELEMENTS = 8192 };
 
 static size_t parts(int32_t step, size_t length)
 {
