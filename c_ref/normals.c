@@ -49,7 +49,8 @@ static void describe_source(const emu_grid *from, emu_normals *plan)
 static int32_t plan_place(const emu_grid *from, const emu_grid *to, const emu_rounding *rounding, const emu_policy *policy,
                           emu_normals *plan)
 {
-    int32_t unit_exp = to->format->unit_exp, precision = to->is_float ? to->frac_bits : emu_bit_length(to->largest[1]) + 1;
+    int32_t unit_exp = to->is_float ? 0 : to->format->unit_exp;
+    int32_t precision = to->is_float ? to->frac_bits : emu_bit_length(to->largest[1]) + 1;
     if (!to->is_signed || !to->has_zero || (to->is_float && !to->has_minus_zero))
         return EMU_ALL_BY_STEPS;
     if (precision >= from->frac_bits || !ask_overflow(to, rounding, policy, plan))
