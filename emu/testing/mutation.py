@@ -24,6 +24,7 @@ from emu.vectors.notes import KILL_CLASSES
 
 LAYERS: Final = ("spec", "exact", "fast", "c")
 WORDS: Final = "words"  # rows of shared random words, which no vector file holds: they carry operands already split
+CALCULATE: Final = "calculate"  # rows of single operations of programs, which no vector file holds either
 LIBRARY: Final = "emu_ref.so"
 COMPILE: Final = ("cc", "-O0", "-std=c99", "-fPIC", "-fno-wrapv", "-DEMU_ONE_FORM")
 
@@ -116,7 +117,7 @@ def _fault(layer: str, entry: dict[str, Any]) -> Fault:
     wanted = {"id", "class", "ops", "text"} | ({"change"} if layer == "spec" else {"file", "old", "new"})
     if set(entry) != wanted:
         raise ValueError(f"the keys of a fault of layer {layer} are {', '.join(sorted(wanted))}")
-    if layer not in LAYERS or entry["class"] not in KILL_CLASSES or not set(entry["ops"]) <= {*OPERATIONS, WORDS}:
+    if layer not in LAYERS or entry["class"] not in KILL_CLASSES or not set(entry["ops"]) <= {*OPERATIONS, WORDS, CALCULATE}:
         raise ValueError(f"layer {layer}, class {entry['class']} or operations {entry['ops']} unknown")
     if not entry["id"].startswith(f"{layer}_"):
         raise ValueError(f"the id {entry['id']} does not begin with {layer}_")

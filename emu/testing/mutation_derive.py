@@ -7,11 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from emu.exact import arithmetic
+from emu.exact.decode import decode_code
+from emu.exact.encode import encode_value
 from emu.exact.random_bits import element_bits
 from emu.spec.contract import parse
-from emu.spec.models import Rounding
+from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
-from emu.testing.mutation import WORDS
+from emu.testing.mutation import CALCULATE, WORDS
 from emu.testing.mutation_rows import KILL, Suite
 from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.decode_rows import DecodeRows
@@ -36,7 +39,7 @@ def operation_of(suite: Suite) -> Operation:
 
 def expected(suite: Suite) -> list[Answer | None]:
     """Return the whole answer of each row; None where a mask leaves a part of it open."""
-    if suite.stem.startswith(WORDS):
+    if suite.stem.startswith((WORDS, CALCULATE)):
         return []
     layout, out = operation_of(suite).layout, []
     for _, values in suite.rows:
@@ -53,6 +56,8 @@ def differing(suite: Suite, engine: str, wanted: Sequence[Answer | None]) -> tup
     """
     if suite.stem.startswith(WORDS):
         return _differing_words(suite, engine)
+    if suite.stem.startswith(CALCULATE):
+        return _differing_results(suite, engine)
     op = operation_of(suite)
     rows = [Row("", flags, values) for flags, values in suite.rows]
     values = [inputs_of(op.layout, row) for row in rows]
@@ -122,3 +127,52 @@ def _split(word: int, rounding: Rounding, lanes: int, engine: str) -> list[int]:
 
         split = split_words(words, rounding, lanes)
     return [int(part) for part in split]
+
+
+def _differing_results(suite: Suite, engine: str) -> tuple[list[int], int]:
+    """The same for single operations of programs; the NumPy column has no door for them, the C reference none for all."""
+    name, *ids = suite.contract.split("/")
+    compute = {"exact": _exactly, "c_ref": _by_c}.get(engine)
+    if compute is None or (engine == "c_ref" and name not in _IN_C):
+        return [], 0
+    rows = enumerate(suite.rows, 1)
+    return [number for number, (_, (*args, result)) in rows if _tried(compute, name, ids, args) != result], len(suite.rows)
+
+
+def _exactly(name: str, ids: Sequence[str], args: Sequence[int]) -> int:
+    """Return the code of an operation's result by the oracle."""
+    fmt: Format = get("format", ids[0])
+    to: Format = get("format", ids[1])
+    rounding: Rounding = get("rounding", ids[2])
+    values = [decode_code(code, fmt) for code in args]
+    if name.startswith("e8m0_"):
+        return arithmetic.e8m0_rule(values[0], name.removeprefix("e8m0_"), 2, 1, args[0])
+    if name.startswith("sum_"):
+        return encode_value(arithmetic.total(values, name.removeprefix("sum_"), to, rounding), to)
+    if name == "pow2":
+        return encode_value(arithmetic.two_to_the(values[0], to), to)
+    exact = {
+        "add": lambda: arithmetic.add(values[0], values[1], rounding),
+        "mul": lambda: arithmetic.multiply(values[0], values[1]),
+        "div": lambda: arithmetic.divide(values[0], values[1]),
+        "fma": lambda: arithmetic.add(arithmetic.multiply(values[0], values[1]), values[2], rounding),
+        "round": lambda: values[0],
+    }[name]()
+    return encode_value(arithmetic.round_result(exact, to, rounding), to)
+
+
+_IN_C: Final = ("add", "mul", "div", "fma", "round")
+
+
+def _by_c(name: str, ids: Sequence[str], args: Sequence[int]) -> int:
+    """Return the same by the C reference."""
+    from emu.native._c import ffi, lib
+    from emu.native.descriptors import format_descriptor, rounding_descriptor
+    from emu.native.programs import OPERATION
+
+    fmt, to = (format_descriptor(get("format", name)) for name in ids[:2])
+    rounding = rounding_descriptor(get("rounding", ids[2]), get("format", ids[1]), to)
+    cells = [ffi.new("uint64_t[1]", [code]) for code in args] + [ffi.NULL] * (3 - len(args))
+    out = ffi.new("uint64_t[1]")
+    error = lib.emu_calculate_array(OPERATION[name], fmt.pointer, to.pointer, rounding, 0, cells[0], cells[1], cells[2], 1, out)
+    return -error if error else int(out[0])

@@ -4,7 +4,7 @@ Where it lives, and why: one file, docs/evidence/KILL.json, not in vectors/. The
 gives the same bytes), while this file follows from the code as well: in vectors/ a new line of C would change a MANIFEST though no bit of
 any row changed. So a fault names its layer itself (`dut` in the schema of one folder), and ids of rows are `stem` and tcId as in vectors/.
 Stems that vectors/ does not hold are suites which `emu vectors build --contract C --suite S` writes (the catalogue keeps their digests),
-or shared random words, which are rows of tests/mutation/words.yaml.
+or shared random words and single operations of programs, which are rows of tests/mutation/rows.yaml.
 """
 
 from __future__ import annotations

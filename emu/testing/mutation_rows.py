@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from emu.errors import FileError
 from emu.spec.contract import parse
 from emu.spec.loader import read
-from emu.testing.mutation import WORDS
+from emu.testing.mutation import CALCULATE, WORDS
 from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.names import OPERATIONS
 from emu.vectors.operation import Operation
@@ -46,12 +46,13 @@ class Shelf:
     def __init__(self, vectors: Path, planned: Mapping[str, str], rows: Path, blocks: Path) -> None:
         self.vectors, self.planned = vectors, planned
         typed = read(rows, rows.name).data
-        self.kept = {suite.stem: suite for suite in (*_words(typed["words"]), *_typed(typed["convert"]))}
+        self.kept = {suite.stem: suite for suite in (*_words(typed["words"]), *_typed(typed["convert"]), *_calculated(typed["calculate"]))}
         self.blocks = {_block_stem(group): group for group in read(blocks, blocks.name).data["recipes"]}
 
     def stems(self, op: str) -> list[str]:
         """Return the stems of an operation."""
-        frozen = {stem for path in (self.vectors / op).iterdir() if (stem := stem_of(path.name)) is not None} if op != WORDS else set()
+        folder = self.vectors / op
+        frozen = {stem for path in folder.iterdir() if (stem := stem_of(path.name)) is not None} if folder.is_dir() else set()
         return [stem for stem in (*sorted(frozen), *self.planned, *self.kept, *self.blocks) if stem.startswith(f"{op}__")]
 
     def suite(self, stem: str) -> Suite:
@@ -78,7 +79,7 @@ class Shelf:
 
     def everything(self) -> dict[str, list[Suite]]:
         """Return operation -> all suites."""
-        return self.suites(stem for op in (*OPERATIONS, WORDS) for stem in self.stems(op))
+        return self.suites(stem for op in (*OPERATIONS, WORDS, CALCULATE) for stem in self.stems(op))
 
 
 def make_planned(stem: str) -> Suite:
@@ -100,6 +101,16 @@ def _words(rows: Iterable[Mapping[str, Any]]) -> list[Suite]:
         values = (int(row["word"], 16), *(int(lane, 16) for lane in row["lanes"]))
         found.setdefault(row["rounding"], []).append((("sr_threshold",), values))
     return [_undigested(f"{WORDS}__{name}", name, f"rounding/{name}", rows) for name, rows in found.items()]
+
+
+def _calculated(rows: Iterable[Mapping[str, Any]]) -> list[Suite]:
+    """Return one suite for each operation, format, result format and mode; a row is the operands and the result."""
+    found: dict[tuple[str, ...], list[tuple[tuple[str, ...], tuple[int, ...]]]] = {}
+    for row in rows:
+        key = (row["op"], row["format"], row.get("to", row["format"]), row.get("round", "rne"))
+        values = (*(int(arg, 16) for arg in row["args"]), int(row["result"], 16))
+        found.setdefault(key, []).append(((row["flag"],), values))
+    return [_undigested(f"{CALCULATE}__{'_'.join(key)}", "/".join(key), f"format/{key[1]}", rows) for key, rows in found.items()]
 
 
 def _undigested(stem: str, contract: str, spec: str, rows: Sequence[tuple[tuple[str, ...], tuple[int, ...]]]) -> Suite:

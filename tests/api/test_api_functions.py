@@ -24,7 +24,7 @@ def bits(array: Any) -> Any:
 
 def test_import_loads_no_numpy() -> None:
     code = "import sys, emu, emu.exact; assert 'numpy' not in sys.modules and 'hypothesis' not in sys.modules; print(emu.__version__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, emu.__version__), done.stderr
 
 

@@ -33,7 +33,7 @@ def test_some_witness_of_each_kind():
 
 
 def doctor(folder, *words):
-    command = [sys.executable, "-c", "from emu.cli.main import main; main()", "doctor", "--json", *words]
+    command = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()", "doctor", "--json", *words]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "EMU_SPEC_PATH": str(folder)})
     return done.returncode, {check["what"]: check for check in json.loads(done.stdout)["checks"]}
 

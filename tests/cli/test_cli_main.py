@@ -87,7 +87,7 @@ def test_options_stand_before_or_after(capsys):
 
 
 def process(*words, cwd=None, env=None):
-    return [sys.executable, "-c", "from emu.cli.main import main; main()", *map(str, words)], {"cwd": cwd, "env": env}
+    return [sys.executable, "-P", "-c", "from emu.cli.main import main; main()", *map(str, words)], {"cwd": cwd, "env": env}
 
 
 def spawn(*words, cwd=None, env=None):
@@ -129,7 +129,7 @@ def test_termination_leaves_no_file(tmp_path):
         "sys.argv = ['emu', 'convert', 'e2m1', 'x.npy', '--out', 'y.npy']\n"
         "from emu.cli.main import main; main()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([sys.executable, "-P", "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "writing\n"
         running.send_signal(signal.SIGTERM)
@@ -144,7 +144,7 @@ def test_interrupt_is_one_line(tmp_path):
         "c.command.callback = lambda kind: wait(kind)\n"
         "sys.argv = ['emu', 'list']\nfrom emu.cli.main import main; main()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         assert running.stdout.readline() == "waiting\n"

@@ -220,7 +220,7 @@ def test_full_disk_is_one_line(model, here):
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000));"
         "from emu.cli.main import run; sys.exit(run(['quantize', 'model.safetensors', '-r', 'hif4', '-q']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "emu: model.hif4.safetensors: cannot write: File too large: nothing was left there\n"
     assert [path.name for path in here.iterdir()] == [model]

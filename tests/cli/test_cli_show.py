@@ -115,7 +115,7 @@ def test_a_folder_of_spec_files_is_listed_and_shown(tmp_path):
         'inf: "none", nan: "none", neg_zero: "yes"}\n'
         'expect: [{code: "0x3", value: "3/2"}]\nopen: []\nsources: [{ref: "emu", where: "a test"}]\n'
     )
-    command = [sys.executable, "-c", "from emu.cli.main import main; main()", "show", "mine", "--spec", str(tmp_path)]
+    command = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()", "show", "mine", "--spec", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("format/mine: my 3-bit format\n")
     assert "0x3   011     3/2  1.5" in done.stdout

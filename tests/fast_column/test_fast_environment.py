@@ -48,7 +48,7 @@ void set_control(unsigned value) { _mm_setcsr(value); }
 
 
 def run(script: str) -> str:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -98,7 +98,7 @@ def test_impossible_targets_are_refused(tmp_path, name, message):
 
 def run(tmp_path, body):
     code = "import os, signal\nfrom emu.files import whole_file\n" + textwrap.dedent(body)
-    return subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], capture_output=True, text=True, cwd=tmp_path)
+    return subprocess.run([sys.executable, "-P", "-c", code, str(tmp_path / "out")], capture_output=True, text=True, cwd=tmp_path)
 
 
 def test_kill_in_the_middle_leaves_nothing(tmp_path):

@@ -173,5 +173,5 @@ def test_every_dependency_has_a_library_rule_and_the_reverse():
 @pytest.mark.parametrize("statement", ["import emu", "import emu.errors", "import emu.exact"])
 def test_import_loads_no_numpy(statement):
     code = f"import sys; {statement}; print(sorted({{'numpy', 'torch', 'matplotlib', 'hypothesis'}} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

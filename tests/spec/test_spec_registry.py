@@ -194,7 +194,7 @@ def test_missing_folder(own_registry: None, tmp_path: Path) -> None:
 
 def list_formats(path: str) -> subprocess.CompletedProcess[str]:
     code = "import emu.spec; print(*emu.spec.names('format'))"
-    return subprocess.run([sys.executable, "-c", code], env={**os.environ, "EMU_SPEC_PATH": path}, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-P", "-c", code], env={**os.environ, "EMU_SPEC_PATH": path}, capture_output=True, text=True)
 
 
 def test_environment(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ print(emu.convert(x[0], "half_e2m1").tolist(), q.codes.tolist(), [level.codes.to
 
 def test_environment_gives_the_same_codes(user: None) -> None:
     environment = {**os.environ, "EMU_SPEC_PATH": str(FOLDER)}
-    result = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-P", "-c", SCRIPT], env=environment, capture_output=True, text=True)
     assert result.stderr == ""
     x = np.arange(-32, 32, dtype=np.float32).reshape(2, 32)
     q = emu.quantize(x, "sub_shift")
@@ -165,7 +165,7 @@ def test_environment_gives_the_same_codes(user: None) -> None:
         result.stdout.strip()
         == f"{emu.convert(x[0], 'e2m1_b2').tolist()} {q.codes.tolist()} {[level.codes.tolist() for level in q.levels]}"
     )
-    without = subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, "EMU_SPEC_PATH": ""}, capture_output=True, text=True)
+    without = subprocess.run([sys.executable, "-P", "-c", SCRIPT], env={**os.environ, "EMU_SPEC_PATH": ""}, capture_output=True, text=True)
     assert "recipe 'sub_shift' is unknown" in without.stderr
 
 

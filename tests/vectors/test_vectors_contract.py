@@ -80,6 +80,6 @@ build(out, ["all"], ["decode/e2m1b2"])
 build(out, ["smoke"], ["convert/e2m1b2/rne/nvidia"])
 print(json.dumps(verify(out).data()))
 """
-    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=tmp_path)
+    run = subprocess.run([sys.executable, "-P", "-c", script], check=True, capture_output=True, text=True, cwd=tmp_path)
     report = json.loads(run.stdout)
     assert report["exit_code"] == 0 and report["suites"] == 4 and report["by_engine"]["exact"] == report["rows"] > 50
