@@ -139,7 +139,8 @@ def test_termination_leaves_no_file(tmp_path):
 
 def test_interrupt_is_one_line(tmp_path):
     code = (
-        "import time, sys\nimport emu.cli.list as c\n"
+        "import signal, time, sys\nimport emu.cli.list as c\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background job ignores it from the start
         "def wait(kind):\n    print('waiting', flush=True); time.sleep(60)\n"
         "c.command.callback = lambda kind: wait(kind)\n"
         "sys.argv = ['emu', 'list']\nfrom emu.cli.main import main; main()\n"
