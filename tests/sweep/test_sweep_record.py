@@ -45,7 +45,8 @@ def test_every_line_of_the_record_is_a_whole_space(checkout: Path) -> None:
         line = lines.get(sweep.name)
         if line is not None:
             assert line["inputs"] == sweeps.count_inputs(sweep), sweep.name
-            assert len(line["engines"]) >= 2, sweep.name
+            alone = sweep.kind == "random" and sweep.roundings[0].facts.add == "te_fma"  # to an integer grid: docs/sweeps.md
+            assert len(line["engines"]) >= (1 if alone else 2), sweep.name
             assert line["exact"] >= 10, sweep.name
 
 
