@@ -1,4 +1,4 @@
-/* matrix.c: codes of 1, 2, 4 or 8 bytes as 64-bit integers. */
+/* matrix.c: single codes of a matrix. */
 #include "steps.h"
 
 int32_t emu_is_matrix(const emu_matrix *matrix)
@@ -8,32 +8,12 @@ int32_t emu_is_matrix(const emu_matrix *matrix)
 
 uint64_t emu_read(const emu_matrix *matrix, size_t place)
 {
-    switch (matrix->bytes) {
-    case 1:
-        return ((const uint8_t *)matrix->codes)[place];
-    case 2:
-        return ((const uint16_t *)matrix->codes)[place];
-    case 4:
-        return ((const uint32_t *)matrix->codes)[place];
-    default:
-        return ((const uint64_t *)matrix->codes)[place];
-    }
+    uint64_t code;
+    emu_load_codes(matrix->codes, matrix->bytes, place, 1, &code);
+    return code;
 }
 
 void emu_write(const emu_matrix *matrix, size_t place, uint64_t code)
 {
-    switch (matrix->bytes) {
-    case 1:
-        ((uint8_t *)matrix->codes)[place] = (uint8_t)code;
-        break;
-    case 2:
-        ((uint16_t *)matrix->codes)[place] = (uint16_t)code;
-        break;
-    case 4:
-        ((uint32_t *)matrix->codes)[place] = (uint32_t)code;
-        break;
-    default:
-        ((uint64_t *)matrix->codes)[place] = code;
-        break;
-    }
+    emu_store_codes(matrix->codes, matrix->bytes, place, 1, &code);
 }

@@ -35,31 +35,32 @@ size_t emu_band_columns(const emu_program *program, size_t columns)
     return tiles * tile < columns ? tiles * tile : columns;
 }
 
+/* The workspace of a program that has been checked. */
+static int32_t count_words(const emu_program *program, size_t columns, size_t *words)
+{
+    size_t tile = (size_t)program->tile_columns, widest;
+    if (columns == 0 || columns > SIZE_MAX / 65536 / (size_t)program->register_count)
+        return EMU_ERROR_SHAPE;
+    widest = emu_band_columns(program, (columns + tile - 1) / tile * tile);
+    *words = (size_t)program->register_count + EMU_SCRATCH_ROWS * widest;
+    for (int32_t i = 0; i < program->register_count; i++)
+        *words += emu_count_cells(program, i, widest);
+    return EMU_OK;
+}
+
 int32_t emu_count_workspace(const emu_program *program, size_t columns, size_t *words)
 {
     int32_t error = emu_check_program(program);
-    size_t tile, padded, widest, total;
     if (error)
         return error;
-    if (!words)
-        return EMU_ERROR_NULL;
-    tile = (size_t)program->tile_columns;
-    if (columns == 0 || columns > SIZE_MAX / 65536 / (size_t)program->register_count)
-        return EMU_ERROR_SHAPE;
-    padded = (columns + tile - 1) / tile * tile;
-    widest = emu_band_columns(program, padded);
-    total = (size_t)program->register_count + EMU_SCRATCH_ROWS * widest;
-    for (int32_t i = 0; i < program->register_count; i++)
-        total += emu_count_cells(program, i, widest);
-    *words = total;
-    return EMU_OK;
+    return words ? count_words(program, columns, words) : EMU_ERROR_NULL;
 }
 
 int32_t emu_open_band(const emu_program *program, size_t columns, const uint64_t *signs, uint64_t *workspace, size_t words, emu_band *band)
 {
     size_t needed = 0, offset = 0;
     emu_grid grid;
-    int32_t error = emu_count_workspace(program, columns, &needed);
+    int32_t error = count_words(program, columns, &needed);
     if (error)
         return error;
     if (!workspace)

@@ -6,6 +6,7 @@ A named engine that cannot do the work raises EngineError; it never falls back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -59,12 +60,18 @@ def _fast_transform(transform: Transform, source: Format) -> bool:
     return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
 
 
+@cache
+def _has(module: str) -> bool:
+    """Tell whether a compiled part is there; it neither comes nor goes while a process runs."""
+    return find_spec(module) is not None
+
+
 def _c_ref(*_: Any) -> bool:
-    return find_spec("emu.native") is not None
+    return _has("emu.native")
 
 
 def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion) -> bool:
-    if find_spec("emu.native._kernels") is None:
+    if not _has("emu.native._kernels"):
         return False
     from emu.native.kernel import can_convert
 
@@ -72,7 +79,7 @@ def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Con
 
 
 def _native_quantize(recipe: Recipe, source: Format) -> bool:
-    if find_spec("emu.native._kernels") is None:
+    if not _has("emu.native._kernels"):
         return False
     from emu.native.kernel_block import can_quantize
 
@@ -80,11 +87,11 @@ def _native_quantize(recipe: Recipe, source: Format) -> bool:
 
 
 def _native_amax(source: Format) -> bool:
-    return find_spec("emu.native._kernels") is not None and source.id in ("fp32", "bf16", "fp16")
+    return _has("emu.native._kernels") and source.id in ("fp32", "bf16", "fp16")
 
 
 def _native_transform(transform: Transform, source: Format) -> bool:
-    if find_spec("emu.native._kernels") is None:
+    if not _has("emu.native._kernels"):
         return False
     from emu.native.kernel_transform import can_transform
 
@@ -92,7 +99,7 @@ def _native_transform(transform: Transform, source: Format) -> bool:
 
 
 def _native_decode(fmt: Format, result: Format) -> bool:
-    if find_spec("emu.native._kernels") is None:
+    if not _has("emu.native._kernels"):
         return False
     from emu.native.kernel import can_decode
 

@@ -19,7 +19,7 @@ from emu.spec.derive import OPEN
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.block import OneElement
 from emu.spec.models.rounding import Word
-from emu.spec.program import Program, dequantize_program, place_of, quantize_program
+from emu.spec.program import Program, dequantize_program, padded_size, place_of, quantize_program
 from emu.spec.registry import get
 
 Rows = Sequence[Sequence[int]]
@@ -82,16 +82,6 @@ def _size(rows: Rows) -> tuple[int, int]:
     if len(widths) != 1 or 0 in widths:
         raise ShapeError("quantize takes a matrix with at least one element and rows of one length")
     return len(rows), widths.pop()
-
-
-def padded_size(recipe: Recipe, height: int, width: int) -> tuple[int, int]:
-    """Return the size after padding to whole tiles. Raises: ShapeError when the tail rule is `error` and a length does not fit."""
-    block: Block = get("block", recipe.facts.block)
-    tile = block.facts.shape
-    padded = -(-height // tile[0]) * tile[0], -(-width // tile[1]) * tile[1]
-    if padded != (height, width) and recipe.facts.tail == "error":
-        raise ShapeError(f"{recipe.id}: {height} x {width} is no multiple of {tile[0]} x {tile[1]}: pad the tensor yourself (tail: error)")
-    return padded
 
 
 def _on_grid(value: Value, arithmetic: Format) -> Value:

@@ -11,10 +11,8 @@ from emu.exact.encode import encode_value
 from emu.exact.round import round_value
 from emu.exact.transform import transform_values
 from emu.exact.value import NAN, Value
-from emu.spec import derive
-from emu.spec.derive import OPEN, EntryCodes
-from emu.spec.models import Format
-from emu.spec.program import Constant, Instruction, Place, Program
+from emu.spec.derive import OPEN
+from emu.spec.program import Constant, Instruction, Place, Program, cast_entry
 from emu.spec.registry import get
 
 Cells = dict[tuple[int, int], Value | int]
@@ -104,16 +102,6 @@ class _Machine:
                 rotated = transform_values([v for v in values if isinstance(v, Value)], chosen, self.signs)
                 out.update({(row, start + i): value for i, value in enumerate(rotated)})
         return dict(out)
-
-
-def cast_entry(item: Instruction) -> EntryCodes:
-    """Return the policy of a cast step: its own overflow and NaN code; without one the format's NaN, or open."""
-    fmt = item.to
-    assert isinstance(fmt, Format)
-    nan_codes = derive.codes(fmt).nan
-    nan = int(item.step.nan, 16) if item.step.nan is not None else nan_codes[0] if nan_codes else OPEN
-    both = (nan_codes[0], nan_codes[-1]) if nan_codes and item.step.overflow in ("nan", "ieee_nan") else None
-    return EntryCodes(item.step.overflow, (nan, nan), both)
 
 
 def _apply(item: Instruction, args: list[Value | int], random: Value | int | None, program: Program) -> Value | int:

@@ -16,7 +16,7 @@ from emu.fast.plan import Plan, plan_of
 from emu.fast.program import Machine
 from emu.spec import derive
 from emu.spec.models import Format, Recipe, Rounding
-from emu.spec.program import Place, Program, dequantize_program, place_of, quantize_program
+from emu.spec.program import Place, Program, dequantize_program, padded_size, place_of, quantize_program
 from emu.spec.registry import get
 
 Array = NDArray[Any]
@@ -39,15 +39,6 @@ class Chunk(NamedTuple):
     bottom: int
     left: int
     right: int
-
-
-def padded_size(recipe: Recipe, height: int, width: int) -> tuple[int, int]:
-    """Return the size after padding to whole tiles. Raises: ShapeError when the tail rule is `error` and a length does not fit."""
-    rows, columns = get("block", recipe.facts.block).facts.shape
-    padded = -(-height // rows) * rows, -(-width // columns) * columns
-    if padded != (height, width) and recipe.facts.tail == "error":
-        raise ShapeError(f"{recipe.id}: {height} x {width} is no multiple of {rows} x {columns}: pad the tensor yourself (tail: error)")
-    return padded
 
 
 def chunks(size: tuple[int, int], tile: tuple[int, int], whole_rows: bool, column_major: bool) -> Iterator[Chunk]:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emu.fast import tables
-from emu.spec import derive
-from emu.spec.derive import OPEN, EntryCodes
-from emu.spec.program import TENSOR, Constant, Instruction, Program
+from emu.spec.program import TENSOR, Constant, Instruction, Program, cast_entry
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,6 @@ def _reads(item: Instruction) -> set[str]:
     names = {arg for arg in item.args if isinstance(arg, str)}
     random = getattr(item.step, "random", None)
     return names | ({random} if random else set())
-
-
-def cast_entry(item: Instruction) -> EntryCodes:
-    """Return the policy of a cast step: its overflow, its NaN code, or the format's, or open."""
-    assert item.to is not None
-    known = derive.codes(item.to).nan
-    nan = int(item.step.nan, 16) if item.step.nan is not None else known[0] if known else OPEN
-    both = (known[0], known[-1]) if known and item.step.overflow in ("nan", "ieee_nan") else None
-    return EntryCodes(item.step.overflow, (nan, nan), both)
 
 
 def _fuse(item: Instruction, by_name: dict[str, Instruction], program: Program) -> Step:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from emu.fast import arithmetic as ar
 from emu.fast import reduce, tables
 from emu.fast.convert import convert_marked, decode_narrow, take_odd, to_fp32
-from emu.fast.plan import Plan, Step, cast_entry
+from emu.fast.plan import Plan, Step
 from emu.fast.transform import rotate
-from emu.spec.program import ELEMENT, Constant, Instruction, Place, Program
+from emu.spec.program import ELEMENT, Constant, Instruction, Place, Program, cast_entry
 from emu.spec.registry import get
 
 Array = NDArray[Any]

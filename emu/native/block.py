@@ -17,7 +17,7 @@ from emu.native.random_bits import element_random
 from emu.native.transform import sign_operand
 from emu.spec import derive
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.program import Program, dequantize_program, place_of, quantize_program
+from emu.spec.program import Program, dequantize_program, padded_size, place_of, quantize_program
 from emu.spec.registry import digest, get
 
 
@@ -136,15 +136,6 @@ def dequantize(
     )
     check(error, f"dequantize/{recipe.id}")
     return out
-
-
-def padded_size(recipe: Recipe, height: int, width: int) -> tuple[int, int]:
-    """Return the size after padding to whole tiles. Raises: ShapeError when the tail rule is `error` and a length does not fit."""
-    rows, columns = get("block", recipe.facts.block).facts.shape
-    padded = -(-height // rows) * rows, -(-width // columns) * columns
-    if padded != (height, width) and recipe.facts.tail == "error":
-        raise ShapeError(f"{recipe.id}: {height} x {width} is no multiple of {rows} x {columns}: pad the tensor yourself (tail: error)")
-    return padded
 
 
 def _matrix(codes: Codes, fmt: Format) -> Codes:

@@ -15,6 +15,7 @@ from emu.native.kernel_plan import Plan, plan_of
 from emu.native.kernel_tables import SOURCES
 from emu.native.kernel_transform import rotation_of
 from emu.spec.models import Format, Recipe
+from emu.spec.program import padded_size
 from emu.spec.registry import get
 
 INFINITY = 0x7F800000
@@ -68,7 +69,7 @@ def quantize(
     if random is not None:
         raise OperandError("this recipe draws no random bits: leave random out")
     turned = abs(codes.strides[0]) < abs(codes.strides[1])
-    memory = np.require(padded(recipe, codes.T if turned else codes, turned, plan), code_dtype(source), ("C", "A"))
+    memory = np.require(padded(recipe, codes.T if turned else codes, turned), code_dtype(source), ("C", "A"))
     amax = _tensor_amax(recipe, plan, codes, source, tensor_amax, form)
     rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
     out, levels, marks = _run(plan, memory, source, turned, amax, rotation, form)
@@ -104,15 +105,12 @@ def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, rot
     return out, levels, int(marks[0])
 
 
-def padded(recipe: Recipe, memory: Codes, turned: bool, plan: Plan) -> Codes:
+def padded(recipe: Recipe, memory: Codes, turned: bool) -> Codes:
     """Return a matrix with zeros up to a whole block. Raises: ShapeError when the tail rule is `error` and the length does not fit."""
-    lanes, axis = plan.program.block.facts.shape[1], 0 if turned else 1
-    missing = -memory.shape[axis] % lanes
+    height, width = memory.T.shape if turned else memory.shape
+    missing, axis = padded_size(recipe, height, width)[1] - width, 0 if turned else 1
     if not missing:
         return memory
-    if recipe.facts.tail == "error":
-        height, width = memory.T.shape if turned else memory.shape
-        raise ShapeError(f"{recipe.id}: {height} x {width} is no multiple of 1 x {lanes}: pad the tensor yourself (tail: error)")
     return np.pad(memory, [(0, missing if axis == number else 0) for number in (0, 1)])
 
 

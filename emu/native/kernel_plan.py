@@ -19,10 +19,9 @@ from emu.native._kernels import ffi, lib
 from emu.native.kernel_tables import Table, decides_by_bf16, decode_table, table_of, thresholds_in
 from emu.native.kernel_transform import SIZE, can_rotate
 from emu.spec import derive, digest
-from emu.spec.derive import OPEN, EntryCodes
 from emu.spec.models import Format, Recipe, Transform
 from emu.spec.models.format import FloatFacts
-from emu.spec.program import ELEMENT, TENSOR, Constant, Instruction, Place, Program, quantize_program
+from emu.spec.program import ELEMENT, TENSOR, Constant, Instruction, Place, Program, cast_entry, quantize_program
 from emu.spec.registry import get
 
 ARITHMETIC: Final = {"add": lib.EMU_STEP_ADD, "sub": lib.EMU_STEP_SUB, "mul": lib.EMU_STEP_MUL, "div": lib.EMU_STEP_DIV}
@@ -305,12 +304,3 @@ def sees_one_number(item: Instruction) -> bool:
             return False
         compared = item.args[:-2] if item.step.test in TWO_ARGUMENTS else ()
     return all(arg.bits & 0x1FFFF == 0 for arg in compared if isinstance(arg, Constant))
-
-
-def cast_entry(item: Instruction) -> EntryCodes:
-    """Return the policy of a cast step: its overflow, its NaN code, or the format's, or open."""
-    assert item.to is not None
-    known = derive.codes(item.to).nan
-    nan = int(item.step.nan, 16) if item.step.nan is not None else known[0] if known else OPEN
-    both = (known[0], known[-1]) if known and item.step.overflow in ("nan", "ieee_nan") else None
-    return EntryCodes(item.step.overflow, (nan, nan), both)

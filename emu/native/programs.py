@@ -10,9 +10,8 @@ from emu.errors import EngineError
 from emu.native._c import ffi, lib
 from emu.native.descriptors import Descriptor, format_descriptor, policy_descriptor, rounding_descriptor
 from emu.spec import derive
-from emu.spec.derive import OPEN, EntryCodes
 from emu.spec.models import Format, Recipe, Rounding, Transform
-from emu.spec.program import Constant, Instruction, Place, Program, place_of
+from emu.spec.program import Constant, Instruction, Place, Program, cast_entry, place_of
 from emu.spec.registry import get
 
 OPERATION: Final = {
@@ -161,7 +160,7 @@ class _Builder:
             out["rounding"] = self.rounding(item.rounding, item.to)
         if item.op == "cast":
             assert item.to is not None
-            self.keep.append(policy_descriptor(_cast_entry(item), item.to, self.formats[item.to.facts_digest]))
+            self.keep.append(policy_descriptor(cast_entry(item), item.to, self.formats[item.to.facts_digest]))
             out["policy"] = self.keep[-1]
         if item.op == "transform":
             self.keep.append(transform_descriptor(get("transform", item.step.transform)))
@@ -191,12 +190,3 @@ def _variant(item: Instruction) -> int:
         return 0
     words, key = tables[item.op]
     return words[getattr(step, key)]
-
-
-def _cast_entry(item: Instruction) -> EntryCodes:
-    """Return the policy of a cast step: its own overflow and NaN code; without one the format's NaN, or open."""
-    assert item.to is not None
-    nan_codes, step = derive.codes(item.to).nan, item.step
-    nan = int(step.nan, 16) if step.nan is not None else nan_codes[0] if nan_codes else OPEN
-    both = (nan_codes[0], nan_codes[-1]) if nan_codes and step.overflow in ("nan", "ieee_nan") else None
-    return EntryCodes(step.overflow, (nan, nan), both)

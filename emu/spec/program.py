@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from emu.errors import SpecError
+from emu.errors import ShapeError, SpecError
 from emu.spec import derive
+from emu.spec.derive import OPEN, EntryCodes
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.block import Granularity
 from emu.spec.registry import get
@@ -188,6 +189,24 @@ def _given(block: Block, arithmetic: Format, decoding: bool) -> dict[str, Typed]
         fmt: Format = get("format", level.format)
         found[level.name] = Typed(place_of(level.granularity, block), fmt.facts_digest != arithmetic.facts_digest, (fmt,))
     return found
+
+
+def cast_entry(item: Instruction) -> EntryCodes:
+    """Return the policy of a cast step: its own overflow and NaN code; without one the format's NaN, or open."""
+    assert item.to is not None
+    known, step = derive.codes(item.to).nan, item.step
+    nan = int(step.nan, 16) if step.nan is not None else known[0] if known else OPEN
+    both = (known[0], known[-1]) if known and step.overflow in ("nan", "ieee_nan") else None
+    return EntryCodes(step.overflow, (nan, nan), both)
+
+
+def padded_size(recipe: Recipe, height: int, width: int) -> tuple[int, int]:
+    """Return the size after padding to whole tiles. Raises: ShapeError when the tail rule is `error` and a length does not fit."""
+    rows, columns = get("block", recipe.facts.block).facts.shape
+    padded = -(-height // rows) * rows, -(-width // columns) * columns
+    if padded != (height, width) and recipe.facts.tail == "error":
+        raise ShapeError(f"{recipe.id}: {height} x {width} is no multiple of {rows} x {columns}: pad the tensor yourself (tail: error)")
+    return padded
 
 
 def constant(text: str, arithmetic: Format) -> Constant:
