@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from emu.api import convert
-from emu.cli.numbers import decimal_text
 from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.docgen.numbers import decimal_text
 from emu.errors import OperandError, SpecError
 from emu.exact.convert import convert_value
 from emu.exact.decode import decode_code

@@ -9,6 +9,7 @@ import click
 
 from emu.cli import show_block, show_conversion, show_format, show_recipe
 from emu.cli.settings import common_options, print_json, settings_of
+from emu.docgen import format_facts
 from emu.errors import SpecError
 from emu.spec import KINDS, Format, SpecObject, digest, get, names
 from emu.spec.models import Block, Conversion, Recipe
@@ -87,6 +88,6 @@ def _data(thing: SpecObject, every: bool) -> dict[str, Any]:
     data = thing.model_dump(mode="json", by_alias=True, exclude_none=True)
     data["digest"] = digest(thing)
     if isinstance(thing, Format):
-        data["derived"] = show_format.derived(thing)
-        data["codes"] = show_format.table(thing, every)
+        data["derived"] = format_facts.derived(thing)
+        data["codes"] = format_facts.table(thing, every)
     return data

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from emu.cli.numbers import exact_text
+from emu.docgen.hex_rows import split
+from emu.docgen.numbers import exact_text
 from emu.errors import EmuError
 from emu.exact.block import decode_block_value, dequantize, quantize
 from emu.exact.convert import convert_code
@@ -115,13 +116,6 @@ def _lists(name: str, found: list[int], wanted: list[int]) -> str | None:
         return f"{name}: {len(found)} codes, not {len(wanted)}"
     wrong = [number for number, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1]]
     return f"{name}: element {wrong[0]} is {found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}" if wrong else None
-
-
-def split(text: str, fmt: Format) -> list[int]:
-    """Return the codes of an upper-case hex string; blanks are ignored, every code has the digits its format needs."""
-    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
-    packed = text.replace(" ", "")
-    return [int(packed[start : start + digits], 16) for start in range(0, len(packed), digits)]
 
 
 _CHECKS: dict[str, Any] = {

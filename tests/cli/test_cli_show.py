@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from emu.cli.main import run
-from emu.cli.numbers import decimal_text, exact_text
 from emu.cli.witness import parse_value
+from emu.docgen.numbers import decimal_text, exact_text
 from emu.spec import KINDS, get, names
 
 
