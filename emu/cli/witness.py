@@ -10,11 +10,15 @@ from emu.docgen.numbers import exact_text
 from emu.errors import EmuError
 from emu.exact.block import decode_block_value, dequantize, quantize
 from emu.exact.convert import convert_code
+from emu.exact.datapath import dot
 from emu.exact.decode import decode_code
+from emu.exact.encode import encode_value
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value
-from emu.spec import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.spec import Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.spec.datapath import known_facts, pairs, resolve
+from emu.spec.models.datapath import ValueWitness, WidthWitness
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
 
@@ -94,6 +98,39 @@ def _recipe(recipe: Recipe, witness: Any) -> str | None:
     return fault
 
 
+def _datapath(datapath: Datapath, witness: Any) -> str | None:
+    if isinstance(witness, WidthWitness):
+        plan = resolve(datapath, witness.a, witness.b, witness.scale or _first(datapath, "formats"), _first(datapath, "blocks"))
+        wanted = witness.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
+        names = {"fraction_bits": "frac_bits"}
+        wrong = [key for key, value in wanted.items() if getattr(plan, names.get(key, key)) != value]
+        return f"{wrong[0]} is {getattr(plan, names.get(wrong[0], wrong[0]))}, not {wanted[wrong[0]]}" if wrong else None
+    if isinstance(witness, ValueWitness):
+        return _equal_elements(datapath, witness)
+    plan = resolve(datapath, witness.a_format, witness.b_format, witness.scale_format, witness.block)
+    first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (witness.scale_a, witness.scale_b))
+    found = dot(split(witness.a, plan.a), split(witness.b, plan.b), first, second, int(witness.c, 16), plan).code
+    return None if found == int(witness.d, 16) else f"{found:#x}, not {witness.d}"
+
+
+def _first(datapath: Datapath, key: str) -> Any:
+    offered = getattr(known_facts(datapath).scale, key)
+    return offered[0] if offered else None
+
+
+def _equal_elements(datapath: Datapath, witness: ValueWitness) -> str | None:
+    """Every choice of operands that the datapath takes must give the value, with scales 1 and C = 0."""
+    facts = known_facts(datapath)
+    for a, b in pairs(facts):
+        plan = resolve(datapath, a, b, _first(datapath, "formats"), _first(datapath, "blocks"))
+        first, second = (encode_value(parse_value(text), fmt) for text, fmt in ((witness.every_a, plan.a), (witness.every_b, plan.b)))
+        ones = [encode_value(parse_value("1"), plan.scale)] * (facts.k // plan.block) if plan.scale else []
+        fault = _same(decode_code(dot([first] * facts.k, [second] * facts.k, ones, ones, 0, plan).code, plan.d), witness.d)
+        if fault:
+            return f"{a} x {b}: {fault}"
+    return None
+
+
 def _draws(text: str, recipe: Recipe) -> list[int]:
     """Return the random integers of a hex string: as many digits each as the recipe's rounding draws bits (or has in its word)."""
     rounding = next(item.rounding for item in quantize_program(recipe).instructions if item.rounding and item.rounding.random_bits)
@@ -125,4 +162,5 @@ _CHECKS: dict[str, Any] = {
     "block": _block,
     "transform": _transform,
     "recipe": _recipe,
+    "datapath": _datapath,
 }

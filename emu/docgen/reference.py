@@ -25,7 +25,7 @@ The first line `# yaml-language-server: $schema=../schema/<kind>.schema.json` gi
 
 def spec_page() -> str:
     """Return the Markdown page."""
-    kinds = {kind: schema(kind) for kind in KINDS}
+    kinds = {kind: schema(kind, merged=True) for kind in KINDS}
     lines = [_INTRO, "Kinds: " + ", ".join(f"[{kind}](#{kind})" for kind in KINDS) + ".", ""]
     lines += ["## frame", "", "The keys that every file has, in this order.", ""]
     first = kinds["format"]
@@ -44,7 +44,7 @@ def spec_page() -> str:
 
 def _kind(kind: str, found: Schema) -> list[str]:
     lines = [f"## {kind}", "", found["description"].splitlines()[0], ""]
-    own = {key: found["properties"][key] for key in ("facts", "expect")}
+    own = {key: found["properties"][key] for key in ("based_on", "facts", "expect") if key in found["properties"]}
     lines += _table({"properties": own, "required": found["required"]}, found)
     for name in _in_reading_order(own, found["$defs"]):
         if name not in SHARED:

@@ -14,16 +14,18 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 COMMENT = "generated from the spec models: emu docs build"
 
 
-def schema(kind: str) -> dict[str, Any]:
+def schema(kind: str, merged: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a kind of spec file, or of the list of sources ("sources").
 
+    merged: of a file together with the one it is based on (the models' own); else of the file alone.
     Keys by their wire names; what an absent key means is its default; no null anywhere, because the loader refuses it.
     """
     adapter: TypeAdapter[Any] = TypeAdapter(tuple[SourceEntry, ...] if kind == "sources" else KINDS[kind])
     found = _without_null(adapter.json_schema(by_alias=True))
     body = found.pop("$defs", {})
     title = "emu spec: the list of sources" if kind == "sources" else f"emu spec: {kind}"
-    return {"$schema": DIALECT, "$comment": COMMENT, **found, "title": title, "$defs": body}
+    whole = {"$schema": DIALECT, "$comment": COMMENT, **found, "title": title, "$defs": body}
+    return whole if merged else _of_files(whole)
 
 
 def _without_null(node: Any) -> Any:
@@ -43,8 +45,25 @@ def _is_noise(key: str, value: Any) -> bool:
     return value is None or (key == "title" and isinstance(value, str)) or key == "discriminator"
 
 
+def _of_files(found: dict[str, Any]) -> dict[str, Any]:
+    """Drop `required` from the facts of a kind whose files may leave out what a base file says; the loader judges the merged facts."""
+    if "based_on" not in found.get("properties", {}):
+        return found
+    body, wanted = dict(found["$defs"]), [found["properties"]["facts"]]
+    while wanted:
+        node = wanted.pop()
+        if isinstance(node, dict):
+            name = node.get("$ref", "").rpartition("/")[2]
+            if "required" in body.get(name, ()):
+                body[name] = {key: value for key, value in body[name].items() if key != "required"}
+                wanted.append(body[name])
+            wanted += node.values()
+        elif isinstance(node, list):
+            wanted += node
+    return {**found, "$defs": body}
+
+
 def schema_pages() -> dict[str, str]:
     """Return path in the source tree -> text of every schema."""
-    return {
-        f"spec/schema/{kind}.schema.json": json.dumps(schema(kind), indent=2, ensure_ascii=False) + "\n" for kind in (*KINDS, "sources")
-    }
+    found = {kind: schema(kind) for kind in (*KINDS, "sources")}
+    return {f"spec/schema/{kind}.schema.json": json.dumps(text, indent=2, ensure_ascii=False) + "\n" for kind, text in found.items()}

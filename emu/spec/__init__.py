@@ -1,6 +1,20 @@
 """The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.exact and the other columns)."""
 
-from emu.spec.models import KINDS, Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import KINDS, Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
 from emu.spec.registry import digest, get, load_spec, names
 
-__all__ = ["KINDS", "Block", "Conversion", "Format", "Recipe", "Rounding", "SpecObject", "Transform", "digest", "get", "load_spec", "names"]
+__all__ = [
+    "KINDS",
+    "Block",
+    "Conversion",
+    "Datapath",
+    "Format",
+    "Recipe",
+    "Rounding",
+    "SpecObject",
+    "Transform",
+    "digest",
+    "get",
+    "load_spec",
+    "names",
+]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from emu.errors import SpecError
 from emu.spec import derive
+from emu.spec.check_datapath import check_datapath
 from emu.spec.loader import Document, Path
-from emu.spec.models import Block, Conversion, Format, Recipe, SpecObject, Transform
+from emu.spec.models import Block, Conversion, Datapath, Format, Recipe, SpecObject, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import StepFault, build
 from emu.spec.registry import get
@@ -22,6 +23,8 @@ def check_facts(model: SpecObject, document: Document) -> None:
             _check_block(model, document)
         elif isinstance(model, Transform):
             _check_transform(model)
+        elif isinstance(model, Datapath):
+            check_datapath(model)
     except SpecError as error:
         raise _placed(error, document, ("facts",)) from None
     if isinstance(model, Recipe):

@@ -29,6 +29,7 @@ _paths: dict[str, dict[str, Path]] = {}
 _aliases: dict[str, dict[str, str]] = {}
 _digests: dict[tuple[str, str], str] = {}
 _roots: list[Path] = []
+_pending: list[str] = []  # files whose base is being read
 
 
 @lru_cache(maxsize=1)
@@ -116,7 +117,7 @@ def _users(key: tuple[str, str]) -> list[tuple[str, str]]:
 def names(kind: str) -> tuple[str, ...]:
     """Return the ids of a kind, sorted.
 
-    kind: format, rounding, conversion, block, transform or recipe.   Raises: SpecError for another kind.
+    kind: a key of KINDS, such as format.   Raises: SpecError for another kind.
     """
     _scan()
     if kind not in KINDS:
@@ -224,7 +225,7 @@ def _add(root: Path, found: list[tuple[str, Path, Document]]) -> tuple[str, ...]
         for kind, path, document in found:
             known = _paths[kind].get(path.stem)
             if known is not None and known != path:
-                other, mine = get(kind, path.stem), _validate(kind, document, path.stem)
+                other, mine = get(kind, path.stem), _validate(kind, _with_base(kind, document), path.stem)
                 if other.facts_digest != mine.facts_digest:
                     raise SpecError(f"{path}:1: {kind} {path.stem} is already defined in {known} with other facts: rename yours")
             elif known is None:
@@ -249,6 +250,7 @@ def _load(kind: str, path: Path) -> SpecObject:
     document = read(path)
     if _kind_of(document, path) != kind:
         raise SpecError(f"{document.where(('kind',))}: kind {document.data['kind']!r} where a {kind} is needed")
+    document = _with_base(kind, document)
     model = _validate(kind, document, path.stem)
     _documents[kind, path.stem] = document
     _loaded[kind, path.stem] = model
@@ -258,6 +260,31 @@ def _load(kind: str, path: Path) -> SpecObject:
         del _loaded[kind, path.stem]
         raise
     return model
+
+
+def _with_base(kind: str, document: Document) -> Document:
+    """Return a document with the facts of the object it is based on filled in where it says nothing. Raises: SpecError (no such object)."""
+    data = document.data
+    if "based_on" not in KINDS[kind].model_fields or not isinstance(data.get("based_on"), str) or not isinstance(data.get("facts"), dict):
+        return document
+    if data["based_on"] == data.get("id") or document.file in _pending:
+        raise SpecError(f"{document.where(('based_on',))}: {data['based_on']!r} is based on this file again: name another")
+    _pending.append(document.file)
+    try:
+        get(kind, data["based_on"])
+    except SpecError as error:
+        raise SpecError(str(error) if ".yaml:" in str(error) else f"{document.where(('based_on',))}: {error}") from None
+    finally:
+        _pending.pop()
+    base = _documents[kind, data["based_on"]].data["facts"]
+    return Document(document.file, data | {"facts": _merged(base, data["facts"])}, document.lines)
+
+
+def _merged(base: Any, own: Any) -> Any:
+    """Return own facts over those of the base: keys are merged at every depth, anything else is replaced."""
+    if not isinstance(base, dict) or not isinstance(own, dict):
+        return own
+    return base | {key: _merged(base.get(key), value) for key, value in own.items()}
 
 
 def _validate(kind: str, document: Document, stem: str) -> SpecObject:

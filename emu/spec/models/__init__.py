@@ -3,6 +3,7 @@
 from emu.spec.models.block import Block
 from emu.spec.models.common import SpecObject
 from emu.spec.models.conversion import Conversion
+from emu.spec.models.datapath import Datapath
 from emu.spec.models.format import Format
 from emu.spec.models.recipe import Recipe
 from emu.spec.models.rounding import Rounding
@@ -15,6 +16,7 @@ KINDS: dict[str, type[SpecObject]] = {
     "block": Block,
     "transform": Transform,
     "recipe": Recipe,
+    "datapath": Datapath,
 }
 
-__all__ = ["KINDS", "Block", "Conversion", "Format", "Recipe", "Rounding", "SpecObject", "Transform"]
+__all__ = ["KINDS", "Block", "Conversion", "Datapath", "Format", "Recipe", "Rounding", "SpecObject", "Transform"]

@@ -1,0 +1,37 @@
+"""epilogue: tensor scales and C after the last instruction. Binary32, each operation rounded once."""
+
+from __future__ import annotations
+
+from emu.exact.arithmetic import add, multiply, round_result
+from emu.exact.decode import decode_code
+from emu.exact.encode import encode_value
+from emu.exact.value import Value
+from emu.spec.datapath import Plan
+from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.registry import get
+
+
+def alpha_code(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: Plan) -> int:
+    """Return alpha = round(scale a * scale b): binary32 codes of the multipliers in, code out. Once per matmul."""
+    product = multiply(decode_code(scale_a, plan.d), decode_code(scale_b, plan.d))
+    return _code(round_result(product, plan.d, get("rounding", facts.alpha)), plan)
+
+
+def epilogue(d: int, alpha: int, c: int | None, facts: EpilogueFacts, plan: Plan) -> int:
+    """Return the code of alpha * D, then + C where the epilogue adds it (c None: nothing to add, or C was in the dot product).
+
+    d, alpha, c: binary32 codes.   fused yes: one rounding for product and sum.   Zeros as IEEE 754 has them; NaN is the datapath's.
+    Source: the datapath's sources.   Tests: tests/exact_column/test_exact_datapath.py.
+    """
+    rounding = get("rounding", facts.d)
+    product = multiply(decode_code(alpha, plan.d), decode_code(d, plan.d))
+    if c is None:
+        return _code(round_result(product, plan.d, rounding), plan)
+    scaled = product if facts.fused == "yes" else round_result(product, plan.d, rounding)
+    return _code(round_result(add(scaled, decode_code(c, plan.d), rounding), plan.d, rounding), plan)
+
+
+def _code(value: Value, plan: Plan) -> int:
+    if value.kind == "nan" and plan.facts.special.nan != "any":
+        return int(plan.facts.special.nan, 16)
+    return encode_value(value, plan.d)

@@ -1,0 +1,335 @@
+"""A datapath with its operands chosen, and what follows: exponents, fraction and integer bits, floor, widths, largest K.
+
+Nothing here adds or rounds a dot product. Widths are exact: the largest sums are computed from all codes of the formats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from emu.errors import OpenError, SpecError
+from emu.spec import derive
+from emu.spec.models import Datapath, Format
+from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, UnknownFacts
+from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.registry import digest, get
+
+C_BELOW = 2  # |C| < 2 * 2^(its exponent)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the finite codes of a format can reach.
+
+    lsb_exp: every value is a multiple of 2^lsb_exp.   min_exp, max_exp: exponents that codes name (subnormals: the lowest).
+    largest: largest magnitude.   significand: largest |value| * 2^-(its exponent).
+    """
+
+    lsb_exp: int
+    min_exp: int
+    max_exp: int
+    largest: Fraction
+    significand: Fraction
+
+
+def reach(fmt: Format) -> Reach:
+    """Return what a format can reach. Raises: SpecError (a codebook has no exponents)."""
+    facts, codes = fmt.facts, derive.codes(fmt)
+    if isinstance(facts, CodebookFacts):
+        raise SpecError(f"{fmt.id} is a codebook: its codes name no exponent")
+    if isinstance(facts, IntegerFacts):
+        top = Fraction(codes.max_code + int(derive.is_twos_complement(fmt)))
+        unit = Fraction(2) ** facts.unit_exp
+        return Reach(facts.unit_exp, facts.unit_exp, facts.unit_exp, top * unit, top)
+    if isinstance(facts, ExponentFacts):
+        first = min(code for code in range(codes.max_code + 1) if code not in codes.nan) - facts.bias
+        last = codes.max_code - facts.bias
+        return Reach(first, first, last, Fraction(2) ** last, Fraction(1))
+    return _float_reach(facts, codes)
+
+
+def _float_reach(facts: FloatFacts, codes: derive.Codes) -> Reach:
+    unit, lowest = Fraction(1, 1 << facts.frac_bits), (1 if facts.subnormals == "yes" else 0) - facts.bias
+    exp_field, fraction = codes.max_code >> facts.frac_bits, codes.max_code & ((1 << facts.frac_bits) - 1)
+    normal = exp_field > 0 or facts.subnormals == "no"
+    top = (int(normal) + fraction * unit) * Fraction(2) ** max(exp_field - facts.bias, lowest)
+    full = 1 << facts.frac_bits
+    significand = 2 - unit if exp_field > 1 or (exp_field == 1 and fraction == full - 1) else max(1 - unit, int(normal) + fraction * unit)
+    return Reach(lowest - facts.frac_bits, lowest, max(exp_field - facts.bias, lowest), top, significand)
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Bits of each stage, without the sign bit.
+
+    product, group_sum, term: one product of elements, the exact sum of a group, that times both scale significands. With scale.apply
+    group or promote they are integers in units of 2^product_lsb_exp (times the scales' own units); else each is a significand whose unit
+    lies product_lsb_exp below its own exponent.
+    step_sum: the exact fixed-point sum of one step, at the lsb of the finest term over the whole range of the scales.
+    largest_int64_k: largest K whose exact fixed-point sum fits 64 bits whatever the values are (0: not even one group).
+    """
+
+    product_bits: int
+    product_lsb_exp: int
+    group_sum_bits: int
+    term_bits: int
+    step_sum_bits: int
+    step_sum_lsb_exp: int
+    largest_int64_k: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A datapath with formats, scale format and block size chosen.
+
+    step, group, block: products (block 0: no scales).   frac_bits: F, None where nothing is lost.   integer_bits: I, None where no adder
+    width is stated.   floor: least E or None.   integer_bits_needed: I of the largest sum.
+    """
+
+    datapath: Datapath
+    a: Format
+    b: Format
+    scale: Format | None
+    block: int
+    c: Format
+    d: Format
+    step: int
+    group: int
+    frac_bits: int | None
+    integer_bits: int | None
+    integer_bits_needed: int
+    floor: int | None
+
+    @property
+    def facts(self) -> DatapathFacts:
+        """The facts of the datapath."""
+        assert isinstance(self.datapath.facts, DatapathFacts)
+        return self.datapath.facts
+
+    @property
+    def name(self) -> str:
+        """The id, followed by what was chosen where the datapath leaves it free; see parse_choice."""
+        facts = self.facts
+        parts = [self.datapath.id]
+        parts += [f"{self.a.id}x{self.b.id}"] if len(pairs(facts)) > 1 else []
+        parts += [self.scale.id] if self.scale is not None and len(facts.scale.formats) > 1 else []
+        parts += [str(self.block)] if len(facts.scale.blocks) > 1 else []
+        return "/".join(parts)
+
+    @property
+    def product_exp(self) -> int:
+        """Least exponent of a product of elements: the unit of group sums is 2^(product_exp - product_frac_bits)."""
+        return reach(self.a).min_exp + reach(self.b).min_exp
+
+    @property
+    def product_frac_bits(self) -> int:
+        """Fraction bits of a product of elements."""
+        return frac_bits_of(self.a) + frac_bits_of(self.b)
+
+    @property
+    def scale_frac_bits(self) -> int:
+        """Fraction bits of the product of two scales; 0 without scales."""
+        return 0 if self.scale is None else 2 * frac_bits_of(self.scale)
+
+    @property
+    def adder_bits(self) -> int | None:
+        """F + I + 1, or None where the sum is unlimited."""
+        return None if self.frac_bits is None or self.integer_bits is None else self.frac_bits + self.integer_bits + 1
+
+    @property
+    def exact_lsb_exp(self) -> int:
+        """A power of two that divides every term and every C: the unit of a sum that loses nothing."""
+        return min(_fixed_point(self)[1], reach(self.c).lsb_exp)
+
+    @property
+    def accumulator(self) -> Accumulator | None:
+        """The register that runs through K, or None."""
+        return None if isinstance(self.facts.accumulator, str) else self.facts.accumulator
+
+    @property
+    def late_c(self) -> LateC | None:
+        """The second alignment, or None."""
+        return None if isinstance(self.facts.late_c, str) else self.facts.late_c
+
+    @cached_property
+    def widths(self) -> Widths:
+        """Bits of each stage."""
+        return _widths(self)
+
+    @property
+    def largest_k(self) -> int | None:
+        """Largest K that the accumulator takes whatever the values are; None without an accumulator."""
+        register = self.accumulator
+        return None if register is None else _largest_k(self, register.bits)
+
+
+def frac_bits_of(fmt: Format) -> int:
+    """Return the fraction bits of the significand that a code names; 0 for integers and powers of two."""
+    return fmt.facts.frac_bits if isinstance(fmt.facts, FloatFacts) else 0
+
+
+def _widths(plan: Plan) -> Widths:
+    a, b = reach(plan.a), reach(plan.b)
+    if plan.facts.scale.apply in ("group", "promote"):
+        lsb = a.lsb_exp + b.lsb_exp
+        product = a.largest * b.largest / Fraction(2) ** lsb
+    else:
+        lsb = -plan.product_frac_bits
+        product = a.significand * b.significand * (1 << plan.product_frac_bits)
+    group = product * plan.group
+    one = reach(plan.scale).significand * (1 << frac_bits_of(plan.scale)) if plan.scale else Fraction(1)
+    step, step_lsb = _fixed_point(plan)
+    return Widths(
+        int(product).bit_length(),
+        lsb,
+        int(group).bit_length(),
+        int(group * one * one).bit_length(),
+        int(step * plan.step).bit_length(),
+        step_lsb,
+        _largest_k(plan, 64),
+    )
+
+
+def _fixed_point(plan: Plan) -> tuple[Fraction, int]:
+    """Return the largest magnitude of one scaled product in units of the finest one, and the exponent of that unit."""
+    a, b = reach(plan.a), reach(plan.b)
+    largest, lsb = a.largest * b.largest, a.lsb_exp + b.lsb_exp
+    if plan.scale is not None:
+        scale = reach(plan.scale)
+        largest, lsb = largest * scale.largest**2, lsb + 2 * scale.lsb_exp
+    return largest / Fraction(2) ** lsb, lsb
+
+
+def _largest_k(plan: Plan, bits: int) -> int:
+    """Largest multiple of a group whose sum fits a two's complement register of `bits`."""
+    largest = _fixed_point(plan)[0] * plan.group
+    return int(((1 << (bits - 1)) - 1) / largest) * plan.group
+
+
+_plans: dict[tuple[str, ...], Plan] = {}
+
+
+def resolve(
+    datapath: str | Datapath,
+    a: str | Format | None = None,
+    b: str | Format | None = None,
+    scale: str | Format | None = None,
+    block: int | None = None,
+) -> Plan:
+    """Return a datapath with its operands chosen; what it does not leave free may be left out.
+
+    a, b, scale: format ids or models.   block: elements per scale.
+    Raises: SpecError (a choice that is missing or not offered), OpenError (an unknown datapath, or an open fact).
+    """
+    model: Datapath = get("datapath", datapath)
+    facts = known_facts(model)
+    first, second = _choose_pair(model, a, b)
+    given: Format | None = None if scale is None else get("format", scale)
+    name = _choose(model, "scale format", facts.scale.formats, None if given is None else given.id)
+    chosen: Format | None = given or (None if name is None else get("format", name))
+    size = _choose(model, "block size", facts.scale.blocks, block)
+    key = (digest(model), model.id, digest(first), digest(second), digest(chosen) if chosen else "", str(size))
+    if key not in _plans:
+        _plans[key] = _plan(model, first, second, chosen, size or 0)
+    return _plans[key]
+
+
+def known_facts(model: Datapath) -> DatapathFacts:
+    """Return the facts of a datapath that is known. Raises: OpenError with the reason and what would settle it."""
+    facts = model.facts
+    until = model.open[0].until if model.open else "somebody describes it"
+    if isinstance(facts, UnknownFacts):
+        raise OpenError(f"datapath {model.id}: {facts.unknown}; nothing is computed until: {until}")
+    for name in ("fraction_bits", "integer_bits", "exponent_raise", "beyond"):
+        if getattr(facts.align, name) == "open":
+            raise OpenError(f"datapath {model.id}: align.{name} is open until: {until}; its readings are datapaths of their own")
+    return facts
+
+
+def pairs(facts: DatapathFacts) -> list[tuple[str, str]]:
+    """Return every pair of operand formats that a datapath takes, in the order of the file."""
+    if not isinstance(facts.pairs, str):
+        return [(first, second) for first, second in facts.pairs]
+    return [(first, second) for first in facts.a for second in facts.b if facts.pairs == "any" or first == second]
+
+
+def _choose_pair(model: Datapath, a: str | Format | None, b: str | Format | None) -> tuple[Format, Format]:
+    facts = known_facts(model)
+    offered = pairs(facts)
+    wanted = [None if item is None else get("format", item) for item in (a, b)]
+    found = [pair for pair in offered if all(want is None or want.id == name for want, name in zip(wanted, pair, strict=True))]
+    listed = ", ".join(f"{first} x {second}" for first, second in offered)
+    if not found:
+        given = " x ".join("any" if want is None else want.id for want in wanted)
+        raise SpecError(f"datapath {model.id} does not take {given}: it takes {listed}")
+    if len(found) > 1:
+        raise SpecError(f"datapath {model.id} takes several operands: name a_format and b_format, one of {listed}")
+    first, second = (want or get("format", name) for want, name in zip(wanted, found[0], strict=True))
+    return first, second
+
+
+def _choose(model: Datapath, what: str, offered: tuple[Any, ...], wanted: Any) -> Any:
+    """Return the wanted one of what is offered; the only one where nothing is said; None where nothing is offered."""
+    listed = ", ".join(str(item) for item in offered)
+    if wanted is not None and wanted not in offered:
+        raise SpecError(f"datapath {model.id} does not take {what} {wanted}: it takes {listed or 'none'}")
+    if wanted is None and len(offered) > 1:
+        raise SpecError(f"datapath {model.id} takes several: name the {what}, one of {listed}")
+    return wanted if wanted is not None or not offered else offered[0]
+
+
+def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: int) -> Plan:
+    facts = known_facts(model)
+    step = block if facts.step == "block" else facts.step
+    group = block if facts.group == "block" else facts.group
+    assert isinstance(step, int) and isinstance(group, int)
+    needed = _integer_bits(facts, a, b, step)
+    integer_bits = needed if facts.align.integer_bits == "derived" else facts.align.integer_bits
+    bits = integer_bits if isinstance(integer_bits, int) else None
+    d: Format = get("format", facts.d)
+    floor = facts.align.floor if isinstance(facts.align.floor, int) else None
+    if facts.align.floor == "derived":
+        if bits is None:
+            raise SpecError(f"datapath {model.id}: align.floor derived needs integer_bits")
+        floor = reach(d).min_exp - bits
+    c: Format = get("format", facts.c)
+    return Plan(model, a, b, scale, block, c, d, step, group, _frac_bits(facts, a, b, scale), bits, needed, floor)
+
+
+def _frac_bits(facts: DatapathFacts, a: Format, b: Format, scale: Format | None) -> int | None:
+    """F: as typed, None for exact, or such that the finest product is kept under the largest exponent a product can have."""
+    wanted = facts.align.fraction_bits
+    if isinstance(wanted, int):
+        return wanted
+    if wanted == "exact":
+        return None
+    first, second = reach(a), reach(b)
+    grouped = facts.scale.apply == "group"
+    top = first.min_exp + second.min_exp if grouped else first.max_exp + second.max_exp
+    lsb = first.lsb_exp + second.lsb_exp
+    if scale is not None:
+        top, lsb = top + 2 * reach(scale).max_exp, lsb + 2 * reach(scale).lsb_exp
+    return top + _raised(facts) - lsb
+
+
+def _raised(facts: DatapathFacts) -> int:
+    assert isinstance(facts.align.exponent_raise, int)
+    return facts.align.exponent_raise
+
+
+def _integer_bits(facts: DatapathFacts, a: Format, b: Format, step: int) -> int:
+    """Bits at 2^0 and above that the largest sum of one step needs, relative to E, over all scale formats the datapath takes."""
+    first, second = reach(a), reach(b)
+    if facts.scale.apply in ("group", "promote"):
+        one = first.largest * second.largest / Fraction(2) ** (first.min_exp + second.min_exp)
+    else:
+        one = first.significand * second.significand
+    scales = [reach(get("format", name)).significand for name in facts.scale.formats]
+    total = one * step * max(scales, default=Fraction(1)) ** 2 / Fraction(2) ** _raised(facts)
+    if facts.align.include_c == "no":
+        return int(total).bit_length()
+    return (math.ceil(total + C_BELOW) - 1).bit_length()
