@@ -17,6 +17,7 @@ _FUNCTIONS = {
     "amax": "emu.api",
     "quantize": "emu.api",
     "transform": "emu.api",
+    "instruction": "emu.insn",
     "Quantized": "emu.quantized",
     "Level": "emu.quantized",
     "load_spec": "emu.spec",
@@ -49,6 +50,8 @@ __all__ = [
     "decode",
     "format",
     "formats",
+    "instruction",
+    "instructions",
     "load_spec",
     "quantize",
     "recipe",
@@ -62,6 +65,7 @@ __all__ = [
 if TYPE_CHECKING:
     from emu.api import amax, convert, decode, quantize, transform
     from emu.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
+    from emu.insn import instruction
     from emu.quantized import Level, Quantized
     from emu.spec import load_spec
 
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     conversions: Any
     format: Any
     formats: Any
+    instructions: Any
     recipe: Any
     recipes: Any
     rounding: Any
@@ -84,7 +89,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(_FUNCTIONS[name]), name)
     elif name in _KINDS:
         found = partial(import_module("emu.spec").get, name)
-    elif name.endswith("s") and name[:-1] in (*_KINDS, "transform"):
+    elif name.endswith("s") and name[:-1] in (*_KINDS, "transform", "instruction"):
         found = partial(import_module("emu.spec").names, name[:-1])
     else:
         raise AttributeError(f"module 'emu' has no attribute {name!r}")

@@ -37,7 +37,7 @@ def find(name: str) -> list[SpecObject]:
     if found:
         return found
     for kind in KINDS:
-        found += [thing for thing in (get(kind, item) for item in names(kind)) if name in thing.aliases]
+        found += [thing for thing in (get(kind, item) for item in names(kind)) if name in thing.accepted]
     if not found:
         known = sorted({item for kind in KINDS for item in names(kind)})
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)

@@ -16,7 +16,8 @@ from emu.exact.encode import encode_value
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value
-from emu.spec import Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.insn import instruction, register_of, register_text
+from emu.spec import Block, Conversion, Datapath, Format, Instruction, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models.datapath import ValueWitness, WidthWitness
 from emu.spec.models.rounding import Word
@@ -131,6 +132,23 @@ def _equal_elements(datapath: Datapath, witness: ValueWitness) -> str | None:
     return None
 
 
+def _instruction(family: Instruction, witness: Any) -> str | None:
+    call = instruction(witness.form, **witness.choose)
+    texts = [*witness.operands, *(text for text in (witness.random, witness.scale) if text is not None)]
+    found = call(*(register_of(text) for text in texts), engine="exact")
+    flags = None
+    if isinstance(found, tuple):
+        found, flags = found
+    fault = _register("result", register_text(found, len(witness.result)), witness.result)
+    if (flags is None) != (witness.flags is None):
+        return f"flags {flags}, not {witness.flags}"
+    return fault if flags is None else fault or _register("flags", f"{int(flags):02X}", witness.flags)
+
+
+def _register(name: str, found: str, wanted: str) -> str | None:
+    return None if found == wanted else f"{name} {found}, not {wanted}"
+
+
 def _draws(text: str, recipe: Recipe) -> list[int]:
     """Return the random integers of a hex string: as many digits each as the recipe's rounding draws bits (or has in its word)."""
     rounding = next(item.rounding for item in quantize_program(recipe).instructions if item.rounding and item.rounding.random_bits)
@@ -163,4 +181,5 @@ _CHECKS: dict[str, Any] = {
     "transform": _transform,
     "recipe": _recipe,
     "datapath": _datapath,
+    "instruction": _instruction,
 }

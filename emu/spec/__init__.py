@@ -1,6 +1,6 @@
 """The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.exact and the other columns)."""
 
-from emu.spec.models import KINDS, Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import KINDS, Block, Conversion, Datapath, Format, Instruction, Recipe, Rounding, SpecObject, Transform
 from emu.spec.registry import digest, get, load_spec, names
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Conversion",
     "Datapath",
     "Format",
+    "Instruction",
     "Recipe",
     "Rounding",
     "SpecObject",

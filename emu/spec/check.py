@@ -5,8 +5,9 @@ from __future__ import annotations
 from emu.errors import SpecError
 from emu.spec import derive
 from emu.spec.check_datapath import check_datapath
+from emu.spec.instruction import check_instruction
 from emu.spec.loader import Document, Path
-from emu.spec.models import Block, Conversion, Datapath, Format, Recipe, SpecObject, Transform
+from emu.spec.models import Block, Conversion, Datapath, Format, Instruction, Recipe, SpecObject, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import StepFault, build
 from emu.spec.registry import get
@@ -25,6 +26,8 @@ def check_facts(model: SpecObject, document: Document) -> None:
             _check_transform(model)
         elif isinstance(model, Datapath):
             check_datapath(model)
+        elif isinstance(model, Instruction):
+            check_instruction(model)
     except SpecError as error:
         raise _placed(error, document, ("facts",)) from None
     if isinstance(model, Recipe):

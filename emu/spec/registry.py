@@ -154,7 +154,7 @@ def _alias_table(kind: str) -> dict[str, str]:
     if kind not in _aliases:
         table: dict[str, str] = {}
         for name in sorted(names(kind), key=lambda name: (_added_after(kind, name), name)):
-            for number, alias in enumerate(get(kind, name).aliases):
+            for number, alias in enumerate(get(kind, name).accepted):
                 if alias in _paths[kind] and _added_after(kind, alias) > _added_after(kind, name):
                     where, other = _documents[kind, alias].where(("id",)), name
                     raise SpecError(f"{where}: id {alias!r} is an alias of {kind} {other}: rename yours")

@@ -5,6 +5,7 @@ from emu.spec.models.common import SpecObject
 from emu.spec.models.conversion import Conversion
 from emu.spec.models.datapath import Datapath
 from emu.spec.models.format import Format
+from emu.spec.models.instruction import Instruction
 from emu.spec.models.recipe import Recipe
 from emu.spec.models.rounding import Rounding
 from emu.spec.models.transform import Transform
@@ -17,6 +18,7 @@ KINDS: dict[str, type[SpecObject]] = {
     "transform": Transform,
     "recipe": Recipe,
     "datapath": Datapath,
+    "instruction": Instruction,
 }
 
-__all__ = ["KINDS", "Block", "Conversion", "Datapath", "Format", "Recipe", "Rounding", "SpecObject", "Transform"]
+__all__ = ["KINDS", "Block", "Conversion", "Datapath", "Format", "Instruction", "Recipe", "Rounding", "SpecObject", "Transform"]

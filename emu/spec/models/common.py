@@ -68,6 +68,11 @@ class SpecObject(Part):
         """Return (kind, name, path in the file) of every spec object the facts name."""
         return ()
 
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Every name but the id that finds the object."""
+        return self.aliases
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other fields; its digest is taken anew."""
         copied = super().model_copy(update=update, deep=deep)

@@ -1,0 +1,9 @@
+"""Instructions that run: emu.instruction(mnemonic) executes one on raw register bits, exactly as its spec file says.
+
+bits: lanes and registers; convert: conversions; call: names, choices and operands. Not here: the facts (spec/instruction).
+"""
+
+from emu.insn.bits import register_of, register_text
+from emu.insn.call import Executable, instruction
+
+__all__ = ["Executable", "instruction", "register_of", "register_text"]

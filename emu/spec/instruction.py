@@ -1,0 +1,214 @@
+"""Forms of an instruction family: every combination of its axes, with id, mnemonic and facts; and the checks that need other files.
+
+Not here: execution (emu.insn), the keys (models/instruction.py).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from emu.errors import SpecError
+from emu.spec import derive
+from emu.spec.models import Format, Instruction, Rounding
+from emu.spec.models.common import Status
+from emu.spec.models.instruction import FormFacts, InstructionFacts, RandomOperand, Register, Variation
+from emu.spec.models.rounding import Word
+from emu.spec.registry import get, names
+
+NEEDED = {
+    "convert": ("source", "to", "operands", "result", "policy", "flags"),
+    "widen": ("source", "to", "operands", "result", "rounding", "policy", "flags"),
+    "mma": ("datapath", "a", "b", "k", "flags"),
+    "quantize": ("recipe", "elements", "source", "operands", "result", "flags"),
+}
+CHOICES = ("packing", "rounding", "policy", "random", "scale", "datapath")
+_forms: dict[tuple[str, str], tuple[Form, ...]] = {}
+
+
+@dataclass(frozen=True)
+class Form:
+    """One instruction.
+
+    id: the mnemonic in lower case with `_` for all else.   words: axis -> word.   facts: the family's with those of the words.
+    """
+
+    id: str
+    mnemonic: str
+    words: dict[str, str]
+    facts: InstructionFacts
+    status: Status
+
+
+def form_id(mnemonic: str) -> str:
+    """Return the id of a mnemonic."""
+    return re.sub(r"[^a-z0-9]+", "_", mnemonic.lower()).strip("_")
+
+
+def forms(family: Instruction) -> tuple[Form, ...]:
+    """Return the forms of a family, the last axis fastest. Raises: SpecError (an axis that the mnemonic lacks, or the reverse)."""
+    key = (family.facts_digest, family.status)
+    if key not in _forms:
+        _forms[key] = tuple(_expanded(family))
+    return _forms[key]
+
+
+def _expanded(family: Instruction) -> Iterator[Form]:
+    facts = family.facts
+    placed = re.findall(r"\{([a-z_0-9]+)\}", facts.mnemonic)
+    if sorted(placed) != sorted(facts.axes):
+        raise SpecError(f"mnemonic names the axes {', '.join(placed) or 'none'}, axes has {', '.join(facts.axes) or 'none'}")
+    for words in product(*facts.axes.values()):
+        chosen = dict(zip(facts.axes, words, strict=True))
+        variations = {axis: facts.axes[axis][word] for axis, word in chosen.items()}
+        texts = {axis: chosen[axis] if item.word is None else item.word for axis, item in variations.items()}
+        mnemonic = facts.mnemonic.format(**texts)
+        merged = _merged(facts, variations)
+        yield Form(form_id(mnemonic), mnemonic, chosen, merged, merged.status or family.status)
+
+
+def _merged(facts: InstructionFacts, variations: dict[str, Variation]) -> InstructionFacts:
+    """Return the family's facts with those of the words; one fact may be set in one place only."""
+    update: dict[str, object] = {"axes": {}}
+    for axis, item in variations.items():
+        for key in FormFacts.model_fields:
+            value = getattr(item, key)
+            if value is None:
+                continue
+            if key in update or getattr(facts, key) is not None:
+                raise SpecError(f"{key} is set by axis {axis} and once more: set each fact in one place")
+            update[key] = value
+    return facts.model_copy(update=update)
+
+
+def accepted_names(family: Instruction) -> tuple[str, ...]:
+    """Return what else finds a family: ids and mnemonics of its forms."""
+    found = dict.fromkeys(name for form in forms(family) for name in (form.id, form.mnemonic))
+    return tuple(name for name in found if name != family.id and name not in family.aliases)
+
+
+def find_form(name: str | Instruction) -> tuple[Instruction, Form]:
+    """Return the form of a mnemonic or form id (in any case), or of a family that has one form only, and its family.
+
+    Raises: SpecError (unknown, with the nearest mnemonics; a family of several forms).
+    """
+    if not isinstance(name, str):
+        return _only_form(get("instruction", name))
+    wanted = form_id(name)
+    everything = {form.id: (family, form) for family, form in all_forms()}
+    if wanted in everything:
+        return everything[wanted]
+    if name in names("instruction") or any(name in get("instruction", item).aliases for item in names("instruction")):
+        return _only_form(get("instruction", name))
+    near = difflib.get_close_matches(wanted, everything, n=2, cutoff=0.5)
+    hint = f"did you mean {' or '.join(everything[item][1].mnemonic for item in near)}?" if near else "see `emu list instructions`"
+    raise SpecError(f"instruction {name!r} is unknown: {hint}")
+
+
+def _only_form(family: Instruction) -> tuple[Instruction, Form]:
+    found = forms(family)
+    if len(found) > 1:
+        raise SpecError(f"{family.id} is a family of {len(found)} instructions: name one, such as {found[0].mnemonic}")
+    return family, found[0]
+
+
+def all_forms() -> Iterator[tuple[Instruction, Form]]:
+    """Yield every form of the registry with its family."""
+    for name in names("instruction"):
+        family: Instruction = get("instruction", name)
+        for form in forms(family):
+            yield family, form
+
+
+def check_instruction(family: Instruction) -> None:
+    """Check the forms of a family against the objects they name. Raises: SpecError."""
+    seen: dict[str, str] = {}
+    for form in forms(family):
+        if form.id in seen:
+            raise SpecError(f"{form.mnemonic} and {seen[form.id]} have the same id {form.id}")
+        seen[form.id] = form.mnemonic
+        try:
+            _check_form(form.facts)
+        except SpecError as error:
+            raise SpecError(f"{form.mnemonic}: {error}") from None
+        _check_questions(family, form)
+    for number, witness in enumerate(family.expect):
+        if form_id(witness.form) not in seen:
+            raise SpecError(f"expect.{number}: form {witness.form!r} is none of this family")
+
+
+def _check_form(facts: InstructionFacts) -> None:
+    missing = [key for key in NEEDED[facts.performs] if getattr(facts, key) is None]
+    if missing:
+        raise SpecError(f"an instruction that performs {facts.performs} needs {', '.join(missing)}")
+    if facts.performs in ("convert", "widen"):
+        _check_conversion(facts)
+    elif facts.rounding is not None or facts.random is not None or facts.scale is not None:
+        raise SpecError(f"rounding, random and scale of {facts.performs} are those of its {NEEDED[facts.performs][0]}")
+    if facts.source is not None and facts.operands is not None:
+        for register in facts.operands:
+            check_slot(register, get("format", facts.source))
+
+
+def _check_conversion(facts: InstructionFacts) -> None:
+    assert facts.source and facts.to and facts.operands and facts.result
+    lanes = sum(register.lanes for register in facts.operands)
+    if lanes != facts.result.lanes:
+        raise SpecError(f"the operands hold {lanes} lanes, the result {facts.result.lanes}")
+    to: Format = get("format", facts.to)
+    check_slot(facts.result, to)
+    if (facts.rounding is None) == (facts.random is None):
+        raise SpecError("a conversion states either a rounding or a random operand")
+    if facts.random is not None:
+        _check_random(facts.random, lanes)
+    elif facts.rounding not in (None, "open") and get("rounding", str(facts.rounding)).random_bits:
+        raise SpecError(f"rounding {facts.rounding} draws: state the random operand")
+    if facts.policy not in (None, "open"):
+        derive.policy_entry(get("conversion", str(facts.policy)), to)
+
+
+def check_slot(register: Register, fmt: Format) -> int:
+    """Return the bits per lane of a register. Raises: SpecError (narrower than a code)."""
+    bits = derive.codes(fmt).bits
+    if register.slot is not None and register.slot < bits:
+        raise SpecError(f"{register.name}: a slot of {register.slot} bits holds no {fmt.id} code of {bits}")
+    return register.slot or bits
+
+
+def _check_random(random: RandomOperand, lanes: int) -> None:
+    if random.use != "open" and random.use not in random.profiles:
+        raise SpecError(f"random.use {random.use!r} is none of the profiles {', '.join(random.profiles)}")
+    for name, profile in random.profiles.items():
+        rounding: Rounding = get("rounding", profile.rounding)
+        word = rounding.facts.random if isinstance(rounding.facts.random, Word) else None
+        if profile.fields is None:
+            if word is None or (word.word, word.lanes) != (random.bits, lanes):
+                raise SpecError(f"random.{name}: {rounding.id} shares no word of {random.bits} bits between {lanes} lanes: state fields")
+        elif word is not None or len(profile.fields) != lanes:
+            raise SpecError(f"random.{name}: fields need {lanes} lanes and a rounding with one integer per element")
+        for lane in profile.fields or ():
+            if sum(abs(first - last) + 1 for first, last in lane) > rounding.random_bits:
+                raise SpecError(f"random.{name}: a lane gets more bits than the {rounding.random_bits} of {rounding.id}")
+            if any(not 0 <= bit < random.bits for item in lane for bit in item):
+                raise SpecError(f"random.{name}: a bit range lies outside the {random.bits} bits of {random.name}")
+
+
+def _check_questions(family: Instruction, form: Form) -> None:
+    for question in family.open:
+        if question.fact is not None and question.fact not in CHOICES:
+            raise SpecError(f"open: fact {question.fact!r} is not one that emu.instruction takes: {', '.join(CHOICES)}")
+    for key in CHOICES:
+        if is_open(form.facts, key) and not any(question.fact == key for question in family.open):
+            raise SpecError(f"{form.mnemonic}: {key} is open: say so under open, with fact: {key}")
+
+
+def is_open(facts: InstructionFacts, key: str) -> bool:
+    """Tell whether a fact of a form is open, so that the caller must choose."""
+    if key == "random":
+        return facts.random is not None and facts.random.use == "open"
+    if key == "scale":
+        return facts.scale is not None and facts.scale.apply == "open"
+    return bool(getattr(facts, key) == "open")

@@ -1,0 +1,180 @@
+"""Model of spec/instruction: operands, packing, rounding, flags and scales of instructions that exist or are proposed.
+
+A file is a family: its `axes` say what changes from one mnemonic to the next (emu.spec.instruction expands them into forms).
+What a conversion or a sum means is not here: `policy`, `rounding`, `recipe` and `datapath` name the objects that say it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from emu.spec.models.common import Id, Name, OpenPoint, Part, SpecObject, Status
+from emu.spec.models.rounding import BitRange
+
+SourceClass = Literal["nan", "inf"]
+Choice = Id | Literal["open"]
+Mnemonic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:{}=]+( [A-Za-z0-9_.:{}=]+)*$")]
+
+
+class Register(Part):
+    """One operand or the result: values of one format, side by side in a register."""
+
+    name: Name = Field(description="the operand's name in the manual")
+    lanes: int = Field(default=1, ge=1, le=64, description="values it holds")
+    slot: int | None = Field(default=None, ge=1, le=64, description="bits per lane; absent: the width of a code. The rest of a slot is 0")
+    first: Literal["high", "low"] | None = Field(default=None, description="where the first lane lies; needed for several lanes")
+
+    @model_validator(mode="after")
+    def _order(self) -> Register:
+        if (self.lanes > 1) != (self.first is not None):
+            raise ValueError("first belongs to a register of several lanes, and only to one")
+        return self
+
+
+class RandomProfile(Part):
+    """One reading of the random operand: which bits a lane gets, and how they are added."""
+
+    rounding: Id = Field(description="rounding that draws")
+    fields: tuple[tuple[BitRange, ...], ...] | None = Field(
+        default=None,
+        description="per lane, lowest lane of the result first: bit ranges, most significant first; narrower than the rounding's integer: "
+        "its top bits, the rest 0. Absent: the rounding shares the word itself",
+    )
+
+
+class RandomOperand(Part):
+    """The register of random bits."""
+
+    name: Name = Field(description="the operand's name in the manual")
+    bits: int = Field(ge=1, le=64, description="width of the register")
+    profiles: dict[str, RandomProfile] = Field(min_length=1, description="name of a reading -> the reading")
+    use: Choice = Field(description="the profile that holds, or open: then the caller names one")
+
+
+class ScaleOperand(Part):
+    """An operand that scales every lane by a power of two before the one rounding."""
+
+    name: Name = Field(description="the operand's name in the manual")
+    bits: int = Field(ge=1, le=32, description="width of the register")
+    reads: Literal["fp32_exponent", "e8m0", "signed_exponent", "unsigned_exponent"] = Field(
+        description="fp32_exponent: exponent field - 127, sign and fraction ignored, all ones is NaN; e8m0: code - 127, 0xFF is NaN; "
+        "signed_exponent, unsigned_exponent: the integer itself (two's complement when signed)"
+    )
+    apply: Literal["divide", "multiply", "open"] = Field(description="source / 2^k or source * 2^k; open: the caller says which")
+
+
+class IeeeFlags(Part):
+    """Flags NV DZ OF UF NX as IEEE 754 defines them."""
+
+    tininess: Literal["before", "after"] = Field(description="is a result tiny before or after rounding")
+
+
+class FormFacts(Part):
+    """What one form states; a family states what all its forms share, an axis what its word changes."""
+
+    source: Id | None = Field(default=None, description="format of the operands' lanes")
+    to: Id | None = Field(default=None, description="format of the result's lanes")
+    operands: tuple[Register, ...] | None = Field(default=None, description="value operands, in the order of the assembly")
+    result: Register | None = Field(default=None, description="the destination; its lanes are the operands' lanes in order")
+    packing: Literal["open"] | None = Field(default=None, description="open: which lane lies where is not known; the form is refused")
+    rounding: Choice | None = Field(default=None, description="rounding of each lane; absent where a random operand names it")
+    policy: Choice | None = Field(default=None, description="NaN, Inf, -0 and overflow of each lane")
+    refused: tuple[SourceClass, ...] | None = Field(default=None, description="sources whose result nobody states: they are refused")
+    random: RandomOperand | None = Field(default=None, description="the operand of a form that draws")
+    scale: ScaleOperand | None = Field(default=None, description="the operand that scales")
+    flags: Literal["none", "open"] | IeeeFlags | None = Field(default=None, description="none; open: nobody says; or IEEE flags")
+    datapath: Choice | None = Field(default=None, description="mma: how A * B + C is summed and rounded, with its scales, C and D")
+    a: Id | None = Field(default=None, description="mma: element format of A")
+    b: Id | None = Field(default=None, description="mma: element format of B")
+    m: int | None = Field(default=None, ge=1, description="mma: rows of A; absent: the caller's")
+    n: int | None = Field(default=None, ge=1, description="mma: rows of B; absent: the caller's")
+    k: int | None = Field(default=None, ge=1, description="mma: products of one instruction")
+    recipe: Id | None = Field(default=None, description="quantize: the program")
+    transform: Id | None = Field(default=None, description="quantize: the rotation before the program; absent: none, or a step of it")
+    elements: int | None = Field(default=None, ge=1, description="quantize: elements of the block")
+    targets: tuple[str, ...] | None = Field(default=None, description="architectures that have it")
+    since: str | None = Field(default=None, description="version of the manual that introduced it")
+    status: Status | None = Field(default=None, description="status of the form where it differs from the file's")
+
+
+class Variation(FormFacts):
+    """One word of an axis: what stands in the mnemonic and the facts it sets."""
+
+    word: str | None = Field(default=None, description="text in the mnemonic; absent: the key")
+
+
+class InstructionFacts(FormFacts):
+    """The family."""
+
+    isa: Literal["ptx", "amd", "x86", "arm", "riscv"] = Field(description="instruction set; a proposal is written in the words of one")
+    mnemonic: Mnemonic = Field(description="as in the assembly, {axis} where a word of an axis stands; state that chooses follows a blank")
+    performs: Literal["convert", "widen", "mma", "quantize"] = Field(
+        description="convert: each lane rounded once; widen: exact; mma: a sum of products; quantize: a recipe on one block"
+    )
+    axes: dict[str, dict[str, Variation]] = Field(default={}, description="axis -> word -> what it changes; forms: every combination")
+
+
+class Question(OpenPoint):
+    """An open point of an instruction, with the answers that are possible."""
+
+    fact: Name | None = Field(default=None, description="the fact that the options set, where emu.instruction takes a choice")
+    options: tuple[str, ...] = Field(default=(), description="possible answers")
+
+
+class InstructionWitness(Part):
+    """A hand-checked execution; hex as wide as the register, several operands in the order of the assembly."""
+
+    form: str = Field(description="mnemonic")
+    operands: tuple[str, ...] = Field(description="value operands, hex")
+    random: str | None = Field(default=None, description="random operand, hex")
+    scale: str | None = Field(default=None, description="scale operand, hex")
+    choose: dict[str, str] = Field(default={}, description="answers to open questions")
+    result: str = Field(description="result, hex")
+    flags: str | None = Field(default=None, description="NV DZ OF UF NX as two hex digits")
+    why: str | None = Field(default=None, description="what the row shows")
+
+
+class Instruction(SpecObject):
+    """One family of instructions."""
+
+    kind: Literal["instruction"] = Field(description="the folder the file lies in")
+    facts: InstructionFacts = Field(description="what the forms do")
+    open: tuple[Question, ...] = Field(default=(), description="what the sources do not decide")
+    rationale: str | None = Field(default=None, description="why it should exist; needed for a proposal")
+    expect: tuple[InstructionWitness, ...] = Field(default=(), description="hand-checked examples")
+
+    @model_validator(mode="after")
+    def _proposals_say_why(self) -> Instruction:
+        if (self.status == "proposed") != (self.rationale is not None):
+            raise ValueError("rationale belongs to a proposed instruction, and only to one")
+        return self
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Aliases, and the ids and mnemonics of its forms."""
+        from emu.spec.instruction import accepted_names  # here, because it asks the registry, which loads the models
+
+        return (*self.aliases, *accepted_names(self))
+
+    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
+        """Return formats, roundings, policies, recipes and datapaths that family and axes name."""
+        found = list(_references(self.facts, ("facts",)))
+        for axis, words in self.facts.axes.items():
+            for word, variation in words.items():
+                found += _references(variation, ("facts", "axes", axis, word))
+        return tuple(found)
+
+
+def _references(facts: FormFacts, path: tuple[str | int, ...]) -> list[tuple[str, str, tuple[str | int, ...]]]:
+    named = {"source": "format", "to": "format", "a": "format", "b": "format", "rounding": "rounding", "policy": "conversion"}
+    named |= {"recipe": "recipe", "transform": "transform"}
+    found: list[tuple[str, str, tuple[str | int, ...]]] = []
+    for key, kind in named.items():
+        name = getattr(facts, key)
+        if name is not None and name != "open":
+            found.append((kind, name, (*path, key)))
+    for key, profile in (facts.random.profiles if facts.random else {}).items():
+        found.append(("rounding", profile.rounding, (*path, "random", "profiles", key, "rounding")))
+    return found
