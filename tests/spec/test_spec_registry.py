@@ -47,7 +47,7 @@ def test_get_refuses() -> None:
     assert message(get, "format", "zzz").startswith("format 'zzz' is unknown: one of bf16, e0m3, ")
     assert message(get, "format", 4) == "a format is named by a string or a model, not int"
     assert message(get, "rounding", get("format", "e2m1")) == "e2m1 is a format, not a rounding"
-    assert message(get, "formats", "e2m1") == "kind 'formats' is unknown: one of format, rounding, conversion, block, transform, recipe, datapath"
+    assert message(get, "formats", "e2m1") == f"kind 'formats' is unknown: one of {', '.join(KINDS)}"
     assert message(names, "thing").startswith("kind 'thing' is unknown: one of ")
 
 
@@ -178,7 +178,7 @@ def test_a_shipped_file_of_the_wrong_kind(tmp_path: Path) -> None:
     [
         ("- 1\n", "the top level must be keys and values: kind, id, title, status, facts, sources"),
         ('"x"\n', "the top level must be keys and values: kind, id, title, status, facts, sources"),
-        ('id: "x"\n', "key kind is missing: one of format, rounding, conversion, block, transform, recipe, datapath"),
+        ('id: "x"\n', f"key kind is missing: one of {', '.join(KINDS)}"),
         ("", "the file is empty: write one object with kind, id, title, status, facts, sources"),
     ],
 )
