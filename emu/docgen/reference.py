@@ -45,7 +45,8 @@ def spec_page() -> str:
 def _kind(kind: str, found: Schema) -> list[str]:
     lines = [f"## {kind}", "", found["description"].splitlines()[0], ""]
     known = found["properties"]
-    own = {key: known[key] for key in ("based_on", "facts", "rationale", "open", "expect") if key in known and "OpenPoint" not in str(known[key])}
+    keys = [key for key in ("based_on", "facts", "rationale", "open", "expect") if key in known]
+    own = {key: known[key] for key in keys if key != "open" or "OpenPoint" not in str(known[key])}
     lines += _table({"properties": own, "required": found["required"]}, found)
     for name in _in_reading_order(own, found["$defs"]):
         if name not in SHARED:

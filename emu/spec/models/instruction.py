@@ -88,6 +88,8 @@ class FormFacts(Part):
     datapath: Choice | None = Field(default=None, description="mma: how A * B + C is summed and rounded, with its scales, C and D")
     a: Id | None = Field(default=None, description="mma: element format of A")
     b: Id | None = Field(default=None, description="mma: element format of B")
+    scale_format: Id | None = Field(default=None, description="mma: format of the block scales, where the datapath offers several")
+    block: int | None = Field(default=None, ge=1, description="mma: elements per scale, where the datapath offers several")
     m: int | None = Field(default=None, ge=1, description="mma: rows of A; absent: the caller's")
     n: int | None = Field(default=None, ge=1, description="mma: rows of B; absent: the caller's")
     k: int | None = Field(default=None, ge=1, description="mma: products of one instruction")
@@ -168,8 +170,8 @@ class Instruction(SpecObject):
 
 
 def _references(facts: FormFacts, path: tuple[str | int, ...]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    named = {"source": "format", "to": "format", "a": "format", "b": "format", "rounding": "rounding", "policy": "conversion"}
-    named |= {"recipe": "recipe", "transform": "transform"}
+    named = {"source": "format", "to": "format", "rounding": "rounding", "policy": "conversion"}
+    named |= {"a": "format", "b": "format", "scale_format": "format", "datapath": "datapath", "recipe": "recipe", "transform": "transform"}
     found: list[tuple[str, str, tuple[str | int, ...]]] = []
     for key, kind in named.items():
         name = getattr(facts, key)
