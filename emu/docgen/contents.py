@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from emu.docgen.markdown import link, table
 from emu.spec import derive, get, names
 from emu.spec.models import KINDS, Block, Format, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
@@ -15,10 +16,22 @@ _STATUS = (
     "What is open is refused, or masked in golden vectors; never guessed."
 )
 
+_ACROSS = (
+    "Across all objects:",
+    "",
+    "- [the 4-bit grids side by side](grids.md), and the bias of their rounding bins",
+    "- [what each policy does with NaN, Inf, -0 and overflow](policies.md)",
+    "- [operations, and the source that defines them](oracle/operations.md): the oracle, function by function",
+    "- [sources](sources.md): every document and code base, and what was looked at",
+    "- [spec files](spec.md): every key with its description and allowed values",
+    "",
+    "One page per object is behind each id below; `emu show KIND/ID` prints the same facts.",
+)
+
 
 def contents_page() -> str:
     """Return the Markdown page."""
-    lines = ["# Contents of the spec", "", _STATUS, "", "The keys of the files: [spec files](spec.md).", ""]
+    lines = ["# Contents of the spec", "", _STATUS, "", *_ACROSS, ""]
     lines += ["| kind | objects | with open points |", "| --- | ---: | ---: |"]
     for kind in KINDS:
         things = [get(kind, name) for name in names(kind)]
@@ -31,18 +44,14 @@ def contents_page() -> str:
 def _table(kind: str) -> list[str]:
     extra = _EXTRA.get(kind)
     header = ["id", "title", *([extra[0]] if extra else []), "status", "open"]
-    lines = [_row(header), _row(["---"] * len(header))]
+    rows = []
     for name in names(kind):
         thing: SpecObject = get(kind, name)
         also = f"<br>also {', '.join(f'`{alias}`' for alias in thing.aliases)}" if thing.aliases else ""
         points = "<br>".join(f"{point.what} (until: {point.until})" for point in thing.open)
-        cells = [f"`{thing.id}`{also}", thing.title, *([extra[1](thing)] if extra else []), thing.status, points]
-        lines.append(_row(cells))
-    return lines
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+        cells = [f"{link(kind, thing.id, '')}{also}", thing.title, *([extra[1](thing)] if extra else []), thing.status, points]
+        rows.append(cells)
+    return table(header, rows)
 
 
 def _format(fmt: Format) -> str:

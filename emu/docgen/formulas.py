@@ -31,7 +31,7 @@ def _argument(text: str, arithmetic: Format) -> str:
     if text[0] not in "-0123456789":
         return text
     if not text.startswith("0x"):
-        return text
+        return f"({text})" if "/" in text else text
     return f"{text} ({decimal_text(decode_code(derive.encode_constant(text, arithmetic), arithmetic))})"
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from emu.docgen.c_tables import c_table_pages
-from emu.docgen.contents import contents_page
 from emu.docgen.dpi import dpi_pages
-from emu.docgen.reference import spec_page
 from emu.docgen.schemas import COMMENT, schema_pages
+from emu.docgen.writers import reference_texts
 from emu.errors import FileError
 from emu.files.whole import whole_file
 from emu.spec.registry import isolated
@@ -21,25 +20,21 @@ FOLDERS = ("spec/schema", "docs/reference")
 DIFF_LINES = 24
 
 
-def reference_pages() -> dict[str, str]:
-    """Return path in the source tree -> text of the Markdown pages."""
-    texts = {"docs/reference/spec.md": spec_page(), "docs/reference/contents.md": contents_page()}
-    return {path: f"{MARK}\n\n{text}" for path, text in texts.items()}
-
-
-# A later page is one more writer; each returns path -> text.
-WRITERS: tuple[Callable[[], dict[str, str]], ...] = (schema_pages, reference_pages, c_table_pages)
+# A later generated file is one more writer; each returns path -> text.
+WRITERS: tuple[Callable[[], dict[str, str]], ...] = (schema_pages, c_table_pages)
 
 
 def pages(root: Path) -> dict[str, str]:
     """Return path -> text of every generated file, for the spec in a source tree.
 
-    root: a source tree with spec/.   Raises: FileError (no source tree), SpecError (a fault of its spec).
+    root: a source tree with spec/ and emu/exact/.   Raises: FileError (no source tree), SpecError (a fault of its spec).
     """
     if not (root / "spec" / "format").is_dir():
         raise FileError(f"{root}: no spec/ here: run in the source tree, or say --root DIR")
     with isolated(root / "spec"):
-        return {path: text for writer in WRITERS for path, text in writer().items()} | dpi_pages(root)
+        found = {path: text for writer in WRITERS for path, text in writer().items()}
+        found |= {path: f"{MARK}\n\n{text}" for path, text in reference_texts(root).items()}
+    return found | dpi_pages(root)
 
 
 def build(root: Path) -> list[str]:

@@ -1,0 +1,144 @@
+"""What every page of a spec object has: head, open points, witnesses, pseudo-code, sources, users. Not here: the body (pages/)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from emu.docgen.markdown import code, fence, link, plural, table
+from emu.docgen.source import Module
+from emu.spec import KINDS, SpecObject, digest, get, names
+from emu.spec.models.common import OpenPoint
+
+Users = dict[tuple[str, str], list[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What pages know of the whole: the oracle's modules and who names whom."""
+
+    modules: dict[str, Module]
+    users: Users
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a kind is shown: the body of its page, the oracle's functions behind it, and its witnesses (None: a plain table)."""
+
+    body: Callable[[Any, Context], list[str]]
+    oracle: tuple[str, ...] = ()
+    witnesses: Callable[[Any], list[str]] | None = None
+
+
+def all_users() -> Users:
+    """Return (kind, id) -> the objects that name it, in the order of kinds and ids."""
+    found: Users = {}
+    for kind in KINDS:
+        for name in names(kind):
+            for used_kind, used, _ in get(kind, name).references():
+                entry = found.setdefault((used_kind, used), [])
+                if (kind, name) not in entry:
+                    entry.append((kind, name))
+    return found
+
+
+def page(thing: SpecObject, writer: Writer, context: Context) -> str:
+    """Return the Markdown page of one spec object."""
+    lines = [f"# {thing.kind} `{thing.id}`", "", f"**{thing.title}**", "", _head(thing), ""]
+    lines += writer.body(thing, context)
+    lines += _open(thing.open)
+    witnesses: Sequence[Any] = getattr(thing, "expect", ())
+    if witnesses:
+        lines += ["", "## Witnesses", "", "Checked by hand or measured; tests and `emu doctor` run them.", ""]
+        lines += (writer.witnesses or _witnesses)(thing)
+    lines += _oracle(writer.oracle, context)
+    lines += _sources(thing)
+    lines += _users(thing, context.users)
+    return "\n".join(lines) + "\n"
+
+
+def _head(thing: SpecObject) -> str:
+    parts = [f"Status **{thing.status}**"]
+    if thing.aliases:
+        parts.append("also called " + ", ".join(code(alias) for alias in thing.aliases))
+    parts.append(f"facts in [spec/{thing.kind}/{thing.id}.yaml](../../../spec/{thing.kind}/{thing.id}.yaml), digest `{digest(thing)[:16]}`")
+    parts.append(f"`emu show {thing.kind}/{thing.id}`")
+    return " · ".join(parts)
+
+
+def _open(points: Sequence[OpenPoint]) -> list[str]:
+    if not points:
+        return []
+    lines = ["", "## Open", "", "What nobody knows is refused, or masked in golden vectors; it is never guessed.", ""]
+    return lines + table(("what", "until"), [(point.what, point.until) for point in points])
+
+
+def _witnesses(thing: Any) -> list[str]:
+    """One line per witness; columns that no witness uses are left out."""
+    rows = [item.model_dump(by_alias=True) for item in thing.expect]
+    keys = [key for key in rows[0] if any(row[key] not in (None, {}, ()) for row in rows)]
+    return table(keys, [[_witness_cell(key, row[key]) for key in keys] for row in rows])
+
+
+def _witness_cell(key: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} `{item}`" for name, item in value.items())
+    return str(value) if key == "why" else code(str(value))
+
+
+def _oracle(entries: tuple[str, ...], context: Context) -> list[str]:
+    if not entries:
+        return []
+    lines = ["", "## Pseudo-code", "", "The oracle's own source, which is the law: the functions behind this page.", ""]
+    for entry in entries:
+        module, _, name = entry.partition(".")
+        (piece,) = [piece for piece in context.modules[module].pieces if piece.name == name]
+        lines.append(f"- {oracle_link(module, name)}: {piece.summary}")
+    return lines
+
+
+def oracle_link(module: str, name: str, up: str = "../") -> str:
+    """Return a link to a function of the oracle."""
+    return f"[`{module}.{name}`]({up}oracle/{module}.md#{name.lower()})"
+
+
+def _sources(thing: SpecObject) -> list[str]:
+    if not thing.sources:
+        return []
+    lines = ["", "## Sources", ""]
+    rows = []
+    for source in thing.sources:
+        speaks = ", ".join(code(fact) for fact in source.facts) or "all"
+        rows.append((f"[`{source.ref}`](../sources.md#{source.ref})", source.where, speaks, source.status or thing.status))
+    return lines + table(("source", "where", "facts", "status"), rows)
+
+
+def _users(thing: SpecObject, users: Users) -> list[str]:
+    found = users.get((thing.kind, thing.id), [])
+    if not found:
+        return []
+    lines = ["", "## Used by", ""]
+    for kind in KINDS:
+        ids = [name for item, name in found if item == kind]
+        if ids:
+            lines.append(f"- {plural(len(ids), kind)}: {', '.join(link(kind, name) for name in ids)}")
+    return lines
+
+
+def plain(data: Any, indent: str = "") -> list[str]:
+    """Return nested facts as indented `key: value` lines."""
+    out: list[str] = []
+    for key, value in data.items():
+        if isinstance(value, dict):
+            out += [f"{indent}{key}:", *plain(value, indent + "  ")]
+        else:
+            out.append(f"{indent}{key}: {value}")
+    return out
+
+
+def plain_body(thing: SpecObject, context: Context) -> list[str]:
+    """Return the facts as they are, for a kind without a page of its own."""
+    return ["## Facts", "", *fence(plain(thing.facts_json()))]

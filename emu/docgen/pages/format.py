@@ -1,0 +1,229 @@
+"""The page of a format: bit fields, formula, every value, number line, and the bias of its rounding bins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from emu.docgen.format_facts import derived, landmarks
+from emu.docgen.frame import Context, Writer
+from emu.docgen.grid import TABLE_BITS, Bin, Grid, grid, is_uniform, values_of
+from emu.docgen.markdown import code, fence, plural, table
+from emu.docgen.numbers import decimal_text, exact_text
+from emu.exact.decode import decode_code
+from emu.exact.value import Value, finite
+from emu.spec import Format, derive
+from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+
+LINE = 96
+ROW = 8
+LINE_BITS = 6
+SHOWN = 3
+LONGEST = 999
+
+
+def text(number: Fraction) -> str:
+    """Return a rational in the form of spec files."""
+    return exact_text(finite(number))
+
+
+def hexadecimal(number: int, fmt: Format) -> str:
+    """Return a code with the digits of its format."""
+    return f"0x{number:0{-(-derive.codes(fmt).bits // 4)}X}"
+
+
+def body(fmt: Format, context: Context) -> list[str]:
+    """Return the body of the page."""
+    lines = ["## Bits", "", *fence(_fields(fmt)), "", *_formula(fmt), "", "## Derived", "", *_derived(fmt)]
+    points = grid(fmt)
+    lines += ["", "## Values", "", *_values(fmt)]
+    if points is not None and len(points.values) > 2:
+        if derive.codes(fmt).bits <= LINE_BITS:
+            lines += ["", "## Number line", "", *_number_line(points)]
+        lines += ["", "## Bias of the rounding bins", "", *_bias(points)]
+    return lines
+
+
+def _fields(fmt: Format) -> list[str]:
+    """Return a drawing of the stored bits, most significant first."""
+    fields = field_widths(fmt)
+    top, cells, places = "", "", ""
+    bit = sum(width for _, width in fields)
+    for name, width in fields:
+        last = bit - width
+        place = str(bit - 1) if width == 1 else f"{bit - 1}..{last}"
+        wide = max(len(name), len(place), min(4 * width - 1, 31)) + 2
+        top += "+" + "-" * wide
+        cells += "|" + name.center(wide)
+        places += " " + place.center(wide)
+        bit = last
+    return [top + "+", cells + "|", top + "+", places]
+
+
+def field_widths(fmt: Format) -> list[tuple[str, int]]:
+    """Return (name, width) of the fields of the stored code, most significant first."""
+    facts, unused = fmt.facts, derive.unused_high_bits(fmt)
+    fields = [("unused", unused)] if unused else []
+    if isinstance(facts, FloatFacts):
+        fields += [("S", 1)] if facts.signed == "yes" else []
+        fields += [("E", facts.exp_bits)] + ([("F", facts.frac_bits)] if facts.frac_bits else [])
+    elif isinstance(facts, IntegerFacts):
+        fields += [("S", 1), ("M", facts.bits - 1)] if facts.signed == "sign_magnitude" else [("N", facts.bits)]
+    else:
+        fields.append(("E" if isinstance(facts, ExponentFacts) else "index", facts.bits))
+    return fields
+
+
+def _formula(fmt: Format) -> list[str]:
+    facts = fmt.facts
+    if isinstance(facts, CodebookFacts):
+        return ["value = the entry of the list below; a tie between two entries: `" + facts.tie + "`."]
+    if isinstance(facts, ExponentFacts):
+        return fence([f"value = 2^(E - {facts.bias})" if facts.bias else "value = 2^E"])
+    if isinstance(facts, IntegerFacts):
+        unit = f" * 2^{facts.unit_exp}" if facts.unit_exp else ""
+        sign = {"sign_magnitude": f"(-1)^S * M{unit}", "twos_complement": f"N{unit}, N in two's complement", "no": f"N{unit}"}
+        return fence([f"value = {sign[facts.signed]}"])
+    return fence(_float_formula(fmt, facts))
+
+
+def _float_formula(fmt: Format, facts: FloatFacts) -> list[str]:
+    sign, hidden = "(-1)^S * " if facts.signed == "yes" else "", 1 << facts.frac_bits
+    unit, fraction = facts.bias + facts.frac_bits, " + F" if facts.frac_bits else ""
+    normal = f"value = {sign}({hidden}{fraction}) * 2^(E - {unit})" if facts.frac_bits else f"value = {sign}2^(E - {facts.bias})"
+    lines = []
+    if facts.subnormals == "yes" and facts.frac_bits:
+        lines += [f"E = 0: value = {sign}F * 2^{1 - unit}" + " " * 8 + "zero and subnormals", f"E > 0: {normal}"]
+    elif facts.subnormals == "yes":
+        lines += ["E = 0: value = 0", f"E > 0: {normal}"]
+    else:
+        lines.append(normal + " " * 8 + "for every E: no zero, no subnormals")
+    known = derive.codes(fmt)
+    if facts.inf == "ieee":
+        lines.append("E all ones: Inf for F = 0" + (", NaN otherwise" if facts.nan == "ieee" else ""))
+    elif known.nan:
+        lines.append("NaN instead: " + ", ".join(hexadecimal(nan, fmt) for nan in known.nan))
+    return lines
+
+
+def _derived(fmt: Format) -> list[str]:
+    facts, known = fmt.facts, derive.codes(fmt)
+    rows = [(key.replace("_", " "), _words(value)) for key, value in derived(fmt).items()]
+    rows.append(("-0", f"`{hexadecimal(known.sign_bit, fmt)}`" if known.neg_zero else "none"))
+    if not known.has_zero:
+        rows.append(("zero", "none"))
+    if isinstance(facts, FloatFacts) and facts.subnormals == "yes" and facts.frac_bits:
+        smallest = decode_code(1 << facts.frac_bits, fmt).magnitude
+        largest = decode_code((1 << facts.frac_bits) - 1, fmt).magnitude
+        rows.append(("subnormals", f"{text(decode_code(1, fmt).magnitude)} to {text(largest)}; smallest normal {text(smallest)}"))
+    points = grid(fmt)
+    if points is not None and len(points.values) > 1:
+        steps = sorted({b - a for a, b in zip(points.values, points.values[1:], strict=False)})
+        if not isinstance(facts, CodebookFacts):
+            span = text(steps[0]) if len(steps) == 1 else f"{text(steps[0])} to {text(steps[-1])}"
+            rows.append(("spacing", f"{span}{': uniform' if is_uniform(points) else ''}"))
+    return table(("fact", "value"), rows)
+
+
+def _words(value: object) -> str:
+    return ", ".join(code(item) for item in value) if isinstance(value, list) else str(value)
+
+
+def _values(fmt: Format) -> list[str]:
+    known = derive.codes(fmt)
+    if known.bits > TABLE_BITS:
+        rows = [
+            (code(hexadecimal(number, fmt)), _cell(decode_code(number, fmt)), _decimal(fmt, number))
+            for number in sorted(set(landmarks(fmt)))
+        ]
+        return [f"Landmarks of 2^{known.bits} codes.", "", *table(("code", "value", "decimal"), rows)]
+    values = values_of(fmt)
+    if isinstance(fmt.facts, CodebookFacts):
+        shown = [(code(hexadecimal(number, fmt)), exact_text(value), decimal_text(value)) for number, value in enumerate(values)]
+        return table(("code", "value", "decimal"), shown)
+    half = bool(known.sign_bit) and known.bits > LINE_BITS and _mirrored(values, known.sign_bit)
+    count = known.sign_bit if half else len(values)
+    note = (
+        [f"Codes {hexadecimal(known.sign_bit, fmt)} to {hexadecimal(len(values) - 1, fmt)} are the same with a minus sign.", ""]
+        if half
+        else []
+    )
+    wide = min(ROW, count)
+    lines = table(
+        ("code", *(f"+{number}" for number in range(wide))),
+        [(code(hexadecimal(first, fmt)), *(_cell(value) for value in values[first : first + wide])) for first in range(0, count, wide)],
+        numbers=range(1, wide + 1),
+    )
+    return [*note, *lines]
+
+
+def _decimal(fmt: Format, number: int) -> str:
+    value = decode_code(number, fmt)
+    return decimal_text(value) if value.kind == "finite" and derive.codes(fmt).bits < 64 else ""
+
+
+def _cell(value: Value) -> str:
+    return exact_text(value)
+
+
+def _mirrored(values: list[Value], sign_bit: int) -> bool:
+    """Tell whether each code with the sign bit is the code without it and a minus sign."""
+    pairs = zip(values[:sign_bit], values[sign_bit:], strict=True)
+    return all(b.kind == a.kind and b.sign == 1 and a.magnitude == b.magnitude for a, b in pairs)
+
+
+def _number_line(points: Grid) -> list[str]:
+    """Return the values in their places on a line of fixed width; labels where they fit."""
+    shown = [value for value in points.values if value >= 0] if points.mirrored else list(points.values)
+    low, high = shown[0], shown[-1]
+    ticks, labels = ["-"] * (LINE + 1), [" "] * (LINE + 12)
+    free = 0
+    for value in sorted(shown):
+        place = int((value - low) / (high - low) * LINE + Fraction(1, 2))
+        ticks[place] = "|"
+        label = text(value) if value.denominator < 100 else decimal_text(finite(value), 2).lstrip("~")
+        start = max(place - len(label) // 2, 0)
+        if start >= free:
+            labels[start : start + len(label)] = label
+            free = start + len(label) + 1
+    note = ["The negative half is its mirror image.", ""] if points.mirrored else []
+    return [*note, *fence(["".join(ticks), "".join(labels)])]
+
+
+def _bias(points: Grid) -> list[str]:
+    """Say which bins of nearest rounding are read back as something else than their mean."""
+    found = points.bins()
+    biased = [item for item in found if item.bias]
+    lines = [
+        "A code stands for all values that `rne` sends to it. With a uniform density inside its bin the mean of those values is the middle",
+        "of the bin; *bias* is the rounded value minus that mean, on the magnitude. Below zero, reading the code back shrinks.",
+        "All 4-bit grids side by side, and what this means for a tensor: [grids](../grids.md).",
+    ]
+    if not biased:
+        return [*lines, f"**No bin is biased**: all {len(found)} inner bins are centred on their value."]
+    inward = sum(item.bias < 0 for item in biased)
+    words = "all towards zero" if inward == len(biased) else f"{inward} of them towards zero"
+    lines += [f"**{plural(len(biased), 'bin')} of {len(found)} biased**, {words}; the others are centred on their value.", ""]
+    if len(found) <= 2 * ROW:
+        rows = [
+            (text(item.value), f"{text(item.low)} .. {text(item.high)}", text(item.mean), text(item.bias), _relative(item))
+            for item in found
+        ]
+        return lines + table(("value", "bin", "mean", "bias", "bias / value"), rows, numbers=range(5))
+    groups: dict[Fraction, list[Bin]] = {}
+    for item in biased:
+        groups.setdefault(item.bias / abs(item.value), []).append(item)
+    shown = [(text(share), str(len(items)), _some(items)) for share, items in sorted(groups.items(), key=lambda pair: pair[1][0].value)]
+    return lines + table(("bias / value", "bins", "at the values"), shown, numbers=(0, 1))
+
+
+def _relative(item: Bin) -> str:
+    share = item.bias / abs(item.value) if item.value else Fraction(0)
+    return text(share) if share.denominator <= LONGEST else decimal_text(finite(share), 4)
+
+
+def _some(items: list[Bin]) -> str:
+    values = [text(item.value) for item in items]
+    return ", ".join(values if len(values) <= 2 * SHOWN else [*values[:SHOWN], "...", *values[-SHOWN:]])
+
+
+WRITER = Writer(body, ("decode.decode_code", "decode.magnitude_of", "round.locate", "encode.encode_value", "encode.attach_sign"))

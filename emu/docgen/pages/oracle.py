@@ -1,0 +1,80 @@
+"""Pages of the oracle: its source text function by function, and for each operation the functions it runs through."""
+
+from __future__ import annotations
+
+from emu.docgen.frame import oracle_link
+from emu.docgen.markdown import fence, table
+from emu.docgen.source import FOLDER, Module, Piece, closure
+
+FOLDER_OF_PAGES = "docs/reference/oracle"
+
+# Operation of a contract -> the oracle's entry.
+ENTRIES = {
+    "decode": ("decode", "decode_code"),
+    "convert": ("convert", "convert_code"),
+    "quantize": ("block", "quantize"),
+    "dequantize": ("block", "dequantize"),
+    "transform": ("transform", "transform_codes"),
+}
+
+
+def oracle_pages(modules: dict[str, Module]) -> dict[str, str]:
+    """Return path -> text: one page per module, and the page of operations."""
+    pages = {f"{FOLDER_OF_PAGES}/{name}.md": _page(module, modules) for name, module in modules.items()}
+    return pages | {f"{FOLDER_OF_PAGES}/operations.md": _operations(modules)}
+
+
+def _page(module: Module, modules: dict[str, Module]) -> str:
+    lines = [f"# Oracle: {module.name}", "", module.summary, ""]
+    lines.append(
+        f"The text below is [{FOLDER}/{module.name}.py](../../../{FOLDER}/{module.name}.py) itself: integers and fractions, no float."
+    )
+    lines.append("Operations and the functions behind each: [operations](operations.md).")
+    users = _users(modules)
+    for piece in module.pieces:
+        if piece.name:
+            lines += ["", f"## {piece.name}", ""]
+            lines += _links("Uses", piece.uses) + _links("Used by", users.get((piece.module, piece.name), ()))
+        else:
+            lines += ["", "Imports and constants:" if piece is module.pieces[0] else "Constants:", ""]
+        lines += fence(piece.text.splitlines(), "python")
+    return "\n".join(lines) + "\n"
+
+
+def _links(word: str, targets: tuple[tuple[str, str], ...]) -> list[str]:
+    if not targets:
+        return []
+    return [f"{word} " + ", ".join(oracle_link(module, name) for module, name in targets) + ".", ""]
+
+
+def _users(modules: dict[str, Module]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+    found: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+    for module in modules.values():
+        for piece in module.pieces:
+            for used in piece.uses:
+                found[used] = (*found.get(used, ()), (piece.module, piece.name))
+    return found
+
+
+def _operations(modules: dict[str, Module]) -> str:
+    lines = [
+        "# Operations, and the source that defines them",
+        "",
+        f"The package [{FOLDER}](../../../{FOLDER}) is the law: what it returns is right, and every engine must return the same bits.",
+        "These pages print its source, function by function. `emu docs check` fails when a page and the source differ.",
+        "",
+    ]
+    lines += table(("operation", "entry", "what it does", "functions"), [_operation(name, modules) for name in ENTRIES], numbers=(3,))
+    for name, entry in ENTRIES.items():
+        lines += ["", f"## {name}", "", "In the order in which a reader meets them:", ""]
+        lines += [_item(piece) for piece in closure(modules, entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _operation(name: str, modules: dict[str, Module]) -> tuple[str, str, str, str]:
+    found = closure(modules, ENTRIES[name])
+    return f"[{name}](#{name})", oracle_link(*ENTRIES[name]), found[0].summary, str(len(found))
+
+
+def _item(piece: Piece) -> str:
+    return f"- {oracle_link(piece.module, piece.name)}: {piece.summary}" if piece.summary else f"- {oracle_link(piece.module, piece.name)}"

@@ -1,0 +1,48 @@
+"""Which module writes the pages of which kind, and all pages of docs/reference together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emu.docgen.contents import contents_page
+from emu.docgen.frame import Context, Writer, all_users, page, plain_body
+from emu.docgen.pages import block, conversion, recipe, rounding, transform
+from emu.docgen.pages import format as format_page
+from emu.docgen.pages.conversion import comparison_page
+from emu.docgen.pages.grids import grids_page
+from emu.docgen.pages.oracle import oracle_pages
+from emu.docgen.pages.sources import sources_page
+from emu.docgen.reference import spec_page
+from emu.docgen.source import oracle
+from emu.spec import KINDS, get, names
+
+FOLDER = "docs/reference"
+WRITERS: dict[str, Writer] = {
+    "format": format_page.WRITER,
+    "rounding": rounding.WRITER,
+    "conversion": conversion.WRITER,
+    "block": block.WRITER,
+    "transform": transform.WRITER,
+    "recipe": recipe.WRITER,
+}
+PLAIN = Writer(plain_body)
+
+
+def reference_texts(root: Path) -> dict[str, str]:
+    """Return path in the source tree -> text of every reference page, for the registry as it stands and the oracle of a tree.
+
+    root: a source tree.   Raises: FileError (no oracle in the tree), SpecError (a fault of the spec).
+    """
+    modules = oracle(root)
+    context = Context(modules, all_users())
+    texts = {
+        f"{FOLDER}/spec.md": spec_page(),
+        f"{FOLDER}/contents.md": contents_page(),
+        f"{FOLDER}/policies.md": comparison_page(),
+        f"{FOLDER}/grids.md": grids_page(),
+        f"{FOLDER}/sources.md": sources_page(root),
+    }
+    for kind in KINDS:
+        for name in names(kind):
+            texts[f"{FOLDER}/{kind}/{name}.md"] = page(get(kind, name), WRITERS.get(kind, PLAIN), context)
+    return texts | oracle_pages(modules)
