@@ -44,11 +44,14 @@ def landmarks(fmt: Format) -> list[int]:
     return found
 
 
-def derived(fmt: Format) -> dict[str, Any]:
-    """Return facts that follow from the YAML: width, extreme values, special codes, number of distinct finite values."""
+def derived(fmt: Format, most_bits: int = MOST_BITS) -> dict[str, Any]:
+    """Return facts that follow from the YAML: width, extreme values, special codes, number of distinct finite values.
+
+    most_bits: widest format whose codes are all looked at; of a wider one only the maximum is told.
+    """
     known = derive.codes(fmt)
     out: dict[str, Any] = {"bits": known.bits}
-    if known.bits <= MOST_BITS:
+    if known.bits <= most_bits:
         values = [decode_code(code, fmt) for code in range(1 << known.bits)]
         numbers = {value.signed for value in values if value.kind == "finite"}
         out |= _extremes(numbers)

@@ -77,8 +77,9 @@ def _open(points: Sequence[OpenPoint]) -> list[str]:
 def _witnesses(thing: Any) -> list[str]:
     """One line per witness; columns that no witness uses are left out."""
     rows = [item.model_dump(by_alias=True) for item in thing.expect]
-    keys = [key for key in rows[0] if any(row[key] not in (None, {}, ()) for row in rows)]
-    return table(keys, [[_witness_cell(key, row[key]) for key in keys] for row in rows])
+    keys = dict.fromkeys(key for row in rows for key in row)
+    used = [key for key in keys if any(row.get(key) not in (None, {}, ()) for row in rows)]
+    return table(used, [[_witness_cell(key, row.get(key)) for key in used] for row in rows])
 
 
 def _witness_cell(key: str, value: Any) -> str:

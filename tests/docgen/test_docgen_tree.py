@@ -1,7 +1,6 @@
 """Generated files of the checkout are fresh; `emu docs check` says what differs, and the command it prints mends it."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +10,6 @@ import pytest
 from emu.cli.main import run
 from emu.docgen import tree
 from emu.errors import FileError, SpecError
-
-
-@pytest.fixture
-def copy(checkout: Path, tmp_path: Path) -> Path:
-    """A source tree of its own: spec/, docs/reference/ and the generated C."""
-    shutil.copytree(checkout / "spec", tmp_path / "spec")
-    shutil.copytree(checkout / "docs" / "reference", tmp_path / "docs" / "reference")
-    shutil.copytree(checkout / "c_ref", tmp_path / "c_ref", ignore=shutil.ignore_patterns("*.py", "*.o", "*.a", "*.so", "tool"))
-    return tmp_path
 
 
 def test_generated_files_are_fresh(checkout: Path) -> None:
@@ -56,16 +46,21 @@ def test_the_printed_command_mends_every_kind_of_fault(copy: Path) -> None:
     assert foreign.read_text(encoding="utf-8") == "by hand\n" and not stale.exists()
 
 
-def test_the_page_follows_the_spec_of_the_tree(copy: Path) -> None:
-    """Not the installed spec: a new file shows up, and one fact more is one line of difference."""
+def test_the_pages_follow_the_spec_of_the_tree(copy: Path) -> None:
+    """Not the installed spec: a new file has a page, and stands where formats are listed or compared."""
     text = (copy / "spec/format/e2m1.yaml").read_text(encoding="utf-8")
     new = text.replace('id: "e2m1"', 'id: "e2m1_bias2"').replace("bias: 1", "bias: 2").split("expect:")[0]
     aliases = next(line for line in new.splitlines() if line.startswith("aliases"))
     (copy / "spec/format/e2m1_bias2.yaml").write_text(new.replace(aliases + "\n", "") + "sources: []\n", encoding="utf-8")
-    page, table = tree.check(copy)
-    assert [line for line in page.splitlines() if line.startswith("+| `e2m1_bias2`")] != []
+    found = tree.check(copy)
+    assert "docs/reference/format/e2m1_bias2.md: missing" in found
+    for page, start in (("contents", "+| [`e2m1_bias2`]"), ("policies", "+## e2m1_bias2"), ("grids", "+| [`e2m1_bias2`]")):
+        (difference,) = [text for text in found if text.startswith(f"--- docs/reference/{page}.md")]
+        assert [line for line in difference.splitlines() if line.startswith(start)] != []
+    (table,) = [text for text in found if text.startswith("--- c_ref/tables.c")]
     assert [line for line in table.splitlines() if line.startswith("+static const emu_format format_e2m1_bias2 ")] != []
-    assert tree.build(copy) == ["c_ref/tables.c", "docs/reference/contents.md"] and tree.check(copy) == []
+    built = tree.build(copy)
+    assert "docs/reference/format/e2m1_bias2.md" in built and len(built) == len(found) and tree.check(copy) == []
 
 
 def test_a_long_difference_is_cut(copy: Path) -> None:

@@ -107,7 +107,7 @@ def _float_formula(fmt: Format, facts: FloatFacts) -> list[str]:
 
 def _derived(fmt: Format) -> list[str]:
     facts, known = fmt.facts, derive.codes(fmt)
-    rows = [(key.replace("_", " "), _words(value)) for key, value in derived(fmt).items()]
+    rows = [(key.replace("_", " "), _words(value)) for key, value in derived(fmt, TABLE_BITS).items()]
     rows.append(("-0", f"`{hexadecimal(known.sign_bit, fmt)}`" if known.neg_zero else "none"))
     if not known.has_zero:
         rows.append(("zero", "none"))

@@ -74,7 +74,13 @@ def _bias(grids: dict[str, Grid]) -> list[str]:
         span = _text(shares[0]) if len(shares) == 1 else f"{_text(shares[0])} to {_text(shares[-1])}" if shares else "0"
         if shares and shares[0].denominator > 99:
             span = "differs from bin to bin"
-        at = ", ".join(_text(item.value) for item in biased) if biased and biased[0].value.denominator < 99 else "all but 0" if biased else "none"
+        at = (
+            ", ".join(_text(item.value) for item in biased)
+            if biased and biased[0].value.denominator < 99
+            else "all but 0"
+            if biased
+            else "none"
+        )
         rows.append((link("format", name, ""), f"{len(biased)} of {len(points.bins())}", at, span))
     return table(("grid", "biased bins", "at the values", "bias / value"), rows)
 

@@ -66,7 +66,7 @@ def _witness(recipe: Recipe) -> tuple[Any, Trace] | None:
 
 
 def _variety(trace: Trace) -> int:
-    return len({(item.out, bits) for item in trace.program.instructions for bits in trace.row(item.out)})
+    return len({(item.out, cell) for item in trace.program.instructions for cell in trace.cells[item.out].values()})
 
 
 def _program(program: Program, steps: Any, trace: Trace | None) -> list[str]:

@@ -1,0 +1,16 @@
+"""A source tree of its own, to change and to mend."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def copy(checkout: Path, tmp_path: Path) -> Path:
+    """A source tree of its own: spec/, docs/reference/, the oracle's source, the generated C, and the README."""
+    left_out = shutil.ignore_patterns("*.o", "*.a", "*.so", "tool", "build.py", "__pycache__")
+    for folder in ("spec", "docs/reference", "emu/exact", "c_ref"):
+        shutil.copytree(checkout / folder, tmp_path / folder, ignore=left_out)
+    shutil.copy(checkout / "README.md", tmp_path)
+    return tmp_path
