@@ -27,7 +27,7 @@ class Writer:
     """How a kind is shown: the body of its page, the oracle's functions behind it, and its witnesses (None: a plain table)."""
 
     body: Callable[[Any, Context], list[str]]
-    oracle: tuple[str, ...] = ()
+    oracle: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     witnesses: Callable[[Any], list[str]] | None = None
 
 
@@ -52,7 +52,7 @@ def page(thing: SpecObject, writer: Writer, context: Context) -> str:
     if witnesses:
         lines += ["", "## Witnesses", "", "Checked by hand or measured; tests and `emu doctor` run them.", ""]
         lines += (writer.witnesses or _witnesses)(thing)
-    lines += _oracle(writer.oracle, context)
+    lines += _oracle(writer.oracle(thing) if callable(writer.oracle) else writer.oracle, context)
     lines += _sources(thing)
     lines += _users(thing, context.users)
     return "\n".join(lines) + "\n"

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from emu.docgen.contents import contents_page
 from emu.docgen.frame import Context, Writer, all_users, page, plain_body
-from emu.docgen.pages import block, conversion, recipe, rounding, transform
+from emu.docgen.pages import block, conversion, datapath, recipe, rounding, transform
 from emu.docgen.pages import format as format_page
 from emu.docgen.pages.conversion import comparison_page
+from emu.docgen.pages.datapaths import comparison_page as datapaths_page
 from emu.docgen.pages.grids import grids_page
 from emu.docgen.pages.oracle import oracle_pages
 from emu.docgen.pages.sources import sources_page
@@ -24,6 +25,7 @@ WRITERS: dict[str, Writer] = {
     "block": block.WRITER,
     "transform": transform.WRITER,
     "recipe": recipe.WRITER,
+    "datapath": datapath.WRITER,
 }
 PLAIN = Writer(plain_body)
 
@@ -40,6 +42,7 @@ def reference_texts(root: Path) -> dict[str, str]:
         f"{FOLDER}/contents.md": contents_page(),
         f"{FOLDER}/policies.md": comparison_page(),
         f"{FOLDER}/grids.md": grids_page(),
+        f"{FOLDER}/datapaths.md": datapaths_page(),
         f"{FOLDER}/sources.md": sources_page(root),
     }
     for kind in KINDS:

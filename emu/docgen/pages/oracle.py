@@ -15,6 +15,8 @@ ENTRIES = {
     "quantize": ("block", "quantize"),
     "dequantize": ("block", "dequantize"),
     "transform": ("transform", "transform_codes"),
+    "dot": ("datapath", "dot"),
+    "epilogue": ("epilogue", "epilogue"),
 }
 
 

@@ -1,0 +1,91 @@
+"""The derived widths of a datapath, one row per choice of operands; choices with the same widths share a row."""
+
+from __future__ import annotations
+
+from emu.docgen.markdown import table
+from emu.spec import Datapath
+from emu.spec.datapath import Plan, known_facts, pairs, resolve
+
+HEADER = (
+    "A x B",
+    "scales",
+    "product: bits, unit",
+    "group sum",
+    "term",
+    "exact sum: bits, unit",
+    "F",
+    "I",
+    "adder",
+    "floor",
+    "needs F",
+    "exact",
+    "int64 K",
+)
+
+
+def choices(datapath: Datapath) -> list[Plan]:
+    """Return every choice of operands that a datapath takes, in the order of its file."""
+    facts = known_facts(datapath)
+    return [
+        resolve(datapath, a, b, scale, block)
+        for a, b in pairs(facts)
+        for scale in facts.scale.formats or (None,)
+        for block in facts.scale.blocks or (None,)
+    ]
+
+
+def exact_frac_bits(plan: Plan) -> int:
+    """Return the fraction bits that make the product sum exact: what the loader derives for fraction_bits exact_products."""
+    facts = plan.facts
+    align = facts.align.model_copy(update={"fraction_bits": "exact_products"})
+    other = plan.datapath.model_copy(update={"facts": facts.model_copy(update={"align": align})})
+    found = resolve(other, plan.a, plan.b, plan.scale, plan.block or None).frac_bits
+    assert found is not None
+    return found
+
+
+def exact_while(plan: Plan) -> str:
+    """Say whether the product sum of a step is exact: yes, or up to which E."""
+    if plan.frac_bits is None:
+        return "yes"
+    if plan.frac_bits >= exact_frac_bits(plan):
+        return "yes"
+    return f"while E <= {plan.frac_bits + plan.widths.step_sum_lsb_exp}"
+
+
+def width_table(plans: list[Plan]) -> list[str]:
+    """Return the table; columns that hold nothing are left out."""
+    rows: dict[tuple[str, ...], list[Plan]] = {}
+    for plan in plans:
+        rows.setdefault(_cells(plan), []).append(plan)
+    shown = [(*_names(members), *cells) for cells, members in rows.items()]
+    keep = [number for number in range(len(HEADER)) if any(cells[number] for cells in shown)]
+    return table([HEADER[number] for number in keep], [[cells[number] for number in keep] for cells in shown], numbers=range(2, len(keep)))
+
+
+def _cells(plan: Plan) -> tuple[str, ...]:
+    widths = plan.widths
+    adder = plan.frac_bits is not None
+    return (
+        f"{widths.product_bits}, 2^{widths.product_lsb_exp}",
+        str(widths.group_sum_bits) if plan.group > 1 else "",
+        str(widths.term_bits) if plan.scale is not None and plan.facts.promote == "none" else "",
+        f"{widths.step_sum_bits}, 2^{widths.step_sum_lsb_exp}" if plan.facts.promote == "none" else "",
+        str(plan.frac_bits) if adder else "",
+        str(plan.integer_bits) if adder and plan.integer_bits is not None else "",
+        f"{plan.adder_bits}" if plan.adder_bits is not None else "",
+        str(plan.floor) if plan.floor is not None else "",
+        str(exact_frac_bits(plan)) if adder else "",
+        exact_while(plan) if adder and plan.late_c is None else "",
+        str(widths.largest_int64_k) if plan.facts.promote == "none" else "",
+    )
+
+
+def _names(members: list[Plan]) -> tuple[str, str]:
+    """Return the operand pairs and scales of the plans that share a row; a pair stands for both orders."""
+    found = [tuple(sorted((plan.a.id, plan.b.id))) for plan in members]
+    given = dict.fromkeys(found)
+    scales = dict.fromkeys(
+        plan.scale.id + (f" per {plan.block}" if len({item.block for item in members}) == 1 else "") for plan in members if plan.scale
+    )
+    return ", ".join(f"{a} x {b}" for a, b in given), ", ".join(scales)

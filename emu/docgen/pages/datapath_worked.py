@@ -1,0 +1,201 @@
+"""Rows of a datapath that the oracle computes: special values, every stage of one step, and the witnesses of the file."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from emu.docgen.hex_rows import digits, split
+from emu.docgen.markdown import fence, table
+from emu.docgen.numbers import decimal_text, exact_text
+from emu.exact.datapath import dot
+from emu.exact.datapath_step import Step
+from emu.exact.decode import decode_code
+from emu.exact.encode import encode_value
+from emu.exact.value import finite, power_of_two
+from emu.spec import Datapath, Format, derive
+from emu.spec.datapath import Plan, resolve
+from emu.spec.models.datapath import DotWitness, ValueWitness, WidthWitness
+
+MOST_TERMS = 16
+
+
+class Operands:
+    """Codes for one instruction, to be changed one by one; at first all elements 0, scales 1, C +0."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        count = plan.facts.k // plan.block if plan.block else 0
+        one = encode_value(finite(Fraction(1)), plan.scale) if plan.scale is not None else 0
+        self.a, self.b = [0] * plan.facts.k, [0] * plan.facts.k
+        self.scale_a, self.scale_b = [one] * count, [one] * count
+        self.c = 0
+
+    def result(self) -> int:
+        """Return the code of D."""
+        return dot(self.a, self.b, self.scale_a, self.scale_b, self.c, self.plan).code
+
+
+def _one(fmt: Format) -> int:
+    return encode_value(finite(Fraction(1)), fmt)
+
+
+def special_rows(plan: Plan) -> list[str]:
+    """Return what comes out of special operands, computed by the oracle for the first choice of operands."""
+    rows = [(what, _shown(operands.result(), plan.d)) for what, operands in _cases(plan)]
+    pair = f"{plan.a.id} x {plan.b.id}" + (f", {plan.scale.id} scales" if plan.scale else "")
+    lines = [f"Computed by the oracle for {pair}; what is not named is 0, scales are 1, C is +0.", ""]
+    return lines + table(("operands", "D"), rows)
+
+
+def _cases(plan: Plan) -> list[tuple[str, Operands]]:
+    """Return (in words, operands) of the special rows that the formats allow."""
+    a, c = derive.codes(plan.a), derive.codes(plan.c)
+    found: list[tuple[str, Operands]] = []
+
+    def case(what: str, **changes: Any) -> None:
+        operands = Operands(plan)
+        for name, value in changes.items():
+            if isinstance(value, int) and name != "c":
+                getattr(operands, name)[0] = value
+            else:
+                setattr(operands, name, value)
+        found.append((what, operands))
+
+    one_a, one_b = _one(plan.a), _one(plan.b)
+    minus_c = _one(plan.c) | c.sign_bit
+    case("all products 0, C = -0", c=c.sign_bit)
+    case("one product 1, C = -1", a=one_a, b=one_b, c=minus_c)
+    if plan.scale is not None and derive.codes(plan.scale).nan:
+        case("a NaN scale over elements that are all 0", scale_a=derive.codes(plan.scale).nan[0])
+    if a.nan:
+        case("a NaN element", a=a.nan[0])
+    if a.inf is not None:
+        case("+Inf * 0", a=a.inf)
+        case("+Inf * 1", a=a.inf, b=one_b)
+        case("+Inf * 1, C = -Inf", a=a.inf, b=one_b, c=c.sign_bit | (c.inf or 0))
+    case("C = NaN", c=c.nan[0])
+    if c.inf is not None:
+        case("C = -Inf", c=c.sign_bit | c.inf)
+    case("C = the smallest subnormal, all products 0", c=1)
+    k = plan.facts.k
+    case("every element the largest, C the largest", a=[a.max_code] * k, b=[derive.codes(plan.b).max_code] * k, c=c.max_code)
+    if plan.scale is not None:
+        top = [derive.codes(plan.scale).max_code] * (k // plan.block)
+        case(
+            "the same with the largest scales",
+            a=[a.max_code] * k,
+            b=[derive.codes(plan.b).max_code] * k,
+            c=c.max_code,
+            scale_a=top,
+            scale_b=top,
+        )
+    return found
+
+
+def _shown(number: int, fmt: Format) -> str:
+    return f"`0x{number:0{digits(fmt)}X}` ({decimal_text(decode_code(number, fmt))})"
+
+
+def worked_step(datapath: Datapath, plan: Plan) -> list[str]:
+    """Return every stage of the first step: of the file's witness if it has one with codes, else of made-up operands."""
+    witness = next((item for item in datapath.expect if isinstance(item, DotWitness)), None)
+    if witness is None:
+        operands, intro = _made_up(plan), "Operands made up for this page."
+    else:
+        plan = resolve(datapath, witness.a_format, witness.b_format, witness.scale_format, witness.block)
+        operands, intro = _of_witness(witness, plan), "The witness below" + (f": {witness.why}." if witness.why else ".")
+    done = dot(operands.a, operands.b, operands.scale_a, operands.scale_b, operands.c, plan)
+    given = [("a", operands.a, plan.a), ("b", operands.b, plan.b)]
+    given += [("scale_a", operands.scale_a, plan.scale), ("scale_b", operands.scale_b, plan.scale)] if plan.scale else []
+    rows = [
+        f"{name:8} {fmt.id:6} {''.join(f'{item:0{digits(fmt)}X}' + ('' if digits(fmt) == 1 else ' ') for item in codes)}"
+        for name, codes, fmt in given
+    ]
+    rows.append(f"{'c':8} {plan.c.id:6} {operands.c:0{digits(plan.c)}X}")
+    lines = [intro, "", *fence(rows), ""]
+    step = done.steps[0]
+    lines += _terms(step, plan) + _sums(step, plan)
+    last = f"D = {_shown(done.code, plan.d)}"
+    return [*lines, "", last + (f" after {len(done.steps)} steps; the first is shown." if len(done.steps) > 1 else ".")]
+
+
+def _terms(step: Step, plan: Plan) -> list[str]:
+    """Return one row per term: exact sum, exponent, and what is left of it in the adder, where it has one."""
+    if not step.terms:
+        return []
+    grouped, cut = plan.facts.scale.apply == "group", plan.frac_bits is not None
+    rows = []
+    for number, term in enumerate(step.terms[:MOST_TERMS]):
+        value = exact_text(finite(term.significand * power_of_two(term.exp - term.frac_bits)))
+        row = [str(number), str(term.group_sum), value, str(term.exp), "yes" if term.live else "no"]
+        rows.append([*row, str(step.aligned[number])] if cut else row)
+    header = ["group", "sum of products, integer"] if grouped else ["product", "significand"]
+    header += ["term, exact", "exponent", "live"] + [f"aligned, unit 2^{step.lsb_exp}"] * cut
+    more = len(step.terms) - MOST_TERMS
+    return [*table(header, rows, numbers=range(len(header))), *(["", f"... and {more} more."] if more > 0 else []), ""]
+
+
+def _sums(step: Step, plan: Plan) -> list[str]:
+    """Return the scalars of a step, those that it has."""
+    rows: list[tuple[str, str]] = []
+    if step.exp is not None:
+        rows.append(("E", str(step.exp)))
+    if step.parts:
+        rows.append(("parts", ", ".join(_part(part, plan) for part in step.parts)))
+    rows += [("scale product", _shown(number, plan.d)) for number in step.scale_codes]
+    rows += [("term", _shown(number, plan.d)) for number in step.term_codes]
+    if step.total is not None and step.lsb_exp is not None:
+        value = exact_text(finite(step.total * power_of_two(step.lsb_exp)))
+        if plan.frac_bits is None:
+            rows.append(("sum, exact", value))
+        else:
+            rows += [(f"C, aligned, unit 2^{step.lsb_exp}", str(step.aligned_c))] if step.aligned_c is not None else []
+            rows.append((f"sum, unit 2^{step.lsb_exp}", f"{step.total}: {abs(step.total).bit_length()} bits and a sign; {value}"))
+    return table(("stage", "value"), rows) if rows else []
+
+
+def _part(part: int, plan: Plan) -> str:
+    return str(part) if plan.late_c is not None else _shown(part, plan.d)
+
+
+def _of_witness(witness: DotWitness, plan: Plan) -> Operands:
+    operands = Operands(plan)
+    operands.a, operands.b = split(witness.a, plan.a), split(witness.b, plan.b)
+    if plan.scale is not None:
+        operands.scale_a, operands.scale_b = (split(text or "", plan.scale) for text in (witness.scale_a, witness.scale_b))
+    operands.c = int(witness.c, 16)
+    return operands
+
+
+def _made_up(plan: Plan) -> Operands:
+    """Return operands that look like data: every code of the format in a fixed disorder, scales near 1, C = -5/4."""
+    operands = Operands(plan)
+    for row, fmt, first in ((operands.a, plan.a, 3), (operands.b, plan.b, 5)):
+        good = [number for number in range(1 << derive.codes(fmt).bits) if derive.is_finite_code(number, fmt)]
+        row[:] = [good[(first + number * (7 + number // 5)) % len(good)] for number in range(len(row))]
+    for row, step in ((operands.scale_a, 3), (operands.scale_b, 4)):
+        row[:] = [item + (step * number) % 7 - 3 for number, item in enumerate(row)]
+    operands.c = encode_value(finite(Fraction(-5, 4)), plan.c)
+    return operands
+
+
+def witnesses(datapath: Datapath) -> list[str]:
+    """Return the witnesses: equal elements, widths, rows of codes."""
+    lines: list[str] = []
+    values = [item for item in datapath.expect if isinstance(item, ValueWitness)]
+    widths = [item for item in datapath.expect if isinstance(item, WidthWitness)]
+    if values:
+        lines += ["", *table(("every a", "every b", "D", "why"), [(item.every_a, item.every_b, item.d, item.why or "") for item in values])]
+    if widths:
+        keys = [key for key in WidthWitness.model_fields if any(getattr(item, key) is not None for item in widths)]
+        lines += ["", *table([key.replace("_", " ") for key in keys], [[_text(getattr(item, key)) for key in keys] for item in widths])]
+    for item in datapath.expect:
+        if isinstance(item, DotWitness):
+            rows = [f"{name:12} {value}" for name, value in item.model_dump(exclude_none=True, exclude={"why"}).items()]
+            lines += ["", f"{item.why or 'Codes'}:", "", *fence(rows)]
+    return lines[1:]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,109 @@
+"""The page that compares all datapaths: parameters and derived widths side by side."""
+
+from __future__ import annotations
+
+from emu.docgen.markdown import link, table
+from emu.docgen.pages.datapath_widths import choices, exact_frac_bits, exact_while
+from emu.errors import OpenError
+from emu.spec import Datapath, get, names
+from emu.spec.datapath import Plan, frac_bits_of
+from emu.spec.models.datapath import DatapathFacts
+
+_INTRO = """One row per datapath; where it takes several operands, a span stands for all choices and its page has each. K / step: products of one
+instruction and of one fused step. Group: products that are added exactly before alignment. F, I, adder, floor: as on the pages.
+*Keeps* says what the rounding to D keeps."""
+_WIDTH = """The same sum of 64 products in every pair of 4-bit formats with UE4M3 scales, one per 16: what the operands need, whatever the machine.
+*Needs F*: fraction bits for an exact product sum; *adder*: that F, the integer bits that the largest sum needs, and the sign."""
+WIDTHS_OF = "nv_like"
+
+
+def comparison_page() -> str:
+    """Return the page."""
+    known, refused = [], []
+    for name in names("datapath"):
+        model: Datapath = get("datapath", name)
+        try:
+            known.append((model, choices(model)))
+        except OpenError as error:
+            refused.append((link("datapath", name, ""), model.status, str(error).partition(": ")[2]))
+    lines = ["# Datapaths side by side", "", _INTRO, ""]
+    header = (
+        "datapath",
+        "status",
+        "A x B",
+        "scales",
+        "K / step",
+        "group",
+        "F",
+        "I",
+        "adder",
+        "floor",
+        "round",
+        "keeps",
+        "C",
+        "exact products",
+    )
+    lines += table(header, [_row(model, plans) for model, plans in known])
+    if refused:
+        lines += ["", "Refused, because nobody knows:", "", *table(("datapath", "status", "why"), refused)]
+    if WIDTHS_OF in names("datapath"):
+        lines += ["", "## Widths by operands", "", _WIDTH, "", *_by_operands(get("datapath", WIDTHS_OF))]
+    return "\n".join(lines) + "\n"
+
+
+def _row(model: Datapath, plans: list[Plan]) -> tuple[str, ...]:
+    facts = model.facts
+    assert isinstance(facts, DatapathFacts)
+    pairs = list(dict.fromkeys(f"{plan.a.id} x {plan.b.id}" for plan in plans))
+    scales = facts.scale.formats
+    return (
+        link("datapath", model.id, ""),
+        model.status,
+        pairs[0] if len(pairs) == 1 else f"{len(pairs)} pairs of {', '.join(dict.fromkeys((*facts.a, *facts.b)))}",
+        f"{facts.scale.apply}: {', '.join(scales)} per {', '.join(str(block) for block in facts.scale.blocks)}" if scales else "",
+        f"{facts.k} / {_span([plan.step for plan in plans])}",
+        _span([plan.group for plan in plans]),
+        "exact" if plans[0].frac_bits is None else _span([plan.frac_bits for plan in plans]),
+        _span([plan.integer_bits for plan in plans]),
+        _span([plan.adder_bits for plan in plans]),
+        _span([plan.floor for plan in plans]),
+        facts.round.mode,
+        f"{facts.round.keep} of {frac_bits_of(plans[0].d)} bits, {facts.d}",
+        _addend(facts),
+        _exact(plans),
+    )
+
+
+def _span(numbers: list[int | None]) -> str:
+    found = sorted({number for number in numbers if number is not None})
+    return "" if not found else str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def _addend(facts: DatapathFacts) -> str:
+    if facts.promote != "none":
+        return "first, each block in binary32"
+    if facts.accumulator != "none":
+        return "after the whole of K"
+    if facts.late_c != "none":
+        return "late: P rounded first" if facts.late_c == "add" else "late: a second alignment"
+    return "one of the terms"
+
+
+def _exact(plans: list[Plan]) -> str:
+    if plans[0].late_c is not None:
+        return "no"
+    said = list(dict.fromkeys(exact_while(plan) for plan in plans))
+    return said[0] if len(said) == 1 else "depends"
+
+
+def _by_operands(model: Datapath) -> list[str]:
+    """Return the widths of every pair of elements with UE4M3 scales, both orders in one row."""
+    rows: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for plan in choices(model):
+        if plan.scale is not None and plan.scale.id == "ue4m3" and plan.block == plan.group:
+            needs, widths = exact_frac_bits(plan), plan.widths
+            pair = tuple(sorted((plan.a.id, plan.b.id)))
+            cells = (str(widths.product_bits), str(widths.group_sum_bits), str(widths.term_bits), str(plan.integer_bits_needed), str(needs))
+            rows[pair] = (*cells, str(needs + plan.integer_bits_needed + 1), str(widths.step_sum_bits + 1), str(widths.largest_int64_k))
+    header = ("A x B", "product", "group sum", "term", "I", "needs F", "adder", "fixed point, with sign", "int64 K")
+    return table(header, [(f"{a} x {b}", *cells) for (a, b), cells in rows.items()], numbers=range(1, len(header)))
