@@ -19,7 +19,7 @@ _WIDTHS = (
 )
 _ADDER = (
     "F, I: fraction and integer bits of the adder, which has F + I + 1. *Needs F*: the fraction bits that make the product sum exact.",
-    "*Exact*: does this datapath keep every product bit; a larger C raises E, and then only F bits below it are left. C is always cut there.",
+    "*Exact*: does this datapath keep every product bit; a larger C raises E, and then only F bits below it are left. C is always cut.",
 )
 
 

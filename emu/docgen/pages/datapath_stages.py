@@ -31,7 +31,8 @@ def formula(plan: Plan) -> list[str]:
         ]
     if facts.late_c == "add":
         return [chain, f"    P = {rounded}: {terms}", f"    D = {rounded}: P + C"]
-    lost = "" if plan.frac_bits is None else "        terms cut to the adder's bits first"
+    late = "        aligned in stages, C last: see below"
+    lost = late if plan.late_c is not None else "" if plan.frac_bits is None else "        terms cut to the adder's bits first"
     return [chain, f"    D = {rounded}: C + {terms}{lost}"]
 
 

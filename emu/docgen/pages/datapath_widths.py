@@ -48,9 +48,11 @@ def exact_while(plan: Plan) -> str:
     """Say whether the product sum of a step is exact: yes, or up to which E."""
     if plan.frac_bits is None:
         return "yes"
+    wraps = plan.integer_bits is not None and plan.integer_bits < plan.integer_bits_needed
+    whole = ", until it wraps" if wraps else ""
     if plan.frac_bits >= exact_frac_bits(plan):
-        return "yes"
-    return f"while E <= {plan.frac_bits + plan.widths.step_sum_lsb_exp}"
+        return f"yes{whole}"
+    return f"while E <= {plan.frac_bits + plan.widths.step_sum_lsb_exp}{whole}"
 
 
 def width_table(plans: list[Plan]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from emu.docgen.grid import TABLE_BITS
 from emu.docgen.hex_rows import digits, split
 from emu.docgen.markdown import fence, table
 from emu.docgen.numbers import decimal_text, exact_text
@@ -172,12 +173,22 @@ def _made_up(plan: Plan) -> Operands:
     """Return operands that look like data: every code of the format in a fixed disorder, scales near 1, C = -5/4."""
     operands = Operands(plan)
     for row, fmt, first in ((operands.a, plan.a, 3), (operands.b, plan.b, 5)):
-        good = [number for number in range(1 << derive.codes(fmt).bits) if derive.is_finite_code(number, fmt)]
+        good = _likely_codes(fmt)
         row[:] = [good[(first + number * (7 + number // 5)) % len(good)] for number in range(len(row))]
     for row, step in ((operands.scale_a, 3), (operands.scale_b, 4)):
         row[:] = [item + (step * number) % 7 - 3 for number, item in enumerate(row)]
     operands.c = encode_value(finite(Fraction(-5, 4)), plan.c)
     return operands
+
+
+def _likely_codes(fmt: Format) -> list[int]:
+    """Return codes to choose operands from: all finite ones of a narrow format, some from 1/4 to 4 of a wide one."""
+    known = derive.codes(fmt)
+    if known.bits <= TABLE_BITS:
+        return [number for number in range(1 << known.bits) if derive.is_finite_code(number, fmt)]
+    low, high = (encode_value(finite(end), fmt) for end in (Fraction(1, 4), Fraction(4)))
+    magnitudes = [low + (high - low) * number // 61 for number in range(61)]
+    return [magnitude | (known.sign_bit if number % 2 else 0) for number, magnitude in enumerate(magnitudes)]
 
 
 def witnesses(datapath: Datapath) -> list[str]:

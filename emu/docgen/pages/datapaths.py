@@ -9,11 +9,12 @@ from emu.spec import Datapath, get, names
 from emu.spec.datapath import Plan, frac_bits_of
 from emu.spec.models.datapath import DatapathFacts
 
-_INTRO = """One row per datapath; where it takes several operands, a span stands for all choices and its page has each. K / step: products of one
-instruction and of one fused step. Group: products that are added exactly before alignment. F, I, adder, floor: as on the pages.
-*Keeps* says what the rounding to D keeps."""
-_WIDTH = """The same sum of 64 products in every pair of 4-bit formats with UE4M3 scales, one per 16: what the operands need, whatever the machine.
+_INTRO = """One row per datapath; where it takes several operands a span stands for all choices, and its page has each. K / step: products
+of one instruction and of one fused step. Group: products that are added exactly before alignment. F, I, adder, floor: as on the pages.
+*Keeps*: what the rounding to D keeps. *Exact*: are all product bits kept."""
+_WIDTH = """The same sum of 64 products in every pair of 4-bit formats with UE4M3 scales, one per 16: what the operands need on any machine.
 *Needs F*: fraction bits for an exact product sum; *adder*: that F, the integer bits that the largest sum needs, and the sign."""
+HEADER = ("datapath", "status", "A x B", "scales", "K / step", "group", "F", "I", "adder", "floor", "round", "keeps", "C", "exact")
 WIDTHS_OF = "nv_like"
 
 
@@ -27,23 +28,7 @@ def comparison_page() -> str:
         except OpenError as error:
             refused.append((link("datapath", name, ""), model.status, str(error).partition(": ")[2]))
     lines = ["# Datapaths side by side", "", _INTRO, ""]
-    header = (
-        "datapath",
-        "status",
-        "A x B",
-        "scales",
-        "K / step",
-        "group",
-        "F",
-        "I",
-        "adder",
-        "floor",
-        "round",
-        "keeps",
-        "C",
-        "exact products",
-    )
-    lines += table(header, [_row(model, plans) for model, plans in known])
+    lines += table(HEADER, [_row(model, plans) for model, plans in known])
     if refused:
         lines += ["", "Refused, because nobody knows:", "", *table(("datapath", "status", "why"), refused)]
     if WIDTHS_OF in names("datapath"):
