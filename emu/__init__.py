@@ -17,6 +17,9 @@ _FUNCTIONS = {
     "amax": "emu.api",
     "quantize": "emu.api",
     "transform": "emu.api",
+    "dot": "emu.mma",
+    "matmul": "emu.mma",
+    "Order": "emu.mma",
     "instruction": "emu.insn",
     "Quantized": "emu.quantized",
     "Level": "emu.quantized",
@@ -29,7 +32,7 @@ _FUNCTIONS = {
     "EngineError": "emu.errors",
     "FileError": "emu.errors",
 }
-_KINDS = ("format", "rounding", "conversion", "block", "recipe")
+_KINDS = ("format", "rounding", "conversion", "block", "recipe", "datapath")
 
 __all__ = [
     "EmuError",
@@ -38,6 +41,7 @@ __all__ = [
     "Level",
     "OpenError",
     "OperandError",
+    "Order",
     "Quantized",
     "ShapeError",
     "SpecError",
@@ -47,12 +51,16 @@ __all__ = [
     "conversion",
     "conversions",
     "convert",
+    "datapath",
+    "datapaths",
     "decode",
+    "dot",
     "format",
     "formats",
     "instruction",
     "instructions",
     "load_spec",
+    "matmul",
     "quantize",
     "recipe",
     "recipes",
@@ -66,6 +74,7 @@ if TYPE_CHECKING:
     from emu.api import amax, convert, decode, quantize, transform
     from emu.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
     from emu.insn import instruction
+    from emu.mma import Order, dot, matmul
     from emu.quantized import Level, Quantized
     from emu.spec import load_spec
 
@@ -73,6 +82,8 @@ if TYPE_CHECKING:
     blocks: Any
     conversion: Any
     conversions: Any
+    datapath: Any
+    datapaths: Any
     format: Any
     formats: Any
     instructions: Any

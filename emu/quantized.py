@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,15 @@ class Quantized:
     def tensor_scale(self) -> Codes | None:
         """Code of the tensor level (0-dimensional), or None where the block has none."""
         return next((level.codes for level in self.levels if level.granularity == "tensor"), None)
+
+    @property
+    def T(self) -> Quantized:  # noqa: N802
+        """The transpose of a matrix: the same codes and levels, blocked along the other axis. Raises: ShapeError (no matrix)."""
+        if len(self.shape) != 2:
+            raise ShapeError(f"only a matrix has a transpose here, not {len(self.shape)} axes")
+        turned = tuple(replace(level, codes=level.codes.T if level.codes.ndim == 2 else level.codes) for level in self.levels)
+        axis, row_axis = 1 - self.axis % 2, 1 - self.row_axis % 2
+        return replace(self, codes=self.codes.T, levels=turned, shape=self.shape[::-1], axis=axis, row_axis=row_axis)
 
     def dequantize(self, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:
         """Return the values, shape of x.

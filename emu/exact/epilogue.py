@@ -31,6 +31,12 @@ def epilogue(d: int, alpha: int, c: int | None, facts: EpilogueFacts, plan: Plan
     return _code(round_result(add(scaled, decode_code(c, plan.d), rounding), plan.d, rounding), plan)
 
 
+def add_codes(x: int, y: int, plan: Plan) -> int:
+    """Return the code of x + y in the result format, rounded to nearest even: how partial results of a split K are joined."""
+    nearest = get("rounding", "rne")
+    return _code(round_result(add(decode_code(x, plan.d), decode_code(y, plan.d), nearest), plan.d, nearest), plan)
+
+
 def _code(value: Value, plan: Plan) -> int:
     if value.kind == "nan" and plan.facts.special.nan != "any":
         return int(plan.facts.special.nan, 16)

@@ -1,150 +1,15 @@
-"""Which engine does what: one static table (operation, engine, condition on spec facts). `auto` reads only it, first match wins.
-
-A named engine that cannot do the work raises EngineError; it never falls back.
-"""
+"""Asking the chosen engine: one function per operation, codes in, codes out. Not here: dot products (engines/datapath.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from emu.arrays import Codes
-from emu.errors import EngineError
-from emu.spec import derive
+from emu.engines.table import choose
 from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
-from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
-from emu.spec.program import Program, dequantize_program, quantize_program
-
-ENGINES = ("exact", "fast", "c_ref", "native", "auto")
-
-
-class Row(NamedTuple):
-    """One line of the table; can: a condition on the facts of the asked operation."""
-
-    operation: str
-    engine: str
-    can: Callable[..., bool]
-
-
-def _fast_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion | None = None) -> bool:
-    if rounding.random_bits == 0 and derive.codes(source).bits <= 8:
-        return True
-    if not isinstance(source.facts, FloatFacts) or source.facts.subnormals == "no":
-        return False
-    if rounding.facts.add == "te_fma":
-        return source.id in ("fp32", "bf16", "fp16") and isinstance(fmt.facts, FloatFacts | ExponentFacts)
-    return not (rounding.random_bits and isinstance(fmt.facts, CodebookFacts))
-
-
-def _fast_program(program: Program) -> bool:
-    if program.arithmetic.id != "fp32":
-        return False
-    for item in program.instructions:
-        if item.op == "sum" and item.step.order == "exact":
-            return False
-        if (
-            item.op == "cast"
-            and item.to is not None
-            and item.rounding is not None
-            and not _fast_convert(program.arithmetic, item.to, item.rounding)
-        ):
-            return False
-    return True
-
-
-def _fast_transform(transform: Transform, source: Format) -> bool:
-    return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
-
-
-@cache
-def _has(module: str) -> bool:
-    """Tell whether a compiled part is there; it neither comes nor goes while a process runs."""
-    return find_spec(module) is not None
-
-
-def _c_ref(*_: Any) -> bool:
-    return _has("emu.native")
-
-
-def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion) -> bool:
-    if not _has("emu.native._kernels"):
-        return False
-    from emu.native.kernel import can_convert
-
-    return can_convert(source, fmt, rounding, policy)
-
-
-def _native_quantize(recipe: Recipe, source: Format) -> bool:
-    if not _has("emu.native._kernels"):
-        return False
-    from emu.native.kernel_block import can_quantize
-
-    return can_quantize(recipe, source)
-
-
-def _native_amax(source: Format) -> bool:
-    return _has("emu.native._kernels") and source.id in ("fp32", "bf16", "fp16")
-
-
-def _native_transform(transform: Transform, source: Format) -> bool:
-    if not _has("emu.native._kernels"):
-        return False
-    from emu.native.kernel_transform import can_transform
-
-    return can_transform(transform, source)
-
-
-def _native_decode(fmt: Format, result: Format) -> bool:
-    if not _has("emu.native._kernels"):
-        return False
-    from emu.native.kernel import can_decode
-
-    return can_decode(fmt, result)
-
-
-def _always(*_: Any) -> bool:
-    return True
-
-
-TABLE = (
-    Row("decode", "native", _native_decode),
-    Row("decode", "fast", _always),
-    Row("amax", "native", _native_amax),
-    Row("amax", "fast", _always),
-    Row("convert", "native", _native_convert),
-    Row("convert", "fast", _fast_convert),
-    Row("convert", "exact", _always),
-    Row("convert", "c_ref", _c_ref),
-    Row("quantize", "native", _native_quantize),
-    Row("quantize", "fast", lambda recipe, *_: _fast_program(quantize_program(recipe))),
-    Row("quantize", "exact", _always),
-    Row("quantize", "c_ref", _c_ref),
-    Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
-    Row("dequantize", "exact", _always),
-    Row("dequantize", "c_ref", _c_ref),
-    Row("transform", "native", _native_transform),
-    Row("transform", "fast", _fast_transform),
-    Row("transform", "exact", _always),
-    Row("transform", "c_ref", _c_ref),
-)
-
-
-def choose(operation: str, engine: str, *facts: Any) -> str:
-    """Return the engine that does an operation on given facts.
-
-    engine: a name, or auto for the first row of the table that can.   Raises: EngineError (unknown name; the named one cannot).
-    """
-    if engine not in ENGINES:
-        raise EngineError(f"engine {engine!r} is unknown: one of {', '.join(ENGINES)}")
-    for row in TABLE:
-        if row.operation == operation and engine in ("auto", row.engine) and row.can(*facts):
-            return row.engine
-    able = [row.engine for row in TABLE if row.operation == operation and row.can(*facts)]
-    raise EngineError(f"engine {engine} cannot {operation} this: use {' or '.join(able)}")
 
 
 def run_convert(
