@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from emu.docgen.markdown import link, table
+from emu.docgen.markdown import link, plural, table
 from emu.spec import derive, get, names
-from emu.spec.models import KINDS, Block, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.instruction import forms
+from emu.spec.models import KINDS, Block, Datapath, Format, Instruction, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
 
 _STATUS = (
@@ -92,11 +94,28 @@ def _recipe(recipe: Recipe) -> str:
     return f"block `{recipe.facts.block}`, {len(recipe.facts.steps)} steps; dequantize: {', '.join(recipe.facts.dequantize)}"
 
 
+def _datapath(datapath: Datapath) -> str:
+    facts = datapath.facts
+    if not isinstance(facts, DatapathFacts):
+        return "unknown: refused"
+    kept = facts.align.fraction_bits
+    adder = {"exact": "exact sum", "exact_products": "exact products", "open": "adder open"}.get(str(kept), f"{kept} fraction bits")
+    a, b = (", ".join(names) for names in (facts.a, facts.b))
+    return f"{a} x {b}" * (a != b) + f"pairs of {a}" * (a == b) + f"; K {facts.k}, {adder}, {facts.d} {facts.round.mode}"
+
+
+def _instruction(family: Instruction) -> str:
+    found = forms(family)
+    return f"`{family.facts.mnemonic}`: {plural(len(found), 'form')}"
+
+
 _EXTRA: dict[str, tuple[str, Callable[[Any], str]]] = {
     "format": ("sign, exponent, fraction", _format),
     "rounding": ("random bits", _rounding),
     "block": ("element and levels", _block),
     "transform": ("rotation", _transform),
     "recipe": ("program", _recipe),
+    "datapath": ("operands and sum", _datapath),
+    "instruction": ("mnemonic", _instruction),
     "conversion": ("destinations", lambda policy: ", ".join(policy.facts)),
 }

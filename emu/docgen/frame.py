@@ -71,7 +71,16 @@ def _open(points: Sequence[OpenPoint]) -> list[str]:
     if not points:
         return []
     lines = ["", "## Open", "", "What nobody knows is refused, or masked in golden vectors; it is never guessed.", ""]
-    return lines + table(("what", "until"), [(point.what, point.until) for point in points])
+    if not any(_options(point) for point in points):
+        return lines + table(("what", "until"), [(point.what, point.until) for point in points])
+    return lines + table(("what", "options", "until"), [(point.what, _options(point), point.until) for point in points])
+
+
+def _options(point: OpenPoint) -> str:
+    """Return the answers that an open point lists, and the fact that they set."""
+    options = ", ".join(code(option) for option in getattr(point, "options", ()))
+    fact = getattr(point, "fact", None)
+    return f"{fact}: {options}" if fact and options else options
 
 
 def _witnesses(thing: Any) -> list[str]:

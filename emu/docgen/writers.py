@@ -6,7 +6,7 @@ from pathlib import Path
 
 from emu.docgen.contents import contents_page
 from emu.docgen.frame import Context, Writer, all_users, page, plain_body
-from emu.docgen.pages import block, conversion, datapath, recipe, rounding, transform
+from emu.docgen.pages import block, conversion, datapath, instruction, recipe, rounding, transform
 from emu.docgen.pages import format as format_page
 from emu.docgen.pages.conversion import comparison_page
 from emu.docgen.pages.datapaths import comparison_page as datapaths_page
@@ -26,6 +26,7 @@ WRITERS: dict[str, Writer] = {
     "transform": transform.WRITER,
     "recipe": recipe.WRITER,
     "datapath": datapath.WRITER,
+    "instruction": instruction.WRITER,
 }
 PLAIN = Writer(plain_body)
 
