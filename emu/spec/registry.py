@@ -267,17 +267,19 @@ def _with_base(kind: str, document: Document) -> Document:
     data = document.data
     if "based_on" not in KINDS[kind].model_fields or not isinstance(data.get("based_on"), str) or not isinstance(data.get("facts"), dict):
         return document
-    if data["based_on"] == data.get("id") or document.file in _pending:
-        raise SpecError(f"{document.where(('based_on',))}: {data['based_on']!r} is based on this file again: name another")
+    base, where = data["based_on"], document.where(("based_on",))
+    if base not in names(kind):
+        near = difflib.get_close_matches(base, names(kind), n=1)
+        raise SpecError(f"{where}: {kind} {base!r} is unknown: " + (f"did you mean {near[0]}?" if near else "see `emu list`"))
+    if base == data.get("id") or document.file in _pending:
+        raise SpecError(f"{where}: {base!r} is based on this file again: name another")
     _pending.append(document.file)
     try:
-        get(kind, data["based_on"])
-    except SpecError as error:
-        raise SpecError(str(error) if ".yaml:" in str(error) else f"{document.where(('based_on',))}: {error}") from None
+        get(kind, base)
     finally:
         _pending.pop()
-    base = _documents[kind, data["based_on"]].data["facts"]
-    return Document(document.file, data | {"facts": _merged(base, data["facts"])}, document.lines)
+    merged = _documents[kind, base].data["facts"]
+    return Document(document.file, data | {"facts": _merged(merged, data["facts"])}, document.lines)
 
 
 def _merged(base: Any, own: Any) -> Any:
