@@ -18,7 +18,9 @@ import emu
 from emu.cli.settings import Settings, common_options, settings_of
 from emu.errors import EmuError
 
-COMMANDS = ("list", "show", "convert", "quantize", "dequantize", "analyze", "vectors", "sweep", "docs", "bench", "doctor")
+COMMANDS = (
+    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "vectors", "sweep", "docs", "bench", "doctor",
+)  # fmt: skip
 MISUSE = 2
 
 
@@ -33,7 +35,7 @@ class _Commands(click.Group):
         """Return a command, or None when there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"emu.cli.{cmd_name}").command
+        command: click.Command = import_module(f"emu.cli.{cmd_name.replace('-', '_')}").command
         return command
 
 

@@ -119,7 +119,7 @@ def _part_bits(plan: Plan) -> int:
 def _values(step: Step, plan: Plan) -> Iterator[tuple[str, int]]:
     if step.special is None:
         yield from _inner(step, plan)
-    if plan.accumulator is None or step.special is not None:
+    if plan.accumulator is None:
         yield "rs", step.code
 
 

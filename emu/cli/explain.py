@@ -1,0 +1,110 @@
+"""emu explain: how a result came about, stage by stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.errors import OperandError
+
+if TYPE_CHECKING:
+    from emu.spec.datapath import Plan
+    from emu.study.dot_rows import DotRow
+
+
+@click.group("explain")
+def command() -> None:
+    """Explain a result: every stage of a dot product, with the bits that each term lost."""
+
+
+@command.command("dot")
+@click.argument("datapath", required=False)
+@click.option("--a", "a", metavar="HEX", help="Element codes of A, element 0 first.")
+@click.option("--b", "b", metavar="HEX", help="Element codes of B.")
+@click.option("--sa", metavar="HEX", help="Scale codes of A, block 0 first; left out: all 1.")
+@click.option("--sb", metavar="HEX", help="Scale codes of B; left out: all 1.")
+@click.option("--c", "c", metavar="HEX", help="Code of C; left out: +0.")
+@click.option("--a-format", metavar="ID", help="Format of A, where the datapath leaves it free.")
+@click.option("--b-format", metavar="ID", help="Format of B.")
+@click.option("--scale-format", metavar="ID", help="Format of the scales.")
+@click.option("--block", type=click.IntRange(1), help="Elements per scale.")
+@click.option("--suite", type=click.Path(path_type=Path), help="A golden suite of dot products: one of its files, or folder/stem.")
+@click.option("--tc", type=click.IntRange(1), help="tcId of the row of --suite.")
+@click.option("--random", "key", metavar="KEY", type=click.IntRange(0, (1 << 64) - 1), help="A random row, drawn with this key.")
+@click.option("--category", default="uniform_bits", show_default=True, metavar="NAME", help="Kind of random row.")
+@click.option("--vcd", type=click.Path(path_type=Path), help="Write the golden stages to this VCD file too.")
+@click.option("--force", is_flag=True, help="Replace an existing VCD file.")
+@common_options
+def dot_command(
+    datapath: str | None,
+    a: str | None,
+    b: str | None,
+    sa: str | None,
+    sb: str | None,
+    c: str | None,
+    a_format: str | None,
+    b_format: str | None,
+    scale_format: str | None,
+    block: int | None,
+    suite: Path | None,
+    tc: int | None,
+    key: int | None,
+    category: str,
+    vcd: Path | None,
+    force: bool,
+) -> None:
+    """Explain one dot product of DATAPATH: an id, or id/e1m2xe1m2/ue4m3/16 where it leaves choices.
+
+    The row comes from --a and --b, from --suite and --tc, or from --random. Longer K is a chain of instructions.
+    """
+    from emu.files.whole import check_target, whole_file
+    from emu.study.explain_dot import explain_dot
+    from emu.study.explain_dot_text import lines_of
+    from emu.study.explain_dot_vcd import vcd_text
+
+    if vcd is not None:
+        check_target(vcd, force)
+    given = (a, b, sa, sb, c)
+    row, plan = _row(datapath, (a_format, b_format, scale_format, block), given, (suite, tc), (key, category))
+    trace = explain_dot(row, plan)
+    if vcd is not None:
+        with whole_file(vcd, force) as stream:
+            stream.write(vcd_text(row, plan).encode("ascii"))
+        note(f"{vcd}: golden stages of {len(trace['steps'])} fused step{'s' if len(trace['steps']) > 1 else ''}")
+    if settings_of().json:
+        print_json(trace)
+    else:
+        click.echo("\n".join(lines_of(trace)))
+
+
+def _row(
+    datapath: str | None,
+    choices: tuple[str | None, str | None, str | None, int | None],
+    given: tuple[str | None, ...],
+    suite: tuple[Path | None, int | None],
+    random: tuple[int | None, str],
+) -> tuple[DotRow, Plan]:
+    """Return the row and plan that the options name. Raises: OperandError (none or several ways to name it)."""
+    from emu.study.dot_rows import plan_of, row_of
+    from emu.study.dot_samples import samples
+    from emu.study.dot_suite import suite_row
+
+    ways = [any(item is not None for item in given), suite != (None, None), random[0] is not None]
+    if sum(ways) != 1:
+        raise OperandError("explain dot: name the row in one way: --a and --b, --suite with --tc, or --random")
+    if ways[1]:
+        if suite[0] is None or suite[1] is None or datapath is not None or any(item is not None for item in choices):
+            raise OperandError("explain dot: --suite and --tc belong together; the suite names the datapath and its operands")
+        return suite_row(suite[0], suite[1])
+    if datapath is None:
+        raise OperandError("explain dot: name the datapath: `emu list datapaths`")
+    plan = plan_of(datapath, *choices)
+    if random[0] is not None:
+        return next(samples(plan, random[1], random[0], 1)), plan
+    a, b, *rest = given
+    if a is None or b is None:
+        raise OperandError("explain dot: --a and --b belong together")
+    return row_of(plan, a, b, rest[0], rest[1], rest[2]), plan
