@@ -94,6 +94,8 @@ def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: Pl
     """Return the rules of the epilogue, or None where there is nothing to scale. Raises: SpecError (tensor scales and C, and no rule)."""
     if wanted not in ("before", "after", None) and not isinstance(wanted, EpilogueFacts):
         raise OperandError(f"epilogue {wanted!r} is unknown: before, after or an EpilogueFacts")
+    if wanted in ("before", "after") and c is None:
+        raise OperandError(f"epilogue {wanted!r} places C, and c is missing: give c, or leave epilogue out")
     if a.tensor_scale is None and b.tensor_scale is None:
         return None
     if plan.d.id != "fp32":

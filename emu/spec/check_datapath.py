@@ -45,10 +45,20 @@ def _check_formats(facts: DatapathFacts) -> None:
             raise SpecError(f"scale.formats: {name} is neither a float nor a power of two")
         if facts.scale.apply == "promote" and name != "fp32":
             raise SpecError(f"scale.formats: promote multiplies binary32 scales, not {name}")
-    if facts.scale.apply == "promote" and facts.d != "fp32":
-        raise SpecError("d: promote computes in binary32")
+    if facts.scale.apply == "promote":
+        _check_promote(facts)
     if facts.epilogue != "none" and facts.d != "fp32":
         raise SpecError("epilogue: tensor scales multiply a binary32 result")
+
+
+def _check_promote(facts: DatapathFacts) -> None:
+    """The sum of a block must be an exact binary32 number, made of finite elements."""
+    if facts.d != "fp32":
+        raise SpecError("d: promote computes in binary32")
+    for name in (*facts.a, *facts.b):
+        codes = derive.codes(get("format", name))
+        if codes.nan or codes.inf is not None:
+            raise SpecError(f"a, b: {name} has NaN or Inf: promote multiplies finite elements")
 
 
 def _check_rounding(facts: DatapathFacts) -> None:
@@ -87,6 +97,8 @@ def check_plan(plan: Plan) -> None:
             f"align.integer_bits: {stated} bits overflow with {operands}: the largest sum needs {plan.integer_bits_needed}: "
             "say so, or derived, or beyond: wrap"
         )
+    if facts.scale.apply == "promote" and plan.widths.group_sum_bits > frac_bits_of(plan.d) + 1:
+        raise SpecError(f"scale.blocks: the sum of {plan.block} products of {operands} is no exact binary32 number")
     if facts.align.beyond == "wrap" and plan.adder_bits is None:
         raise SpecError("align.beyond: wrap needs an adder of a stated width")
     largest = plan.largest_k

@@ -225,6 +225,7 @@ def test_matmul_refuses_with_both_sides_named() -> None:
         ((a, b), {"c": np.zeros((2, 2))}, OperandError, "c: dtype float64 is not taken: give float32, or unsigned fp32 codes"),
         ((a, b), {"c": np.zeros((3, 2), np.float32)}, ShapeError, r"c: shape \(3, 2\) does not broadcast to \(2, 2\)"),
         (te, {"c": np.zeros((2, 2), np.float32)}, SpecError, 'give epilogue="before" .* or "after"'),
+        (te, {"epilogue": "after"}, OperandError, "epilogue 'after' places C, and c is missing: give c, or leave epilogue out"),
         (te, {"epilogue": "late"}, OperandError, "epilogue 'late' is unknown"),
         ((a.dequantize(), b), {}, OperandError, r"a must be a Quantized \(emu.quantize makes one\), not ndarray"),
         ((a, b), {"engine": "gpu"}, EngineError, "engine 'gpu' is unknown"),

@@ -84,6 +84,37 @@ def test_contradiction(old: str, new: str, message: str, refused: Load) -> None:
     assert found == message or found.partition(": ")[2] == message
 
 
+PROMOTE = """facts:
+  a: ["e2m1"]
+  b: ["e2m1"]
+  c: "fp32"
+  d: "fp32"
+  k: 64
+  step: "block"
+  group: "block"
+  scale: {apply: "promote", formats: ["fp32"], blocks: [16]}
+  align: {include_c: "no", fraction_bits: "exact", integer_bits: "none", floor: "none"}
+  promote: {scale_product: "rne", term: "rne", acc: "rne", fused: "no"}
+  round: {mode: "rne", keep: 23}
+  special: {nan: "0x7FFFFFFF", zero: "ieee"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('formats: ["fp32"]', 'formats: ["ue4m3"]', "scale.formats: promote multiplies binary32 scales, not ue4m3"),
+        ('a: ["e2m1"]', 'a: ["e4m3"]', "a, b: e4m3 has NaN or Inf: promote multiplies finite elements"),
+        ('  c: "fp32"\n  d: "fp32"', '  c: "bf16"\n  d: "bf16"', "d: promote computes in binary32"),
+        ("k: 64", "k: 262144", "scale.blocks: the sum of 262144 products of e2m1 x e2m1 is no exact binary32 number"),
+    ],
+)
+def test_promote_adds_exact_binary32_numbers(old: str, new: str, message: str, refused: Load) -> None:
+    text = PROMOTE.replace(old, new)
+    text = text.replace("blocks: [16]", "blocks: [262144]") if "262144" in new else text
+    assert refused(t=HEAD + text + TAIL) == f"t.yaml:5: facts: {message}"
+
+
 def test_unknown_needs_its_status_and_what_would_settle_it(refused: Load) -> None:
     text = HEAD + 'facts: {unknown: "no model"}\n' + TAIL
     assert refused(t=text).endswith("unknown: needs status unknown and an open point that says what would settle it")
