@@ -62,7 +62,7 @@ def gather(facts: InstructionFacts, operands: dict[str, Any], mnemonic: str) -> 
     if facts.random is None:
         return Lanes(codes, source, get("rounding", str(facts.rounding)), None)
     profile = facts.random.profiles[facts.random.use]
-    return Lanes(codes, source, get("rounding", profile.rounding), _draws(facts.random, profile, operands, shape))
+    return Lanes(codes, source, get("rounding", profile.rounding), _draws(facts.random, profile, operands[facts.random.name], codes.shape))
 
 
 def _extra_shapes(facts: InstructionFacts, operands: dict[str, Any]) -> list[tuple[int, ...]]:
@@ -109,14 +109,16 @@ def _scaled(codes: Codes, source: Format, scale: ScaleOperand, value: Any) -> Co
     return np.ascontiguousarray(np.where(is_nan[..., None], sign | np.uint64(0x7FF8 << 48), moved))
 
 
-def _draws(random: RandomOperand, profile: RandomProfile, operands: dict[str, Any], shape: tuple[int, ...]) -> Codes:
-    """Return one word per call, or one integer per lane, lowest lane first."""
-    words = np.broadcast_to(take_register(operands[random.name], random.name, random.bits).astype(np.uint64), shape)
+def _draws(random: RandomOperand, profile: RandomProfile, value: Any, shape: tuple[int, ...]) -> Codes:
+    """Return one word per call, or one integer per lane, lowest lane first. shape: of the lanes."""
+    *calls, count = shape
+    words = np.broadcast_to(take_register(value, random.name, random.bits).astype(np.uint64), calls)
     if profile.fields is None:
         return np.ascontiguousarray(words).reshape(-1)
     wanted = get("rounding", profile.rounding).random_bits
     lanes = [_joined(words, lane, wanted) for lane in profile.fields]
-    return np.ascontiguousarray(np.stack(lanes, axis=-1))
+    drawn = np.stack(lanes, axis=-1)
+    return np.ascontiguousarray(np.broadcast_to(drawn, (*drawn.shape[:-1], count)))
 
 
 def _joined(words: Codes, ranges: Any, wanted: int) -> Codes:

@@ -187,8 +187,8 @@ def _check_random(random: RandomOperand, lanes: int) -> None:
         if profile.fields is None:
             if word is None or (word.word, word.lanes) != (random.bits, lanes):
                 raise SpecError(f"random.{name}: {rounding.id} shares no word of {random.bits} bits between {lanes} lanes: state fields")
-        elif word is not None or len(profile.fields) != lanes:
-            raise SpecError(f"random.{name}: fields need {lanes} lanes and a rounding with one integer per element")
+        elif word is not None or len(profile.fields) not in (1, lanes):
+            raise SpecError(f"random.{name}: fields need 1 or {lanes} lanes and a rounding with one integer per element")
         for lane in profile.fields or ():
             if sum(abs(first - last) + 1 for first, last in lane) > rounding.random_bits:
                 raise SpecError(f"random.{name}: a lane gets more bits than the {rounding.random_bits} of {rounding.id}")

@@ -39,8 +39,8 @@ class RandomProfile(Part):
     rounding: Id = Field(description="rounding that draws")
     fields: tuple[tuple[BitRange, ...], ...] | None = Field(
         default=None,
-        description="per lane, lowest lane of the result first: bit ranges, most significant first; narrower than the rounding's integer: "
-        "its top bits, the rest 0. Absent: the rounding shares the word itself",
+        description="per lane, lowest lane of the result first (or one list for every lane): bit ranges, most significant first; "
+        "narrower than the rounding's integer: its top bits, the rest 0. Absent: the rounding shares the word itself",
     )
 
 
