@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from emu.cli.witness_instruction import check as _instruction
 from emu.docgen.hex_rows import split
 from emu.docgen.numbers import exact_text
 from emu.errors import EmuError
@@ -16,8 +17,7 @@ from emu.exact.encode import encode_value
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value
-from emu.insn import instruction, register_of, register_text
-from emu.spec import Block, Conversion, Datapath, Format, Instruction, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.spec import Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models.datapath import ValueWitness, WidthWitness
 from emu.spec.models.rounding import Word
@@ -130,23 +130,6 @@ def _equal_elements(datapath: Datapath, witness: ValueWitness) -> str | None:
         if fault:
             return f"{a} x {b}: {fault}"
     return None
-
-
-def _instruction(family: Instruction, witness: Any) -> str | None:
-    call = instruction(witness.form, **witness.choose)
-    texts = [*witness.operands, *(text for text in (witness.random, witness.scale) if text is not None)]
-    found = call(*(register_of(text) for text in texts), engine="exact")
-    flags = None
-    if isinstance(found, tuple):
-        found, flags = found
-    fault = _register("result", register_text(found, len(witness.result)), witness.result)
-    if (flags is None) != (witness.flags is None):
-        return f"flags {flags}, not {witness.flags}"
-    return fault if flags is None else fault or _register("flags", f"{int(flags):02X}", witness.flags)
-
-
-def _register(name: str, found: str, wanted: str) -> str | None:
-    return None if found == wanted else f"{name} {found}, not {wanted}"
 
 
 def _draws(text: str, recipe: Recipe) -> list[int]:

@@ -1,6 +1,7 @@
 """Instructions that run: emu.instruction(mnemonic) executes one on raw register bits, exactly as its spec file says.
 
-bits: lanes and registers; convert: conversions; call: names, choices and operands. Not here: the facts (spec/instruction).
+bits: lanes and registers; convert, quantize, mma: what is performed; call: names, choices and operands.
+Not here: the facts (spec/instruction).
 """
 
 from emu.insn.bits import register_of, register_text

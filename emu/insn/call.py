@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.errors import OpenError, OperandError, SpecError
-from emu.insn import convert
+from emu.insn import convert, mma, quantize
 from emu.spec.instruction import CHOICES, Form, find_form, is_open
 from emu.spec.models import Instruction
 from emu.spec.models.common import Status
@@ -36,9 +36,12 @@ class Executable:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """Names of the operands in the order of a call: values, random bits, scale."""
+        """Names of the operands in the order of a call: values, random bits, scale; of an mma a, b, their scales, c."""
         facts = self.facts
+        if facts.performs == "mma":
+            return ("a", "b", "c") if is_open(facts, "datapath") else mma.operand_names(facts)
         extra = [item.name for item in (facts.random, facts.scale) if item is not None]
+        extra += [name for name in (facts.amax_operand, facts.signs_operand) if name is not None]
         return (*(register.name for register in facts.operands or ()), *extra)
 
     def __call__(self, *values: Any, engine: str = "auto", **named: Any) -> Any:
@@ -47,12 +50,19 @@ class Executable:
         values, named: unsigned integers, any shape, broadcast against each other; in the order of `operands`, or by their names.
         A register of more than 64 bits is an array of 32-bit words on the last axis, the lowest first.
         NaN, Inf, -0, overflow: as the policy says; what the spec leaves open is refused.
-        Returns: the result's raw bits, one register per call; with IEEE flags (result, flags), flags NV DZ OF UF NX as 16 8 4 2 1.
+        An mma takes matrices of codes, a [m, k], b [n, k], scales [m, k / block] and [n, k / block], c [m, n] (absent: +0).
+        Returns: the result's raw bits, one register per call; with IEEE flags (result, flags), flags NV DZ OF UF NX as 16 8 4 2 1;
+        a quantizer (codes, scale), an mma [m, n].
         Raises: OpenError (an open fact without a choice), OperandError (operand missing, unwanted, too wide), ShapeError, EngineError.
         Source: the family's sources.   Tests: tests/instruction/.
         """
         self._refuse_open()
-        return convert.execute(self.facts, self._bound(values, named), self.mnemonic, engine)
+        bound = self._bound(values, named)
+        if self.facts.performs == "mma":
+            return mma.execute(self.facts, bound, self.mnemonic, engine)
+        if self.facts.performs == "quantize":
+            return quantize.execute(self.facts, bound, engine)
+        return convert.execute(self.facts, bound, self.mnemonic, engine)
 
     def _refuse_open(self) -> None:
         for key in CHOICES:
@@ -72,7 +82,7 @@ class Executable:
                 fault = "given twice" if name in bound else "none of them"
                 raise OperandError(f"{self.mnemonic} takes {', '.join(wanted)}: {name} is {fault}")
             bound[name] = value
-        missing = [name for name in wanted if bound.get(name) is None]
+        missing = [name for name in wanted if bound.get(name) is None and (self.facts.performs, name) != ("mma", "c")]
         if missing:
             raise OperandError(f"{self.mnemonic} needs {', '.join(missing)}: it takes {', '.join(wanted)}")
         return bound

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from emu.errors import SpecError
+from emu.errors import OpenError, SpecError
 from emu.spec import derive
-from emu.spec.models import Format, Instruction, Rounding
+from emu.spec.datapath import resolve
+from emu.spec.models import Block, Format, Instruction, Recipe, Rounding
 from emu.spec.models.common import Status
 from emu.spec.models.instruction import FormFacts, InstructionFacts, RandomOperand, Register, Variation
 from emu.spec.models.rounding import Word
@@ -23,7 +24,7 @@ NEEDED = {
     "convert": ("source", "to", "operands", "result", "policy", "flags"),
     "widen": ("source", "to", "operands", "result", "rounding", "policy", "flags"),
     "mma": ("datapath", "a", "b", "k", "flags"),
-    "quantize": ("recipe", "elements", "source", "operands", "result", "flags"),
+    "quantize": ("recipe", "elements", "source", "operands", "result", "scale_result", "flags"),
 }
 CHOICES = ("packing", "rounding", "policy", "random", "scale", "datapath")
 _forms: dict[tuple[str, str], tuple[Form, ...]] = {}
@@ -148,6 +149,10 @@ def _check_form(facts: InstructionFacts) -> None:
         _check_conversion(facts)
     elif facts.rounding is not None or facts.random is not None or facts.scale is not None:
         raise SpecError(f"rounding, random and scale of {facts.performs} are those of its {NEEDED[facts.performs][0]}")
+    if facts.performs == "quantize":
+        _check_quantizer(facts)
+    if facts.performs == "mma" and facts.datapath != "open":
+        _check_mma(facts)
     if facts.source is not None and facts.operands is not None:
         for register in facts.operands:
             check_slot(register, get("format", facts.source))
@@ -168,6 +173,30 @@ def _check_conversion(facts: InstructionFacts) -> None:
         raise SpecError(f"rounding {facts.rounding} draws: state the random operand")
     if facts.policy not in (None, "open"):
         derive.policy_entry(get("conversion", str(facts.policy)), to)
+
+
+def _check_mma(facts: InstructionFacts) -> None:
+    """Check a form against its datapath; nothing is asked of an unknown one."""
+    assert facts.datapath
+    try:
+        plan = resolve(facts.datapath, facts.a, facts.b, facts.scale_format, facts.block)
+    except OpenError:
+        return
+    if facts.k != plan.facts.k:
+        raise SpecError(f"k is {facts.k}, that of datapath {facts.datapath} is {plan.facts.k}")
+
+
+def _check_quantizer(facts: InstructionFacts) -> None:
+    assert facts.result and facts.operands
+    recipe: Recipe = get("recipe", facts.recipe or "")
+    block: Block = get("block", recipe.facts.block)
+    check_slot(facts.result, get("format", block.element_formats[0]))
+    lanes = {facts.elements, facts.result.lanes, sum(register.lanes for register in facts.operands), block.facts.shape[1]}
+    if len(lanes) != 1 or block.facts.shape[0] != 1 or len(block.element_formats) != 1:
+        raise SpecError(f"operands, result, elements and the block of {recipe.id} must all have one length, not {lanes}")
+    levels = [level.granularity for level in block.facts.levels]
+    if ("tensor" in levels) != (facts.amax_operand is not None):
+        raise SpecError(f"amax_operand belongs to a recipe with a level of the tensor, and only to one ({recipe.id})")
 
 
 def check_slot(register: Register, fmt: Format) -> int:
@@ -198,11 +227,26 @@ def _check_random(random: RandomOperand, lanes: int) -> None:
 
 def _check_questions(family: Instruction, form: Form) -> None:
     for question in family.open:
-        if question.fact is not None and question.fact not in CHOICES:
+        if question.fact is None:
+            continue
+        if question.fact not in CHOICES:
             raise SpecError(f"open: fact {question.fact!r} is not one that emu.instruction takes: {', '.join(CHOICES)}")
+        for option in question.options:
+            _check_option(form.facts, question.fact, option)
     for key in CHOICES:
         if is_open(form.facts, key) and not any(question.fact == key for question in family.open):
             raise SpecError(f"{form.mnemonic}: {key} is open: say so under open, with fact: {key}")
+
+
+def _check_option(facts: InstructionFacts, key: str, option: str) -> None:
+    """Check that an answer exists."""
+    kinds = {"rounding": "rounding", "policy": "conversion", "datapath": "datapath"}
+    if key in kinds:
+        get(kinds[key], option)
+    elif key == "random" and facts.random is not None and option not in facts.random.profiles:
+        raise SpecError(f"open: option {option} is none of the profiles {', '.join(facts.random.profiles)}")
+    elif key == "scale" and option not in ("divide", "multiply"):
+        raise SpecError(f"open: option {option} of scale must be divide or multiply")
 
 
 def is_open(facts: InstructionFacts, key: str) -> bool:

@@ -96,6 +96,11 @@ class FormFacts(Part):
     recipe: Id | None = Field(default=None, description="quantize: the program")
     transform: Id | None = Field(default=None, description="quantize: the rotation before the program; absent: none, or a step of it")
     elements: int | None = Field(default=None, ge=1, description="quantize: elements of the block")
+    amax_operand: Name | None = Field(default=None, description="quantize: operand with the tensor maximum, fp32 bits")
+    signs_operand: Name | None = Field(
+        default=None, description="quantize: name of the operand with the rotation's signs, bit i negates element i"
+    )
+    scale_result: Name | None = Field(default=None, description="quantize: name of the second result, the scale of the block")
     targets: tuple[str, ...] | None = Field(default=None, description="architectures that have it")
     since: str | None = Field(default=None, description="version of the manual that introduced it")
     status: Status | None = Field(default=None, description="status of the form where it differs from the file's")
@@ -126,7 +131,10 @@ class Question(OpenPoint):
 
 
 class InstructionWitness(Part):
-    """A hand-checked execution; hex as wide as the register, several operands in the order of the assembly."""
+    """A hand-checked execution; hex as wide as the register, operands in the order of the assembly.
+
+    Of an mma: one row of A and one of B, element 0 first, their scales, C.
+    """
 
     form: str = Field(description="mnemonic")
     operands: tuple[str, ...] = Field(description="value operands, hex")
@@ -134,6 +142,7 @@ class InstructionWitness(Part):
     scale: str | None = Field(default=None, description="scale operand, hex")
     choose: dict[str, str] = Field(default={}, description="answers to open questions")
     result: str = Field(description="result, hex")
+    scale_result: str | None = Field(default=None, description="second result of a quantizer, hex")
     flags: str | None = Field(default=None, description="NV DZ OF UF NX as two hex digits")
     why: str | None = Field(default=None, description="what the row shows")
 
@@ -144,12 +153,12 @@ class Instruction(SpecObject):
     kind: Literal["instruction"] = Field(description="the folder the file lies in")
     facts: InstructionFacts = Field(description="what the forms do")
     open: tuple[Question, ...] = Field(default=(), description="what the sources do not decide")
-    rationale: str | None = Field(default=None, description="why it should exist; needed for a proposal")
+    rationale: tuple[str, ...] = Field(default=(), description="why it should exist, with its numbers; needed for a proposal")
     expect: tuple[InstructionWitness, ...] = Field(default=(), description="hand-checked examples")
 
     @model_validator(mode="after")
     def _proposals_say_why(self) -> Instruction:
-        if (self.status == "proposed") != (self.rationale is not None):
+        if (self.status == "proposed") != bool(self.rationale):
             raise ValueError("rationale belongs to a proposed instruction, and only to one")
         return self
 
