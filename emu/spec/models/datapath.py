@@ -100,7 +100,9 @@ class SpecialFacts(Part):
     nan_scale: Literal["always", "live"] = Field(
         default="always", description="a NaN scale gives NaN: always, or only where its block has a product that is not zero"
     )
-    zero: Literal["plus", "ieee"] = Field(default="plus", description="sign of a zero result: always plus; ieee: that of what vanished, in promote as IEEE 754 has it")
+    zero: Literal["plus", "ieee"] = Field(
+        default="plus", description="sign of a zero result: plus; or ieee: that of what vanished (promote: as IEEE 754 has it)"
+    )
 
 
 class EpilogueFacts(Part):
