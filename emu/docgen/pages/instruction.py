@@ -71,7 +71,7 @@ def body(family: Instruction, context: Context) -> list[str]:
     found = forms(family)
     lines = []
     if family.rationale:
-        lines += ["## Why", "", family.rationale, ""]
+        lines += ["## Why", "", "\n\n".join(family.rationale), ""]
     lines += ["## What it does", "", f"{_ISA[family.facts.isa]}: `{family.facts.mnemonic}` {_PERFORMS[family.facts.performs]}.", ""]
     lines += _common(found) + _forms(found)
     lines += _registers(found)
