@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.docgen.markdown import code, fence, link, plural, table
-from emu.docgen.source import Module
+from emu.docgen.source import FOLDER, Module
+from emu.errors import FileError
 from emu.spec import KINDS, SpecObject, digest, get, names
 from emu.spec.models.common import OpenPoint
 
@@ -102,17 +103,18 @@ def _witness_cell(key: str, value: Any) -> str:
 def _oracle(entries: tuple[str, ...], context: Context) -> list[str]:
     if not entries:
         return []
-    lines = ["", "## Pseudo-code", "", "The oracle's own source, which is the law: the functions behind this page.", ""]
+    links = []
     for entry in entries:
         module, _, name = entry.partition(".")
-        (piece,) = [piece for piece in context.modules[module].pieces if piece.name == name]
-        lines.append(f"- {oracle_link(module, name)}: {piece.summary}")
-    return lines
+        if not any(piece.name == name for piece in context.modules[module].pieces):
+            raise FileError(f"{FOLDER}/{module}.py has no {name}: the pages name it; mend emu/docgen/pages")
+        links.append(oracle_link(module, name))
+    return ["", "## Pseudo-code", "", f"The oracle's own source, which is the law: {', '.join(links)}."]
 
 
-def oracle_link(module: str, name: str, up: str = "../") -> str:
-    """Return a link to a function of the oracle."""
-    return f"[`{module}.{name}`]({up}oracle/{module}.md#{name.lower()})"
+def oracle_link(module: str, name: str, folder: str = "../oracle/") -> str:
+    """Return a link to a function of the oracle; folder: the way from the page to the oracle's pages."""
+    return f"[`{module}.{name}`]({folder}{module}.md#{name.lower()})"
 
 
 def _sources(thing: SpecObject) -> list[str]:

@@ -27,7 +27,7 @@ def oracle_pages(modules: dict[str, Module]) -> dict[str, str]:
 
 
 def _page(module: Module, modules: dict[str, Module]) -> str:
-    lines = [f"# Oracle: {module.name}", "", module.summary, ""]
+    lines = [f"# Oracle: {module.name}", "", *_summary(module.summary), ""]
     lines.append(
         f"The text below is [{FOLDER}/{module.name}.py](../../../{FOLDER}/{module.name}.py) itself: integers and fractions, no float."
     )
@@ -36,17 +36,24 @@ def _page(module: Module, modules: dict[str, Module]) -> str:
     for piece in module.pieces:
         if piece.name:
             lines += ["", f"## {piece.name}", ""]
-            lines += _links("Uses", piece.uses) + _links("Used by", users.get((piece.module, piece.name), ()))
+            lines += _links("Uses", piece.uses, module.name) + _links("Used by", users.get((piece.module, piece.name), ()), module.name)
         else:
             lines += ["", "Imports and constants:" if piece is module.pieces[0] else "Constants:", ""]
         lines += fence(piece.text.splitlines(), "python")
     return "\n".join(lines) + "\n"
 
 
-def _links(word: str, targets: tuple[tuple[str, str], ...]) -> list[str]:
+def _summary(text: str) -> list[str]:
+    """Return the docstring of a module: one line as it is, more as fixed-width text."""
+    lines = text.splitlines()
+    return lines if len(lines) <= 1 else fence(lines, "text")
+
+
+def _links(word: str, targets: tuple[tuple[str, str], ...], here: str) -> list[str]:
     if not targets:
         return []
-    return [f"{word} " + ", ".join(oracle_link(module, name) for module, name in targets) + ".", ""]
+    shown = [f"[`{name}`](#{name.lower()})" if module == here else oracle_link(module, name, "") for module, name in targets]
+    return [f"{word} {', '.join(shown)}.", ""]
 
 
 def _users(modules: dict[str, Module]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
@@ -68,15 +75,15 @@ def _operations(modules: dict[str, Module]) -> str:
     ]
     lines += table(("operation", "entry", "what it does", "functions"), [_operation(name, modules) for name in ENTRIES], numbers=(3,))
     for name, entry in ENTRIES.items():
-        lines += ["", f"## {name}", "", "In the order in which a reader meets them:", ""]
-        lines += [_item(piece) for piece in closure(modules, entry)]
+        pieces = closure(modules, entry)
+        lines += ["", f"## {name}", "", "In the order in which a reader meets them: " + ", ".join(_item(piece) for piece in pieces) + "."]
     return "\n".join(lines) + "\n"
 
 
 def _operation(name: str, modules: dict[str, Module]) -> tuple[str, str, str, str]:
     found = closure(modules, ENTRIES[name])
-    return f"[{name}](#{name})", oracle_link(*ENTRIES[name]), found[0].summary, str(len(found))
+    return f"[{name}](#{name})", oracle_link(*ENTRIES[name], ""), found[0].summary, str(len(found))
 
 
 def _item(piece: Piece) -> str:
-    return f"- {oracle_link(piece.module, piece.name)}: {piece.summary}" if piece.summary else f"- {oracle_link(piece.module, piece.name)}"
+    return oracle_link(piece.module, piece.name, "")
