@@ -94,7 +94,7 @@ def body(policy: Conversion, context: Context) -> list[str]:
         if found is None:
             silent.append(link("format", name))
         else:
-            rows.append((link("format", name) + ("" if name in policy.facts else " *"), *found))
+            rows.append((link("format", name) + ("" if name in policy.facts else " \\*"), *found))
     lines += table(("to", *HEADER), rows)
     if any("*" in row[0] for row in rows):
         lines += ["", "\\* by the pattern `with_nan` or `without_nan`, not by an entry of its own."]
@@ -124,7 +124,7 @@ def comparison_page() -> str:
             if found is None:
                 silent.append(code(name))
             else:
-                own = "" if fmt.id in get("conversion", name).facts else " *"
+                own = "" if fmt.id in get("conversion", name).facts else " \\*"
                 groups.setdefault(found, []).append(link("conversion", name, "") + own)
         lines += ["", f"## {fmt.id}", ""]
         lines += _side_by_side(groups)
