@@ -51,7 +51,7 @@ def _table(kind: str) -> list[str]:
     for name in names(kind):
         thing: SpecObject = get(kind, name)
         also = f"<br>also {', '.join(f'`{alias}`' for alias in thing.aliases)}" if thing.aliases else ""
-        points = "<br>".join(f"{point.what} (until: {point.until})" for point in thing.open)
+        points = f"[{len(thing.open)}]({kind}/{thing.id}.md#open)" if thing.open else ""
         cells = [f"{link(kind, thing.id, '')}{also}", thing.title, *([extra[1](thing)] if extra else []), thing.status, points]
         rows.append(cells)
     return table(header, rows)

@@ -12,6 +12,7 @@ from emu.errors import FileError
 from emu.spec import KINDS, SpecObject, digest, get, names
 from emu.spec.models.common import OpenPoint
 
+MOST_USERS = 12
 Users = dict[tuple[str, str], list[tuple[str, str]]]
 
 
@@ -136,7 +137,8 @@ def _users(thing: SpecObject, users: Users) -> list[str]:
     for kind in KINDS:
         ids = [name for item, name in found if item == kind]
         if ids:
-            lines.append(f"- {plural(len(ids), kind)}: {', '.join(link(kind, name) for name in ids)}")
+            more = f" and {len(ids) - MOST_USERS} more" if len(ids) > MOST_USERS else ""
+            lines.append(f"- {plural(len(ids), kind)}: {', '.join(link(kind, name) for name in ids[:MOST_USERS])}{more}")
     return lines
 
 

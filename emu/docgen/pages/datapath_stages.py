@@ -128,15 +128,10 @@ def _promote_boxes(plan: Plan, facts: PromoteFacts) -> list[tuple[str, str]]:
 
 
 def _drawn(boxes: list[tuple[str, str]]) -> list[str]:
-    """Draw boxes below one another, arrows between them, widths at the right."""
+    """Draw boxes below one another, widths at the right."""
     wide = max(len(text) for text, _ in boxes) + 2
     rule = "+" + "-" * wide + "+"
-    arrow = " " * (wide // 2 + 1) + "|"
-    lines: list[str] = []
-    for number, (text, width) in enumerate(boxes):
-        lines += [arrow] if number else []
-        lines += [rule, f"| {text.ljust(wide - 1)}|  {width}".rstrip(), rule]
-    return lines
+    return [rule] + [line for text, width in boxes for line in (f"| {text.ljust(wide - 1)}|  {width}".rstrip(), rule)]
 
 
 def window(plan: Plan) -> list[str]:
@@ -153,7 +148,7 @@ def window(plan: Plan) -> list[str]:
         cut, over = max(low - last, 0), max(first - top, 0)
         notes = [f"{cut} low bits cut"] * bool(cut) + [f"{over} high bits do not fit"] * bool(over)
         rows.append((name, " " + cells, f"{first - last + 1} bits" + "".join(f", {note}" for note in notes)))
-    header = ("", " " + f"2^(E+{top})".ljust(plan.integer_bits + 1) + f"2^(E-1) ... 2^(E-{plan.frac_bits})", "")
+    header = ("", " " + f"2^(E+{top}) ".ljust(plan.integer_bits + 1) + f"2^(E-1) ... 2^(E-{plan.frac_bits})", "")
     return [
         f"{name:6} {cells.rstrip().ljust(plan.frac_bits + plan.integer_bits + 2)}  {note}".rstrip() for name, cells, note in (header, *rows)
     ]

@@ -41,6 +41,15 @@ def _flags(flags: Any) -> str:
     return "**open**" if flags == "open" else "none"
 
 
+# Fact -> the kind of object it names.
+LINKED = {
+    **dict.fromkeys(("source", "to", "a", "b", "scale_format"), "format"),
+    "rounding": "rounding",
+    "policy": "conversion",
+    "datapath": "datapath",
+    "recipe": "recipe",
+    "transform": "transform",
+}
 # Fact -> (heading, how it is shown); in the order of the tables.
 SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "source": ("source", _linked("format")),
@@ -83,7 +92,7 @@ def body(family: Instruction, context: Context) -> list[str]:
     if family.facts.performs == "mma":
         lines += _widths(found)
     if family.facts.performs in ("convert", "widen"):
-        lines += ["", "## Special sources", "", *special_table(family)]
+        lines += special_table(family)
     return lines
 
 
@@ -106,9 +115,21 @@ def _forms(found: tuple[Form, ...]) -> list[str]:
     lines += [f"The first {MOST_FORMS} are listed."] if len(found) > MOST_FORMS else []
     rows = []
     for form in found[:MOST_FORMS]:
-        cells = [SHOWN[key][1](value) if (value := getattr(form.facts, key)) is not None else "" for key in keys]
+        cells = [_plain(key, value) if (value := getattr(form.facts, key)) is not None else "" for key in keys]
         rows.append([code(form.mnemonic), *cells, *([form.status] if states else [])])
-    return [*lines, "", *table(["mnemonic", *(SHOWN[key][0] for key in keys), *(["status"] if states else [])], rows)]
+    header = ["mnemonic", *(SHOWN[key][0] for key in keys), *(["status"] if states else [])]
+    return [*lines, "", *table(header, rows), *_pages(found, keys)]
+
+
+def _plain(key: str, value: Any) -> str:
+    """Return a cell of the forms: as elsewhere, but names without links."""
+    return code(value) if isinstance(value, str) and value != "open" and key in LINKED else SHOWN[key][1](value)
+
+
+def _pages(found: tuple[Form, ...], keys: list[str]) -> list[str]:
+    """Return links to what the forms name, each once."""
+    named = [link(LINKED[key], value) for key in keys if key in LINKED for value in _values(found, key) if value not in (None, "open")]
+    return ["", f"Their pages: {', '.join(dict.fromkeys(named))}."] if named else []
 
 
 def _registers(found: tuple[Form, ...]) -> list[str]:
@@ -120,7 +141,12 @@ def _registers(found: tuple[Form, ...]) -> list[str]:
             layouts.setdefault(tuple(drawn), []).append(form)
     if not layouts:
         return []
-    lines = ["", "## Registers", "", "Bit positions, highest first; lanes are numbered in the order of the operands."]
+    lines = [
+        "",
+        "## Registers",
+        "",
+        "Bits, highest first; lanes are numbered in the order of the operands. The last line is the result.",
+    ]
     for rows, members in layouts.items():
         if len(layouts) > 1:
             names = [code(form.mnemonic) for form in members]
@@ -138,7 +164,7 @@ def _layout(facts: FormFacts) -> list[str]:
         lines.append(_register(register, facts.source, lane))
         lane += register.lanes
     if facts.result is not None and facts.to is not None:
-        lines.append(_register(facts.result, facts.to, 0) + "   (result)")
+        lines.append(_register(facts.result, facts.to, 0))
     return lines
 
 
@@ -154,7 +180,7 @@ def _register(register: Register, name: str, first_lane: int) -> str:
         cells.append(f"{zero}{low + bits - 1}..{low} lane {lane}")
     more = len(cells) > 8
     shown = [*cells[:4], "...", *cells[-2:]] if more else cells
-    return f"{register.name:6} {name:9} | " + " | ".join(shown) + " |"
+    return f"{register.name:6} | " + " | ".join(shown) + " |"
 
 
 def _random(random: RandomOperand, found: tuple[Form, ...]) -> list[str]:

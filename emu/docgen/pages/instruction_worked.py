@@ -21,6 +21,7 @@ from emu.spec import Format, Instruction, derive, get
 from emu.spec.instruction import Form, check_slot, forms, is_open
 from emu.spec.models.instruction import IeeeFlags, ScaleOperand
 
+OPEN = "**open**"
 MOST_COLUMNS = 8
 FLAGS = ("NV", "DZ", "OF", "UF", "NX")
 
@@ -35,11 +36,13 @@ def special_table(family: Instruction) -> list[str]:
     modes = len(distinct(form.facts.rounding for form in chosen)) > 1
     names = [f"{form.facts.source} to {form.facts.to}" + (f", {form.facts.rounding}" if modes else "") for form in chosen]
     answers = [dict(_specials(family, form)) for form in chosen]
+    if all(result == OPEN for answer in answers for result in answer.values()):
+        return []
     cases = dict.fromkeys(case for answer in answers for case in answer)
     rows = [(case, *(answer.get(case, "") for answer in answers)) for case in cases]
     zero = ", random bits 0" if any(form.facts.random for form in chosen) else ""
     words = [f"Executed by `emu.instruction`, every lane the same{zero}{_answered(family, chosen)}. Code of a lane, and its value."]
-    return [*words, "", *table(("source", *names), rows)]
+    return ["", "## Special sources", "", *words, "", *table(("source", *names), rows)]
 
 
 def distinct(items: Iterable[Any]) -> list[Any]:
@@ -117,7 +120,7 @@ def _run(family: Instruction, form: Form, number: int) -> str:
     try:
         result = instruction(form.id, **_choices(family, form))(*values, engine="exact")
     except EmuError:
-        return "**open**"
+        return OPEN
     flags = ""
     if isinstance(facts.flags, IeeeFlags):
         result, raised = result

@@ -73,7 +73,7 @@ def _witness(recipe: Recipe) -> tuple[Any, Trace] | None:
 
 
 def _variety(trace: Trace) -> int:
-    return len({(item.out, cell) for item in trace.program.instructions for cell in trace.cells[item.out].values()})
+    return len({cell for item in trace.program.instructions for cell in trace.cells[item.out].values()})
 
 
 def _program(program: Program, steps: Any, trace: Trace | None) -> list[str]:
@@ -106,9 +106,14 @@ def _element_rows(trace: Trace) -> list[str]:
     names = [name for name in trace.program.given if name in trace.cells] + [item.out for item in trace.program.instructions]
     held = [name for name in names if trace.program.types[name].place == ELEMENT]
     wide = max((len(name) for name in held), default=0)
-    lines = []
+    lines: list[str] = []
+    known: dict[tuple[str, ...], str] = {}
     for name in held:
         cells = trace.row(name)[:MOST]
+        if tuple(cells) in known:
+            lines.append(f"{name.ljust(wide)}  the same as {known[tuple(cells)]}")
+            continue
+        known[tuple(cells)] = name
         count = max(LINE // (len(cells[0]) + 1) // 8 * 8, 8)
         parts = [" ".join(cells[start : start + count]) for start in range(0, len(cells), count)]
         lines += [(name if part is parts[0] else "").ljust(wide) + "  " + part for part in parts]
