@@ -1,17 +1,19 @@
 """Contracts: the string that fixes every bit of an operation. One parser, one formatter, and the list of all of them.
 
 decode/<format>   convert/<dst>/<rounding>/<policy>   quantize/<recipe>   dequantize/<recipe>/<profile>   transform/<transform>
+dot/<datapath>   accumulate/<datapath>   followed, where the datapath leaves them free, by /<a>x<b>, /<scale format> and /<block size>
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from emu.errors import SpecError
+from emu.errors import OpenError, SpecError
 from emu.spec import derive
-from emu.spec.models import Conversion, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.datapath import Plan, known_facts, pairs, resolve
+from emu.spec.models import Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
 from emu.spec.program import dequantize_program, quantize_program
@@ -23,7 +25,10 @@ OPERATIONS = {
     "quantize": ("recipe",),
     "dequantize": ("recipe", "profile"),
     "transform": ("transform",),
+    "dot": ("datapath",),
+    "accumulate": ("datapath",),
 }
+CHOOSING = ("dot", "accumulate")  # more parts may follow: what the datapath leaves free
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,11 @@ class Contract:
 
     @property
     def spec(self) -> tuple[str, ...]:
-        """The spec objects it names, as "kind/id"."""
+        """The spec objects it names, as "kind/id"; of a datapath the formats of its operands too."""
+        if self.op in CHOOSING:
+            plan = plan_of(self)
+            formats = dict.fromkeys(fmt.id for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d) if fmt is not None)
+            return (f"datapath/{plan.datapath.id}", *(f"format/{name}" for name in formats))
         return tuple(f"{kind}/{part}" for kind, part in zip(OPERATIONS[self.op], self.parts, strict=True) if kind != "profile")
 
     @property
@@ -52,6 +61,8 @@ class Contract:
     @property
     def spec_sha256(self) -> str:
         """sha256 of the resolved facts that the contract depends on: no titles, sources, comments, nor other entries of a policy."""
+        if self.op in CHOOSING:
+            return digest_json([self.op, *_chosen(plan_of(self))])
         facts = [_resolved(item, self.parts[0]) if isinstance(item, Conversion) else digest(item) for item in self.objects]
         return digest_json([self.op, *facts, *(self.parts[1:] if self.op == "dequantize" else ())])
 
@@ -60,6 +71,51 @@ def _resolved(policy: Conversion, destination: str) -> list[object]:
     """Return a policy's entry for one destination with every outcome as a code."""
     entry = derive.policy_entry(policy, get("format", destination))
     return [entry.overflow, entry.nan, entry.overflow_nan, entry.inf, entry.zero, entry.negative]
+
+
+def _chosen(plan: Plan) -> list[object]:
+    """Return the facts of a plan, without the operands that it did not choose."""
+    facts = plan.datapath.facts_json()
+    kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "d", "pairs")}
+    kept["scale"] = {key: value for key, value in facts["scale"].items() if key not in ("formats", "blocks")}
+    formats = [None if fmt is None else digest(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d)]
+    roundings = [digest(get(kind, name)) for kind, name, _ in plan.datapath.references() if kind == "rounding"]
+    return [kept, *formats, plan.block, roundings]
+
+
+def plan_of(contract: Contract) -> Plan:
+    """Return the plan of a dot or accumulate contract. Raises: SpecError (a choice that is not offered), OpenError (unknown datapath)."""
+    return _plan_of("/".join((contract.op, *contract.parts)), contract.parts)
+
+
+def _plan_of(text: str, parts: Sequence[str]) -> Plan:
+    model: Datapath = get("datapath", parts[0])
+    known_facts(model)
+    chosen: dict[str, str] = {}
+    for part in parts[1:]:
+        pair = _pair(part)
+        found = {"block": part} if part.isdigit() else {"a": pair[0], "b": pair[1]} if pair else {"scale": part}
+        if chosen.keys() & found.keys():
+            raise SpecError(f"contract {text!r}: {part!r} chooses again: write <a>x<b>, <scale format> and <block size> once each")
+        chosen |= found
+    block = int(chosen["block"]) if "block" in chosen else None
+    return resolve(model, chosen.get("a"), chosen.get("b"), chosen.get("scale"), block)
+
+
+def _pair(text: str) -> tuple[str, str] | None:
+    """Return the two formats of "<a>x<b>"; None for a text that is a format, or that has no two sides."""
+    if _is_format(text):
+        return None
+    sides = [(text[:place], text[place + 1 :]) for place, letter in enumerate(text) if letter == "x" and 0 < place < len(text) - 1]
+    return next((pair for pair in sides if all(map(_is_format, pair))), sides[0] if sides else None)
+
+
+def _is_format(text: str) -> bool:
+    try:
+        get("format", text)
+    except SpecError:
+        return False
+    return True
 
 
 def parse(text: str) -> Contract:
@@ -75,8 +131,11 @@ def parse(text: str) -> Contract:
             + (f"did you mean {near[0]}?" if near else f"one of {', '.join(OPERATIONS)}")
         )
     kinds = OPERATIONS[op]
+    if op in CHOOSING and parts:
+        return Contract(op, tuple(_plan_of(text, parts).name.split("/")))
     if len(parts) != len(kinds):
-        raise SpecError(f"contract {text!r}: write {op}/" + "/".join(f"<{kind}>" for kind in kinds))
+        more = "[/<a>x<b>][/<scale format>][/<block size>]" if op in CHOOSING else ""
+        raise SpecError(f"contract {text!r}: write {op}/" + "/".join(f"<{kind}>" for kind in kinds) + more)
     ids = tuple(part if kind == "profile" else get(kind, part).id for kind, part in zip(kinds, parts, strict=True))
     contract = Contract(op, ids)
     check(contract)
@@ -85,6 +144,9 @@ def parse(text: str) -> Contract:
 
 def check(contract: Contract) -> None:
     """Refuse a combination that has no meaning. Raises: SpecError."""
+    if contract.op in CHOOSING:
+        plan_of(contract)
+        return
     objects = contract.objects
     if isinstance(objects[0], Recipe):
         quantize_program(objects[0]) if contract.op == "quantize" else dequantize_program(objects[0], contract.parts[1])
@@ -113,6 +175,21 @@ def contracts() -> Iterator[Contract]:
     for name in names("transform"):
         transform: Transform = get("transform", name)
         yield Contract("transform", (transform.id,))
+    for op in CHOOSING:
+        yield from (Contract(op, tuple(plan.name.split("/"))) for plan in plans())
+
+
+def plans() -> Iterator[Plan]:
+    """Yield every plan of the registry: each known datapath with each choice of operands, scale format and block size."""
+    for name in names("datapath"):
+        model: Datapath = get("datapath", name)
+        try:
+            facts = known_facts(model)
+        except OpenError:
+            continue
+        for a, b in pairs(facts):
+            for scale in facts.scale.formats or (None,):
+                yield from (resolve(model, a, b, scale, block) for block in facts.scale.blocks or (None,))
 
 
 def _has_meaning(contract: Contract) -> bool:

@@ -114,7 +114,15 @@ def _transform(plan: Plan) -> bool | None:
     return plan.operation.src == "bf16" and plan.operation.contract.parts[0] == MAIN_TRANSFORM
 
 
-_CHOICES = {"decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform}
+def _dot(plan: Plan) -> bool | None:
+    """Nothing yet."""
+    return None
+
+
+_CHOICES = {
+    "decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform,
+    "dot": _dot, "accumulate": _dot,
+}  # fmt: skip
 
 
 def missing() -> list[str]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from emu.errors import FileError
 
-OPERATIONS: Final = ("decode", "convert", "quantize", "dequantize", "transform")
+OPERATIONS: Final = ("decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate")
 SUITES: Final = ("smoke", "directed", "all", "random")
 SHARD_ROWS: Final = 1 << 16
 SCHEMA: Final = "emu-vectors-1"

@@ -66,6 +66,50 @@ NOTES: Final[dict[str, Note]] = {
     "cancel": Note("BOUNDARY", ("align", "order", "sticky", "zero_sign"), "terms that cancel, wholly or but for a small rest"),
     "impulse": Note("BASIC", ("packing",), "one element: the result is one column of the matrix"),
     "scale_code": Note("BASIC", ("decode", "scale_special"), "one code of the scale against several elements"),
+    "uniform_bits": Note(
+        "BASIC",
+        ("decode", "packing", "align", "round_mode", "overflow_mode"),
+        "all codes, scales and C uniform over the finite bit patterns",
+    ),
+    "gaussian": Note(
+        "BASIC", ("round_mode", "order", "packing", "subnormal"), "rounded normal data, scales near 1, C of the size of the sum"
+    ),
+    "cancelled_group": Note(
+        "BOUNDARY",
+        ("live", "align", "acc_width", "sticky", "flush"),
+        "large products that cancel under the largest exponents, small terms at the end of the adder",
+    ),
+    "exp_spread": Note("BOUNDARY", ("align", "round_mode", "subnormal", "order"), "exponents of terms and C over a wide range"),
+    "subnormal_out": Note(
+        "UNDERFLOW", ("subnormal", "flush", "live", "zero_sign"), "the result is subnormal, or the products vanish beside a subnormal C"
+    ),
+    "nan_scale": Note("SPECIAL", ("nan", "scale_special"), "one NaN scale; in half of the rows its block is zero"),
+    "special_c": Note("SPECIAL", ("nan", "inf", "zero_sign", "flush"), "C is NaN, infinite, the largest, the smallest, zero"),
+    "zeros": Note(
+        "SPECIAL", ("live", "zero_sign", "scale_special", "flush"), "zero blocks, zero scales and zero products under large partners"
+    ),
+    "align_edge": Note("BOUNDARY", ("align", "acc_width", "round_mode"), "two terms, or one and C, as far apart as the adder is wide"),
+    "saturated_same_sign": Note(
+        "OVERFLOW",
+        ("carry", "acc_width", "round_mode"),
+        "every element and scale significand at its largest, one sign: the full carry width",
+    ),
+    "floor_edge": Note(
+        "UNDERFLOW",
+        ("floor", "align", "flush", "subnormal", "zero_sign", "round_mode", "live"),
+        "sums of the smallest subnormals with one opposite term where the floor of E cuts",
+    ),
+    "c_edge": Note(
+        "BOUNDARY",
+        ("align", "sticky", "round_mode", "order", "zero_sign"),
+        "C is minus the product sum, or an ulp beside it, or an adder's width away",
+    ),
+    "elem_special": Note("SPECIAL", ("nan", "inf"), "NaN and infinite elements, infinity times zero, infinities of both signs"),
+    "scale_signbit": Note("OPEN", ("scale_special",), "the unused bit of a scale is set: the sources do not say what it means"),
+    "element_pair": Note(
+        "BASIC", ("decode", "packing", "zero_sign"), "one product of two element codes in one lane, or codes of all lanes"
+    ),
+    "chain": Note("ORDER", ("order", "double_round", "latency"), "one instruction of a chain; its state is that of the row before"),
     "open": Note("OPEN", (), "the sources do not decide this row: masked 0"),
     "erratum": Note("OPEN", (), "a wrong row of an earlier version, masked 0; see ERRATA.json"),
     "correction": Note("BASIC", (), "the right form of a row named in ERRATA.json"),

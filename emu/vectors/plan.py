@@ -9,15 +9,17 @@ from typing import Any
 
 from emu.errors import FileError
 from emu.spec import derive
-from emu.spec.contract import Contract, contracts
+from emu.spec.contract import CHOOSING, Contract, contracts
 from emu.spec.models import KINDS, Format, Recipe
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import digest, get, names
-from emu.vectors import cases_convert, cases_dequantize, cases_quantize, cases_transform, decision
+from emu.vectors import cases_convert, cases_dequantize, cases_dot_suite, cases_quantize, cases_transform, decision
+from emu.vectors.accumulate_rows import AccumulateRows
 from emu.vectors.convert_rows import ConvertRows, split_rounding
 from emu.vectors.decode_rows import DecodeRows
 from emu.vectors.dequantize_rows import DequantizeRows
+from emu.vectors.dot_rows import DotRows
 from emu.vectors.draws import SEED
 from emu.vectors.names import Stem
 from emu.vectors.operation import Operation, stored_bits
@@ -29,7 +31,7 @@ from emu.vectors.transform_rows import TransformRows
 SOURCES = ("fp32", "bf16", "fp16")
 RESULTS = ("fp32", "bf16", "fp16")
 FIRST_POLICIES = ("nvidia", "ocp_saturate", "amd", "ml_dtypes")
-SMOKE_CONVERT, SMOKE_BLOCKS = 48, 10
+SMOKE_CONVERT, SMOKE_BLOCKS, SMOKE_DOT = 48, 10, 16
 WIDEST_DESTINATION = 16
 Cases = Callable[[int, int], list[Input]]
 
@@ -131,6 +133,8 @@ def _sameness(contract: Contract) -> Any:
         facts_json = recipe.facts_json()
         block = get("block", recipe.facts.block)
         return (contract.op, digest(block), digest_json([facts_json["arithmetic"], facts_json["dequantize"][contract.parts[1]]]))
+    if contract.op in CHOOSING:
+        return (contract.op, contract.spec_sha256)
     return (contract.op, digest(contract.objects[0]))
 
 
@@ -227,4 +231,21 @@ def _transform(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
         yield _random(op, cases_transform.random, cases_transform.RANDOM_ROWS, aliases)
 
 
-_MAKERS = {"decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform}
+def _dot(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    op = DotRows(contract)
+    yield from _pair(op, partial(cases_dot_suite.directed, op), aliases, SMOKE_DOT)
+    yield _random(op, cases_dot_suite.random, cases_dot_suite.RANDOM_ROWS, aliases)
+
+
+def _accumulate(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    op = AccumulateRows(contract)
+    about = "chains of 8 instructions; the flags say why"
+    for suite, chains in (("smoke", cases_dot_suite.SMOKE_CHAINS), ("directed", cases_dot_suite.CHAINS)):
+        made = lru_cache(maxsize=1)(partial(cases_dot_suite.chains, op, chains))
+        yield Plan(op, suite, aliases, _about(False, about, f"accumulate.{suite}", SEED), made)
+
+
+_MAKERS = {
+    "decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform,
+    "dot": _dot, "accumulate": _accumulate,
+}  # fmt: skip

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import SpecError
-from emu.spec.contract import contracts, parse
+from emu.errors import OpenError, SpecError
+from emu.spec.contract import contracts, parse, plan_of
 from emu.vectors.plan import families
 
 
@@ -16,7 +16,7 @@ def test_every_contract_reads_back() -> None:
     known = list(contracts())
     assert len(known) == len(set(known)) > 500
     assert all(parse(str(contract)) == contract for contract in known)
-    assert {contract.op for contract in known} == {"decode", "convert", "quantize", "dequantize", "transform"}
+    assert {contract.op for contract in known} == {"decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate"}
 
 
 def test_aliases_become_ids() -> None:
@@ -34,12 +34,50 @@ def test_aliases_become_ids() -> None:
         ("dequantize/nvfp4_te_ref/exactly", "profile"),
         ("convert/nf4/odd/ocp_saturate", "codebook"),
         ("", "unknown"),
+        ("dot", "<datapath>"),
+        ("dot/nv_lik", "did you mean nv_like"),
+        ("dot/nv_like/e1m2xe1m2/16", "name the scale format, one of ue4m3"),
+        ("dot/nv_like/e1m2xe1m2/ue4m3/ue4m3/16", "'ue4m3' chooses again"),
+        ("dot/nv_like/e1m2xe1m2/ue4m3/17", "block size 17: it takes 16, 32"),
+        ("accumulate/hopper_fp8/e4m3xe2m1", "does not take e4m3 x e2m1"),
     ],
 )
 def test_a_bad_contract_is_one_clear_line(text: str, words: str) -> None:
     with pytest.raises(SpecError, match=words) as error:
         parse(text)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "contract", "spec"),
+    [
+        ("dot/blackwell_mxf4nvf4_b16_ue4m3/e2m1xe2m1/ue4m3", "dot/blackwell_mxf4nvf4_b16_ue4m3", ("e2m1", "ue4m3", "fp32")),
+        ("dot/blackwell_mxf8f6f4/e4m3fnxe5m2", "dot/blackwell_mxf8f6f4/e4m3xe5m2", ("e4m3", "e5m2", "e8m0", "fp32")),
+        ("accumulate/nv_like/16/ue4m3/int4symxfp4", "accumulate/nv_like/e0m3xe2m1/ue4m3/16", ("e0m3", "e2m1", "ue4m3", "fp32")),
+        ("dot/hopper_fp16_f16", "dot/hopper_fp16_f16", ("fp16",)),
+    ],
+)
+def test_what_a_datapath_leaves_free_is_part_of_its_contract(text: str, contract: str, spec: tuple[str, ...]) -> None:
+    found = parse(text)
+    assert str(found) == contract
+    assert found.spec == (f"datapath/{contract.split('/')[1]}", *(f"format/{name}" for name in spec))
+    assert plan_of(found).name == contract.partition("/")[2]
+
+
+@pytest.mark.parametrize(("name", "why"), [("cdna4", "no published model"), ("sm_103", "96 products"), ("blackwell_e0m3", "is open until")])
+def test_an_unknown_datapath_is_refused_with_the_reason(name: str, why: str) -> None:
+    for op in ("dot", "accumulate"):
+        with pytest.raises(OpenError, match=why):
+            parse(f"{op}/{name}")
+    assert not any(contract.parts[0] == name for contract in contracts() if contract.op == "dot")
+
+
+def test_a_contract_of_a_datapath_sees_what_it_chose_alone() -> None:
+    """Two choices of one datapath differ; datapaths with the same facts under one choice share their rows."""
+    digests = [parse(f"dot/hopper_fp8/{pair}").spec_sha256 for pair in ("e4m3xe4m3", "e4m3xe5m2", "e5m2xe4m3")]
+    assert len(set(digests)) == 3
+    assert parse("dot/hopper_fp8/e4m3xe4m3").spec_sha256 != parse("accumulate/hopper_fp8/e4m3xe4m3").spec_sha256
+    assert families()[parse("dot/blackwell_mxf4_b32_ue8m0")] == ("dot/blackwell_mxf4nvf4_b32_ue8m0",)
 
 
 def test_the_digest_sees_facts_and_nothing_else() -> None:

@@ -1,0 +1,24 @@
+"""The implementations of dot products beside the oracle that are present, each with the one interface of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from emu.spec.datapath import Plan
+
+MODULES: Final = {"fast": "emu.fast.datapath", "c_ref": "emu.native.datapath", "native": "emu.native.kernel_datapath"}
+
+
+def dot_engines(plan: Plan) -> dict[str, Callable[..., Any]]:
+    """Return engine -> dot(a, b, scale_a, scale_b, c, plan) of those that can do a plan."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name, path in MODULES.items():
+        try:
+            module = import_module(path)
+        except ImportError:  # not built
+            continue
+        if module.can_dot(plan):
+            found[name] = module.dot
+    return found
