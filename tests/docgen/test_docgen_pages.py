@@ -14,10 +14,12 @@ from emu.docgen.markdown import anchor
 from emu.docgen.source import closure, oracle
 from emu.errors import FileError
 from emu.exact.codebook import round_to_codebook
+from emu.exact.convert import convert_code
 from emu.exact.decode import decode_code
 from emu.exact.round import round_value
 from emu.exact.value import finite
 from emu.spec import KINDS, derive, get, names
+from emu.spec.models.datapath import DotWitness
 from emu.spec.models.format import CodebookFacts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +76,21 @@ def test_the_tree_stays_small_and_its_lines_are_clean() -> None:
     assert [path for path in pages if re.search(r"[ \t]$|\r", text_of(path), re.MULTILINE) or not text_of(path).endswith("\n")] == []
 
 
+def test_every_row_of_a_table_has_the_cells_of_its_head() -> None:
+    count = 0
+    for page in sorted(REFERENCE.rglob("*.md")):
+        cells, fenced = 0, False
+        for line in text_of(page).splitlines():
+            fenced ^= line.startswith("```")
+            if fenced or not line.startswith("| "):
+                cells = 0
+                continue
+            found = len(re.findall(r"(?<!\\)\|", line))
+            assert cells in (0, found), f"{page.relative_to(ROOT)}: {line}"
+            cells, count = found, count + 1
+    assert count > 3000
+
+
 def test_the_oracle_is_printed_whole() -> None:
     """Every line of every module stands on its page, in the order of the file; nothing is retyped, nothing left out."""
     modules = oracle(ROOT)
@@ -124,6 +141,73 @@ def test_what_the_bins_say_about_the_proposal() -> None:
         for name in ("e2m1", "e1m2", "e0m3", "int4")
     }
     assert biases == {"e2m1": [(2, Fraction(-1, 8)), (4, Fraction(-1, 4))], "e1m2": [], "e0m3": [], "int4": []}
+
+
+def rows_of(page: Path, start: str) -> list[list[str]]:
+    """The table rows of a page whose first cell starts with a text, cell by cell."""
+    lines = [line for line in text_of(page).splitlines() if line.startswith(f"| {start}")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_policies_say_what_a_conversion_gives() -> None:
+    """The rows of E2M1 against single conversions of the oracle from binary32."""
+    section = text_of(REFERENCE / "policies.md").split("\n## e2m1\n")[1].split("\n## ")[0]
+    sources = {"+NaN": 0x7FC00000, "-NaN": 0xFFC00000, "+Inf": 0x7F800000, "-Inf": 0xFF800000}
+    rows = [line for line in section.splitlines() if line.startswith("| [")]
+    compared = 0
+    for line in rows:
+        policies, _, _, inf, nan, zero = (cell.strip() for cell in line.strip("|").split(" | "))
+        for policy in re.findall(r"\[`(\w+)`\]", policies):
+            for key, cell in (("Inf", inf), ("NaN", nan)):
+                said = re.findall(r"`(0x\w+)`", cell)
+                for sign, text in zip("+-", said * 2 if len(said) == 1 else said, strict=False):
+                    found = convert_code(
+                        sources[sign + key], get("format", "fp32"), get("format", "e2m1"), get("rounding", "rne"), get("conversion", policy)
+                    )
+                    assert found == int(text, 16)
+                    compared += 1
+            assert zero.startswith("`0x8`")
+    assert compared >= 20
+
+
+def test_a_datapath_page_shows_the_stages_that_the_facts_give() -> None:
+    """Numbers of the fact sheet on the page of the reported FP4 datapath; the worked step ends in its witness."""
+    page = text_of(REFERENCE / "datapath" / "blackwell_mxf4nvf4_b16_ue4m3.md")
+    assert "|  8 bits + sign, unit 2^-2\n" in page and "|  12 bits + sign\n" in page and "|  19 bits + sign" in page
+    assert "|  49 bits: sign, 13 integer, 35 fraction\n" in page
+    assert f"adder  S{'I' * 13}.{'F' * 35}  49 bits\n" in page
+    (row,) = rows_of(REFERENCE / "datapath" / "blackwell_mxf4nvf4_b16_ue4m3.md", "e2m1 x e2m1")
+    assert row[5:] == ["49, 2^-20", "35", "13", "49", "-139", "36", "while E <= 15", "1217392"]
+    assert "| E | 16 |" in page and "D = `0x3AFFC000`" in page
+    widths = {
+        cells[0]: cells[1:] for pair in ("e1m2 x e1m2", "e2m1 x e2m1", "int4 x int4") for cells in rows_of(REFERENCE / "datapaths.md", pair)
+    }
+    assert widths == {
+        "e1m2 x e1m2": ["6", "10", "18", "10", "38", "49", "49", "3577648"],
+        "e2m1 x e2m1": ["8", "12", "19", "13", "36", "50", "50", "1217392"],
+        "int4 x int4": ["7", "11", "18", "14", "34", "49", "49", "2739136"],
+    }
+
+
+@pytest.mark.parametrize("name", names("datapath"))
+def test_the_worked_step_of_a_datapath_ends_in_its_witness(name: str) -> None:
+    witness = next((item for item in get("datapath", name).expect if isinstance(item, DotWitness)), None)
+    page = text_of(REFERENCE / "datapath" / f"{name}.md")
+    if witness is not None:
+        assert f"D = `{witness.d}`" in page.split("## Witnesses")[0]
+    elif "## One step, worked" in page:
+        assert re.search(r"\nD = `0x[0-9A-F]+` ", page)
+    else:
+        assert "## Unknown" in page or "## Refused" in page
+
+
+def test_an_instruction_page_shows_registers_and_options() -> None:
+    page = text_of(REFERENCE / "instruction" / "ptx_cvt_rs_f4x4.md")
+    assert "d      | 15..12 lane 0 | 11..8 lane 1 | 7..4 lane 2 | 3..0 lane 3 |" in page
+    assert "random: `share16`, `split8`, `b200_bitrev`" in page
+    assert "| NaN | `7` 6 |" in page and "| -0 | `8` -0 |" in page
+    proposal = text_of(REFERENCE / "instruction" / "prop_mma_4bit.md")
+    assert proposal.index("## Why") < proposal.index("## What it does") and "| `{a}` | `s4` | A [`int4`](../format/int4.md) |" in proposal
 
 
 def test_the_same_bytes_under_another_hash_seed_and_folder(tmp_path: Path) -> None:

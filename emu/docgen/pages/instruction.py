@@ -10,12 +10,12 @@ from emu.docgen.markdown import code, fence, link, plural, table
 from emu.docgen.pages.datapath_widths import width_table
 from emu.docgen.pages.instruction_worked import distinct, special_table, witnesses
 from emu.errors import EmuError
-from emu.spec import Instruction, get
+from emu.spec import Block, Instruction, get
 from emu.spec.datapath import resolve
 from emu.spec.instruction import Form, check_slot, forms
 from emu.spec.models.instruction import FormFacts, IeeeFlags, RandomOperand, RandomProfile, Register, ScaleOperand
 
-MOST_FORMS = 64
+MOST_FORMS = 12
 _PERFORMS = {
     "convert": "converts each lane by itself: decode, round, overflow, encode",
     "widen": "converts each lane exactly: nothing is rounded",
@@ -68,6 +68,9 @@ SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "recipe": ("recipe", _linked("recipe")),
     "transform": ("rotation before it", _linked("transform")),
     "elements": ("elements", str),
+    "amax_operand": ("tensor maximum", "operand `{}`, binary32".format),
+    "signs_operand": ("signs of the rotation", "operand `{}`".format),
+    "scale_result": ("scale of the block", "second result `{}`".format),
     "flags": ("flags", _flags),
     "packing": ("order of the lanes", lambda word: "**open**"),
     "since": ("since", str),
@@ -81,8 +84,8 @@ def body(family: Instruction, context: Context) -> list[str]:
     lines = []
     if family.rationale:
         lines += ["## Why", "", "\n\n".join(family.rationale), ""]
-    lines += ["## What it does", "", f"{_ISA[family.facts.isa]}: `{family.facts.mnemonic}` {_PERFORMS[family.facts.performs]}.", ""]
-    lines += _common(found) + _forms(found)
+    lines += ["## What it does", "", f"{_words(family)}: `{family.facts.mnemonic}` {_PERFORMS[family.facts.performs]}.", ""]
+    lines += _common(found) + _forms(family, found)
     lines += _registers(found)
     for number, random in enumerate(distinct(form.facts.random for form in found if form.facts.random)):
         lines += ["", "## Random bits", ""] if number == 0 else [""]
@@ -96,6 +99,11 @@ def body(family: Instruction, context: Context) -> list[str]:
     return lines
 
 
+def _words(family: Instruction) -> str:
+    """Say whose words the mnemonic is in."""
+    return f"Proposed, in the words of {_ISA[family.facts.isa]}" if family.status == "proposed" else _ISA[family.facts.isa]
+
+
 def _values(found: tuple[Form, ...], key: str) -> list[Any]:
     return distinct(getattr(form.facts, key) for form in found)
 
@@ -107,18 +115,38 @@ def _common(found: tuple[Form, ...]) -> list[str]:
     return table(("in every form", ""), rows) if rows else []
 
 
-def _forms(found: tuple[Form, ...]) -> list[str]:
+def _forms(family: Instruction, found: tuple[Form, ...]) -> list[str]:
     """Return one row per form with what differs between them; of a large family its axes."""
+    axes = found[0].words
+    if len(found) > MOST_FORMS and len(axes) > 1:
+        return _axes(family, found)
     keys = [key for key in SHOWN if len(_values(found, key)) > 1]
     states = len({form.status for form in found}) > 1
     lines = ["", "## Forms", "", f"{plural(len(found), 'form')}; `emu.instruction(mnemonic)` runs one."]
-    lines += [f"The first {MOST_FORMS} are listed."] if len(found) > MOST_FORMS else []
     rows = []
-    for form in found[:MOST_FORMS]:
+    for form in found:
         cells = [_plain(key, value) if (value := getattr(form.facts, key)) is not None else "" for key in keys]
         rows.append([code(form.mnemonic), *cells, *([form.status] if states else [])])
     header = ["mnemonic", *(SHOWN[key][0] for key in keys), *(["status"] if states else [])]
     return [*lines, "", *table(header, rows), *_pages(found, keys)]
+
+
+def _axes(family: Instruction, found: tuple[Form, ...]) -> list[str]:
+    """Return the words of each axis with what they set: every combination is a form."""
+    rows = []
+    for axis, words in family.facts.axes.items():
+        for key, variation in words.items():
+            given = {name: value for name in SHOWN if (value := getattr(variation, name)) is not None}
+            told = [f"{SHOWN[name][0]} {SHOWN[name][1](value)}" for name, value in given.items()]
+            told += [f"status {variation.status}"] if variation.status else []
+            rows.append((code("{" + axis + "}"), code(key if variation.word is None else variation.word), ", ".join(told)))
+    lines = [
+        "",
+        "## Forms",
+        "",
+        f"{plural(len(found), 'form')}, every combination of the words below; `emu.instruction(mnemonic)` runs one.",
+    ]
+    return [*lines, f"The first is `{found[0].mnemonic}`, the last `{found[-1].mnemonic}`.", "", *table(("place", "word", "means"), rows)]
 
 
 def _plain(key: str, value: Any) -> str:
@@ -163,9 +191,18 @@ def _layout(facts: FormFacts) -> list[str]:
     for register in facts.operands:
         lines.append(_register(register, facts.source, lane))
         lane += register.lanes
-    if facts.result is not None and facts.to is not None:
-        lines.append(_register(facts.result, facts.to, 0))
+    written = facts.to or _elements_of(facts)
+    if facts.result is not None and written is not None:
+        lines.append(_register(facts.result, written, 0))
     return lines
+
+
+def _elements_of(facts: FormFacts) -> str | None:
+    """Return the element format that a quantizer writes."""
+    if facts.recipe is None:
+        return None
+    block: Block = get("block", get("recipe", facts.recipe).facts.block)
+    return block.element_formats[0]
 
 
 def _register(register: Register, name: str, first_lane: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emu.docgen.hex_rows import digits
-from emu.docgen.markdown import code, table
+from emu.docgen.markdown import code, fence, table
 from emu.docgen.numbers import decimal_text
 from emu.errors import EmuError
 from emu.exact.decode import decode_code
@@ -23,6 +23,7 @@ from emu.spec.models.instruction import IeeeFlags, ScaleOperand
 
 OPEN = "**open**"
 MOST_COLUMNS = 8
+WIDE = 16
 FLAGS = ("NV", "DZ", "OF", "UF", "NX")
 
 
@@ -142,13 +143,29 @@ def _value(number: int, to: Format) -> str:
 
 
 def witnesses(family: Instruction) -> list[str]:
-    """Return the witnesses as a table; columns that none uses are left out."""
+    """Return the witnesses: a table for short registers, blocks of rows for wide ones."""
+    if any(len(text) > WIDE for item in family.expect for text in (*item.operands, item.result)):
+        return [line for item in family.expect for line in ("", *_rows(item))][1:]
     header = ["form", "operands", "random", "scale", "choices", "result", "flags", "why"]
     rows = []
     for item in family.expect:
-        chosen = ", ".join(f"{key} {option}" for key, option in item.choose.items())
         given = " ".join(code(text) for text in item.operands)
-        cells = [code(item.form), given, item.random, item.scale, chosen, code(item.result), item.flags, item.why]
+        cells = [code(item.form), given, item.random, item.scale, _chosen(item), code(item.result), item.flags, item.why]
         rows.append([text or "" for text in cells])
     keep = [number for number in range(len(header)) if any(row[number] for row in rows)]
     return table([header[number] for number in keep], [[row[number] for number in keep] for row in rows])
+
+
+def _chosen(witness: Any) -> str:
+    return ", ".join(f"{key} {option}" for key, option in witness.choose.items())
+
+
+def _rows(witness: Any) -> list[str]:
+    """Return one witness as named rows of hexadecimal text."""
+    names = instruction(witness.form, **witness.choose).operands
+    rows = [*zip(names, witness.operands, strict=False), ("random", witness.random), ("scale", witness.scale)]
+    rows += [("result", witness.result), ("block scale", witness.scale_result), ("flags", witness.flags)]
+    wide = max(len(name) for name, text in rows if text)
+    chosen = f", {_chosen(witness)}" if witness.choose else ""
+    head = f"`{witness.form}`{chosen}" + (f": {witness.why}" if witness.why else "")
+    return [head, "", *fence(f"{name.ljust(wide)}  {text}" for name, text in rows if text)]
