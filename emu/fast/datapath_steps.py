@@ -6,7 +6,7 @@ C and results are binary64 numbers on the grid of the result format. NaN and inf
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import frexp, ldexp
+from math import ldexp
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ def _loses_nothing(a: Side, b: Side, step: int, largest: float, shape: Shape) ->
     if a_low is None or a_top is None or b_low is None or b_top is None:
         return True
     floor = shape.grid.lowest if plan.floor is None else plan.floor
-    top = max(a_top + b_top + shape.raised, frexp(largest)[1] - 1, shape.grid.lowest, floor)
+    top = max(a_top + b_top + shape.raised, (int(np.float64(largest).view(np.int64)) >> 52) - 1023, shape.grid.lowest, floor)
     return top - (a_low + b_low - shape.low_bits) <= plan.frac_bits
 
 

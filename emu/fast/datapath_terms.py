@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.fast.datapath_operands import DEAD, Side
-from emu.fast.datapath_round import F64
+from emu.fast.datapath_round import F64, exponent
 from emu.fast.datapath_shape import Shape
 from emu.fast.datapath_special import outer
 
@@ -70,7 +70,7 @@ def _exp_by_sum(a: Side, b: Side, step: int, number: int, shape: Shape) -> I16:
     if shape.grouped:
         exp = _live_only(a, b, step * shape.terms + number, exp, total, shape)
     if align.exponent == "normalised":
-        leading = np.frexp(total)[1] - 1 + shape.raised
+        leading = exponent(total, -1022) + shape.raised
         exp = np.where(total != 0, leading, exp).astype(np.int16)
     return exp
 
