@@ -1,6 +1,6 @@
 """Matrix products of instructions: logical matrices of codes through the datapath that the form names.
 
-Not here: how a datapath sums (emu.exact.datapath and the other columns), and which thread of a warp holds which element.
+Not here: how a datapath sums (emu.dot), and which thread of a warp holds which element.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import numpy as np
 
 from emu.arrays import Codes, plain_array
 from emu.errors import OperandError, ShapeError
-from emu.exact.datapath import dot
-from emu.fast.convert import code_dtype
+from emu.mma import dot
 from emu.spec.datapath import Plan, resolve
 from emu.spec.models.instruction import InstructionFacts
 
@@ -32,44 +31,54 @@ def execute(facts: InstructionFacts, operands: dict[str, Any], mnemonic: str, en
     """Return D[m][n], raw codes of the datapath's result format.
 
     operands: a [m, k], b [n, k], their scales [m, k / block] and [n, k / block], c [m, n] or None for +0. Fewer rows may be given.
-    Raises: OperandError (dtype, codes too wide), ShapeError, OpenError (an accumulator that overflows; an open bit).
+    Raises: OperandError (dtype, codes too wide), ShapeError, OpenError (an accumulator that overflows; an open bit), EngineError.
     """
     plan = plan_of(facts)
     a, b = _matrix(operands["a"], "a", facts.k), _matrix(operands["b"], "b", facts.k)
-    for name, rows, limit in (("a", len(a), facts.m), ("b", len(b), facts.n)):
-        if limit is not None and rows > limit:
-            raise ShapeError(f"{mnemonic}: {name} has {rows} rows, the instruction takes {limit}")
-    count = (facts.k or 0) // plan.block if plan.block else 0
-    scales = [_matrix(operands[name], name, count) if plan.block else None for name in ("a_scales", "b_scales")]
-    for name, matrix, other in (("a_scales", scales[0], a), ("b_scales", scales[1], b)):
-        if matrix is not None and len(matrix) != len(other):
-            raise ShapeError(f"{mnemonic}: {name} has {len(matrix)} rows, its matrix {len(other)}")
-    c = _addend(operands.get("c"), (len(a), len(b)), mnemonic)
-    found = [
-        dot(row, column, scales[0][i] if scales[0] else [], scales[1][j] if scales[1] else [], c[i][j], plan).code
-        for i, row in enumerate(a)
-        for j, column in enumerate(b)
-    ]
-    return np.array(found, code_dtype(plan.d)).reshape(len(a), len(b))
+    for name, matrix, limit in (("a", a, facts.m), ("b", b, facts.n)):
+        if limit is not None and len(matrix) > limit:
+            raise ShapeError(f"{mnemonic}: {name} has {len(matrix)} rows, the instruction takes {limit}")
+    scales: list[Any] = [None, None]
+    if plan.block:
+        count = plan.facts.k // plan.block
+        scales = [_matrix(operands[name], name, count) for name in ("a_scales", "b_scales")]
+        for name, matrix, given in zip(("a_scales", "b_scales"), (a, b), scales, strict=True):
+            if len(given) != len(matrix):
+                raise ShapeError(f"{mnemonic}: {name} has {len(given)} rows, its matrix {len(matrix)}")
+        scales = [scales[0][:, None, :], scales[1][None, :, :]]
+    found: Codes = dot(
+        a[:, None, :],
+        b[None, :, :],
+        plan.datapath,
+        a_scales=scales[0],
+        b_scales=scales[1],
+        c=_addend(operands.get("c"), (len(a), len(b)), mnemonic),
+        a_format=plan.a,
+        b_format=plan.b,
+        scale_format=plan.scale,
+        engine=engine,
+    )
+    return found
 
 
-def _matrix(value: Any, name: str, columns: int | None) -> list[list[int]]:
-    array = plain_array(value, name)
-    if array.dtype.kind not in "iu":
-        raise OperandError(f"{name} must be raw codes: unsigned integers")
+def _matrix(value: Any, name: str, columns: int | None) -> Codes:
+    array = _codes(value, name)
     if array.ndim != 2 or array.shape[1] != columns:
         raise ShapeError(f"{name} must be a matrix with {columns} codes in a row, not of shape {array.shape}")
-    rows: list[list[int]] = array.tolist()
-    return rows
+    return array
 
 
-def _addend(value: Any, shape: tuple[int, int], mnemonic: str) -> list[list[int]]:
+def _codes(value: Any, name: str) -> Codes:
+    array = plain_array(value, name)
+    if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
+        raise OperandError(f"{name} must be raw codes: unsigned integers")
+    return array.astype(np.uint64)
+
+
+def _addend(value: Any, shape: tuple[int, int], mnemonic: str) -> Codes | None:
     if value is None:
-        return np.zeros(shape, np.int64).tolist()
-    array = plain_array(value, "c")
-    if array.dtype.kind not in "iu":
-        raise OperandError("c must be raw codes: unsigned integers")
+        return None
+    array = _codes(value, "c")
     if array.shape != shape:
         raise ShapeError(f"{mnemonic}: c must have the shape {shape} of the result, not {array.shape}")
-    rows: list[list[int]] = array.tolist()
-    return rows
+    return array

@@ -2,6 +2,7 @@
 
 decode/<format>   convert/<dst>/<rounding>/<policy>   quantize/<recipe>   dequantize/<recipe>/<profile>   transform/<transform>
 dot/<datapath>   accumulate/<datapath>   followed, where the datapath leaves them free, by /<a>x<b>, /<scale format> and /<block size>
+insn/<instruction>: the id of a form
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from emu.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import Plan, known_facts, pairs, resolve
+from emu.spec.instruction import all_forms, find_form
 from emu.spec.models import Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
@@ -27,8 +29,10 @@ OPERATIONS = {
     "transform": ("transform",),
     "dot": ("datapath",),
     "accumulate": ("datapath",),
+    "insn": ("form",),
 }
 CHOOSING = ("dot", "accumulate")  # more parts may follow: what the datapath leaves free
+PLAIN = {"dequantize": 1, "insn": 0}  # from this part on the parts are names inside the object, not objects
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Contract:
             plan = plan_of(self)
             formats = dict.fromkeys(fmt.id for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d) if fmt is not None)
             return (f"datapath/{plan.datapath.id}", *(f"format/{name}" for name in formats))
+        if self.op == "insn":
+            return (f"instruction/{find_form(self.parts[0])[0].id}",)
         return tuple(f"{kind}/{part}" for kind, part in zip(OPERATIONS[self.op], self.parts, strict=True) if kind != "profile")
 
     @property
@@ -64,7 +70,7 @@ class Contract:
         if self.op in CHOOSING:
             return digest_json([self.op, *_chosen(plan_of(self))])
         facts = [_resolved(item, self.parts[0]) if isinstance(item, Conversion) else digest(item) for item in self.objects]
-        return digest_json([self.op, *facts, *(self.parts[1:] if self.op == "dequantize" else ())])
+        return digest_json([self.op, *facts, *self.parts[PLAIN.get(self.op, len(self.parts)) :]])
 
 
 def _resolved(policy: Conversion, destination: str) -> list[object]:
@@ -136,10 +142,17 @@ def parse(text: str) -> Contract:
     if len(parts) != len(kinds):
         more = "[/<a>x<b>][/<scale format>][/<block size>]" if op in CHOOSING else ""
         raise SpecError(f"contract {text!r}: write {op}/" + "/".join(f"<{kind}>" for kind in kinds) + more)
-    ids = tuple(part if kind == "profile" else get(kind, part).id for kind, part in zip(kinds, parts, strict=True))
+    ids = tuple(_id(kind, part) for kind, part in zip(kinds, parts, strict=True))
     contract = Contract(op, ids)
     check(contract)
     return contract
+
+
+def _id(kind: str, part: str) -> str:
+    """Return the canonical id of one part."""
+    if kind == "form":
+        return find_form(part)[1].id
+    return part if kind == "profile" else str(get(kind, part).id)
 
 
 def check(contract: Contract) -> None:
@@ -190,6 +203,12 @@ def plans() -> Iterator[Plan]:
         for a, b in pairs(facts):
             for scale in facts.scale.formats or (None,):
                 yield from (resolve(model, a, b, scale, block) for block in facts.scale.blocks or (None,))
+
+
+def instruction_contracts() -> Iterator[Contract]:
+    """Yield the contract of every form of every instruction, family by family. Not among `contracts()`: no suite of vectors has them."""
+    for _, form in all_forms():
+        yield Contract("insn", (form.id,))
 
 
 def _has_meaning(contract: Contract) -> bool:
