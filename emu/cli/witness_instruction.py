@@ -22,12 +22,12 @@ def check(family: Instruction, witness: Any) -> str | None:
     return None if texts == wanted else f"{' '.join(texts)}, not {' '.join(wanted)}"
 
 
-def run(call: Executable, witness: Any) -> tuple[Any, ...]:
-    """Execute a witness: its results, the packed register first."""
+def run(call: Executable, witness: Any, order: tuple[str, ...] | None = None) -> tuple[Any, ...]:
+    """Execute a witness: its results, the packed register first. order: names of its operands; None: those of the call."""
     if call.facts.performs == "mma":
         return (call(**_matrices(call, witness.operands), engine="exact")[0][0],)
     texts = [*witness.operands, *(text for text in (witness.random, witness.scale) if text is not None)]
-    found = call(*(register_of(text) for text in texts), engine="exact")
+    found = call(**{name: register_of(text) for name, text in zip(order or call.operands, texts, strict=True)}, engine="exact")
     return found if isinstance(found, tuple) else (found,)
 
 
