@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from emu.errors import OperandError
 from emu.exact.decode import decode_code
-from emu.exact.value import Value
-from emu.spec import Format, derive
+from emu.exact.encode import encode_value
+from emu.exact.value import Value, finite
+from emu.spec import Format, derive, digest
 
 TABLE_BITS = 8
 
@@ -50,13 +52,31 @@ def values_of(fmt: Format) -> list[Value]:
     return [decode_code(code, fmt) for code in range(1 << derive.codes(fmt).bits)]
 
 
+_grids: dict[str, Grid] = {}  # digest of a format's facts -> its grid
+
+
 def grid(fmt: Format) -> Grid | None:
     """Return the grid of a format; None for one of more than 8 bits."""
     if derive.codes(fmt).bits > TABLE_BITS:
         return None
-    numbers = sorted({value.signed for value in values_of(fmt) if value.kind == "finite"})
-    mirrored = numbers[0] < 0 and all(-number in numbers for number in numbers)
-    return Grid(tuple(numbers), mirrored)
+    if digest(fmt) not in _grids:
+        numbers = sorted({value.signed for value in values_of(fmt) if value.kind == "finite"})
+        mirrored = numbers[0] < 0 and set(numbers) == {-number for number in numbers}
+        _grids[digest(fmt)] = Grid(tuple(numbers), mirrored)
+    return _grids[digest(fmt)]
+
+
+def holds(fmt: Format, points: Grid) -> bool:
+    """Tell whether every value of a grid is a value of a format."""
+    own = grid(fmt)
+    if own is not None:
+        return set(points.values) <= set(own.values)
+    try:
+        for value in points.values:
+            encode_value(finite(value), fmt)
+    except OperandError:
+        return False
+    return True
 
 
 def is_uniform(points: Grid) -> bool:

@@ -6,18 +6,20 @@ from fractions import Fraction
 
 from emu.docgen.format_facts import derived, landmarks
 from emu.docgen.frame import Context, Writer
-from emu.docgen.grid import TABLE_BITS, Bin, Grid, grid, is_uniform, values_of
-from emu.docgen.markdown import code, fence, plural, table
+from emu.docgen.grid import TABLE_BITS, Bin, Grid, grid, holds, is_uniform, values_of
+from emu.docgen.markdown import code, fence, link, plural, table
 from emu.docgen.numbers import decimal_text, exact_text
 from emu.exact.decode import decode_code
 from emu.exact.value import Value, finite
-from emu.spec import Format, derive
+from emu.spec import Format, derive, get, names
+from emu.spec.datapath import reach
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
 
 LINE = 96
 ROW = 8
 LINE_BITS = 6
 SHOWN = 3
+_NAMES = {"smallest_positive": "smallest positive", "values": "distinct finite values", "nan": "NaN", "inf": "Inf"}
 LONGEST = 999
 
 
@@ -107,7 +109,7 @@ def _float_formula(fmt: Format, facts: FloatFacts) -> list[str]:
 
 def _derived(fmt: Format) -> list[str]:
     facts, known = fmt.facts, derive.codes(fmt)
-    rows = [(key.replace("_", " "), _words(value)) for key, value in derived(fmt, TABLE_BITS).items()]
+    rows = [(_NAMES.get(key, key), _words(value)) for key, value in derived(fmt, TABLE_BITS).items()]
     rows.append(("-0", f"`{hexadecimal(known.sign_bit, fmt)}`" if known.neg_zero else "none"))
     if not known.has_zero:
         rows.append(("zero", "none"))
@@ -120,12 +122,32 @@ def _derived(fmt: Format) -> list[str]:
         steps = sorted({b - a for a, b in zip(points.values, points.values[1:], strict=False)})
         if not isinstance(facts, CodebookFacts):
             span = text(steps[0]) if len(steps) == 1 else f"{text(steps[0])} to {text(steps[-1])}"
+            rows.append(("exact in (the sign of zero aside)", _exact_in(fmt, points)))
+            rows += _product(fmt)
             rows.append(("spacing", f"{span}{': uniform' if is_uniform(points) else ''}"))
     return table(("fact", "value"), rows)
 
 
 def _words(value: object) -> str:
-    return ", ".join(code(item) for item in value) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(code(item) for item in value)
+    return code(value) if isinstance(value, str) and value.startswith("0x") else str(value)
+
+
+def _exact_in(fmt: Format, points: Grid) -> str:
+    """Return the formats that hold every value."""
+    others = [name for name in names("format") if name != fmt.id and holds(get("format", name), points)]
+    return ", ".join(link("format", name) for name in others) or "none of the others"
+
+
+def _product(fmt: Format) -> list[tuple[str, str]]:
+    """Return the width of exact products in fixed point, for formats that can be elements."""
+    if isinstance(fmt.facts, CodebookFacts | ExponentFacts):
+        return []
+    one = reach(fmt)
+    units = (one.largest / Fraction(2) ** one.lsb_exp) ** 2
+    sums = ", ".join(f"{count} of them {int(units * count).bit_length()}" for count in (16, 32, 64))
+    return [("product of two, fixed point", f"{int(units).bit_length()} bits and sign, unit 2^{2 * one.lsb_exp}; the sum of {sums} bits")]
 
 
 def _values(fmt: Format) -> list[str]:
