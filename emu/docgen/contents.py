@@ -24,6 +24,7 @@ _ACROSS = (
     "- [the 4-bit grids side by side](grids.md), and the bias of their rounding bins",
     "- [what each policy does with NaN, Inf, -0 and overflow](policies.md)",
     "- [datapaths side by side](datapaths.md): parameters, and the widths that follow from the operands",
+    "- [instructions side by side](instructions.md): conversions by destination, matrix instructions by datapath",
     "- [operations, and the source that defines them](oracle/operations.md): the oracle, function by function",
     "- [sources](sources.md): every document and code base, and what was looked at",
     "- [spec files](spec.md): every key with its description and allowed values",

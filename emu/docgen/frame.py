@@ -72,7 +72,7 @@ def _head(thing: SpecObject) -> str:
 def _open(points: Sequence[OpenPoint]) -> list[str]:
     if not points:
         return []
-    lines = ["", "## Open", "", "What nobody knows is refused, or masked in golden vectors; it is never guessed.", ""]
+    lines = ["", "## Open", "", "Refused, or masked in golden vectors; never guessed.", ""]
     if not any(_options(point) for point in points):
         return lines + table(("what", "until"), [(point.what, point.until) for point in points])
     return lines + table(("what", "options", "until"), [(point.what, _options(point), point.until) for point in points])

@@ -11,6 +11,7 @@ import pytest
 from emu.docgen import tree
 from emu.docgen.grid import grid
 from emu.docgen.markdown import anchor
+from emu.docgen.pages.oracle import COMPOSED, ENTRIES
 from emu.docgen.source import closure, oracle
 from emu.errors import FileError
 from emu.exact.codebook import round_to_codebook
@@ -19,6 +20,7 @@ from emu.exact.decode import decode_code
 from emu.exact.round import round_value
 from emu.exact.value import finite
 from emu.spec import KINDS, derive, get, names
+from emu.spec.contract import OPERATIONS
 from emu.spec.models.datapath import DotWitness
 from emu.spec.models.format import CodebookFacts
 
@@ -104,6 +106,10 @@ def test_the_oracle_is_printed_whole() -> None:
         assert [line for line in rest if line] == summary
         page = text_of(REFERENCE / "oracle" / f"{name}.md")
         assert all(piece.text in page for piece in module.pieces)
+
+
+def test_every_operation_of_a_contract_has_its_source() -> None:
+    assert set(OPERATIONS) <= set(ENTRIES) | set(COMPOSED) and not set(ENTRIES) & set(COMPOSED)
 
 
 def test_functions_behind_an_operation() -> None:
@@ -208,6 +214,12 @@ def test_an_instruction_page_shows_registers_and_options() -> None:
     assert "| NaN | `7` 6 |" in page and "| -0 | `8` -0 |" in page
     proposal = text_of(REFERENCE / "instruction" / "prop_mma_4bit.md")
     assert proposal.index("## Why") < proposal.index("## What it does") and "| `{a}` | `s4` | A [`int4`](../format/int4.md) |" in proposal
+
+
+def test_instructions_side_by_side_name_every_family() -> None:
+    page = text_of(REFERENCE / "instructions.md")
+    assert [name for name in names("instruction") if f"](instruction/{name}.md)" not in page] == []
+    assert "| `0x7` (6) | `0x7` (6), `0xF` (-6) |" in next(line for line in page.splitlines() if line.startswith("| [`ptx_cvt_f4x2`]"))
 
 
 def test_the_same_bytes_under_another_hash_seed_and_folder(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _PERFORMS = {
     "mma": "multiplies and adds matrices; each element of the result is one dot product",
     "quantize": "quantizes one block by a recipe",
 }
-_ISA = {"ptx": "PTX", "amd": "AMD", "x86": "x86", "arm": "Arm", "riscv": "RISC-V"}
+ISA = {"ptx": "PTX", "amd": "AMD", "x86": "x86", "arm": "Arm", "riscv": "RISC-V"}
 _READS = {
     "fp32_exponent": "the exponent field of a binary32 number, minus 127; sign and fraction are ignored, all ones is NaN",
     "e8m0": "an E8M0 code: code - 127, 0xFF is NaN",
@@ -35,7 +35,8 @@ def _linked(kind: str) -> Callable[[Any], str]:
     return lambda name: "**open**" if name == "open" else link(kind, name)
 
 
-def _flags(flags: Any) -> str:
+def flags_text(flags: Any) -> str:
+    """Return the exception flags of an instruction in words."""
     if isinstance(flags, IeeeFlags):
         return f"IEEE: NV DZ OF UF NX, tininess {flags.tininess} rounding"
     return "**open**" if flags == "open" else "none"
@@ -71,7 +72,7 @@ SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "amax_operand": ("tensor maximum", "operand `{}`, binary32".format),
     "signs_operand": ("signs of the rotation", "operand `{}`".format),
     "scale_result": ("scale of the block", "second result `{}`".format),
-    "flags": ("flags", _flags),
+    "flags": ("flags", flags_text),
     "packing": ("order of the lanes", lambda word: "**open**"),
     "since": ("since", str),
     "targets": ("targets", ", ".join),
@@ -101,7 +102,7 @@ def body(family: Instruction, context: Context) -> list[str]:
 
 def _words(family: Instruction) -> str:
     """Say whose words the mnemonic is in."""
-    return f"Proposed, in the words of {_ISA[family.facts.isa]}" if family.status == "proposed" else _ISA[family.facts.isa]
+    return f"Proposed, in the words of {ISA[family.facts.isa]}" if family.status == "proposed" else ISA[family.facts.isa]
 
 
 def _values(found: tuple[Form, ...], key: str) -> list[Any]:

@@ -18,6 +18,11 @@ ENTRIES = {
     "dot": ("datapath", "dot"),
     "epilogue": ("epilogue", "epilogue"),
 }
+# Operation of a contract that runs through others alone.
+COMPOSED = {
+    "accumulate": "[dot](#dot), one instruction after another; D of one is C of the next",
+    "insn": "[convert](#convert) of each lane, `flags.convert_flags` for its flags; or [dot](#dot); or [quantize](#quantize)",
+}
 
 
 def oracle_pages(modules: dict[str, Module]) -> dict[str, str]:
@@ -74,6 +79,7 @@ def _operations(modules: dict[str, Module]) -> str:
         "",
     ]
     lines += table(("operation", "entry", "what it does", "functions"), [_operation(name, modules) for name in ENTRIES], numbers=(3,))
+    lines += ["", *(f"- {name}: {text}." for name, text in COMPOSED.items())]
     for name, entry in ENTRIES.items():
         pieces = closure(modules, entry)
         lines += ["", f"## {name}", "", "In the order in which a reader meets them: " + ", ".join(_item(piece) for piece in pieces) + "."]
