@@ -19,7 +19,8 @@ from emu.cli.settings import Settings, common_options, settings_of
 from emu.errors import EmuError
 
 COMMANDS = (
-    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "vectors", "sweep", "docs", "bench", "doctor",
+    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths",
+    "vectors", "sweep", "docs", "bench", "doctor",
 )  # fmt: skip
 MISUSE = 2
 

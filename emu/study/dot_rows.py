@@ -8,11 +8,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from emu.arrays import Codes
+from emu.engines import run_dot
 from emu.errors import OpenError, OperandError, SpecError
 from emu.exact.datapath import Dot, dot
 from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
 from emu.exact.value import Value
+from emu.fast.convert import code_dtype
 from emu.spec import derive, get
 from emu.spec.datapath import Plan, known_facts, pairs, resolve
 from emu.spec.models import Datapath, Format
@@ -55,11 +60,36 @@ def answer(row: DotRow, plan: Plan) -> int | None:
         return None
 
 
+def answers(rows: Sequence[DotRow], plan: Plan, engine: str = "auto") -> list[int | None]:
+    """Return the result codes of rows of one K; None where a row is refused. engine: as emu.dot; all give the same bits."""
+    if not rows:
+        return []
+
+    def table(codes: list[tuple[int, ...]], fmt: Format) -> Codes:
+        return np.array(codes, code_dtype(fmt))
+
+    first, second = table([row.a for row in rows], plan.a), table([row.b for row in rows], plan.b)
+    scale_a = scale_b = None
+    if plan.scale is not None:
+        scale_a, scale_b = table([row.scale_a for row in rows], plan.scale), table([row.scale_b for row in rows], plan.scale)
+    addend = np.array([row.c for row in rows], code_dtype(plan.c))
+    try:
+        found = run_dot(first, second, scale_a, scale_b, addend, plan, engine)
+    except OpenError:
+        return [answer(row, plan) for row in rows]
+    return [int(code) for code in found]
+
+
 def same_answer(x: int | None, y: int | None, plan: Plan) -> bool:
     """Tell whether two results agree: the same code, or both NaN where the payload is free."""
     if x is None or y is None or x == y:
         return x == y
     return plan.facts.special.nan == "any" and derive.is_nan_code(x, plan.d) and derive.is_nan_code(y, plan.d)
+
+
+def differs(row: DotRow, first: Plan, second: Plan) -> bool:
+    """Tell whether two datapaths give different results for a row, by the oracle."""
+    return not same_answer(answer(row, first), answer(row, second), first)
 
 
 def digits_of(fmt: Format) -> int:
@@ -123,20 +153,25 @@ def plan_of(text: str | Datapath, a: Any = None, b: Any = None, scale: Any = Non
     a, b, scale, block: choices given apart; what is in neither place and only offered once is taken.
     Raises: SpecError (unknown id or choice, a choice given twice), OpenError (unknown or open datapath).
     """
+    datapath, given = choices_of(text, {"a": a, "b": b, "scale": scale, "block": block})
+    return resolve(datapath, given["a"], given["b"], given["scale"], given["block"])
+
+
+def choices_of(text: str | Datapath, given: dict[str, Any]) -> tuple[Datapath, dict[str, Any]]:
+    """Return the datapath that a text names, and the choices of the text joined with given ones. Raises: as plan_of."""
     if isinstance(text, Datapath):
-        return resolve(text, a, b, scale, block)
+        return text, dict(given)
     name, *parts = text.split("/")
     datapath: Datapath = get("datapath", name)
-    facts = known_facts(datapath)
-    given: dict[str, Any] = {"a": a, "b": b, "scale": scale, "block": block}
+    facts, out = known_facts(datapath), dict(given)
     for part in parts:
         found = _part(part, pairs(facts), facts.scale.formats)
-        if not found or any(given[key] is not None and given[key] != value for key, value in found.items()):
+        if not found or any(out[key] is not None and out[key] != value for key, value in found.items()):
             raise SpecError(
                 f"datapath {text!r}: {part!r} is no operand pair like e1m2xe1m2, scale format or block size it takes, or is said twice"
             )
-        given |= found
-    return resolve(datapath, given["a"], given["b"], given["scale"], given["block"])
+        out |= found
+    return datapath, out
 
 
 def _part(part: str, offered: list[tuple[str, str]], scales: tuple[str, ...]) -> dict[str, Any]:
