@@ -26,6 +26,13 @@ NEEDED = {
     "mma": ("datapath", "a", "b", "k", "flags"),
     "quantize": ("recipe", "elements", "source", "operands", "result", "scale_result", "flags"),
 }
+COMMON = ("isa", "mnemonic", "performs", "axes", "targets", "since", "status", "packing")
+ALLOWED = {
+    "convert": ("rounding", "random", "scale", "refused"),
+    "widen": (),
+    "mma": ("scale_format", "block", "m", "n"),
+    "quantize": ("transform", "amax_operand", "signs_operand"),
+}
 CHOICES = ("packing", "rounding", "policy", "random", "scale", "datapath")
 _forms: dict[tuple[str, str], tuple[Form, ...]] = {}
 
@@ -145,10 +152,12 @@ def _check_form(facts: InstructionFacts) -> None:
     missing = [key for key in NEEDED[facts.performs] if getattr(facts, key) is None]
     if missing:
         raise SpecError(f"an instruction that performs {facts.performs} needs {', '.join(missing)}")
+    allowed = (*NEEDED[facts.performs], *ALLOWED[facts.performs], *COMMON)
+    unused = [key for key in FormFacts.model_fields if getattr(facts, key) is not None and key not in allowed]
+    if unused:
+        raise SpecError(f"an instruction that performs {facts.performs} has no use for {', '.join(unused)}")
     if facts.performs in ("convert", "widen"):
         _check_conversion(facts)
-    elif facts.rounding is not None or facts.random is not None or facts.scale is not None:
-        raise SpecError(f"rounding, random and scale of {facts.performs} are those of its {NEEDED[facts.performs][0]}")
     if facts.performs == "quantize":
         _check_quantizer(facts)
     if facts.performs == "mma" and facts.datapath != "open":

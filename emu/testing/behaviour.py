@@ -22,6 +22,7 @@ from emu.exact.value import Value, finite
 from emu.spec import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
+from emu.testing.behaviour_instruction import family_runs
 
 NUMBERS = tuple(Fraction(n, 64) for n in (1, 3, 7, 8, 16, 17, 24, 31, 40, 48, 56, 63, 65, 80, 96, 112, 160, 225, 352))
 LARGE = (
@@ -196,4 +197,5 @@ _RUNS: dict[str, Any] = {
     "conversion": _conversion,
     "block": _block,
     "transform": _transform,
+    "instruction": family_runs,
 }
