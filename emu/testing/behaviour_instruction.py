@@ -25,7 +25,8 @@ def family_runs(family: Instruction) -> Iterator[Any]:
     """Yield the results of every form on a few registers, under each answer to its open questions; an error as its class."""
     for form in forms(family):
         facts = form.facts
-        yield facts.isa, facts.performs, str(facts.flags), facts.m, facts.n, facts.k, [item.bits for item in (facts.random, facts.scale) if item]
+        bits = [item.bits for item in (facts.random, facts.scale) if item]
+        yield facts.isa, facts.performs, str(facts.flags), facts.m, facts.n, facts.k, bits
         for choices in _choices(family, form):
             yield form.mnemonic, sorted(choices.items()), _tried(form, choices)
 
