@@ -1,7 +1,7 @@
-/* emu_ref.h: the one public header of the C reference: decode, convert, transform, quantize, dequantize.
+/* emu_ref.h: the one public header of the C reference: decode, convert, transform, quantize, dequantize, dot products.
  *
  * Integers only: no floating-point type, no libm, no allocation, no global state. Every function is re-entrant and works on descriptors,
- * so a format or a recipe that exists only in a user's YAML file runs here unchanged. Not here yet: dot products.
+ * so a format, a recipe or a datapath that exists only in a user's YAML file runs here unchanged.
  *
  * Words. code: unsigned integer as stored. value: significand * 2^lsb_exp with a sign. magnitude: the code of |value| with the sign bit
  * left out; on float, exponent and integer grids magnitudes ascend one by one with |value| and go on past the format's largest one until
@@ -35,7 +35,10 @@ enum {
     EMU_ERROR_REFUSED = 9,  /* the described library raises and there is no place to say so */
     EMU_ERROR_PROGRAM = 10, /* a program, step or transform descriptor contradicts itself or passes a limit named below */
     EMU_ERROR_SHAPE = 11,   /* matrices that do not fit each other, or a length that the tail rule forbids */
-    EMU_ERROR_SPACE = 12    /* the workspace is too small */
+    EMU_ERROR_SPACE = 12,   /* the workspace is too small */
+    EMU_ERROR_DATAPATH = 13, /* a datapath descriptor contradicts itself or passes a limit named below */
+    EMU_ERROR_OVERFLOW = 14, /* the accumulator of a datapath does not hold the sum */
+    EMU_ERROR_NAME = 15      /* no such datapath, or it does not take that choice of operands */
 };
 
 enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
@@ -271,6 +274,136 @@ typedef struct emu_matrix {
     uint8_t *open;  /* results: a byte for each code, 1: nobody knows it (it is 0 then); NULL: such a code is EMU_ERROR_OPEN */
 } emu_matrix;
 
+/* Datapaths: how a matrix instruction sums products, adds C and rounds.
+ *
+ * A finite operand is significand * 2^(exp - frac_bits) with the exponent that its code names: a subnormal keeps the lowest one. K is cut
+ * into fused steps of `step` products; D of one step is C of the next. One step:
+ *   1 NaN and Inf: a NaN element, C or scale, Inf * 0, and infinities of both signs give nan_code; infinities of one sign that infinity.
+ *   2 terms. EMU_APPLY_GROUP: the exact sum of each group of products times both scales; its exponent is that of the scales, whatever the
+ *     sum is; live where a product and both scales are not zero. Else each product times its scales, live where it is not zero.
+ *     exponent_raise is added to the exponent of each term; normalised 1: the exponent of its leading bit is taken first.
+ *   3 E is the largest exponent of a live term and of C (where it is not zero), and at least the floor.
+ *   4 every term and C is cut to a multiple of 2^(E - frac_bits) by align_mode, and they are added.
+ *   5 the sum is rounded to D: `keep` fraction bits by `rounding`, gradual subnormals; beyond the maximum Inf, or the maximum.
+ * With frac_rule EMU_UNLIMITED steps 3 and 4 lose nothing.
+ *
+ * c_kind: where C joins. EMU_C_ALIGNED: as above. EMU_C_ADDED: D = round(round(exact sum) + C). EMU_C_REALIGNED: product r goes to part
+ *   r % split; a part is summed under its own largest exponent with frac_bits, toward zero; parts are joined under the largest of all,
+ *   then C (0: nothing where its exponent is lower by more than drop_below), all downwards, with f2 fraction bits. EMU_C_LAST: terms of all
+ *   of K are added exactly in a register of accumulator_bits that starts at 0; C is added once and the sum rounded.
+ * EMU_APPLY_PROMOTE: acc = C; for each group acc = sum(acc + term(P * scale_product(sA * sB))) with the exact sum P, in the result format.
+ *
+ * frac_rule, integer_rule, floor_rule: EMU_STATED: the field that follows. EMU_DERIVED: frac_bits: as many as the exact sum of products
+ * needs; integer_bits: those at 2^0 and above of the largest sum (also with the scales of widest_scale), the adder has frac_bits +
+ * integer_bits + 1; floor: smallest normal exponent of D - integer_bits. EMU_UNLIMITED: nothing is lost; no width is stated; no floor.
+ */
+enum { EMU_MAX_TERMS = 1024, EMU_MAX_SPLIT = 8, EMU_WIDE_LIMBS = 20 };
+enum { EMU_APPLY_NONE = 0, EMU_APPLY_GROUP = 1, EMU_APPLY_PRODUCT = 2, EMU_APPLY_PROMOTE = 3 };
+enum { EMU_STATED = 0, EMU_DERIVED = 1, EMU_UNLIMITED = 2 };
+enum { EMU_ALIGN_RZ = 0, EMU_ALIGN_RD = 1, EMU_ALIGN_RNE = 2 }; /* on the magnitude toward zero; downwards; to nearest, ties to even */
+enum { EMU_C_ALIGNED = 0, EMU_C_ADDED = 1, EMU_C_REALIGNED = 2, EMU_C_LAST = 3 };
+
+/* Limits: no codebooks; elements have a zero; result: float with sign, -0, ieee Inf and NaN, exp_bits <= 11, frac_bits <= 57. A term, its
+ * scales included, has at most 62 bits; a sum at most 64 * EMU_WIDE_LIMBS, its sign included. At most EMU_MAX_TERMS terms in a step.
+ * Flags are 0 or 1. */
+typedef struct emu_datapath {
+    const emu_format *a;             /* of the elements */
+    const emu_format *b;
+    const emu_format *scale;         /* NULL: EMU_APPLY_NONE */
+    const emu_format *widest_scale;  /* NULL: scale */
+    const emu_format *result;        /* of C and D */
+    int32_t k;                       /* products of one instruction */
+    int32_t step;                    /* divides k */
+    int32_t group;                   /* divides step; 1 but for EMU_APPLY_GROUP and PROMOTE, there it divides block */
+    int32_t split;                   /* EMU_C_REALIGNED: 1..EMU_MAX_SPLIT, divides step; else 1 */
+    int32_t block;                   /* elements that share a scale; 0 without scales */
+    int32_t apply;                   /* EMU_APPLY_* */
+    int32_t ignores_unused_bits;     /* flag: unused high bits of a scale; else such a scale is EMU_ERROR_OPEN */
+    int32_t is_normalised;           /* flag */
+    int32_t exponent_raise;          /* -1024..1024 */
+    int32_t frac_rule;               /* F */
+    int32_t frac_bits;               /* 0..1024 */
+    int32_t integer_rule;            /* I */
+    int32_t integer_bits;            /* 0..1024 */
+    int32_t floor_rule;
+    int32_t floor_exp;               /* least E */
+    int32_t align_mode;              /* EMU_ALIGN_* */
+    int32_t wraps;                   /* flag: the sum is taken modulo 2^(F + I + 1), as two's complement */
+    int32_t cancelled_group_counts;  /* flag: a group of products that are not zero is live where their sum is 0 */
+    int32_t c_kind;                  /* EMU_C_* */
+    int32_t f2;                      /* EMU_C_REALIGNED */
+    int32_t drop_below;
+    int32_t accumulator_bits;        /* EMU_C_LAST: 8..1024 */
+    const emu_rounding *scale_product; /* EMU_APPLY_PROMOTE: roundings of its three operations */
+    const emu_rounding *term;
+    const emu_rounding *sum;
+    int32_t is_fused;                /* flag: term and addition are rounded once, by `sum` */
+    const emu_rounding *rounding;    /* of the result; draws nothing */
+    int32_t keep;                    /* 0..frac_bits of the result; the bits below are 0 */
+    int32_t saturates;               /* flag: beyond the maximum stays there; else Inf, in every mode */
+    int32_t flushes_elements;        /* flags: subnormals are read as zero, a subnormal result is zero */
+    int32_t flushes_scales;
+    int32_t flushes_c;
+    int32_t flushes_result;
+    int32_t nan_scale_live;          /* flag: a NaN scale counts only with a product that is not zero; else always */
+    int32_t ieee_zero;               /* flag: a negative sum that rounds to 0 gives -0; else every zero is +0 */
+    uint64_t nan_code;               /* of the result */
+} emu_datapath;
+
+/* What follows from a datapath. Bits are without the sign; product, group_sum and term are integers in their own units. */
+typedef struct emu_widths {
+    int32_t frac_bits;      /* F; -1: nothing is lost */
+    int32_t integer_bits;   /* I; -1: not stated */
+    int32_t needed_bits;    /* I of the largest sum; -1 where nothing is aligned */
+    int32_t has_floor;
+    int32_t floor_exp;
+    int32_t product_bits;
+    int32_t group_sum_bits;
+    int32_t term_bits;
+    int32_t step_sum_bits;    /* of the exact sum of a step, its unit the finest term; EMU_APPLY_PROMOTE: of a group */
+    int32_t step_sum_lsb_exp;
+    int32_t exact_lsb_exp;    /* divides every term and every C */
+} emu_widths;
+
+/* Two's complement, the low limb first. */
+typedef struct emu_wide {
+    uint64_t limbs[20];
+} emu_wide;
+
+/* One term: significand * 2^lsb_exp. */
+typedef struct emu_term {
+    int64_t significand;
+    int64_t group_sum; /* before the scales */
+    int32_t exp;       /* what it raises E to */
+    int32_t lsb_exp;
+    int32_t is_live;
+} emu_term;
+
+/* The stages of one fused step. A datapath leaves 0 what it has not; special: EMU_NAN or EMU_INFINITE decided, all others are 0. */
+typedef struct emu_stages {
+    emu_term *terms;       /* given: room for the terms of a step, or NULL */
+    emu_wide *aligned;     /* given: as many, or NULL; EMU_C_REALIGNED: one, the joined parts */
+    int32_t term_count;
+    int32_t special;
+    int32_t exp;           /* E */
+    int32_t lsb_exp;       /* of aligned, aligned_c and total */
+    emu_wide aligned_c;
+    emu_wide total;        /* the sum; EMU_C_LAST: the register */
+    int64_t parts[8];      /* EMU_C_REALIGNED: the sum of each */
+    uint64_t part_code;    /* EMU_C_ADDED, PROMOTE: the sum of products as a code */
+    uint64_t scale_code;   /* PROMOTE: the product of the scales */
+    uint64_t term_code;    /* PROMOTE */
+    uint64_t code;         /* the result of the step; EMU_C_LAST: 0 */
+} emu_stages;
+
+/* Tensor scales: alpha = scale a * scale b; D' = alpha * D; c_after: then + C, by `d` again. is_fused: alpha * D + C is rounded once. */
+typedef struct emu_epilogue_facts {
+    const emu_rounding *alpha;
+    const emu_rounding *d;
+    int32_t c_after;
+    int32_t is_fused;
+} emu_epilogue_facts;
+
 /* Checks alone. A rounding and a policy are checked for their destination. */
 int32_t emu_check_format(const emu_format *format);
 int32_t emu_check_rounding(const emu_rounding *rounding, const emu_format *destination);
@@ -356,6 +489,26 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
 int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
                        const emu_matrix *values, uint64_t *workspace, size_t words);
 
+/* Dot products. Codes of matrices are in the formats of the datapath, in any of the four sizes; a code with bits above its format is
+ * EMU_ERROR_CODE. A row of scales has a code for each block; scale_a and scale_b are NULL without scales. A result that nobody knows (an
+ * unused bit of a code, an accumulator that overflows) is marked in d->open, or is EMU_ERROR_OPEN or EMU_ERROR_OVERFLOW where that is NULL;
+ * results before it have been written.
+ * dot: row i of A with row i of B and code i of C (one column) -> code i of D (one column). stages: NULL, or one for each fused step, row
+ *   after row. matmul: row i of A with row j of B (N x K) and C (M x N, NULL: +0) -> D (M x N), one chain over K. */
+int32_t emu_check_datapath(const emu_datapath *datapath);
+int32_t emu_derive_widths(const emu_datapath *datapath, emu_widths *widths);
+int32_t emu_dot(const emu_datapath *datapath, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a, const emu_matrix *scale_b,
+                const emu_matrix *c, const emu_matrix *d, emu_stages *stages);
+int32_t emu_matmul(const emu_datapath *datapath, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                   const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *d);
+
+/* After the last instruction, on codes of the result format: IEEE 754 rules, zeros included; a NaN is the datapath's nan_code. c: NULL
+ * where there is nothing to add or C was in the dot product. add_results: ties to even, to join parts of K. x, y, c, d have one shape. */
+int32_t emu_alpha(const emu_datapath *datapath, const emu_epilogue_facts *facts, uint64_t scale_a, uint64_t scale_b, uint64_t *alpha);
+int32_t emu_epilogue(const emu_datapath *datapath, const emu_epilogue_facts *facts, const emu_matrix *x, uint64_t alpha, const emu_matrix *c,
+                     const emu_matrix *d);
+int32_t emu_add_results(const emu_datapath *datapath, const emu_matrix *x, const emu_matrix *y, const emu_matrix *d);
+
 /* Elements that share random words: element i takes lane i % lanes of word i / lanes; see emu_split_words for the positions. */
 typedef struct emu_word {
     int32_t lanes;
@@ -385,6 +538,10 @@ const emu_policy *emu_find_policy(const char *id, const char *destination);
 const emu_transform *emu_find_transform(const char *id);
 const emu_recipe *emu_find_recipe(const char *id);
 const emu_program *emu_find_program(const char *recipe, const char *profile);
+
+/* A datapath of the spec with its operands chosen -> *datapath. name: the id or an alias, then, each behind a slash, what that datapath
+ * leaves free: formats of A and B, of the scales, elements of a block: "blackwell_mxf4nvf4_b16_ue4m3", "nv_like/e1m2xe1m2/ue4m3/16". */
+int32_t emu_find_datapath(const char *name, emu_datapath *datapath);
 
 /* cdef end */
 

@@ -2679,6 +2679,205 @@ static const emu_program quantize_ufp4_sr = {
     .codes = 11, .values = -1, .register_count = 12, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_sr_registers,
     .steps = quantize_ufp4_sr_steps, .levels = quantize_ufp4_sr_levels,
 };
+/* ada_fp8 (reported): Ada mma FP8: two fused steps of 16 products, 13 bits of the result kept */
+static const emu_datapath datapath_ada_fp8 = {
+    .result = &format_fp32, .k = 32, .step = 16, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 13,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 13, .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_ada_fp8[] = {
+    &format_e4m3, &format_e4m3, &format_e4m3, &format_e5m2, &format_e5m2, &format_e4m3, &format_e5m2, &format_e5m2,
+};
+static const emu_choices choices_ada_fp8 = {pairs_ada_fp8, 4, NULL, 0, NULL, 0};
+/* blackwell_e0m3_f34 (inferred): E0M3 on Blackwell, reading 1: the 49-bit adder gives up one fraction bit */
+static const emu_datapath datapath_blackwell_e0m3_f34 = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_STATED, .frac_bits = 34, .integer_rule = EMU_STATED, .integer_bits = 14,
+    .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz,
+    .keep = 23, .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_blackwell_e0m3_f34[] = {
+    &format_e0m3, &format_e0m3, &format_e0m3, &format_e2m1, &format_e2m1, &format_e0m3,
+};
+static const emu_format *const scales_blackwell_e0m3_f34[] = {&format_ue4m3};
+static const int32_t blocks_blackwell_e0m3_f34[] = {16};
+static const emu_choices choices_blackwell_e0m3_f34 = {
+    pairs_blackwell_e0m3_f34, 3, scales_blackwell_e0m3_f34, 1, blocks_blackwell_e0m3_f34, 1,
+};
+/* blackwell_e0m3_f35 (inferred): E0M3 on Blackwell, reading 2: an adder of 50 bits */
+static const emu_datapath datapath_blackwell_e0m3_f35 = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_STATED, .frac_bits = 35, .integer_rule = EMU_STATED, .integer_bits = 14,
+    .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz,
+    .keep = 23, .nan_code = 0x7fffffff,
+};
+/* blackwell_e0m3_raised (inferred): E0M3 on Blackwell, reading 3: E0M3 is E1M2 with the exponent raised by 4, so 49 bits are enough */
+static const emu_datapath datapath_blackwell_e0m3_raised = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .exponent_raise = 4, .frac_rule = EMU_STATED, .frac_bits = 38, .integer_rule = EMU_STATED, .integer_bits = 10,
+    .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz,
+    .keep = 23, .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_blackwell_e0m3_raised[] = {&format_e0m3, &format_e0m3};
+static const emu_choices choices_blackwell_e0m3_raised = {
+    pairs_blackwell_e0m3_raised, 1, scales_blackwell_e0m3_f34, 1, blocks_blackwell_e0m3_f34, 1,
+};
+/* blackwell_e0m3_wrap (inferred): E0M3 on Blackwell, reading 4: the 49-bit adder wraps at full scale */
+static const emu_datapath datapath_blackwell_e0m3_wrap = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_STATED, .frac_bits = 35, .integer_rule = EMU_STATED, .integer_bits = 13,
+    .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .wraps = 1, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED,
+    .rounding = &rounding_rz, .keep = 23, .nan_code = 0x7fffffff,
+};
+/* blackwell_f8f6f4 (reported): Blackwell kind::f8f6f4: 32 products of 4- to 8-bit floats, no scales */
+static const emu_datapath datapath_blackwell_f8f6f4 = {
+    .result = &format_fp32, .k = 32, .step = 32, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 25,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 23, .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_blackwell_f8f6f4[] = {
+    &format_e2m1, &format_e2m1, &format_e2m1, &format_e2m3, &format_e2m1, &format_e3m2, &format_e2m1, &format_e4m3, &format_e2m1,
+    &format_e5m2, &format_e2m3, &format_e2m1, &format_e2m3, &format_e2m3, &format_e2m3, &format_e3m2, &format_e2m3, &format_e4m3,
+    &format_e2m3, &format_e5m2, &format_e3m2, &format_e2m1, &format_e3m2, &format_e2m3, &format_e3m2, &format_e3m2, &format_e3m2,
+    &format_e4m3, &format_e3m2, &format_e5m2, &format_e4m3, &format_e2m1, &format_e4m3, &format_e2m3, &format_e4m3, &format_e3m2,
+    &format_e4m3, &format_e4m3, &format_e4m3, &format_e5m2, &format_e5m2, &format_e2m1, &format_e5m2, &format_e2m3, &format_e5m2,
+    &format_e3m2, &format_e5m2, &format_e4m3, &format_e5m2, &format_e5m2,
+};
+static const emu_choices choices_blackwell_f8f6f4 = {pairs_blackwell_f8f6f4, 25, NULL, 0, NULL, 0};
+/* blackwell_f8f6f4_f16 (reported): Blackwell kind::f8f6f4 with FP16 C and D */
+static const emu_datapath datapath_blackwell_f8f6f4_f16 = {
+    .result = &format_fp16, .k = 32, .step = 32, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 25,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rne, .keep = 10, .nan_code = 0x7fff,
+};
+/* blackwell_mxf4_b32_ue8m0 (reported): Blackwell kind::mxf4: 64 products of E2M1, one E8M0 scale per 32 */
+static const emu_datapath datapath_blackwell_mxf4_b32_ue8m0 = {
+    .widest_scale = &format_e8m0, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .frac_rule = EMU_STATED, .frac_bits = 35, .integer_rule = EMU_STATED, .integer_bits = 13, .floor_rule = EMU_DERIVED,
+    .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 23,
+    .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_blackwell_mxf4_b32_ue8m0[] = {&format_e2m1, &format_e2m1};
+static const emu_format *const scales_blackwell_mxf4_b32_ue8m0[] = {&format_e8m0};
+static const int32_t blocks_blackwell_mxf4_b32_ue8m0[] = {32};
+static const emu_choices choices_blackwell_mxf4_b32_ue8m0 = {
+    pairs_blackwell_mxf4_b32_ue8m0, 1, scales_blackwell_mxf4_b32_ue8m0, 1, blocks_blackwell_mxf4_b32_ue8m0, 1,
+};
+/* blackwell_mxf4nvf4_b16_ue4m3 (reported): Blackwell kind::mxf4nvf4: 64 products of E2M1, one UE4M3 scale per 16 */
+static const emu_datapath datapath_blackwell_mxf4nvf4_b16_ue4m3 = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_STATED, .frac_bits = 35, .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED,
+    .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 23,
+    .nan_code = 0x7fffffff,
+};
+static const emu_choices choices_blackwell_mxf4nvf4_b16_ue4m3 = {
+    pairs_blackwell_mxf4_b32_ue8m0, 1, scales_blackwell_e0m3_f34, 1, blocks_blackwell_e0m3_f34, 1,
+};
+static const emu_choices choices_blackwell_mxf4nvf4_b16_ue8m0 = {
+    pairs_blackwell_mxf4_b32_ue8m0, 1, scales_blackwell_mxf4_b32_ue8m0, 1, blocks_blackwell_e0m3_f34, 1,
+};
+/* blackwell_mxf8f6f4 (reported): Blackwell kind::mxf8f6f4: 32 products of 4- to 8-bit floats, one E8M0 scale per 32 */
+static const emu_datapath datapath_blackwell_mxf8f6f4 = {
+    .widest_scale = &format_e8m0, .result = &format_fp32, .k = 32, .step = 32, .group = 1, .split = 1, .apply = EMU_APPLY_PRODUCT,
+    .frac_rule = EMU_STATED, .frac_bits = 25, .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ,
+    .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 23, .nan_code = 0x7fffffff,
+};
+static const emu_choices choices_blackwell_mxf8f6f4 = {
+    pairs_blackwell_f8f6f4, 25, scales_blackwell_mxf4_b32_ue8m0, 1, blocks_blackwell_mxf4_b32_ue8m0, 1,
+};
+/* cdna3_fp8 (reported): CDNA3 MFMA FP8: two steps of 16 products in two interleaved parts, C joins late */
+static const emu_datapath datapath_cdna3_fp8 = {
+    .result = &format_fp32, .k = 32, .step = 16, .group = 1, .split = 2, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 24,
+    .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_REALIGNED, .f2 = 31, .drop_below = 25, .rounding = &rounding_rne, .keep = 23, .nan_code = 0x7fc00000,
+};
+static const emu_format *const pairs_cdna3_fp8[] = {
+    &format_e4m3fnuz, &format_e4m3fnuz, &format_e4m3fnuz, &format_e5m2fnuz, &format_e5m2fnuz, &format_e4m3fnuz, &format_e5m2fnuz,
+    &format_e5m2fnuz,
+};
+static const emu_choices choices_cdna3_fp8 = {pairs_cdna3_fp8, 4, NULL, 0, NULL, 0};
+/* cheap (proposed): Proposed: one binary32 addition per group */
+static const emu_datapath datapath_cheap = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 16, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_UNLIMITED, .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED,
+    .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rne, .keep = 23,
+    .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_cheap[] = {
+    &format_e1m2, &format_e1m2, &format_e1m2, &format_int4, &format_e1m2, &format_e2m1, &format_e1m2, &format_e0m3, &format_int4,
+    &format_e1m2, &format_int4, &format_int4, &format_int4, &format_e2m1, &format_int4, &format_e0m3, &format_e2m1, &format_e1m2,
+    &format_e2m1, &format_int4, &format_e2m1, &format_e2m1, &format_e2m1, &format_e0m3, &format_e0m3, &format_e1m2, &format_e0m3,
+    &format_int4, &format_e0m3, &format_e2m1, &format_e0m3, &format_e0m3,
+};
+static const emu_format *const scales_cheap[] = {&format_ue4m3, &format_ue5m3, &format_e8m0};
+static const int32_t blocks_cheap[] = {16, 32};
+static const emu_choices choices_cheap = {pairs_cheap, 16, scales_cheap, 3, blocks_cheap, 2};
+/* hopper_fp16 (reported): Hopper wgmma FP16 and BF16: 16 products */
+static const emu_datapath datapath_hopper_fp16 = {
+    .result = &format_fp32, .k = 16, .step = 16, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 25,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 23, .nan_code = 0x7fffffff,
+};
+static const emu_format *const pairs_hopper_fp16[] = {&format_fp16, &format_fp16, &format_bf16, &format_bf16};
+static const emu_choices choices_hopper_fp16 = {pairs_hopper_fp16, 2, NULL, 0, NULL, 0};
+/* hopper_fp16_f16 (reported): Hopper wgmma FP16 with FP16 C and D */
+static const emu_datapath datapath_hopper_fp16_f16 = {
+    .result = &format_fp16, .k = 16, .step = 16, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 25,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rne, .keep = 10, .nan_code = 0x7fff,
+};
+static const emu_format *const pairs_hopper_fp16_f16[] = {&format_fp16, &format_fp16};
+static const emu_choices choices_hopper_fp16_f16 = {pairs_hopper_fp16_f16, 1, NULL, 0, NULL, 0};
+/* hopper_fp8 (reported): Hopper wgmma FP8: 32 products, 13 bits of the result kept */
+static const emu_datapath datapath_hopper_fp8 = {
+    .result = &format_fp32, .k = 32, .step = 32, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 13,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 13, .nan_code = 0x7fffffff,
+};
+/* hopper_fp8_f16 (reported): Hopper wgmma FP8 with FP16 C and D */
+static const emu_datapath datapath_hopper_fp8_f16 = {
+    .result = &format_fp16, .k = 32, .step = 32, .group = 1, .split = 1, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 13,
+    .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rne, .keep = 10, .nan_code = 0x7fff,
+};
+/* ideal (proposed): Proposed: the exact sum with C, rounded once per instruction */
+static const emu_datapath datapath_ideal = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_UNLIMITED, .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED,
+    .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rne, .keep = 23,
+    .nan_code = 0x7fffffff,
+};
+/* int64 (proposed): Proposed: a 64-bit integer accumulator through the whole of K, rounded once at the end */
+static const emu_datapath datapath_int64 = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_UNLIMITED, .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED,
+    .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_LAST, .accumulator_bits = 64, .rounding = &rounding_rne,
+    .keep = 23, .nan_code = 0x7fffffff,
+};
+static const emu_choices choices_int64 = {pairs_cheap, 16, scales_blackwell_e0m3_f34, 1, blocks_cheap, 2};
+/* late_c (proposed): Proposed: the exact sum is rounded, then C is added and rounded */
+static const emu_datapath datapath_late_c = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_UNLIMITED, .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED,
+    .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1, .c_kind = EMU_C_ADDED, .rounding = &rounding_rne, .keep = 23,
+    .nan_code = 0x7fffffff,
+};
+/* nv_like_exact (proposed): Proposed: today's FP4 datapath with as many fraction bits as the product sum needs */
+static const emu_datapath datapath_nv_like_exact = {
+    .widest_scale = &format_ue4m3, .result = &format_fp32, .k = 64, .step = 64, .group = 16, .split = 1, .apply = EMU_APPLY_GROUP,
+    .ignores_unused_bits = 1, .frac_rule = EMU_DERIVED, .integer_rule = EMU_DERIVED, .floor_rule = EMU_DERIVED, .align_mode = EMU_ALIGN_RZ,
+    .cancelled_group_counts = 1, .c_kind = EMU_C_ALIGNED, .rounding = &rounding_rz, .keep = 23, .nan_code = 0x7fffffff,
+};
+/* promote (proposed): Proposed: binary32 block scales, one multiplication and one addition in binary32 per block */
+static const emu_datapath datapath_promote = {
+    .widest_scale = &format_fp32, .result = &format_fp32, .k = 64, .split = 1, .apply = EMU_APPLY_PROMOTE, .frac_rule = EMU_UNLIMITED,
+    .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
+    .c_kind = EMU_C_ALIGNED, .scale_product = &rounding_rne, .term = &rounding_rne, .sum = &rounding_rne, .rounding = &rounding_rne,
+    .keep = 23, .ieee_zero = 1, .nan_code = 0x7fffffff,
+};
+static const emu_format *const scales_promote[] = {&format_fp32};
+static const int32_t blocks_promote[] = {16, 32, 64};
+static const emu_choices choices_promote = {pairs_cheap, 16, scales_promote, 1, blocks_promote, 3};
 
 const emu_named_format emu_formats[] = {
     {"bf16", "bf16", &format_bf16},
@@ -3128,4 +3327,40 @@ const emu_named_program emu_programs[] = {
     {"ufp4_sr", NULL, &quantize_ufp4_sr},
     {"ufp4_sr", "exact", &dequantize_e1m2_fp32scale_exact},
     {NULL, NULL, NULL},
+};
+
+/* not here: blackwell_e0m3: datapath blackwell_e0m3: align.fraction_bits is open until: emu probe blackwell_e0m3; its readings are
+ * datapaths of their own */
+/* not here: blackwell_sparse: datapath blackwell_sparse: no published model: how the selected products are grouped before alignment is
+ * unknown; nothing is computed until: hardware probe */
+/* not here: cdna4: datapath cdna4: no published model: alignment, group size and rounding of the scaled MFMA are unknown, and CDNA3 has
+ * no block scales to stand for them; nothing is computed until: hardware probe */
+/* not here: sm_103: datapath sm_103: no published model: whether the adder is that of sm_100, and how 96 products are split, is unknown;
+ * nothing is computed until: hardware probe */
+const emu_named_datapath emu_datapaths[] = {
+    {"ada_fp8", "ada_fp8", &datapath_ada_fp8, &choices_ada_fp8},
+    {"blackwell_e0m3_f34", "blackwell_e0m3_f34", &datapath_blackwell_e0m3_f34, &choices_blackwell_e0m3_f34},
+    {"blackwell_e0m3_f35", "blackwell_e0m3_f35", &datapath_blackwell_e0m3_f35, &choices_blackwell_e0m3_f34},
+    {"blackwell_e0m3_raised", "blackwell_e0m3_raised", &datapath_blackwell_e0m3_raised, &choices_blackwell_e0m3_raised},
+    {"blackwell_e0m3_wrap", "blackwell_e0m3_wrap", &datapath_blackwell_e0m3_wrap, &choices_blackwell_e0m3_f34},
+    {"blackwell_f8f6f4", "blackwell_f8f6f4", &datapath_blackwell_f8f6f4, &choices_blackwell_f8f6f4},
+    {"blackwell_f8f6f4_f16", "blackwell_f8f6f4_f16", &datapath_blackwell_f8f6f4_f16, &choices_blackwell_f8f6f4},
+    {"blackwell_mxf4_b32_ue8m0", "blackwell_mxf4_b32_ue8m0", &datapath_blackwell_mxf4_b32_ue8m0, &choices_blackwell_mxf4_b32_ue8m0},
+    {"blackwell_mxf4nvf4_b16_ue4m3", "blackwell_mxf4nvf4_b16_ue4m3", &datapath_blackwell_mxf4nvf4_b16_ue4m3, &choices_blackwell_mxf4nvf4_b16_ue4m3},
+    {"blackwell_mxf4nvf4_b16_ue8m0", "blackwell_mxf4nvf4_b16_ue8m0", &datapath_blackwell_mxf4_b32_ue8m0, &choices_blackwell_mxf4nvf4_b16_ue8m0},
+    {"blackwell_mxf4nvf4_b32_ue8m0", "blackwell_mxf4nvf4_b32_ue8m0", &datapath_blackwell_mxf4_b32_ue8m0, &choices_blackwell_mxf4_b32_ue8m0},
+    {"blackwell_mxf8f6f4", "blackwell_mxf8f6f4", &datapath_blackwell_mxf8f6f4, &choices_blackwell_mxf8f6f4},
+    {"cdna3_fp8", "cdna3_fp8", &datapath_cdna3_fp8, &choices_cdna3_fp8},
+    {"cheap", "cheap", &datapath_cheap, &choices_cheap},
+    {"hopper_fp16", "hopper_fp16", &datapath_hopper_fp16, &choices_hopper_fp16},
+    {"hopper_fp16_f16", "hopper_fp16_f16", &datapath_hopper_fp16_f16, &choices_hopper_fp16_f16},
+    {"hopper_fp8", "hopper_fp8", &datapath_hopper_fp8, &choices_ada_fp8},
+    {"hopper_fp8_f16", "hopper_fp8_f16", &datapath_hopper_fp8_f16, &choices_ada_fp8},
+    {"ideal", "ideal", &datapath_ideal, &choices_cheap},
+    {"int64", "int64", &datapath_int64, &choices_int64},
+    {"late_c", "late_c", &datapath_late_c, &choices_cheap},
+    {"nv_like", "nv_like", &datapath_blackwell_mxf4nvf4_b16_ue4m3, &choices_cheap},
+    {"nv_like_exact", "nv_like_exact", &datapath_nv_like_exact, &choices_cheap},
+    {"promote", "promote", &datapath_promote, &choices_promote},
+    {NULL, NULL, NULL, NULL},
 };

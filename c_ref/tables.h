@@ -47,6 +47,23 @@ typedef struct emu_named_program {
     const emu_program *program;
 } emu_named_program;
 
+/* What a datapath leaves free: pairs of formats of A and B, formats of the scales, block sizes. */
+typedef struct emu_choices {
+    const emu_format *const *pairs;
+    int32_t pair_count;
+    const emu_format *const *scales;
+    int32_t scale_count;
+    const int32_t *blocks;
+    int32_t block_count;
+} emu_choices;
+
+typedef struct emu_named_datapath {
+    const char *name;
+    const char *id;
+    const emu_datapath *facts; /* a, b, scale and block missing; step or group 0: a block */
+    const emu_choices *choices;
+} emu_named_datapath;
+
 extern const emu_named_format emu_formats[];
 extern const emu_named_rounding emu_roundings[];
 extern const emu_named_word emu_words[];
@@ -54,5 +71,6 @@ extern const emu_named_policy emu_policies[];
 extern const emu_named_transform emu_transforms[];
 extern const emu_named_recipe emu_recipes[];
 extern const emu_named_program emu_programs[];
+extern const emu_named_datapath emu_datapaths[];
 
 #endif

@@ -5,14 +5,18 @@ Equal descriptors are one constant. Not here: what the functions that find them 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from emu.docgen.c_text import Constants, quoted
 from emu.errors import EmuError
+from emu.native import datapath as datapaths
 from emu.native import descriptors, programs
 from emu.spec import derive, get, names
-from emu.spec.models import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.datapath import known_facts, pairs
+from emu.spec.models import Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.rounding import Word
 from emu.spec.program import Program, dequantize_program, quantize_program
 
@@ -31,7 +35,7 @@ def c_table_pages() -> dict[str, str]:
     Raises: SpecError for a fault of the spec.   Tests: tests/c_column/test_c_tables.py.
     """
     constants = Constants()
-    tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _recipes, _programs)]
+    tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _recipes, _programs, _datapaths)]
     return {PATH: "\n".join([HEAD, *constants.lines, *(line for table in tables for line in ("", *table))]) + "\n"}
 
 
@@ -148,6 +152,46 @@ def _programs(constants: Constants) -> list[str]:
     return [*left_out, *lines, "    {NULL, NULL, NULL},", "};"]
 
 
+def _datapaths(constants: Constants) -> list[str]:
+    """Datapaths without their operands, and what each leaves free; F, I and the floor are derived in C for the chosen ones."""
+    rows, left_out, shared = [], [], {}
+    for name in names("datapath"):
+        model: Datapath = get("datapath", name)
+        try:
+            facts = known_facts(model)
+        except EmuError as error:
+            left_out.append((model, error))
+            continue
+        made = datapaths.fill_descriptor(facts, get("format", facts.d))
+        constant = constants.name("emu_datapath", made.pointer, f"datapath_{name}", _about(model))
+        rows.append((model, f"&{constant}, &{_choices(constants, shared, name, facts)}"))
+    return _table("emu_named_datapath", "emu_datapaths", rows, left_out, "NULL, NULL, NULL, NULL")
+
+
+def _choices(constants: Constants, shared: dict[str, str], name: str, facts: DatapathFacts) -> str:
+    """Write down what a datapath leaves free, its lists first; return the name. shared: texts written so far and their names."""
+    pointers = [
+        [f"&{constants.name('emu_format', descriptors.format_descriptor(get('format', item)).pointer)}" for item in formats]
+        for formats in ([item for pair in pairs(facts) for item in pair], facts.scale.formats)
+    ]
+    lists = (
+        ("pairs", "const emu_format *const", pointers[0], len(pairs(facts))),
+        ("scales", "const emu_format *const", pointers[1], len(facts.scale.formats)),
+        ("blocks", "const int32_t", [str(size) for size in facts.scale.blocks], len(facts.scale.blocks)),
+    )
+    fields = [f"{_shared(constants, shared, kind, f'{what}_{name}', items)}, {count}" for what, kind, items, count in lists]
+    return _shared(constants, shared, "const emu_choices", f"choices_{name}", fields)
+
+
+def _shared(constants: Constants, shared: dict[str, str], kind: str, name: str, items: list[str]) -> str:
+    """Write down a constant once; return the name of the first that says the same, NULL for an empty list."""
+    text = "{" + ", ".join(items) + "}"
+    if items and text not in shared:
+        shared[text] = name
+        constants.add(kind, name + ("" if kind == "const emu_choices" else "[]"), text)
+    return shared[text] if items else "NULL"
+
+
 def _register_names(made: programs.ProgramDescriptor, program: Program) -> list[str]:
     """Return what each register holds: a name of the program, or a constant."""
     pointer = made.pointer
@@ -161,10 +205,12 @@ def _about(thing: SpecObject) -> str:
     return f"{thing.id} ({thing.status}): {thing.title}"
 
 
-def _table(kind: str, name: str, rows: list[tuple[Any, str]], left_out: Any = ()) -> list[str]:
+def _table(
+    kind: str, name: str, rows: list[tuple[Any, str]], left_out: Any = (), end: str = "NULL, NULL, NULL"
+) -> list[str]:
     """Return the table of one kind: a row for each id, then one for each alias; what C cannot run is named in a comment."""
-    lines = [f"/* not here: {thing.id}: {error} */" for thing, error in left_out]
+    lines = [line for thing, error in left_out for line in textwrap.wrap(f"/* not here: {thing.id}: {error} */", 138, subsequent_indent=" * ")]
     lines.append(f"const {kind} {name}[] = {{")
     lines += [f"    {{{quoted(thing.id)}, {quoted(thing.id)}, {constant}}}," for thing, constant in rows]
     lines += [f"    {{{quoted(alias)}, {quoted(thing.id)}, {constant}}}," for thing, constant in rows for alias in thing.aliases]
-    return [*lines, "    {NULL, NULL, NULL},", "};"]
+    return [*lines, f"    {{{end}}},", "};"]

@@ -44,6 +44,10 @@ class Constants:
             self.lines += _wrapped(f"static const {kind} {name} = ", text)
         return self._names[key]
 
+    def add(self, kind: str, name: str, text: str) -> None:
+        """Write down a constant that is made of text."""
+        self.lines += _wrapped(f"static {kind} {name} = ", text)
+
     def _number(self, word: str) -> str:
         """Return a name for a constant that has none."""
         self._counts[word] = self._counts.get(word, 0) + 1

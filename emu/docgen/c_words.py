@@ -20,6 +20,12 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "emu_special.rule": ("EMU_BY_RULE", "EMU_BY_CODE", "EMU_IS_OPEN", "EMU_IS_REFUSED"),
     "emu_transform.order": ("EMU_SUM_EXACT", "EMU_SUM_SEQUENTIAL", "EMU_SUM_BUTTERFLY"),
     "emu_program.tail": ("EMU_TAIL_ERROR", "EMU_TAIL_KEEP", "EMU_TAIL_DROP"),
+    "emu_datapath.apply": ("EMU_APPLY_NONE", "EMU_APPLY_GROUP", "EMU_APPLY_PRODUCT", "EMU_APPLY_PROMOTE"),
+    "emu_datapath.frac_rule": ("EMU_STATED", "EMU_DERIVED", "EMU_UNLIMITED"),
+    "emu_datapath.integer_rule": ("EMU_STATED", "EMU_DERIVED", "EMU_UNLIMITED"),
+    "emu_datapath.floor_rule": ("EMU_STATED", "EMU_DERIVED", "EMU_UNLIMITED"),
+    "emu_datapath.align_mode": ("EMU_ALIGN_RZ", "EMU_ALIGN_RD", "EMU_ALIGN_RNE"),
+    "emu_datapath.c_kind": ("EMU_C_ALIGNED", "EMU_C_ADDED", "EMU_C_REALIGNED", "EMU_C_LAST"),
     "emu_step.operation": tuple(
         f"EMU_OP_{name}"
         for name in (
@@ -42,9 +48,10 @@ ALWAYS: Final = {
     *("emu_format.format_class", "emu_rounding.choice", "emu_rounding.beyond_max", "emu_policy.overflow", "emu_transform.order"),
     *("emu_register.rows", "emu_register.columns", "emu_step.operation", "emu_step.out", "emu_step.args", "emu_step.random"),
     *("emu_level.reg", "emu_level.rows", "emu_level.columns", "emu_program.tail"),
+    *(f"emu_datapath.{name}" for name in ("apply", "frac_rule", "integer_rule", "floor_rule", "align_mode", "c_kind")),
     *(f"emu_program.{name}" for name in ("x", "tensor_amax", "random", "codes", "values")),
 }
-HEX: Final = {"emu_format.nan_codes", "emu_special.code", "emu_register.bits", "emu_transform.signs", "emu_program.tensor_amax_min"}
+HEX: Final = {"emu_format.nan_codes", "emu_special.code", "emu_register.bits", "emu_transform.signs", "emu_program.tensor_amax_min", "emu_datapath.nan_code"}
 
 
 def number(where: str, value: int, struct: Any) -> str:

@@ -24,6 +24,8 @@ ERRORS: Final[dict[int, tuple[type[EmuError], str]]] = {
     lib.EMU_ERROR_OPEN: (OpenError, "what a code means is open"),
     lib.EMU_ERROR_REFUSED: (OperandError, "the policy refuses an element"),
     lib.EMU_ERROR_PROGRAM: (EngineError, "the program passes a limit of the C reference: use engine='exact'"),
+    lib.EMU_ERROR_DATAPATH: (EngineError, "the datapath passes a limit of the C reference: use engine='exact'"),
+    lib.EMU_ERROR_OVERFLOW: (OpenError, "the accumulator overflows"),
     lib.EMU_ERROR_SHAPE: (ShapeError, "the arrays do not fit one another, or the tail rule forbids the length"),
 }
 

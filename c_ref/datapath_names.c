@@ -1,0 +1,114 @@
+/* datapath_names.c: the name of a datapath with its choices -> descriptor. */
+#include "tables.h"
+
+enum { LONGEST_NAME = 64 };
+
+/* Take the text up to a slash, or to `until`, or to the end; *text goes on behind it. Returns 0 where it is too long. */
+static int32_t take(const char **text, char until, char *piece)
+{
+    int32_t length = 0;
+    while (**text && **text != '/' && **text != until) {
+        if (length == LONGEST_NAME - 1)
+            return 0;
+        piece[length++] = *(*text)++;
+    }
+    piece[length] = 0;
+    return 1;
+}
+
+/* Step over one character. */
+static int32_t skip(const char **text, char wanted)
+{
+    if (**text != wanted)
+        return 0;
+    (*text)++;
+    return 1;
+}
+
+static int32_t is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static const emu_named_datapath *find_row(const char *piece)
+{
+    const emu_named_datapath *row = emu_datapaths;
+    while (row->name && !is_same(row->name, piece))
+        row++;
+    return row->name ? row : NULL;
+}
+
+/* Take "/<format>"; its place among the scales, -1 where it is not there. */
+static int32_t take_scale(const char **text, const emu_choices *choices)
+{
+    char piece[LONGEST_NAME];
+    const emu_format *format;
+    if (!skip(text, '/') || !take(text, 0, piece))
+        return -1;
+    format = emu_find_format(piece);
+    for (int32_t i = 0; i < choices->scale_count; i++) {
+        if (format && choices->scales[i] == format)
+            return i;
+    }
+    return -1;
+}
+
+/* Take "/<format>x<format>". */
+static int32_t take_pair(const char **text, const emu_choices *choices)
+{
+    char first[LONGEST_NAME], second[LONGEST_NAME];
+    const emu_format *a, *b;
+    if (!skip(text, '/') || !take(text, 'x', first) || !skip(text, 'x') || !take(text, 0, second))
+        return -1;
+    a = emu_find_format(first);
+    b = emu_find_format(second);
+    for (int32_t i = 0; i < choices->pair_count; i++) {
+        if (a && b && choices->pairs[2 * i] == a && choices->pairs[2 * i + 1] == b)
+            return i;
+    }
+    return -1;
+}
+
+/* Take "/<number>". */
+static int32_t take_block(const char **text, const emu_choices *choices)
+{
+    int32_t number = 0;
+    if (!skip(text, '/') || **text == '0')
+        return -1;
+    for (; **text >= '0' && **text <= '9' && number < 1 << 20; (*text)++)
+        number = 10 * number + (**text - '0');
+    for (int32_t i = 0; i < choices->block_count; i++) {
+        if (choices->blocks[i] == number)
+            return i;
+    }
+    return -1;
+}
+
+int32_t emu_find_datapath(const char *name, emu_datapath *datapath)
+{
+    const emu_named_datapath *row;
+    const emu_choices *choices;
+    char piece[LONGEST_NAME];
+    int32_t pair = 0, scale = 0, block = 0;
+    if (!name || !datapath)
+        return EMU_ERROR_NULL;
+    if (!take(&name, 0, piece) || !(row = find_row(piece)))
+        return EMU_ERROR_NAME;
+    choices = row->choices;
+    if ((choices->pair_count > 1 && (pair = take_pair(&name, choices)) < 0) ||
+        (choices->scale_count > 1 && (scale = take_scale(&name, choices)) < 0) ||
+        (choices->block_count > 1 && (block = take_block(&name, choices)) < 0) || *name)
+        return EMU_ERROR_NAME;
+    *datapath = *row->facts;
+    datapath->a = choices->pairs[2 * pair];
+    datapath->b = choices->pairs[2 * pair + 1];
+    datapath->scale = choices->scale_count ? choices->scales[scale] : NULL;
+    datapath->block = choices->block_count ? choices->blocks[block] : 0;
+    datapath->step = datapath->step ? datapath->step : datapath->block;
+    datapath->group = datapath->group ? datapath->group : datapath->block;
+    return EMU_OK;
+}
