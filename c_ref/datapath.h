@@ -27,7 +27,9 @@ typedef struct emu_operand {
     int32_t ignores_unused_bits;
     int32_t in_units;   /* 1: significands are shifted to units of 2^lsb_exp, and exp is min_exp */
     int32_t has_table;
+    int32_t is_plain;   /* 1: no code is special, and units holds the significands */
     emu_factor table[256];
+    int32_t units[256];
 } emu_operand;
 
 /* A datapath with what follows from it. */
@@ -79,7 +81,6 @@ static inline uint64_t emu_code_at(const emu_matrix *matrix, size_t place)
 
 /* datapath_terms.c: the terms of the step that starts at product `start`; returns the flags of all operands together. */
 int32_t emu_make_terms(const emu_path *path, const emu_strip *strip, size_t start, emu_term *terms);
-emu_factor emu_scales_of(const emu_path *path, const emu_strip *strip, size_t product);
 
 /* datapath_special.c: 0, or nan_code or an infinity in *code: what NaN and Inf among `count` products from `start` and C make. */
 int32_t emu_find_special(const emu_path *path, const emu_strip *strip, size_t start, size_t count, const emu_factor *c, uint64_t *code);

@@ -23,6 +23,7 @@ void emu_make_operand(const emu_format *format, int32_t flushes, int32_t ignores
     operand->ignores_unused_bits = ignores_unused_bits;
     operand->in_units = 0;
     operand->has_table = 0;
+    operand->is_plain = 0;
     if (operand->grid.is_float) {
         measure_float(operand);
     } else {
@@ -61,6 +62,13 @@ void emu_fill_table(emu_operand *operand, int32_t in_units)
 {
     operand->in_units = in_units;
     operand->has_table = operand->grid.code_bytes == 1;
-    for (uint64_t code = 0; operand->has_table && code < 256; code++)
-        operand->table[code] = emu_decode_factor(operand, code);
+    operand->is_plain = operand->has_table && in_units;
+    for (uint64_t code = 0; operand->has_table && code < 256; code++) {
+        emu_factor factor = emu_decode_factor(operand, code);
+        int32_t is_code = emu_is_code(&operand->grid, code);
+        operand->table[code] = factor;
+        operand->units[code] = (int32_t)(factor.significand % INT32_MAX);
+        if (is_code && (factor.flags || operand->units[code] != factor.significand))
+            operand->is_plain = 0;
+    }
 }

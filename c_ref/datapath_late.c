@@ -8,7 +8,7 @@ uint64_t emu_added_step(const emu_path *path, const emu_term *terms, const emu_f
     emu_wide total;
     uint64_t part;
     emu_factor first;
-    emu_wide_clear(&total);
+    emu_wide_clear(&total, path->limbs);
     emu_add_terms(path, terms, &total, lsb_exp, stages);
     part = emu_round_wide(path, &total, lsb_exp);
     first = emu_decode_factor(&path->result, part);
@@ -20,7 +20,7 @@ uint64_t emu_added_step(const emu_path *path, const emu_term *terms, const emu_f
     }
     if (first.flags)
         return part; /* infinite; C is finite */
-    emu_wide_clear(&total);
+    emu_wide_clear(&total, path->limbs);
     emu_wide_add_shifted(&total, path->limbs, first.significand, first.exp + to_units);
     emu_wide_add_shifted(&total, path->limbs, c->significand, c->exp + to_units);
     return emu_round_wide(path, &total, lsb_exp);

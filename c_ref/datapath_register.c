@@ -16,7 +16,7 @@ int32_t emu_accumulate(const emu_path *path, const emu_strip *strip, uint64_t c,
     size_t count = strip->a->columns, step = (size_t)path->facts->step;
     int32_t flags = addend.flags, overflows = 0, special;
     emu_wide total;
-    emu_wide_clear(&total);
+    emu_wide_clear(&total, path->limbs);
     for (size_t start = 0; start < count; start += step) {
         emu_term terms[EMU_MAX_TERMS];
         emu_stages *here = stages ? &stages[start / step] : NULL;

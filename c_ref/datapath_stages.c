@@ -3,7 +3,6 @@
 
 void emu_keep_number(emu_wide *kept, int64_t value)
 {
-    emu_wide_clear(kept);
     kept->limbs[0] = (uint64_t)value;
     emu_wide_extend(kept, 1);
 }

@@ -19,15 +19,14 @@ static int32_t find_exp(const emu_path *path, const emu_term *terms, const emu_f
 /* significand * 2^places added to a wide sum. */
 static void add_aligned(const emu_path *path, int64_t significand, int32_t places, emu_wide *total, emu_wide *kept)
 {
-    emu_wide aligned;
-    emu_wide_clear(&aligned);
-    if (significand && places > 0)
-        emu_wide_add_shifted(&aligned, path->limbs, significand, places);
-    else
-        emu_wide_add_shifted(&aligned, path->limbs, emu_align(significand, places, path->facts->align_mode), 0);
-    emu_wide_add(total, path->limbs, &aligned);
+    if (places <= 0 || !significand) {
+        significand = emu_align(significand, places, path->facts->align_mode);
+        places = 0;
+    }
+    emu_wide_add_shifted(total, path->limbs, significand, places);
     if (kept) {
-        *kept = aligned;
+        emu_wide_clear(kept, path->limbs);
+        emu_wide_add_shifted(kept, path->limbs, significand, places);
         emu_wide_extend(kept, path->limbs);
     }
 }
@@ -37,7 +36,7 @@ static uint64_t add_wide(const emu_path *path, const emu_term *terms, const emu_
 {
     const emu_widths *widths = &path->widths;
     emu_wide total;
-    emu_wide_clear(&total);
+    emu_wide_clear(&total, path->limbs);
     for (int32_t i = 0; i < path->term_count; i++)
         add_aligned(path, terms[i].significand, terms[i].lsb_exp - lsb_exp, &total, stages && stages->aligned ? &stages->aligned[i] : NULL);
     add_aligned(path, c->significand, c->exp - path->result.frac_bits - lsb_exp, &total, stages ? &stages->aligned_c : NULL);
@@ -108,7 +107,7 @@ uint64_t emu_exact_step(const emu_path *path, const emu_term *terms, const emu_f
 {
     int32_t lsb_exp = path->widths.exact_lsb_exp;
     emu_wide total;
-    emu_wide_clear(&total);
+    emu_wide_clear(&total, path->limbs);
     emu_add_terms(path, terms, &total, lsb_exp, stages);
     add_aligned(path, c->significand, c->exp - path->result.frac_bits - lsb_exp, &total, stages ? &stages->aligned_c : NULL);
     if (stages) {

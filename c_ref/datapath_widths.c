@@ -16,13 +16,18 @@ static emu_size largest_of(const emu_operand *operand)
     return size;
 }
 
+static emu_size multiply(emu_size a, emu_size b)
+{
+    emu_size product = {a.bits * b.bits, a.exp + b.exp};
+    return product;
+}
+
 /* 1: the product fits 62 bits; *a becomes it. */
 static int32_t times(emu_size *a, emu_size b)
 {
     if (emu_bit_length(a->bits) + emu_bit_length(b.bits) > MOST_TERM_BITS)
         return 0;
-    a->bits *= b.bits;
-    a->exp += b.exp;
+    *a = multiply(*a, b);
     return 1;
 }
 
@@ -37,12 +42,11 @@ static emu_size whole(uint64_t bits)
     return size;
 }
 
-/* The largest product of elements: an integer of its own unit in a group, else of significands. */
-static int32_t largest_product(const emu_path *path, emu_size *size)
+/* The largest element: an integer of its own unit in a group, else a significand. */
+static emu_size largest_element(const emu_path *path, const emu_operand *operand)
 {
     int32_t is_grouped = path->facts->apply == EMU_APPLY_GROUP || path->facts->apply == EMU_APPLY_PROMOTE;
-    *size = is_grouped ? largest_of(&path->a) : whole(path->a.widest);
-    return times(size, is_grouped ? largest_of(&path->b) : whole(path->b.widest));
+    return is_grouped ? largest_of(operand) : whole(operand->widest);
 }
 
 /* I of the largest sum of a step relative to E, with scales whose largest significand is widest * 2^-frac_bits. */
@@ -50,8 +54,8 @@ static int32_t count_integer_bits(const emu_path *path, uint64_t widest, int32_t
 {
     int32_t below = path->a.frac_bits + path->b.frac_bits + 2 * frac_bits + path->facts->exponent_raise;
     int32_t has_c = path->facts->c_kind == EMU_C_ALIGNED;
-    emu_size size;
-    if (!largest_product(path, &size) || !times(&size, whole(widest)) || !times(&size, whole(widest)) ||
+    emu_size size = multiply(largest_element(path, &path->a), largest_element(path, &path->b));
+    if (!times(&size, whole(widest)) || !times(&size, whole(widest)) ||
         !times(&size, whole((uint64_t)path->facts->step)) || length_of(size) > MOST_TERM_BITS)
         return 0;
     size.bits <<= size.exp;
@@ -61,15 +65,13 @@ static int32_t count_integer_bits(const emu_path *path, uint64_t widest, int32_t
         size.bits <<= -below;
         below = 0;
     }
-    if (below >= MOST_TERM_BITS) { /* the sum is below 1 */
-        size.bits = 0;
-        below = 0;
-        has_c = has_c ? 3 : 0;
+    if (below >= MOST_TERM_BITS) { /* less than 1, and C */
+        *bits = 2 * has_c;
+        return 1;
     }
     if (has_c) /* the sum is below size + 2: the bits of the largest number below that */
-        size.bits += ((uint64_t)2 << below) - (has_c == 1);
-    size.bits = emu_shift_right(size.bits, below);
-    *bits = emu_bit_length(size.bits);
+        size.bits += ((uint64_t)2 << below) - 1;
+    *bits = emu_bit_length(size.bits >> below);
     return 1;
 }
 
@@ -91,8 +93,9 @@ static int32_t measure_exact(emu_path *path)
 {
     emu_widths *widths = &path->widths;
     int32_t has_scale = path->facts->scale && path->facts->apply != EMU_APPLY_PROMOTE;
-    emu_size size, step = largest_of(&path->a), one = has_scale ? whole(path->scale.widest) : whole(1);
-    if (!largest_product(path, &size) || !times(&step, largest_of(&path->b)))
+    emu_size one = has_scale ? whole(path->scale.widest) : whole(1), size = largest_element(path, &path->a);
+    emu_size step = multiply(largest_of(&path->a), largest_of(&path->b)); /* no longer than what is checked below */
+    if (!times(&size, largest_element(path, &path->b)))
         return 0;
     widths->product_bits = length_of(size);
     if (!times(&size, whole((uint64_t)path->facts->group)))
@@ -101,8 +104,8 @@ static int32_t measure_exact(emu_path *path)
     if (!times(&size, one) || !times(&size, one))
         return 0;
     widths->term_bits = length_of(size);
-    if (has_scale && (!times(&step, largest_of(&path->scale)) || !times(&step, largest_of(&path->scale))))
-        return 0;
+    if (has_scale)
+        step = multiply(step, multiply(largest_of(&path->scale), largest_of(&path->scale)));
     if (!times(&step, whole((uint64_t)path->facts->step)))
         return 0;
     widths->step_sum_bits = length_of(step);

@@ -6,9 +6,9 @@ static uint64_t sign_of(const emu_wide *number, int32_t count)
     return (number->limbs[count - 1] >> 63) ? UINT64_MAX : 0;
 }
 
-void emu_wide_clear(emu_wide *number)
+void emu_wide_clear(emu_wide *number, int32_t count)
 {
-    for (int32_t i = 0; i < EMU_WIDE_LIMBS; i++)
+    for (int32_t i = 0; i < count; i++)
         number->limbs[i] = 0;
 }
 
@@ -18,13 +18,6 @@ static uint64_t add_limb(uint64_t a, uint64_t b, uint64_t *carry)
     uint64_t partial = a + b, sum = partial + *carry;
     *carry = (partial < a) | (sum < partial);
     return sum;
-}
-
-void emu_wide_add(emu_wide *number, int32_t count, const emu_wide *other)
-{
-    uint64_t carry = 0;
-    for (int32_t i = 0; i < count; i++)
-        number->limbs[i] = add_limb(number->limbs[i], other->limbs[i], &carry);
 }
 
 void emu_wide_add_shifted(emu_wide *number, int32_t count, int64_t value, int32_t shift)

@@ -5,8 +5,7 @@
 
 #include "steps.h"
 
-void emu_wide_clear(emu_wide *number);
-void emu_wide_add(emu_wide *number, int32_t count, const emu_wide *other);
+void emu_wide_clear(emu_wide *number, int32_t count);
 
 /* number += value * 2^shift, shift >= 0. */
 void emu_wide_add_shifted(emu_wide *number, int32_t count, int64_t value, int32_t shift);

@@ -154,7 +154,8 @@ def _programs(constants: Constants) -> list[str]:
 
 def _datapaths(constants: Constants) -> list[str]:
     """Datapaths without their operands, and what each leaves free; F, I and the floor are derived in C for the chosen ones."""
-    rows, left_out, shared = [], [], {}
+    rows, left_out = [], []
+    shared: dict[str, str] = {}
     for name in names("datapath"):
         model: Datapath = get("datapath", name)
         try:
@@ -205,11 +206,10 @@ def _about(thing: SpecObject) -> str:
     return f"{thing.id} ({thing.status}): {thing.title}"
 
 
-def _table(
-    kind: str, name: str, rows: list[tuple[Any, str]], left_out: Any = (), end: str = "NULL, NULL, NULL"
-) -> list[str]:
+def _table(kind: str, name: str, rows: list[tuple[Any, str]], left_out: Any = (), end: str = "NULL, NULL, NULL") -> list[str]:
     """Return the table of one kind: a row for each id, then one for each alias; what C cannot run is named in a comment."""
-    lines = [line for thing, error in left_out for line in textwrap.wrap(f"/* not here: {thing.id}: {error} */", 138, subsequent_indent=" * ")]
+    notes = [f"/* not here: {thing.id}: {error} */" for thing, error in left_out]
+    lines = [line for note in notes for line in textwrap.wrap(note, 138, subsequent_indent=" * ")]
     lines.append(f"const {kind} {name}[] = {{")
     lines += [f"    {{{quoted(thing.id)}, {quoted(thing.id)}, {constant}}}," for thing, constant in rows]
     lines += [f"    {{{quoted(alias)}, {quoted(thing.id)}, {constant}}}," for thing, constant in rows for alias in thing.aliases]

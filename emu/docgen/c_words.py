@@ -51,7 +51,10 @@ ALWAYS: Final = {
     *(f"emu_datapath.{name}" for name in ("apply", "frac_rule", "integer_rule", "floor_rule", "align_mode", "c_kind")),
     *(f"emu_program.{name}" for name in ("x", "tensor_amax", "random", "codes", "values")),
 }
-HEX: Final = {"emu_format.nan_codes", "emu_special.code", "emu_register.bits", "emu_transform.signs", "emu_program.tensor_amax_min", "emu_datapath.nan_code"}
+HEX: Final = {
+    *("emu_format.nan_codes", "emu_special.code", "emu_register.bits", "emu_transform.signs"),
+    *("emu_program.tensor_amax_min", "emu_datapath.nan_code"),
+}
 
 
 def number(where: str, value: int, struct: Any) -> str:

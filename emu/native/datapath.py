@@ -154,9 +154,7 @@ def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Cod
     return out.reshape(-1)
 
 
-def matmul(
-    a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: Plan, jobs: int = 1
-) -> Codes:
+def matmul(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: Plan, jobs: int = 1) -> Codes:
     """Return every row of A with every row of B: one ascending chain over K each.
 
     a: codes [M, K].   b: codes [N, K].   scale_a, scale_b: [M, K / block] and [N, K / block], None without scales.
@@ -173,9 +171,7 @@ def matmul(
     return out
 
 
-def dot_stages(
-    a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: Plan
-) -> list[Stages]:
+def dot_stages(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: Plan) -> list[Stages]:
     """Return every fused step of one row. Arguments: as emu.exact.datapath.dot.   Raises: as dot."""
     made = datapath_descriptor(plan)
     scales = [None if plan.scale is None else _row(codes, plan.scale) for codes in (scale_a, scale_b)]

@@ -211,7 +211,9 @@ static const struct {
     FUNCTION(check_transform), FUNCTION(transform_matrix), FUNCTION(check_program), FUNCTION(count_workspace),
     FUNCTION(quantize), FUNCTION(dequantize), FUNCTION(find_format), FUNCTION(find_rounding),
     FUNCTION(find_word), FUNCTION(find_policy), FUNCTION(find_transform), FUNCTION(find_recipe),
-    FUNCTION(find_program),
+    FUNCTION(find_program), FUNCTION(check_datapath), FUNCTION(derive_widths), FUNCTION(dot),
+    FUNCTION(matmul), FUNCTION(alpha), FUNCTION(epilogue), FUNCTION(add_results),
+    FUNCTION(find_datapath),
 };
 
 int main(int argc, char **argv)

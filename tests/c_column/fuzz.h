@@ -59,6 +59,18 @@ void fuzz_count_workspace(stream *random, tally *all);
 void fuzz_quantize(stream *random, tally *all);
 void fuzz_dequantize(stream *random, tally *all);
 
+/* fuzz_datapath.c */
+void fuzz_check_datapath(stream *random, tally *all);
+void fuzz_derive_widths(stream *random, tally *all);
+void fuzz_find_datapath(stream *random, tally *all);
+
+/* fuzz_dot.c */
+void fuzz_dot(stream *random, tally *all);
+void fuzz_matmul(stream *random, tally *all);
+void fuzz_alpha(stream *random, tally *all);
+void fuzz_epilogue(stream *random, tally *all);
+void fuzz_add_results(stream *random, tally *all);
+
 /* fuzz_names.c */
 void fuzz_find_format(stream *random, tally *all);
 void fuzz_find_rounding(stream *random, tally *all);

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from emu.docgen.c_tables import PATH, c_table_pages
-from emu.errors import EmuError
-from emu.native import descriptors, programs
+from emu.errors import EmuError, OpenError
+from emu.native import datapath, descriptors, programs
 from emu.native._c import ffi, lib
 from emu.spec import derive
+from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models.rounding import Word
 from emu.spec.program import dequantize_program, quantize_program
 from emu.spec.registry import get, names
@@ -120,6 +121,42 @@ def test_programs_are_those_of_the_spec(name: str) -> None:
     assert named.word == word
 
 
+@pytest.mark.parametrize("name", names("datapath"))
+def test_datapaths_are_those_of_the_spec(name: str) -> None:
+    """Every choice of operands, by its name: what the tables say of the datapath, and the operands that C puts in."""
+    model, found = get("datapath", name), ffi.new("emu_datapath *")
+    try:
+        facts = known_facts(model)
+    except OpenError:
+        assert lib.emu_find_datapath(name.encode(), found) == lib.EMU_ERROR_NAME
+        return
+    for a, b in pairs(facts):
+        for scale in facts.scale.formats or (None,):
+            for block in facts.scale.blocks or (None,):
+                plan = resolve(name, a, b, scale, block)
+                wanted = plain(datapath.datapath_descriptor(plan).pointer)
+                for word in words_of("datapath", name):
+                    chosen = plan.name.replace(name, word, 1)
+                    assert lib.emu_find_datapath(chosen.encode(), found) == lib.EMU_OK, chosen
+                    assert plain(found) == wanted
+
+
+def test_datapath_names_are_complete_and_nothing_else() -> None:
+    found = ffi.new("emu_datapath *", {"k": 77})
+    for name in ("", "nv_like", "nv_like/e1m2xe1m2/ue4m3", "nv_like/e1m2xe1m2/ue4m3/16/", "nv_like/e1m2xe1m2/ue4m3/17", "ideal/16"):
+        assert lib.emu_find_datapath(name.encode(), found) == lib.EMU_ERROR_NAME, name
+    for name in (
+        "hopper_fp8/e4m3",
+        "hopper_fp8/e4m3xe2m1",
+        "hopper_fp16/fp16xbf16",
+        "nv_like/e1m2xe1m2/fp32/16",
+        "hopper_fp16_f16/fp16xfp16",
+    ):
+        assert lib.emu_find_datapath(name.encode(), found) == lib.EMU_ERROR_NAME, name
+    assert lib.emu_find_datapath(ffi.NULL, found) == lib.emu_find_datapath(b"hopper_fp16_f16", ffi.NULL) == lib.EMU_ERROR_NULL
+    assert found.k == 77
+
+
 def test_what_is_unknown_is_not_found() -> None:
     for find in (lib.emu_find_format, lib.emu_find_rounding, lib.emu_find_word):
         for name in (b"", b"e2m", b"e2m11", b"E2M1", ffi.NULL):
@@ -136,7 +173,7 @@ def test_what_is_unknown_is_not_found() -> None:
 def test_every_object_is_in_the_file_or_named_as_left_out() -> None:
     (text,) = c_table_pages().values()
     assert PATH == "c_ref/tables.c"
-    for kind in ("format", "rounding", "conversion", "transform", "recipe"):
+    for kind in ("format", "rounding", "conversion", "transform", "recipe", "datapath"):
         for name in names(kind):
             assert f'{{"{name}", ' in text or f"/* not here: {name}: " in text
     assert max(len(line) for line in text.splitlines()) <= 200
