@@ -14,6 +14,9 @@ package emu_ref_pkg;
   localparam int EMU_ERROR_PROGRAM = 10;
   localparam int EMU_ERROR_SHAPE = 11;
   localparam int EMU_ERROR_SPACE = 12;
+  localparam int EMU_ERROR_DATAPATH = 13;
+  localparam int EMU_ERROR_OVERFLOW = 14;
+  localparam int EMU_ERROR_NAME = 15;
   localparam int EMU_MAX_NAN_CODES = 16;
   localparam int EMU_MAX_CODEBOOK = 256;
   localparam int EMU_MAX_RANDOM_BITS = 32;
@@ -103,6 +106,23 @@ package emu_ref_pkg;
   localparam int EMU_TAIL_ERROR = 0;
   localparam int EMU_TAIL_KEEP = 1;
   localparam int EMU_TAIL_DROP = 2;
+  localparam int EMU_MAX_TERMS = 1024;
+  localparam int EMU_MAX_SPLIT = 8;
+  localparam int EMU_WIDE_LIMBS = 20;
+  localparam int EMU_APPLY_NONE = 0;
+  localparam int EMU_APPLY_GROUP = 1;
+  localparam int EMU_APPLY_PRODUCT = 2;
+  localparam int EMU_APPLY_PROMOTE = 3;
+  localparam int EMU_STATED = 0;
+  localparam int EMU_DERIVED = 1;
+  localparam int EMU_UNLIMITED = 2;
+  localparam int EMU_ALIGN_RZ = 0;
+  localparam int EMU_ALIGN_RD = 1;
+  localparam int EMU_ALIGN_RNE = 2;
+  localparam int EMU_C_ALIGNED = 0;
+  localparam int EMU_C_ADDED = 1;
+  localparam int EMU_C_REALIGNED = 2;
+  localparam int EMU_C_LAST = 3;
   localparam int EMU_DPI_BITS = 8192;
 
   import "DPI-C" function int emu_check_format(input chandle format);
@@ -153,4 +173,12 @@ package emu_ref_pkg;
   //   emu_count_workspace
   //   emu_quantize
   //   emu_dequantize
+  //   emu_check_datapath
+  //   emu_derive_widths
+  //   emu_dot
+  //   emu_matmul
+  //   emu_alpha
+  //   emu_epilogue
+  //   emu_add_results
+  //   emu_find_datapath
 endpackage

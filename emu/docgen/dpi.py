@@ -13,6 +13,8 @@ from emu.errors import FileError
 PATH: Final = "c_ref/dpi/emu_ref_pkg.sv"
 HEADERS: Final = ("c_ref/emu_ref.h", "c_ref/dpi/emu_dpi.h")
 SCALARS: Final = {"int32_t": "int", "uint8_t": "byte unsigned", "uint32_t": "int unsigned", "uint64_t": "longint unsigned"}
+# structs that no function returns a handle to
+PLAIN_STRUCTS: Final = tuple(f"const emu_{name}*" for name in ("value", "rounded", "matrix", "datapath", "epilogue_facts"))
 HEAD: Final = """// The C reference for SystemVerilog. Generated from emu_ref.h and emu_dpi.h by: emu docs build. Do not edit.
 // A chandle is a descriptor: what an emu_find_* function returns. The other functions return EMU_OK or an EMU_ERROR_* number.
 package emu_ref_pkg;
@@ -103,7 +105,7 @@ def formal_of(parameter: Parameter) -> str | None:
     if kind == "const char*":
         return f"input string {name}"
     if kind.startswith("const emu_") and kind.endswith("*"):
-        return None if kind in ("const emu_value*", "const emu_rounded*", "const emu_matrix*") else f"input chandle {name}"
+        return None if kind in PLAIN_STRUCTS else f"input chandle {name}"
     if kind.endswith("*") and kind[:-1] in SCALARS:
         return f"output {SCALARS[kind[:-1]]} {name}"
     if kind in ("const emu_bits", "emu_bits"):

@@ -94,6 +94,8 @@ static void choose_formats(stream *random, made_datapath *made, uint64_t broken_
     set_format(&made->a, is_grouped && !one_in(random, 6) ? ONE_OF(narrow) : ONE_OF(elements));
     set_format(&made->b, is_grouped && !one_in(random, 6) ? ONE_OF(narrow) : ONE_OF(elements));
     set_format(&made->scale, made->facts.apply == EMU_APPLY_PROMOTE && !one_in(random, 4) ? "fp32" : ONE_OF(scales));
+    if (one_in(random, 10) && made->a.bits == 0 && made->a.exp_bits + made->a.frac_bits < 7)
+        made->a.unused_high_bits = 1;
     set_format(&made->widest, ONE_OF(scales));
     set_format(&made->result, ONE_OF(results));
     if (one_in(random, 8)) {

@@ -29,11 +29,11 @@ def blocks(folder: Path, kind: str) -> list[str]:
     return found
 
 
-def test_the_program_prints_what_it_says(folder: Path) -> None:
-    (text,) = blocks(folder, "c")
-    (folder / "hello.c").write_text(text)
-    run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "hello.c", "libemu_ref.a", "-o", "hello"], folder)
-    assert run(["./hello"], folder) == "2.5 -> 4\n"
+def test_the_programs_print_what_they_say(folder: Path) -> None:
+    for text, wanted in zip(blocks(folder, "c"), ("2.5 -> 4\n", "E 1, sum c00000000, 1 + 2 = 40400000\n"), strict=True):
+        (folder / "hello.c").write_text(text)
+        run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "hello.c", "libemu_ref.a", "-o", "hello"], folder)
+        assert run(["./hello"], folder) == wanted
 
 
 def test_a_cplusplus_program_links(folder: Path) -> None:
