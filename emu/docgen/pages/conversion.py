@@ -85,6 +85,7 @@ def body(policy: Conversion, context: Context) -> list[str]:
         "## Who does what",
         "",
         "Computed by the oracle. *Beyond max* is four times the largest finite value, both signs; a pair is positive, negative.",
+        "Toward zero (rz) is told where it differs.",
         "",
     ]
     rows, silent = [], []
@@ -94,6 +95,7 @@ def body(policy: Conversion, context: Context) -> list[str]:
         if found is None:
             silent.append(link("format", name))
         else:
+            found = found._replace(beyond_rz="") if found.beyond_rz == found.beyond_rne else found
             rows.append((link("format", name) + ("" if name in policy.facts else " \\*"), *found))
     lines += table(("to", *HEADER), rows)
     if any("*" in row[0] for row in rows):
