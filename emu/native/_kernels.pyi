@@ -3,6 +3,7 @@ from typing import Any, Final
 class _Ffi:
     NULL: Any
     def new(self, declaration: str, initial: Any = ...) -> Any: ...
+    def cast(self, declaration: str, value: Any) -> Any: ...
     def from_buffer(self, declaration: str, buffer: Any, require_writable: bool = ...) -> Any: ...
     def string(self, data: Any, limit: int = ...) -> bytes: ...
 
@@ -55,6 +56,14 @@ class _Lib:
     EMU_SUM_BUTTERFLY: Final[int]
     EMU_SUM_SEQUENTIAL: Final[int]
     EMU_SUM_EXACT: Final[int]
+    EMU_DOT_LANES: Final[int]
+    EMU_DOT_MAX_TERMS: Final[int]
+    EMU_DOT_DEAD: Final[int]
+    EMU_KIND_NUMBER: Final[int]
+    EMU_KIND_NAN: Final[int]
+    EMU_KIND_INF: Final[int]
+    EMU_KIND_ZERO: Final[int]
+    EMU_KIND_MINUS: Final[int]
     emu_kernels_digest: Any
     def emu_best_form(self) -> int: ...
     def emu_check_floats(self) -> int: ...
@@ -77,6 +86,24 @@ class _Lib:
         marks: Any,
     ) -> int: ...
     def emu_rotate(self, form: int, rotation: Any, source: int, x: Any, groups: int, y: Any, left: Any) -> int: ...
+    def emu_dot_room(self, plan: Any, rows: int, columns: int, k: int) -> int: ...
+    def emu_dot_panel(
+        self,
+        form: int,
+        plan: Any,
+        a: Any,
+        b: Any,
+        scale_a: Any,
+        scale_b: Any,
+        rows: int,
+        columns: int,
+        k: int,
+        paired: int,
+        d: Any,
+        d_stride: int,
+        room: Any,
+    ) -> int: ...
+    def emu_dot_epilogue(self, plan: Any, alpha: int, d: Any, c: Any, count: int, fused: int, out: Any) -> int: ...
     def emu_read_4_write_1(self, form: int, x: Any, count: int, out: Any) -> int: ...
 
 ffi: Final[_Ffi]

@@ -143,3 +143,27 @@ def exact_codes(given: Operands, plan: Plan) -> list[int]:
     """Return what the oracle gives for each row. Raises: OpenError."""
     rows = [[[] if part is None else part[row].tolist() for part in given[:4]] for row in range(len(given.c))]
     return [dot(a, b, sa, sb, int(c), plan).code for (a, b, sa, sb), c in zip(rows, given.c, strict=True)]
+
+
+def plan_of(name: str) -> Plan:
+    """Return the plan of a name such as nv_like/e1m2xe1m2/ue4m3/16."""
+    datapath, *parts = name.split("/")
+    chosen: dict[str, Any] = {}
+    for part in parts:
+        if "x" in part:
+            chosen["a"], chosen["b"] = part.split("x")
+        else:
+            chosen["block" if part.isdigit() else "scale"] = int(part) if part.isdigit() else part
+    return resolve(datapath, **chosen)
+
+
+def _split(text: str, fmt: Format) -> list[int]:
+    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+    return [int(text[i : i + digits], 16) for i in range(0, len(text), digits)]
+
+
+def operands_of(row: dict[str, Any], plan: Plan) -> Operands:
+    """Return a worked row of tests/exact_column/datapath_rows.yaml as operands of one row."""
+    scales = [None if plan.scale is None else np.array([_split(row[key], plan.scale)], code_dtype(plan.scale)) for key in ("sfa", "sfb")]
+    a, b = (np.array([_split(row[key], fmt)], code_dtype(fmt)) for key, fmt in (("a", plan.a), ("b", plan.b)))
+    return Operands(a, b, scales[0], scales[1], np.array([int(row["c"], 16)], code_dtype(plan.c)))

@@ -19,38 +19,14 @@ from emu.exact.epilogue import epilogue as epilogue_exact
 from emu.fast import datapath as fast
 from emu.fast.datapath_round import round_values, sum_to_odd
 from emu.fast.datapath_shape import fault, shape_of
-from emu.spec import derive
 from emu.spec.datapath import Plan, resolve
 from emu.spec.models.datapath import EpilogueFacts
-from emu.testing.dots import Operands, changed, code_dtype, draw_operands, exact_codes, known_datapaths, plans_of
+from emu.testing.dots import Operands, changed, code_dtype, draw_operands, exact_codes, known_datapaths, operands_of, plan_of, plans_of
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "exact_column" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 PLANS = [plan for model in known_datapaths() for plan in plans_of(model)]
 ABLE = [plan for plan in PLANS if fast.can_dot(plan)]
 NVFP4 = resolve("blackwell_mxf4nvf4_b16_ue4m3")
-
-
-def plan_of(name: str) -> Plan:
-    """Return the plan of a name such as nv_like/e1m2xe1m2/ue4m3/16."""
-    chosen: dict[str, Any] = {}
-    for part in name.split("/")[1:]:
-        if "x" in part:
-            chosen["a"], chosen["b"] = part.split("x")
-        else:
-            chosen["block" if part.isdigit() else "scale"] = int(part) if part.isdigit() else part
-    return resolve(name.split("/", maxsplit=1)[0], **chosen)
-
-
-def split(text: str, fmt: Any) -> list[int]:
-    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
-    return [int(text[i : i + digits], 16) for i in range(0, len(text), digits)]
-
-
-def operands_of(row: dict[str, Any], plan: Plan) -> Operands:
-    """Return a worked row as operands of one row."""
-    scales = [None if plan.scale is None else np.array([split(row[key], plan.scale)], code_dtype(plan.scale)) for key in ("sfa", "sfb")]
-    a, b = (np.array([split(row[key], fmt)], code_dtype(fmt)) for key, fmt in (("a", plan.a), ("b", plan.b)))
-    return Operands(a, b, *scales, np.array([int(row["c"], 16)], code_dtype(plan.c)))
 
 
 def square(found: Operands) -> np.ndarray[Any, Any]:

@@ -74,6 +74,34 @@ static int groups(int32_t form, size_t n) {
     return 0;
 }
 
+static int dots(int32_t form, size_t rows, size_t columns, int32_t group, int32_t block, int32_t bytes, int32_t d_bytes) {
+    const size_t entries = bytes == 1 ? 256 : 65536, k = 128, scales = block ? k / (size_t)block : 0;
+    float *significand = malloc(entries * sizeof *significand);
+    int32_t *exp = malloc(entries * sizeof *exp);
+    uint8_t *kind = malloc(entries);
+    for (size_t code = 0; code < entries; code++) {
+        const int is_special = code % 64 == 63;
+        significand[code] = is_special ? 0.0f : (float)(code % 16) - 8.0f;
+        exp[code] = is_special || code % 16 == 8 ? EMU_DOT_DEAD : (int32_t)(code / 16 % 16) - 8;
+        kind[code] = is_special ? (code % 128 == 127 && group == 1 ? EMU_KIND_INF : EMU_KIND_NAN) : code % 16 == 8 ? EMU_KIND_ZERO : 0;
+    }
+    const emu_dot_format format = {bytes, significand, exp, kind}, scale = {1, significand, exp, kind};
+    const uint32_t wide = d_bytes == 4;
+    const emu_dot plan = {format, format, scale, 32, group, block, group == 1 ? 25 : 35, 12, 0, -139, 1, wide ? 23 : 10, d_bytes,
+                          wide ? 23 : 10, wide ? -126 : -14, wide ? 0x7F7FFFFFu : 0x7BFFu, wide ? 0x7F800000u : 0x7C00u,
+                          wide ? 0x7FFFFFFFu : 0x7FFFu, wide ? 0x80000000u : 0x8000u};
+    void *a = filled(rows * k * (size_t)bytes, 8), *b = filled(columns * k * (size_t)bytes, 9);
+    uint8_t *of_a = filled(rows * scales, 10), *of_b = filled(columns * scales, 11);
+    void *d = filled(rows * columns * (size_t)d_bytes, 12), *pairs = filled(rows * (size_t)d_bytes, 13);
+    void *room = malloc(emu_dot_room(&plan, rows, columns, k)), *room_of_pairs = malloc(emu_dot_room(&plan, rows, rows, k));
+    CHECK(emu_dot_panel(form, &plan, a, b, of_a, of_b, rows, columns, k, 0, d, columns, room));
+    CHECK(emu_dot_panel(form, &plan, a, a, of_a, of_a, rows, rows, k, 1, pairs, 1, room_of_pairs));
+    CHECK(emu_dot_epilogue(&plan, wide ? 0x40490FDBu : 0x4248u, pairs, pairs, rows, (int32_t)rows % 2, pairs));
+    free(significand), free(exp), free(kind), free(a), free(b), free(of_a), free(of_b);
+    free(d), free(pairs), free(room), free(room_of_pairs);
+    return 0;
+}
+
 int main(void) {
     const emu_rotation rotation = {EMU_SUM_BUTTERFLY, EMU_SOURCE_BF16, 3, 0x3E800000u};
     const size_t lengths[] = {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255, 256, 257, 300, 4095, 4096, 4097, 8191};
@@ -89,6 +117,9 @@ int main(void) {
                         return 1;
             if (blocks(form, EMU_SOURCE_FP32, 16, 32, n % 600 + 1, &rotation, 0) ||
                 blocks(form, EMU_SOURCE_BF16, 16, n % 60 + 1, 48, &rotation, 1))
+                return 1;
+            if (dots(form, n % 70 + 1, n % 90 + 1, 16, 32, 1, 4) || dots(form, n % 40 + 1, n % 50 + 1, 1, 0, 2, 2) ||
+                dots(form, n % 33 + 1, n % 65 + 1, 1, 32, 1, 4) || dots(form, n % 65 + 1, n % 33 + 1, 32, 32, 1, 2))
                 return 1;
         }
     }

@@ -68,7 +68,7 @@ def test_floats_are_not_contracted(checkout, monkeypatch):
 
 def test_declarations_for_python_agree_with_the_header(kernels):
     header = (kernels / "kernels.h").read_text(encoding="utf-8").split("/* cdef begin */")[1].split("/* cdef end */")[0]
-    functions = set(re.findall(r"^int32_t (emu_\w+)\(", header, re.MULTILINE))
+    functions = set(re.findall(r"^(?:int32_t|size_t) (emu_\w+)\(", header, re.MULTILINE))
     stub = (kernels.parent / "_kernels.pyi").read_text(encoding="utf-8")
     assert functions == set(re.findall(r"def (emu_\w+)\(", stub))
     assert all(hasattr(lib, name) for name in [*functions, *re.findall(r"^    (EMU_\w+): Final", stub, re.MULTILINE)])

@@ -138,6 +138,49 @@ int32_t emu_run_steps(int32_t form, const emu_kernel_step *steps, int32_t step_c
 int32_t emu_quantize_4bit(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
                           int32_t along_rows, uint8_t *codes, void *const *levels, uint32_t *tensor, uint8_t *marks);
 
+/* A dot product with aligned terms, as a plan of emu/spec/datapath.py fixes it. Terms are products, or sums of groups; a term is an integer
+ * that binary32 holds, times 2^(its exponent - low_bits). */
+enum { EMU_DOT_LANES = 32, EMU_DOT_MAX_TERMS = 16, EMU_DOT_DEAD = -(1 << 20) };
+enum { EMU_KIND_NUMBER = 0, EMU_KIND_NAN = 1, EMU_KIND_INF = 2, EMU_KIND_ZERO = 4, EMU_KIND_MINUS = 8 };
+
+/* A format of at most 16 bits by code. significand: an integer with its sign, in units of 2^(exp - fraction bits), for groups in units of
+ * the finest element; 0 for NaN and Inf.   exp: EMU_DOT_DEAD for zero, NaN and Inf.   kind: EMU_KIND_*, ORed. */
+typedef struct emu_dot_format {
+    int32_t bytes; /* of a code: 1 or 2 */
+    const float *significand;
+    const int32_t *exp;
+    const uint8_t *kind;
+} emu_dot_format;
+
+typedef struct emu_dot {
+    emu_dot_format a, b, scale;
+    int32_t step;      /* products of one fused step; a multiple of the group */
+    int32_t group;     /* 16 or 32: sums of groups; 1: single products */
+    int32_t block;     /* elements of one scale, a multiple of the group; 0: no scales */
+    int32_t frac_bits; /* F */
+    int32_t low_bits;
+    int32_t raised;    /* added to the exponent of a term */
+    int32_t floor;     /* least E */
+    int32_t nearest;   /* 1: the result is rounded to nearest even; 0: toward zero */
+    int32_t keep;      /* fraction bits kept */
+    int32_t d_bytes;   /* of a code of C and D: 2 or 4 */
+    int32_t d_frac_bits;
+    int32_t d_lowest;  /* exponent of the smallest normal number */
+    uint32_t d_max, d_inf, d_nan, d_sign; /* codes; d_sign: mask */
+} emu_dot;
+
+/* Bytes that emu_dot_panel needs of `room`, for columns up to `columns`. */
+size_t emu_dot_room(const emu_dot *plan, size_t rows, size_t columns, size_t k);
+
+/* d = A * B transposed + d, for each output one chain over K. a: codes [rows, k]; b: [columns, k]; scales [rows or columns, k / block];
+ * d: codes [rows] of which each has `d_stride` elements to the next. paired: 1: row i of A with row i of B, d[rows]; columns = rows. */
+int32_t emu_dot_panel(int32_t form, const emu_dot *plan, const void *a, const void *b, const uint8_t *scale_a, const uint8_t *scale_b,
+                      size_t rows, size_t columns, size_t k, int32_t paired, void *d, size_t d_stride, void *room);
+
+/* alpha * d, then + c where c is not NULL, all codes of C and D, each operation rounded to nearest even; fused: both rounded once.
+ * Zeros as IEEE 754 has them. */
+int32_t emu_dot_epilogue(const emu_dot *plan, uint32_t alpha, const void *d, const void *c, size_t count, int32_t fused, void *out);
+
 /* What the memory of this machine allows: reads 4 bytes and writes 1 for each element, and does nothing else. */
 int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_t *bytes);
 
@@ -224,5 +267,79 @@ static inline int emu_has_form(int32_t form) { return form >= EMU_PORTABLE && fo
 
 /* Binary32 rounded to odd into bf16: the low bits are cut, and the last bit kept says whether one of them was set. */
 EMU_INLINE uint16_t emu_odd_bf16(uint32_t bits) { return (uint16_t)((((bits & 0xFFFFu) + 0xFFFFu) | bits) >> 16); }
+
+/* Binary64 and its bits. */
+EMU_INLINE double emu_as_double(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+EMU_INLINE uint64_t emu_double_bits(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^exp, -1022 <= exp <= 1023. */
+EMU_INLINE double emu_power(int32_t exp) { return emu_as_double((uint64_t)(uint32_t)(exp + 1023) << 52); }
+
+#define EMU_MINUS 0x8000000000000000u
+#define EMU_EXPONENT 0x7FF0000000000000u
+#define EMU_BIG 4503599627370496.0 /* 2^52 */
+
+/* A number cut toward zero to a multiple of `unit`, a power of two; below 2^52 of them. Adding 2^52 units leaves no bit below the unit,
+ * rounded to nearest even; `back` is subtracted where that went beyond: the unit, or 0 to stay with the nearest. */
+EMU_INLINE double emu_cut(double x, double unit, double back) {
+    const uint64_t bits = emu_double_bits(x);
+    const double size = emu_as_double(bits & ~EMU_MINUS), whole = (size + EMU_BIG * unit) - EMU_BIG * unit;
+    /* all ones where whole > size; a comparison would be a branch, and gcc would not vectorise the loops */
+    const uint64_t beyond = 0 - (emu_double_bits(size - whole) >> 63);
+    return emu_as_double(emu_double_bits(whole - emu_as_double(emu_double_bits(back) & beyond)) | (bits & EMU_MINUS));
+}
+
+/* dot: what its files share. An operand in rows of `width` lanes: width EMU_DOT_LANES, a value for each output; or 1, one for all. */
+typedef struct emu_dot_operand {
+    float *value;   /* [row][k][width] */
+    int32_t *exp;   /* [row][term][width] */
+    uint32_t *bits; /* [row][term][width]: which elements of a group are not zero */
+    uint8_t *flags; /* [row][step][width]: EMU_STATE_NAN, EMU_HAS_INF */
+} emu_dot_operand;
+
+typedef struct emu_dot_shape {
+    size_t k, terms, steps; /* terms and steps of all K */
+    size_t step_terms;
+} emu_dot_shape;
+
+/* What is known of an output that is no number. HAS_INF: an element of the step is infinite. */
+enum { EMU_STATE_PLUS = 1, EMU_STATE_MINUS = 2, EMU_STATE_NAN = 4, EMU_HAS_INF = 8 };
+
+/* What the outputs of one row of lanes carry from step to step: finite values of C, and what is NaN or infinite. */
+typedef struct emu_dot_row {
+    double c[EMU_DOT_LANES];
+    uint8_t state[EMU_DOT_LANES];
+    uint8_t any; /* whether a state is not 0 */
+} emu_dot_row;
+
+emu_dot_shape emu_dot_shape_of(const emu_dot *plan, size_t k);
+size_t emu_dot_operand_bytes(const emu_dot_shape *of, size_t rows);
+
+/* Decodes an operand into arrays at *room, and moves it behind them. */
+emu_dot_operand emu_dot_decode(const emu_dot *plan, const emu_dot_format *format, const void *codes, const uint8_t *scales, size_t rows,
+                               size_t width, const emu_dot_shape *of, uint8_t **room);
+
+/* The largest number of D. */
+double emu_dot_largest(const emu_dot *plan);
+
+/* C from its code into a lane, and D out of it. */
+void emu_dot_load(const emu_dot *plan, const void *d, size_t place, emu_dot_row *out, size_t lane);
+void emu_dot_store(const emu_dot *plan, const emu_dot_row *from, size_t lane, void *d, size_t place);
+
+/* Rows filled up to whole lanes. */
+static inline size_t emu_dot_padded_rows(size_t rows) { return (rows + EMU_DOT_LANES - 1) / EMU_DOT_LANES * EMU_DOT_LANES; }
+
+static inline uint32_t emu_code_at(const void *codes, int32_t bytes, size_t place) {
+    return bytes == 1 ? ((const uint8_t *)codes)[place] : ((const uint16_t *)codes)[place];
+}
 
 #endif
