@@ -75,19 +75,22 @@ def _operands(facts: DatapathFacts) -> list[str]:
     def names(ids: tuple[str, ...]) -> str:
         return ", ".join(link("format", name) for name in ids)
 
+    register = facts.accumulator != "none"
+    chain, through = ("C is added once, after the last step", "one register") if register else ("D of one step is C of the next", "D")
     several = len(facts.a) * len(facts.b) > 1
     pairs = {"any": ", in any combination" if several else "", "equal": ", both of the same format"}
     how = pairs[facts.pairs] if isinstance(facts.pairs, str) else ", in the pairs " + ", ".join(f"{a} x {b}" for a, b in facts.pairs)
     rows = [
         ("A", names(facts.a)),
         ("B", f"{names(facts.b)}{how}"),
-        ("C, D", f"{link('format', facts.c)}; D of one step is C of the next"),
+        ("C, D", f"{link('format', facts.c)}; {chain}"),
     ]
     if facts.scale.formats:
-        blocks = " or ".join(str(block) for block in facts.scale.blocks)
+        *firsts, last = (str(block) for block in facts.scale.blocks)
+        blocks = f"{', '.join(firsts)} or {last}" if firsts else last
         unused = "; a set bit above its code is ignored" if facts.scale.unused_bits == "ignore" else ""
         rows.append(("scales of A and B", f"{names(facts.scale.formats)}, one per {blocks} elements of K{unused}"))
-    rows.append(("products of one instruction", f"{facts.k}; a longer K is a chain of instructions through D"))
+    rows.append(("products of one instruction", f"{facts.k}; a longer K is a chain of instructions through {through}"))
     return table(("operand", "format"), rows)
 
 

@@ -15,7 +15,7 @@ from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
 from emu.exact.value import finite, power_of_two
 from emu.spec import Datapath, Format, derive
-from emu.spec.datapath import Plan, resolve
+from emu.spec.datapath import Plan, frac_bits_of, resolve
 from emu.spec.models.datapath import DotWitness, ValueWitness, WidthWitness
 
 MOST_TERMS = 16
@@ -143,9 +143,11 @@ def _sums(step: Step, plan: Plan) -> list[str]:
     if step.exp is not None:
         rows.append(("E", str(step.exp)))
     if step.parts:
-        rows.append(("parts", ", ".join(_part(part, plan) for part in step.parts)))
-    rows += [("scale product", _shown(number, plan.d)) for number in step.scale_codes]
-    rows += [("term", _shown(number, plan.d)) for number in step.term_codes]
+        name = "parts" if plan.late_c is not None else "P, rounded" if plan.facts.late_c == "add" else "P"
+        rows.append((name, ", ".join(_part(part, plan) for part in step.parts)))
+    rows += [("s = scale_a * scale_b", _shown(number, plan.d)) for number in step.scale_codes]
+    rows += [("t = P * s", _shown(number, plan.d)) for number in step.term_codes]
+    rows += [("acc", _shown(step.code, plan.d))] if plan.facts.promote != "none" else []
     if step.total is not None and step.lsb_exp is not None:
         value = exact_text(finite(step.total * power_of_two(step.lsb_exp)))
         if plan.frac_bits is None:
@@ -176,7 +178,8 @@ def _made_up(plan: Plan) -> Operands:
         good = _likely_codes(fmt)
         row[:] = [good[(first + number * (7 + number // 5)) % len(good)] for number in range(len(row))]
     for row, step in ((operands.scale_a, 3), (operands.scale_b, 4)):
-        row[:] = [item + (step * number) % 7 - 3 for number, item in enumerate(row)]
+        unit = 1 << max(frac_bits_of(plan.scale) - 3, 0) if plan.scale is not None else 1
+        row[:] = [item + ((step * number) % 7 - 3) * unit for number, item in enumerate(row)]
     operands.c = encode_value(finite(Fraction(-5, 4)), plan.c)
     return operands
 
