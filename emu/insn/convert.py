@@ -53,7 +53,8 @@ def gather(facts: InstructionFacts, operands: dict[str, Any], mnemonic: str) -> 
         slot = check_slot(register, source)
         parts.append(unpack(take_register(operands[register.name], register.name, slot * register.lanes), register, slot))
     shape = np.broadcast_shapes(*(part.shape[:-1] for part in parts), *_extra_shapes(facts, operands))
-    joined = np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts], axis=-1)
+    wide = [np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts]
+    joined = np.stack(wide, axis=-1).reshape(*shape, -1) if facts.interleaved else np.concatenate(wide, axis=-1)
     codes = np.ascontiguousarray(joined[..., ::-1] if facts.result.first == "high" else joined).astype(code_dtype(source))
     _refuse(codes, source, facts, mnemonic)
     if facts.scale is not None:

@@ -26,14 +26,14 @@ NEEDED = {
     "mma": ("datapath", "a", "b", "k", "flags"),
     "quantize": ("recipe", "elements", "source", "operands", "result", "scale_result", "flags"),
 }
-COMMON = ("isa", "mnemonic", "performs", "axes", "targets", "since", "status", "packing")
+COMMON = ("isa", "mnemonic", "performs", "axes", "targets", "since", "status")
 ALLOWED = {
-    "convert": ("rounding", "random", "scale", "refused"),
+    "convert": ("rounding", "random", "scale", "refused", "interleaved"),
     "widen": (),
     "mma": ("scale_format", "block", "m", "n"),
     "quantize": ("transform", "amax_operand", "signs_operand"),
 }
-CHOICES = ("packing", "rounding", "policy", "random", "scale", "datapath")
+CHOICES = ("rounding", "policy", "random", "scale", "datapath")
 _forms: dict[tuple[str, str], tuple[Form, ...]] = {}
 
 
@@ -172,6 +172,8 @@ def _check_conversion(facts: InstructionFacts) -> None:
     lanes = sum(register.lanes for register in facts.operands)
     if lanes != facts.result.lanes:
         raise SpecError(f"the operands hold {lanes} lanes, the result {facts.result.lanes}")
+    if facts.interleaved and len({register.lanes for register in facts.operands}) != 1:
+        raise SpecError("interleaved operands need the same number of lanes")
     to: Format = get("format", facts.to)
     check_slot(facts.result, to)
     if (facts.rounding is None) == (facts.random is None):

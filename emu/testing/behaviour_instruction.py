@@ -75,20 +75,28 @@ def _operands(call: Executable) -> Iterator[dict[str, Any]]:
         for item in facts.operands:
             named[item.name] = _register(item, source, [_code(source, to_bits, item.name, lane, number) for lane in range(item.lanes)])
         yield named | _others(facts, number)
-    for code in _directed(source, to_bits, facts.random is not None):
-        lanes = {item.name: _register(item, source, [code] * item.lanes) for item in facts.operands}
-        ones = {} if facts.random is None else {facts.random.name: (1 << facts.random.bits) - 1}
+    codes = list(_directed(source, to_bits, facts.random is not None))
+    ones = {} if facts.random is None else {facts.random.name: (1 << facts.random.bits) - 1}
+    for start in range(len(codes)):
+        lanes = {
+            item.name: _register(item, source, [codes[(start + lane) % len(codes)] for lane in range(item.lanes)])
+            for item in facts.operands
+        }
         yield lanes | _others(facts, 0) | ones
+        if facts.operands[0].lanes > 8:
+            return  # one register holds nearly all of them
 
 
 def _directed(source: Format, to_bits: int, draws: bool) -> Iterator[int]:
-    """Yield Inf, NaN, and for a form that draws 1 + 2^-j: with random bits all one it carries while the field is j bits wide."""
+    """Yield Inf, NaN, and for a form that draws 1 + 2^-j and 2^-j: with random bits all one they carry while the field is wide enough."""
     known = derive.codes(source)
     yield from () if known.inf is None else (known.inf, known.inf | known.sign_bit)
     yield from known.nan[:2]
     frac_bits = int(getattr(source.facts, "frac_bits", 0))
     one = (1 << known.bits - 2) - (1 << frac_bits)
-    yield from (one + (1 << place) for place in range(frac_bits - to_bits)) if draws else ()
+    if draws:
+        yield from (one + (1 << place) for place in range(frac_bits - to_bits))
+        yield from (one - (step << frac_bits) for step in range(1, 40) if one > step << frac_bits)
 
 
 def _others(facts: InstructionFacts, number: int) -> dict[str, Any]:

@@ -62,7 +62,8 @@ def execute(facts: Any, operands: list[int], word: int = 0, scale: int = 0) -> i
     parts = [
         split(raw, register.lanes, slot[register.name], register.first) for raw, register in zip(operands, facts.operands, strict=True)
     ]
-    in_order = [code for part in parts for code in part]
+    turns = list(zip(*parts, strict=True)) if facts.interleaved else parts
+    in_order = [code for turn in turns for code in turn]
     low_first = in_order[::-1] if facts.result.first == "high" else in_order
     to = get("format", facts.to)
     entry = derive.policy_entry(get("conversion", facts.policy), to)

@@ -14,7 +14,7 @@ from emu.spec.models.instruction import IeeeFlags
 
 FORMS = list(all_forms())
 CALLS = 24
-UNKNOWN = {"amd_cvt_scalef32_2xpk16_fp6", "amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
+UNKNOWN = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
 
 
 def answers(form: Form, family: Any, number: int = 0) -> dict[str, str]:

@@ -12,7 +12,7 @@ from emu.insn import instruction, register_of, register_text
 from emu.spec import get, names
 
 WITNESSES = [(name, number) for name in names("instruction") for number in range(len(get("instruction", name).expect))]
-NO_WITNESS = {"amd_cvt_scalef32_2xpk16_fp6", "amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
+NO_WITNESS = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
 
 
 @pytest.mark.parametrize(("name", "number"), WITNESSES, ids=[f"{name}-{number}" for name, number in WITNESSES])

@@ -73,7 +73,7 @@ SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "signs_operand": ("signs of the rotation", "operand `{}`".format),
     "scale_result": ("scale of the block", "second result `{}`".format),
     "flags": ("flags", flags_text),
-    "packing": ("order of the lanes", lambda word: "**open**"),
+    "interleaved": ("order of the lanes", lambda word: "the operands take turns"),
     "since": ("since", str),
     "targets": ("targets", ", ".join),
 }
@@ -186,12 +186,12 @@ def _registers(found: tuple[Form, ...]) -> list[str]:
 
 def _layout(facts: FormFacts) -> list[str]:
     """Return a line per register: its bits and the lane in each slot."""
-    if facts.packing == "open" or not facts.operands or not facts.source:
+    if not facts.operands or not facts.source:
         return []
-    lines, lane = [], 0
+    lines, lane, turn = [], 0, len(facts.operands) if facts.interleaved else 1
     for register in facts.operands:
-        lines.append(_register(register, facts.source, lane))
-        lane += register.lanes
+        lines.append(_register(register, facts.source, lane, turn))
+        lane += 1 if facts.interleaved else register.lanes
     written = facts.to or _elements_of(facts)
     if facts.result is not None and written is not None:
         lines.append(_register(facts.result, written, 0))
@@ -206,9 +206,9 @@ def _elements_of(facts: FormFacts) -> str | None:
     return block.element_formats[0]
 
 
-def _register(register: Register, name: str, first_lane: int) -> str:
+def _register(register: Register, name: str, first_lane: int, turn: int = 1) -> str:
     slot, bits = check_slot(register, get("format", name)), check_slot(Register(name=register.name), get("format", name))
-    lanes = list(range(first_lane, first_lane + register.lanes))
+    lanes = list(range(first_lane, first_lane + register.lanes * turn, turn))
     if register.first != "high":
         lanes.reverse()
     cells = []

@@ -78,7 +78,9 @@ class FormFacts(Part):
     to: Id | None = Field(default=None, description="format of the result's lanes")
     operands: tuple[Register, ...] | None = Field(default=None, description="value operands, in the order of the assembly")
     result: Register | None = Field(default=None, description="the destination; its lanes are the operands' lanes in order")
-    packing: Literal["open"] | None = Field(default=None, description="open: which lane lies where is not known; the form is refused")
+    interleaved: Literal["yes"] | None = Field(
+        default=None, description="yes: the operands take turns lane by lane; absent: one after the other"
+    )
     rounding: Choice | None = Field(default=None, description="rounding of each lane; absent where a random operand names it")
     policy: Choice | None = Field(default=None, description="NaN, Inf, -0 and overflow of each lane")
     refused: tuple[SourceClass, ...] | None = Field(default=None, description="sources whose result nobody states: they are refused")
