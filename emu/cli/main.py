@@ -19,7 +19,7 @@ from emu.cli.settings import Settings, common_options, settings_of
 from emu.errors import EmuError
 
 COMMANDS = (
-    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths",
+    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe",
     "vectors", "sweep", "docs", "bench", "doctor",
 )  # fmt: skip
 MISUSE = 2

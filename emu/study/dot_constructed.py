@@ -58,6 +58,12 @@ def _top(plan: Plan) -> int:
     return min(top, 16, (derive.codes(plan.d).max_code >> facts.frac_bits) - facts.bias - 4)
 
 
+def _lowest(plan: Plan) -> int:
+    """Return the exponent of the least product that is a power of two."""
+    least = sum(min(powers(fmt)[1]) for fmt in (plan.a, plan.b))
+    return least + (2 * min(powers(plan.scale)[1]) if plan.scale else 0)
+
+
 def _places(plan: Plan, k: int) -> tuple[int, int, int]:
     """Return elements of a second group, of the next block after both (or the next element), and of the second half."""
     group = max(1, plan.group)
@@ -122,6 +128,9 @@ def _c(plan: Plan, k: int) -> Iterator[Built]:
         for sign in (0, 1):
             text, placer = next(_anchors(plan, k, top))
             yield from _built("c", f"{text.format(top)}, and C = {'-' if sign else ''}2^{top - j}", placer.put_c(top - j, sign))
+            small = max(_lowest(plan), top - 28)
+            placer = Placer(plan, k).put(0, small, 1 - sign).put_c(small + j, sign)
+            yield from _built("c", f"C = {'-' if sign else ''}2^{small + j}, and a product {'' if sign else '-'}2^{small}", placer)
             placer = Placer(plan, k).put(0, top, 1).put(place, top - j, sign).put_c(top)
             yield from _built("c", f"C = 2^{top}, and products -2^{top} and {'-' if sign else ''}2^{top - j}", placer)
     for j in (1, 2, 3, 4):
