@@ -10,7 +10,8 @@ from emu.docgen.pages import block, conversion, datapath, instruction, recipe, r
 from emu.docgen.pages import format as format_page
 from emu.docgen.pages.conversion import comparison_page
 from emu.docgen.pages.datapaths import comparison_page as datapaths_page
-from emu.docgen.pages.grids import grids_page
+from emu.docgen.pages.grids import four_bit_grids, grids_page
+from emu.docgen.pages.grids_picture import grids_picture
 from emu.docgen.pages.instructions import comparison_page as instructions_page
 from emu.docgen.pages.oracle import oracle_pages
 from emu.docgen.pages.sources import sources_page
@@ -44,6 +45,7 @@ def reference_texts(root: Path) -> dict[str, str]:
         f"{FOLDER}/contents.md": contents_page(),
         f"{FOLDER}/policies.md": comparison_page(),
         f"{FOLDER}/grids.md": grids_page(),
+        f"{FOLDER}/grids.svg": grids_picture(four_bit_grids()),
         f"{FOLDER}/datapaths.md": datapaths_page(),
         f"{FOLDER}/instructions.md": instructions_page(),
         f"{FOLDER}/sources.md": sources_page(root),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -220,6 +221,23 @@ def test_instructions_side_by_side_name_every_family() -> None:
     page = text_of(REFERENCE / "instructions.md")
     assert [name for name in names("instruction") if f"](instruction/{name}.md)" not in page] == []
     assert "| `0x7` (6) | `0x7` (6), `0xF` (-6) |" in next(line for line in page.splitlines() if line.startswith("| [`ptx_cvt_f4x2`]"))
+
+
+def test_the_picture_of_the_grids_marks_the_biased_bins() -> None:
+    """One rectangle per bin from 0 upwards, one line per value; orange where the bias is."""
+    space = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.fromstring(text_of(REFERENCE / "grids.svg").partition("\n\n")[2])
+    kinds = [item.get("class") for item in root.iter() if item.get("class") in ("biased", "value", "mean")]
+    grids = [grid(get("format", name)) for name in names("format") if derive.codes(get("format", name)).bits == 4]
+    assert kinds.count("value") == sum(sum(value >= 0 for value in points.values) for points in grids)
+    assert (
+        kinds.count("biased")
+        == kinds.count("mean")
+        == sum(bool(item.bias) and item.value > 0 for points in grids for item in points.bins())
+    )
+    assert [item.text for item in root.iter(f"{space}text") if item.get("class") is None][1:] == [
+        name for name in names("format") if derive.codes(get("format", name)).bits == 4
+    ]
 
 
 def test_the_same_bytes_under_another_hash_seed_and_folder(tmp_path: Path) -> None:

@@ -24,11 +24,16 @@ down in the lower half comes back from the upper half. A density that falls with
 mass in the lower halves, and more so the wider the gap: `emu analyze FILE` measures the shrinkage of real tensors, recipe by recipe."""
 
 
+def four_bit_grids() -> dict[str, Grid]:
+    """Return the grids of all 4-bit formats by id."""
+    found = [(name, grid(get("format", name))) for name in names("format") if derive.codes(get("format", name)).bits == BITS]
+    return {name: points for name, points in found if points is not None}
+
+
 def grids_page() -> str:
     """Return the page."""
-    found = [(name, grid(get("format", name))) for name in names("format") if derive.codes(get("format", name)).bits == BITS]
-    grids = {name: points for name, points in found if points is not None}
-    lines = ["# The 4-bit grids side by side", "", _INTRO, ""]
+    grids = four_bit_grids()
+    lines = ["# The 4-bit grids side by side", "", "![Bins of nearest rounding of the 4-bit grids](grids.svg)", "", _INTRO, ""]
     lines += fence(line for name, points in grids.items() for line in _line(name, points))
     rows = []
     for name, points in grids.items():
