@@ -3,9 +3,9 @@
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -226,7 +226,7 @@ def test_instructions_side_by_side_name_every_family() -> None:
 def test_the_picture_of_the_grids_marks_the_biased_bins() -> None:
     """One rectangle per bin from 0 upwards, one line per value; orange where the bias is."""
     space = "{http://www.w3.org/2000/svg}"
-    root = ElementTree.fromstring(text_of(REFERENCE / "grids.svg").partition("\n\n")[2])
+    root = ET.fromstring(text_of(REFERENCE / "grids.svg").partition("\n\n")[2])
     kinds = [item.get("class") for item in root.iter() if item.get("class") in ("biased", "value", "mean")]
     grids = [grid(get("format", name)) for name in names("format") if derive.codes(get("format", name)).bits == 4]
     assert kinds.count("value") == sum(sum(value >= 0 for value in points.values) for points in grids)
