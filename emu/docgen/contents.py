@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,18 @@ from emu.spec.models import KINDS, Block, Datapath, Format, Instruction, Recipe,
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
 
-_STATUS = (
-    "Status is the weakest of the object's facts: `standard`, `vendor`, `source-code`, `paper`, `reported`, `measured`, `proposed`,\n"
-    "`inferred`, `unknown`.\n"
-    "What is open is refused, or masked in golden vectors; never guessed."
-)
+# What a status word promises, strongest evidence of a document first.
+STATUS: dict[str, str] = {
+    "standard": "the text of a published standard says it",
+    "vendor": "a document of the vendor says it",
+    "source-code": "it was read in public source code",
+    "paper": "it was read in a paper",
+    "measured": "the named implementation was run, and its bits compared",
+    "reported": "a third party reports it of real hardware; not measured here",
+    "inferred": "deduced from what the sources say; none says it in words",
+    "proposed": "no implementation: a proposal",
+    "unknown": "nobody says it: refused",
+}
 
 _ACROSS = (
     "Across all objects:",
@@ -35,14 +43,25 @@ _ACROSS = (
 
 def contents_page() -> str:
     """Return the Markdown page."""
-    lines = ["# Contents of the spec", "", _STATUS, "", *_ACROSS, ""]
+    lines = ["# Contents of the spec", "", *_ACROSS, ""]
     lines += ["| kind | objects | with open points |", "| --- | ---: | ---: |"]
     for kind in KINDS:
         things = [get(kind, name) for name in names(kind)]
         lines.append(f"| [{kind}](#{kind}) | {len(things)} | {sum(bool(thing.open) for thing in things)} |")
+    lines += ["", *_statuses()]
     for kind in KINDS:
         lines += ["", f"## {kind}", "", *_table(kind)]
     return "\n".join(lines) + "\n"
+
+
+def _statuses() -> list[str]:
+    """Return what each status word means and how many objects bear it."""
+    found = Counter(get(kind, name).status for kind in KINDS for name in names(kind))
+    lines = [
+        "The status of an object is that of its weakest fact. What is open is refused, or masked in vectors; never guessed.",
+        "",
+    ]
+    return lines + table(("status", "means", "objects"), [(word, means, str(found[word])) for word, means in STATUS.items()], numbers=(2,))
 
 
 def _table(kind: str) -> list[str]:
@@ -62,10 +81,10 @@ def _format(fmt: Format) -> str:
     facts, bits = fmt.facts, derive.codes(fmt).bits
     if isinstance(facts, FloatFacts):
         sign = "1" if facts.signed == "yes" else "0"
-        return f"{bits} bits: {sign}, {facts.exp_bits}, {facts.frac_bits}; bias {facts.bias}"
+        return f"{plural(bits, 'bit')}: {sign}, {facts.exp_bits}, {facts.frac_bits}; bias {facts.bias}"
     if isinstance(facts, IntegerFacts):
-        return f"{bits} bits: {facts.signed.replace('_', ' ').replace('no', 'unsigned')} integer, unit 2^{facts.unit_exp}"
-    return f"{bits} bits: " + ("codebook" if isinstance(facts, CodebookFacts) else f"2^(code - {facts.bias})")
+        return f"{plural(bits, 'bit')}: {facts.signed.replace('_', ' ').replace('no', 'unsigned')} integer, unit 2^{facts.unit_exp}"
+    return f"{plural(bits, 'bit')}: " + ("codebook" if isinstance(facts, CodebookFacts) else f"2^(code - {facts.bias})")
 
 
 def _rounding(rounding: Rounding) -> str:

@@ -6,10 +6,12 @@ import sys
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from emu.docgen import tree
+from emu.docgen.contents import STATUS
 from emu.docgen.grid import grid
 from emu.docgen.markdown import anchor
 from emu.docgen.pages.oracle import COMPOSED, ENTRIES
@@ -22,6 +24,7 @@ from emu.exact.round import round_value
 from emu.exact.value import finite
 from emu.spec import KINDS, derive, get, names
 from emu.spec.contract import OPERATIONS
+from emu.spec.models.common import Status
 from emu.spec.models.datapath import DotWitness
 from emu.spec.models.format import CodebookFacts
 
@@ -55,6 +58,12 @@ def test_every_object_has_its_page_with_title_status_and_sources(kind: str) -> N
         assert all(f"`{alias}`" in page for alias in thing.aliases)
         assert all(f"| {' '.join(point.what.split()).replace('|', chr(92) + '|')} |" in page for point in thing.open)
         assert all(f"(../sources.md#{source.ref})" in page for source in thing.sources)
+
+
+def test_every_status_word_is_explained_and_counted() -> None:
+    rows = {cells[0]: cells for word in STATUS for cells in rows_of(REFERENCE / "contents.md", f"{word} |")}
+    assert set(STATUS) == set(get_args(Status)) == set(rows)
+    assert sum(int(cells[2]) for cells in rows.values()) == sum(len(names(kind)) for kind in KINDS)
 
 
 def test_links_lead_to_files_and_headings() -> None:
