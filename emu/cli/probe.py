@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.cli.settings import common_options, note, print_json, progress, settings_of
 from emu.errors import OperandError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--b-format", metavar="ID", help="Format of B.")
 @click.option("--scale-format", metavar="ID", help="Format of the scales.")
 @click.option("--block", type=click.IntRange(1), help="Elements per scale.")
-@click.option("--depth", default=1, show_default=True, type=click.IntRange(1, 2), help="Facts changed at a time in the hypotheses.")
+@click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 2), help="Facts changed at a time in the hypotheses.")
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="New folder for README.md, rows.tv, answers.txt and probe.json.")
 @click.option("--answers", type=click.Path(path_type=Path), help="Results of the machine: answers.txt, filled in.")
 @common_options
@@ -43,7 +43,13 @@ def command(
 
     if out is not None and answers is not None:
         raise OperandError("probe: --out writes the rows, --answers reads results: name one of them")
-    probe = make_probe(datapath, a_format, b_format, scale_format, block, depth)
+    with progress() as bar:
+        task = bar.add_task("probe", total=None)
+
+        def step(done: int, of: int) -> None:
+            bar.update(task, completed=done, total=of)
+
+        probe = make_probe(datapath, a_format, b_format, scale_format, block, depth, step)
     if answers is not None:
         finding = identify(probe, read_answers(answers, probe))
         print_json(_finding_data(finding)) if settings_of().json else click.echo("\n".join(_finding_lines(finding)))
@@ -51,7 +57,7 @@ def command(
     if out is not None:
         choices = (("a-format", a_format), ("b-format", b_format), ("scale-format", scale_format), ("block", block))
         words = ["emu", "probe", datapath, *(f"--{name} {value}" for name, value in choices if value is not None)]
-        words += [f"--depth {depth}"] if depth != 1 else []
+        words += [f"--depth {depth}"] if depth != 2 else []
         write_probe(probe, out, " ".join([*words, "--out", out.name]))
         note(f"{out}: {len(probe.rows)} rows that tell {len(probe.classes)} hypotheses apart")
     if settings_of().json:
@@ -82,7 +88,7 @@ def _finding_lines(finding: Finding) -> list[str]:
         how = "fits" if len(finding.fits) == 1 else "fit, and these rows do not tell them apart"
         lines.append(f"{len(finding.fits)} hypothes{'is' if len(finding.fits) == 1 else 'es'} {how}:")
         lines += [f"  {item.text}" for item in finding.fits]
-        return lines + (["no single change fits: all combinations of changes were searched"] if finding.combined else [])
+        return lines + (["combinations of changes were searched: the ones with the fewest are listed"] if finding.combined else [])
     lines += [f"row {row}: no hypothesis expects {code:#x}" for row, code in finding.unexplained]
     lines.append("nothing fits" + (", no combination of changes either" if finding.combined else ""))
     lines.append(f"nearest ({finding.nearest_right} rows right): {'; '.join(item.text for item in finding.nearest)}")

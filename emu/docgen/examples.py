@@ -115,7 +115,7 @@ def _printed(command: str, lines: int) -> str:
             )
         except subprocess.TimeoutExpired:
             return f"(nothing after {SECONDS} s)\n"
-    if done.returncode:
+    if done.returncode not in (0, 1):  # 1: something differs, which is a result
         return f"(exit code {done.returncode}) {done.stderr.strip()}\n"
     return "\n".join(text.rstrip() for text in done.stdout.splitlines()[:lines])
 

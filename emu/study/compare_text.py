@@ -110,7 +110,7 @@ def lines_of(found: Comparison) -> list[str]:
     if found.small is None:
         return out
     data = example(found.small, found.first, found.second)
-    counts = f"K = {data['k']}, {data['products']} product{'s' if data['products'] != 1 else ''} that may be non-zero"
+    counts = f"K = {data['k']}, {data['products']} product{'s' if data['products'] != 1 else ''}"
     out += ["", f"smallest example found ({counts}; made from {found.origin}):"]
     out += [f"  {name:<3} {text}" for name, text in data["row"].items()]
     out += [f"  exact value {data['exact']}"] if data["exact"] is not None else []

@@ -7,7 +7,7 @@ chosen rows, from the oracle too. Not here: what is supposed (probe_hypotheses),
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -75,18 +75,29 @@ class Finding:
 
 
 def make_probe(
-    datapath: str, a: str | None = None, b: str | None = None, scale: str | None = None, block: int | None = None, depth: int = 2
+    datapath: str,
+    a: str | None = None,
+    b: str | None = None,
+    scale: str | None = None,
+    block: int | None = None,
+    depth: int = 2,
+    step: Callable[[int, int], None] | None = None,
 ) -> Probe:
     """Return the probe of a datapath; of one with open facts, the probe that tells its readings apart.
 
     a, b, scale, block: where it leaves them free.   depth: facts changed at a time in the hypotheses, 1 or 2.
+    step: is told (done, of) hypotheses.
     Raises: SpecError, OpenError (nothing is known).   Tests: tests/study/test_study_probe.py.
     """
     plans = bases(datapath, a, b, scale, block)
     supposed = hypotheses(plans, depth)
     pool = candidates(plans)
     rows = [built.row for built in pool]
-    table = [_answers(rows, item.plan) for item in supposed]
+    table = []
+    for number, item in enumerate(supposed):
+        table.append(_answers(rows, item.plan))
+        if step is not None:
+            step(number + 1, len(supposed))
     kept = _classes(table, range(len(pool)))
     if len(kept) < 2:
         raise SpecError(f"datapath {plans[0].name}: no row tells its hypotheses apart: there is nothing to probe")
