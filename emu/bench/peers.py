@@ -69,3 +69,36 @@ def torchao_mxfp4(x: Any) -> Job | None:
     torch.set_num_threads(1)
     tensor = torch.from_numpy(x)
     return lambda: to_mx(tensor, torch.float4_e2m1fn_x2, 32, ScaleCalculationMode.FLOOR)
+
+
+def mmasim_block_scale(instruction: str, shape: tuple[int, int, int], rng: Any) -> Job | None:
+    """One block-scaled FP4 instruction by mmasim, one thread; None when it is not installed. shape: m, n, k."""
+    if installed("mmasim") is None or installed("torch") is None:
+        return None
+    import torch
+    from mmasim.nv_ptx import MMABlockScale, TCGen05MMABlockScale
+
+    torch.set_num_threads(1)
+    m, n, k = shape
+    operation = MMABlockScale("RTX Blackwell", instruction) if m == 16 else TCGen05MMABlockScale("Blackwell", instruction)
+    a, b = (torch.from_numpy(rng.integers(0, 256, (rows, k // 2)).astype("uint8")) for rows in (m, n))
+    one, kind = (127, torch.float8_e8m0fnu) if instruction.endswith("ue8m0") else (0x38, torch.float8_e4m3fn)
+    blocks = k // operation.block_size
+    scale_a, scale_b = (torch.from_numpy(rng.integers(one - 3, one + 4, (rows, blocks)).astype("uint8")).view(kind) for rows in (m, n))
+    c = torch.zeros((m, n))
+    return lambda: operation(a, b.T, c, scale_a, scale_b.T)
+
+
+def mmasim_wgmma(instruction: str, shape: tuple[int, int, int], rng: Any) -> Job | None:
+    """One Hopper FP8 instruction by mmasim, one thread; None when it is not installed. shape: m, n, k."""
+    if installed("mmasim") is None or installed("torch") is None:
+        return None
+    import torch
+    from mmasim.nv_ptx import WGMMA
+
+    torch.set_num_threads(1)
+    m, n, k = shape
+    operation = WGMMA("Hopper", instruction)
+    a, b = (torch.from_numpy(rng.integers(0, 127, (rows, k)).astype("uint8")).view(torch.float8_e4m3fn) for rows in (m, n))
+    c = torch.zeros((m, n))
+    return lambda: operation(a, b.T, c)

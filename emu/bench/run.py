@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import median
 from time import process_time
 from typing import Any
@@ -11,34 +10,15 @@ from typing import Any
 import numpy as np
 
 from emu.bench.cases import Case, cases
-
-SEED = 2606
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One row: processor time of emu and of the peer over the same elements, medians of `repeats` alternating runs.
-
-    rate, peer_rate: million elements a second; peer_rate None where the peer is not installed.   promised: least ratio, or None.
-    """
-
-    name: str
-    elements: int
-    rate: float
-    peer: str
-    peer_rate: float | None
-    promised: float | None
-
-    @property
-    def ratio(self) -> float | None:
-        """emu's rate over the peer's."""
-        return None if self.peer_rate is None else self.rate / self.peer_rate
+from emu.bench.dots import run_dots
+from emu.bench.measurement import SEED, Measurement
 
 
 def run(elements: int = 1 << 24, repeats: int = 5, only: str = "", progress: Callable[[str], None] | None = None) -> list[Measurement]:
     """Measure every case whose name contains `only`.
 
-    elements: of a float32 matrix with 4096 columns (fewer when small).   repeats: runs of each side, alternating.
+    elements: of a float32 matrix with 4096 columns (fewer when small); matrix products have shapes of their own.
+    repeats: runs of each side, alternating.
     progress: called with the name of each case.   Returns: one Measurement for each case that can run here.
     """
     columns = min(4096, elements)
@@ -51,7 +31,7 @@ def run(elements: int = 1 << 24, repeats: int = 5, only: str = "", progress: Cal
             if progress is not None:
                 progress(case.name)
             found += _measure(case, data[case.data], repeats)
-    return found
+    return found + run_dots(repeats, only, progress)
 
 
 def _measure(case: Case, x: Any, repeats: int) -> list[Measurement]:

@@ -8,21 +8,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from emu.bench.measurement import Measurement
 from emu.bench.model import Stage
 from emu.bench.peers import installed
-from emu.bench.run import Measurement
 from emu.native import kernel
 
 
 def versions() -> dict[str, str]:
     """Return what was measured on: processor word, Python, NumPy and the peers."""
-    packages = {name: installed(name) or "not installed" for name in ("ml_dtypes", "torch", "torchao")}
+    packages = {name: installed(name) or "not installed" for name in ("ml_dtypes", "torch", "torchao", "mmasim")}
     form = kernel.FORMS[kernel.BEST_FORM]
     return {"machine": platform.machine(), "kernels": form, "python": platform.python_version(), "numpy": np.__version__, **packages}
 
 
 def as_markdown(rows: Sequence[Measurement]) -> str:
-    """Return a table with rates in million elements a second of processor time."""
+    """Return a table with rates in million elements (of matrix products: million products) a second of processor time."""
     lines = ["| job | emu | peer | peer's rate | ratio | promised |", "| --- | ---: | --- | ---: | ---: | ---: |"]
     for row in rows:
         rate = "-" if row.peer_rate is None else f"{row.peer_rate:.0f}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from emu.cli.settings import common_options, progress, settings_of
@@ -15,7 +17,10 @@ from emu.cli.settings import common_options, progress, settings_of
 @click.option("--recipe", default="nvfp4_te_ref", show_default=True, help="Recipe for --model.")
 @common_options
 def command(elements: int, repeats: int, only: str, model: str | None, recipe: str) -> None:
-    """Measure conversions, quantizers and rotations in one thread, and the ratio to peers that are installed."""
+    """Measure conversions, quantizers, rotations and matrix products in one thread, and the ratio to peers that are installed."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # read when NumPy is first imported
+
     from emu import bench
 
     if model is not None:

@@ -1,0 +1,151 @@
+"""Matrix products by each engine, beside mmasim's simulation of the same instruction: million products a second of processor time.
+
+Each side works on the shape that it is given: a peer that is asked for one instruction at a time has its own number of products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from emu.bench import peers
+from emu.bench.measurement import SEED, Measurement
+from emu.bench.peers import Job
+from emu.engines.datapath import run_matmul
+from emu.engines.table import choose
+from emu.errors import EmuError
+from emu.spec import derive
+from emu.spec.datapath import Plan, resolve
+from emu.spec.models import Format
+
+Shape = tuple[int, int, int]
+LEAST_SECONDS = 0.05  # short jobs are repeated until they take so long
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer's job. shape: m, n, k of one call."""
+
+    name: str
+    shape: Shape
+    make: Callable[[Any], Job | None]
+
+
+@dataclass(frozen=True)
+class DotCase:
+    """One row. choice: arguments of emu.spec.datapath.resolve.   shape: m, n, k.   promised: least ratio to the peer, or None."""
+
+    name: str
+    choice: tuple[Any, ...]
+    shape: Shape
+    engine: str
+    peer: Peer
+    promised: float | None = None
+
+
+def _scaled(shape: Shape, instruction: str) -> Peer:
+    return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_block_scale(instruction, shape, rng))
+
+
+def _plain(shape: Shape, instruction: str) -> Peer:
+    return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_wgmma(instruction, shape, rng))
+
+
+def cases() -> list[DotCase]:
+    """Return every case, in the order of the table. Large tiles of mmasim: the largest instruction that it has."""
+    large, small = (128, 256, 64), (16, 8, 64)
+    nvfp4 = "kind::mxf4nvf4.block16.f32.e2m1.e2m1"
+    of_nvfp4 = _scaled(large, f"m128n256k64.{nvfp4}.ue4m3")
+    of_mxfp4 = _scaled(large, "m128n256k64.kind::mxf4.block32.f32.e2m1.e2m1.ue8m0")
+    of_tile = _scaled(small, f"m16n8k64.{nvfp4}.f32.ue4m3")
+    of_fp8 = _plain((64, 256, 32), "m64n256k32.f32.e4m3.e4m3")
+    found = []
+    for engine, aim in (("native", 30.0), ("fast", 10.0), ("c_ref", None)):
+        whole = (512, 512, 4096) if engine != "c_ref" else (256, 256, 1024)
+        mxfp4, hopper = ("blackwell_mxf4_b32_ue8m0",), ("hopper_fp8", "e4m3", "e4m3")
+        found += [
+            DotCase("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), whole, engine, of_nvfp4, aim),
+            DotCase("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), (128, 128, 64), engine, of_nvfp4),
+            DotCase("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), small, engine, of_tile),
+            DotCase("mxfp4", mxfp4, whole, engine, of_mxfp4),
+            DotCase("fp8", hopper, (256, 256, 1024), engine, of_fp8),
+        ]
+    for profile in ("ideal", "int64", "cheap", "late_c"):
+        found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "fast", of_nvfp4))
+    found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "fast", of_nvfp4))
+    return found
+
+
+def label(case: DotCase) -> str:
+    """Return the name of a row."""
+    m, n, k = case.shape
+    return f"matmul {case.name} {m}x{n}x{k} {case.engine}"
+
+
+def run_dots(repeats: int, only: str, progress: Callable[[str], None] | None = None) -> list[Measurement]:
+    """Measure every case whose label contains `only` and whose engine can do it. Returns: rates in million products a second."""
+    found = []
+    for case in cases():
+        if only in label(case):
+            if progress is not None:
+                progress(label(case))
+            found += _measure(case, repeats)
+    return found
+
+
+def _measure(case: DotCase, repeats: int) -> list[Measurement]:
+    """Alternate emu and the peer; nothing where the engine cannot do the case."""
+    rng, plan = np.random.default_rng(SEED), resolve(*case.choice)
+    try:
+        choose("dot", case.engine, plan)
+    except EmuError:
+        return []
+    job, other = _job(case, plan, rng), case.peer.make(rng)
+    sides: list[tuple[Job, Shape, list[float]]] = [(job, case.shape, [])]
+    sides += [(other, case.peer.shape, [])] if other is not None else []
+    counts = [_count(work) for work, _, _ in sides]
+    for _ in range(repeats):
+        for (work, shape, rates), count in zip(sides, counts, strict=True):
+            begin = process_time()
+            for _ in range(count):
+                work()
+            rates.append(count * shape[0] * shape[1] * shape[2] / (process_time() - begin) / 1e6)
+    rate, *peer_rate = (median(rates) for _, _, rates in sides)
+    products = case.shape[0] * case.shape[1] * case.shape[2]
+    return [Measurement(label(case), products, rate, case.peer.name, peer_rate[0] if peer_rate else None, case.promised)]
+
+
+def _count(work: Job) -> int:
+    """Return how often a job runs in one measurement, after a first run that fills tables."""
+    work()
+    begin = process_time()
+    work()
+    spent = max(process_time() - begin, 1e-6)
+    return max(1, round(LEAST_SECONDS / spent))
+
+
+def _job(case: DotCase, plan: Plan, rng: np.random.Generator) -> Job:
+    m, n, k = case.shape
+    a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
+    scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))
+    return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, case.engine)
+
+
+def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Return random finite codes."""
+    codes = derive.codes(fmt)
+    found = rng.integers(0, codes.max_code + 1, shape) | np.where(rng.random(shape) < 0.5, codes.sign_bit, 0)
+    return found.astype(np.uint8)
+
+
+def _scales(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Return scales within a factor of 8 around 1."""
+    if fmt.id == "fp32":
+        return np.exp2(rng.uniform(-3, 3, shape)).astype(np.float32).view(np.uint32)
+    one, step = (127, 3) if fmt.id == "e8m0" else (0x38, 24)
+    return rng.integers(one - step, one + step + 1, shape).astype(np.uint8)
