@@ -75,28 +75,37 @@ def _operands(call: Executable) -> Iterator[dict[str, Any]]:
         for item in facts.operands:
             named[item.name] = _register(item, source, [_code(source, to_bits, item.name, lane, number) for lane in range(item.lanes)])
         yield named | _others(facts, number)
-    codes = list(_directed(source, to_bits, facts.random is not None))
     ones = {} if facts.random is None else {facts.random.name: (1 << facts.random.bits) - 1}
-    for start in range(len(codes)):
-        lanes = {
-            item.name: _register(item, source, [codes[(start + lane) % len(codes)] for lane in range(item.lanes)])
-            for item in facts.operands
-        }
-        yield lanes | _others(facts, 0) | ones
-        if facts.operands[0].lanes > 8:
-            return  # one register holds nearly all of them
+    for code in _directed(source, to_bits):
+        yield {item.name: _register(item, source, [code] * item.lanes) for item in facts.operands} | _others(facts, 0) | ones
+    codes = list(_carrying(source, to_bits)) if ones else []
+    lanes = max(item.lanes for item in facts.operands)
+    for start in range(0, len(codes), lanes):
+        turned = codes[start:] + codes[:start]
+        given = {item.name: _register(item, source, (turned * lanes)[: item.lanes]) for item in facts.operands}
+        yield given | _others(facts, 1) | ones
 
 
-def _directed(source: Format, to_bits: int, draws: bool) -> Iterator[int]:
-    """Yield Inf, NaN, and for a form that draws 1 + 2^-j and 2^-j: with random bits all one they carry while the field is wide enough."""
-    known = derive.codes(source)
+def _directed(source: Format, to_bits: int) -> Iterator[int]:
+    """Yield Inf, NaN, and two numbers half way between results with to_bits fraction bits."""
+    known, frac_bits = derive.codes(source), int(getattr(source.facts, "frac_bits", 0))
     yield from () if known.inf is None else (known.inf, known.inf | known.sign_bit)
     yield from known.nan[:2]
+    drop = frac_bits - to_bits - 1
+    yield from (_one(source) + (1 << drop), _one(source) + (3 << drop)) if drop >= 0 else ()
+
+
+def _one(source: Format) -> int:
+    """Return the code of 1 of an IEEE format."""
+    return (1 << derive.codes(source).bits - 2) - (1 << int(getattr(source.facts, "frac_bits", 0)))
+
+
+def _carrying(source: Format, to_bits: int) -> Iterator[int]:
+    """Yield 1 + 2^-j, 2^-j and subnormals: with random bits all one they carry while the field of a lane is wide enough."""
     frac_bits = int(getattr(source.facts, "frac_bits", 0))
-    one = (1 << known.bits - 2) - (1 << frac_bits)
-    if draws:
-        yield from (one + (1 << place) for place in range(frac_bits - to_bits))
-        yield from (one - (step << frac_bits) for step in range(1, 40) if one > step << frac_bits)
+    yield from (_one(source) + (1 << place) for place in range(frac_bits - to_bits))
+    yield from (_one(source) - (step << frac_bits) for step in range(1, 40) if _one(source) > step << frac_bits)
+    yield from (1 << place for place in range(min(frac_bits, 10)))
 
 
 def _others(facts: InstructionFacts, number: int) -> dict[str, Any]:
