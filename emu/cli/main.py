@@ -20,7 +20,7 @@ from emu.errors import EmuError
 
 COMMANDS = (
     "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe",
-    "vectors", "sweep", "docs", "bench", "doctor",
+    "study", "vectors", "sweep", "docs", "bench", "doctor",
 )  # fmt: skip
 MISUSE = 2
 

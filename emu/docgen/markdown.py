@@ -17,6 +17,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequenc
     return [row(header), row(rule), *(row(cells) for cells in rows)]
 
 
+def prose(*parts: str) -> str:
+    """Return one paragraph from its parts, each with its own blanks."""
+    return "".join(parts)
+
+
 def code(text: str) -> str:
     """Return text in the fixed-width face."""
     return f"`{text}`"

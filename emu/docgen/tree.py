@@ -8,6 +8,7 @@ from pathlib import Path
 
 import emu.exact
 from emu.docgen.c_tables import c_table_pages
+from emu.docgen.datapath_errors import study_pages
 from emu.docgen.dpi import dpi_pages
 from emu.docgen.schemas import COMMENT, schema_pages
 from emu.docgen.writers import reference_texts
@@ -35,6 +36,7 @@ def pages(root: Path) -> dict[str, str]:
     with isolated(root / "spec"):
         found = {path: text for writer in WRITERS for path, text in writer().items()}
         found |= {path: f"{MARK}\n\n{text}" for path, text in reference_texts(root).items()}
+        found |= study_pages(root)
     return found | dpi_pages(root)
 
 
