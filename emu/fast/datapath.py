@@ -20,7 +20,6 @@ from emu.fast.datapath_chain import Overflow, Promote, Register, Steps
 from emu.fast.datapath_operands import decode_side, table_of
 from emu.fast.datapath_round import F64, Codes, encode_values
 from emu.fast.datapath_shape import Shape, fault, shape_of
-from emu.fast.environment import check_environment
 from emu.spec import derive
 from emu.spec.datapath import Plan
 from emu.spec.models.datapath import EpilogueFacts
@@ -42,11 +41,11 @@ def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Cod
 
     a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R].   Returns: codes [R].
     NaN, infinity, zero, subnormals, overflow: as the datapath says.
-    Raises: OpenError (an open bit; an accumulator that overflows, with its row), EngineError (a changed float environment).
+    Raises: OpenError (an open bit; an accumulator that overflows, with its row).
+    Needs: default rounding mode, subnormals not flushed (emu.fast.environment checks).
     Exactness: equals emu.exact.datapath.dot bit for bit.   Source: the datapath's sources.
     Tests: tests/fast_column/test_fast_datapath.py.
     """
-    check_environment()
     out = np.empty(c.shape, code_dtype(plan.d))
     for start in range(0, len(c), PAIRS):
         rows = slice(start, start + PAIRS)
@@ -65,7 +64,6 @@ def matmul(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: 
     a, b: codes [M, K] and [N, K].   scale_a, scale_b: codes [M, K / block] and [N, K / block].   c: codes [M, N], None for +0.
     jobs: threads, each on tiles of its own; the bits do not depend on it.   Returns: codes [M, N].   Raises: as dot.
     """
-    check_environment()
     rows, columns = len(a), len(b)
     out = np.zeros((rows, columns), code_dtype(plan.d)) if c is None else c.astype(code_dtype(plan.d))
     places = [(i, j) for i in range(0, rows, PANEL_ROWS) for j in range(0, columns, PANEL_COLUMNS)]
@@ -168,7 +166,6 @@ def epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: 
     d, c: binary32 codes, any shape; c None: nothing to add, or C was in the dot product.   alpha: binary32 code.
     fused yes: one rounding for product and sum.   Zeros as IEEE 754 has them; NaN is the datapath's.
     """
-    check_environment()
     rounding = get("rounding", facts.d)
     by, values = to_fp32(np.array([alpha], np.uint32), plan.d), to_fp32(d, plan.d)
     with np.errstate(all="ignore"):
@@ -180,7 +177,6 @@ def epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: 
 
 def add(x: Codes, y: Codes, plan: Plan) -> Codes:
     """Return x + y in the result format, to nearest even: what joins the parts of a split K. NaN is the datapath's."""
-    check_environment()
     with np.errstate(all="ignore"):
         return _encode(binary("add", to_fp32(x, plan.d), to_fp32(y, plan.d), plan.d, get("rounding", "rne")), plan)
 

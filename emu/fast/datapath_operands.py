@@ -132,8 +132,8 @@ def decode_side(codes: Codes, scales: Codes | None, fmt: Format, shape: Shape) -
     exp, bits = _group_terms(value, scale_exp, shape) if exp is None else (_product_exps(exp, scale_exp, plan.block), None)
     low, top = _ends(exp, shape.terms)
     missing = _nan_steps(nan, nan_scale if always else None, plan.step)
-    ordered = np.ascontiguousarray(np.moveaxis(exp, -1, 0))
-    words = None if bits is None or shape.by_sum else np.ascontiguousarray(np.moveaxis(bits, -1, 0))
+    ordered = _last_first(exp)
+    words = None if bits is None or shape.by_sum else _last_first(bits)
     nonzero = None if always else (element != 0) | (False if inf is None else inf != 0)
     return Side(value, ordered, words, low, top, missing, inf, None if always else nan_scale, nonzero)
 
@@ -166,8 +166,8 @@ def _product_exps(element: I16, scale: I16 | None, block: int) -> I16:
     """Return the exponent of each product's part on this side: of element and scale."""
     if scale is None:
         return element
-    exp: I16 = np.maximum(element + np.repeat(scale, block, axis=-1), np.int16(DEAD))
-    return exp
+    exp = element + np.repeat(scale, block, axis=-1)
+    return np.where(exp > DEAD // 2, exp, np.int16(DEAD))
 
 
 def _group_terms(value: F64, scale: I16 | None, shape: Shape) -> tuple[I16, NDArray[np.unsignedinteger] | None]:
@@ -191,11 +191,13 @@ def _bits(value: F64, group: int) -> NDArray[np.unsignedinteger]:
 
 def _ends(exp: I16, terms: int) -> tuple[list[int | None], list[int | None]]:
     """Return the least and the largest live exponent of each step, None where there is none."""
-    flat = exp.reshape(-1, exp.shape[-1] // terms, terms) if exp.size else np.full((1, exp.shape[-1] // terms, terms), DEAD, np.int16)
-    live = flat > DEAD // 2
-    top = np.where(live, flat, DEAD).max(axis=(0, 2)).tolist()
-    low = np.where(live, flat, -DEAD).min(axis=(0, 2)).tolist()
-    return [None if x == -DEAD else x for x in low], [None if x == DEAD else x for x in top]
+    steps = exp.shape[-1] // terms
+    flat = exp.reshape(-1, exp.shape[-1])
+    top = flat.max(axis=0, initial=DEAD).reshape(steps, terms).max(axis=1).tolist()
+    low = (flat - np.int16(DEAD)).view(np.uint16)  # live exponents count from -DEAD; DEAD is 0, and one less the largest number
+    low -= np.uint16(1)
+    least = low.min(axis=0, initial=0xFFFF).reshape(steps, terms).min(axis=1).tolist()
+    return [None if x == 0xFFFF else x + 1 + DEAD for x in least], [None if x == DEAD else x for x in top]
 
 
 def _nan_steps(nan: Bool | None, scale: Bool | None, step: int) -> Bool | None:
@@ -204,5 +206,10 @@ def _nan_steps(nan: Bool | None, scale: Bool | None, step: int) -> Bool | None:
     found = np.logical_or.reduce(given) if given else None
     if found is None or not found.any():
         return None
-    by_step: Bool = found.reshape(*found.shape[:-1], -1, step).any(axis=-1)
-    return np.ascontiguousarray(np.moveaxis(by_step, -1, 0))
+    by_step: Bool = _last_first(found.reshape(*found.shape[:-1], -1, step).any(axis=-1))
+    return by_step
+
+
+def _last_first(array: Any) -> Any:
+    """Return a contiguous copy with the last axis in front."""
+    return np.ascontiguousarray(array.transpose(array.ndim - 1, *range(array.ndim - 1)))

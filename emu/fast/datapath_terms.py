@@ -13,6 +13,7 @@ from emu.fast.datapath_shape import Shape
 from emu.fast.datapath_special import outer
 
 I16 = NDArray[np.int16]
+FEW_TERMS = 4  # whose exponents are worked on together
 
 
 def step_sum(a: Side, b: Side, step: int, shape: Shape) -> F64:
@@ -35,8 +36,11 @@ def term_of(a: Side, b: Side, step: int, number: int, shape: Shape) -> F64:
     return product
 
 
-def term_exp(a: Side, b: Side, place: int, shape: Shape) -> I16:
-    """Return the nominal exponent of the term at a place of the K axis, far below every exponent where it is not live."""
+def term_exp(a: Side, b: Side, place: int | slice, shape: Shape) -> I16:
+    """Return the nominal exponent of the term at a place of the K axis, far below every exponent where it is not live.
+
+    place: a slice gives the exponents of several terms, one after another on a first axis.
+    """
     x, y = outer(a.exp[place], b.exp[place])
     exp: I16 = x + y
     if a.bits is not None and b.bits is not None and not shape.by_sum:
@@ -54,12 +58,15 @@ def term_exp(a: Side, b: Side, place: int, shape: Shape) -> I16:
 
 def largest_exp(a: Side, b: Side, step: int, shape: Shape, least: int) -> NDArray[Any]:
     """Return the largest exponent of the live terms of a step and of `least`."""
-    first = step * shape.terms
-    best = term_exp(a, b, first, shape) if not shape.by_sum else _exp_by_sum(a, b, step, 0, shape)
-    for number in range(1, shape.terms):
-        exp = term_exp(a, b, first + number, shape) if not shape.by_sum else _exp_by_sum(a, b, step, number, shape)
-        np.maximum(best, exp, out=best)
-    return np.maximum(best, np.int16(least), out=best)
+    first, last = step * shape.terms, (step + 1) * shape.terms
+    if not shape.by_sum and shape.terms <= FEW_TERMS:
+        best: I16 = term_exp(a, b, slice(first, last), shape).max(axis=0, initial=least)
+        return best
+    best = np.array(np.int16(least))
+    for place in range(first, last):
+        exp = _exp_by_sum(a, b, step, place - first, shape) if shape.by_sum else term_exp(a, b, place, shape)
+        best = np.maximum(best, exp, out=exp)
+    return best
 
 
 def _exp_by_sum(a: Side, b: Side, step: int, number: int, shape: Shape) -> I16:
