@@ -103,7 +103,10 @@ def _row(
         raise OperandError("explain dot: name the datapath: `emu list datapaths`")
     plan = plan_of(datapath, *choices)
     if random[0] is not None:
-        return next(samples(plan, random[1], random[0], 1)), plan
+        found = next(samples(plan, random[1], random[0], 1), None)
+        if found is None:
+            raise OperandError(f"explain dot: category {random[1]} has no rows for {plan.name}")
+        return found, plan
     a, b, *rest = given
     if a is None or b is None:
         raise OperandError("explain dot: --a and --b belong together")

@@ -123,7 +123,9 @@ def _directed(first: Plan, second: Plan, key: int, count: int) -> Iterable[tuple
         for category in CATEGORIES:
             half = count // 2 if times == 1 else max(count // 8, 1)
             items = [*samples(first, category, key, half, times * k // first.facts.k)]
-            yield category, [*items, *samples(second, category, key, half, times * k // second.facts.k, first=half)]
+            items += samples(second, category, key, half, times * k // second.facts.k, first=half)
+            if items:
+                yield category, items
 
 
 def _merged(tallies: Sequence[Tally]) -> tuple[Tally, ...]:

@@ -82,16 +82,15 @@ def _numbers(step: Data) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     terms = [term for term in step.get("terms", []) if term["products"]]
     for term in terms:
-        span = f"{term['elements'][0]}..{term['elements'][1]}" if term["elements"][0] != term["elements"][1] else f"{term['elements'][0]}"
         live = "" if "live" not in term else ", live" if term["live"] else ", not live"
-        out.append((f"term of {span}", f"{term.get('value', term.get('sum_value'))}{live}"))
+        out.append((f"term of {_span(term)}", f"{term.get('value', term.get('sum_value'))}{live}"))
     exp = step.get("exp")
     if exp is not None and exp["value"] is not None:
         out.append(("E", f"{exp['value']} from {', '.join(exp['from'])}"))
     if "lsb_exp" in step:
         out.append(("unit", f"2^{step['lsb_exp']}"))
     out += [(f"part {part['part']}", f"{part['sum']} at exponent {part['exp']}") for part in step.get("parts", [])]
-    moved = [(f"aligned {term['elements'][0]}..{term['elements'][1]}", term) for term in terms if "lost" in term]
+    moved = [(f"aligned {_span(term)}", term) for term in terms if "lost" in term]
     moved += [("aligned C", step["aligned_c"])] if step.get("aligned_c", {}).get("live") else []
     for name, term in moved:
         kept = dyadic(int(term["aligned"]) * power_of_two(step["lsb_exp"]))
@@ -102,6 +101,11 @@ def _numbers(step: Data) -> list[tuple[str, str]]:
     if "sum" in step:
         out.insert(len(out) - ("part_value" in step), ("sum", step["sum"]["value"]))
     return out
+
+
+def _span(term: Data) -> str:
+    first, last = term["elements"]
+    return str(first) if first == last else f"{first}..{last}"
 
 
 def lines_of(found: Comparison) -> list[str]:

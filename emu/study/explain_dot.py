@@ -151,14 +151,15 @@ def _scales(row: DotRow, first: int, scale: Format | None) -> Data:
 
 
 def _shifted(significand: int, unit_exp: int, aligned: int, lsb_exp: int) -> Data:
-    """How a term moves: left by shift, or right; the bits that fall off, lowest last; and the exact value that is lost."""
+    """How a term moves: left by shift, or right; the bits that fall off, lowest last, after as many zeros; the exact value that is lost."""
     places = unit_exp - lsb_exp
     lost = significand * power_of_two(unit_exp) - aligned * power_of_two(lsb_exp)
-    dropped = ""
+    dropped, wide = "", 0
     if places < 0 and significand:
         wide = min(-places, abs(significand).bit_length())
         dropped = f"{abs(significand) & ((1 << wide) - 1):0{wide}b}"
-    return {"unit_exp": unit_exp, "shift": places, "aligned": str(aligned), "dropped_bits": dropped, "lost": dyadic(lost)}
+    out = {"unit_exp": unit_exp, "shift": places, "aligned": str(aligned), "dropped_bits": dropped}
+    return out | {"dropped_zeros": -places - wide if dropped else 0, "lost": dyadic(lost)}
 
 
 def _source(step: Step, plan: Plan) -> Data:

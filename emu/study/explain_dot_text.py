@@ -7,6 +7,7 @@ from typing import Any
 
 Data = dict[str, Any]
 WIDEST_BINARY = 72
+MOST_ZEROS = 24
 PER_LINE = 4
 MARGIN = "  "
 
@@ -165,7 +166,10 @@ def _table(shown: Sequence[tuple[str, Data]], total: Data) -> Iterator[str]:
     for name, term in shown:
         places = term["shift"]
         bits = f"{int(term['aligned']):b}" if binary else ""
-        dropped = f"{bits}.{term['dropped_bits']}" if term["dropped_bits"] else bits
+        zeros = term["dropped_zeros"]
+        dropped = (
+            f"{bits}.{'0' * zeros if zeros <= MOST_ZEROS else f'({zeros} zeros)'}{term['dropped_bits']}" if term["dropped_bits"] else bits
+        )
         rows.append((name, f"<<{places}" if places >= 0 else f">>{-places}", term["aligned"], dropped, term["lost"]))
     wide = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:

@@ -20,8 +20,8 @@ from emu.study.dot_rows import DotRow, answer, answers, same_answer, value_of
 from emu.study.dot_samples import samples
 from emu.study.probe_hypotheses import Hypothesis, bases, combined, hypotheses
 
-RANDOM_CATEGORIES = ("cancelled_group", "cancel", "align_edge", "full_scale", "floor_edge", "c_edge")
-RANDOM_ROWS = 12
+RANDOM_CATEGORIES = ("cancelled_group", "cancel", "align_edge", "saturated_same_sign", "floor_edge", "c_edge")
+RANDOM_ROWS = 32
 KEY = 1
 MOST_COMBINED = 20000
 Answers = tuple[int | None, ...]
