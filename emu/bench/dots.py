@@ -19,6 +19,7 @@ from emu.bench.peers import Job
 from emu.engines.datapath import run_matmul
 from emu.engines.table import choose
 from emu.errors import EmuError
+from emu.native import kernel, kernel_datapath
 from emu.spec import derive
 from emu.spec.datapath import Plan, resolve
 from emu.spec.models import Format
@@ -38,7 +39,10 @@ class Peer:
 
 @dataclass(frozen=True)
 class DotCase:
-    """One row. choice: arguments of emu.spec.datapath.resolve.   shape: m, n, k.   promised: least ratio to the peer, or None."""
+    """One row. choice: arguments of emu.spec.datapath.resolve.   shape: m, n, k.   promised: least ratio to the peer, or None.
+
+    form: of the kernel, None: the best.
+    """
 
     name: str
     choice: tuple[Any, ...]
@@ -46,6 +50,7 @@ class DotCase:
     engine: str
     peer: Peer
     promised: float | None = None
+    form: int | None = None
 
 
 def _scaled(shape: Shape, instruction: str) -> Peer:
@@ -75,6 +80,10 @@ def cases() -> list[DotCase]:
             DotCase("mxfp4", mxfp4, whole, engine, of_mxfp4),
             DotCase("fp8", hopper, (256, 256, 1024), engine, of_fp8),
         ]
+    of_forms = [("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), of_nvfp4), ("fp8", ("hopper_fp8", "e4m3", "e4m3"), of_fp8)]
+    for name, choice, peer in of_forms:
+        for form in range(kernel.BEST_FORM + 1):
+            found.append(DotCase(name, choice, (256, 256, 1024), "native", peer, form=form))
     for profile in ("ideal", "int64", "cheap", "late_c"):
         found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "fast", of_nvfp4))
     found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "fast", of_nvfp4))
@@ -84,7 +93,8 @@ def cases() -> list[DotCase]:
 def label(case: DotCase) -> str:
     """Return the name of a row."""
     m, n, k = case.shape
-    return f"matmul {case.name} {m}x{n}x{k} {case.engine}"
+    form = "" if case.form is None else f", form {kernel.FORMS[case.form]}"
+    return f"matmul {case.name} {m}x{n}x{k} {case.engine}{form}"
 
 
 def run_dots(repeats: int, only: str, progress: Callable[[str], None] | None = None) -> list[Measurement]:
@@ -133,6 +143,9 @@ def _job(case: DotCase, plan: Plan, rng: np.random.Generator) -> Job:
     m, n, k = case.shape
     a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
     scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))
+    form = case.form
+    if form is not None:
+        return lambda: kernel_datapath.matmul(a, b, scale_a, scale_b, None, plan, form=form)
     return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, case.engine)
 
 
