@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+from emu.errors import EngineError
 from emu.exact.datapath_terms import decode_triple, products_of, scale_product
 from emu.exact.value import power_of_two
 from emu.spec import derive
@@ -142,7 +143,7 @@ def _merged(tallies: Sequence[Tally]) -> tuple[Tally, ...]:
 
 
 def tally_of(name: str, rows: Sequence[DotRow], first: Plan, second: Plan, engine: str = "auto") -> tuple[Tally, int | None]:
-    """Return the tally of rows of one K, and the number of the first row that differs by the oracle too."""
+    """Return the tally of rows of one K, and the number of the first row that differs. Raises: EngineError (not so by the oracle)."""
     tally, where = Tally(name), None
     found = zip(rows, answers(rows, first, engine), answers(rows, second, engine), strict=True)
     for number, (row, x, y) in enumerate(found):
@@ -153,7 +154,9 @@ def tally_of(name: str, rows: Sequence[DotRow], first: Plan, second: Plan, engin
             continue
         tally.differ += 1
         tally.refused += x is None or y is None
-        if where is None and differs(row, first, second):
+        if where is None:
+            if not differs(row, first, second):
+                raise EngineError(f"{name}, row {number}: the quick engine and the oracle disagree: run `emu doctor`")
             where = number
     return tally, where
 

@@ -25,13 +25,27 @@ def suite_row(path: str | Path, number: int) -> tuple[DotRow, Plan]:
 
 
 def row_at(suite: Suite, number: int) -> tuple[DotRow, Plan]:
-    """Return row tcId `number` of a loaded suite and its plan. Raises: FileError."""
+    """Return row tcId `number` of a loaded suite and its plan; where a register runs through a chain, the chain up to that row.
+
+    Raises: FileError.
+    """
     operation, _, name = str(suite.record["contract"]["name"]).partition("/")
     if operation not in ("dot", "accumulate"):
         raise FileError(f"{suite.stem}: holds rows of {operation}, not of dot products")
     if not 1 <= number <= len(suite.rows):
         raise FileError(f"{suite.stem}: has no row {number}: its tcIds are 1..{len(suite.rows)}")
     plan = plan_of(name)
+    first = number
+    if operation == "accumulate" and plan.accumulator is not None:
+        while first > 1 and not value_of(suite.layout, suite.rows[first - 1], "first"):
+            first -= 1
+    parts = [_row(suite, place, plan) for place in range(first, number + 1)]
+    a, b, scale_a, scale_b = (tuple(code for part in parts for code in getattr(part, side)) for side in ("a", "b", "scale_a", "scale_b"))
+    return DotRow(a, b, scale_a, scale_b, parts[0].c), plan
+
+
+def _row(suite: Suite, number: int, plan: Plan) -> DotRow:
+    """The codes of one row, as its columns hold them."""
     row = suite.rows[number - 1]
     given = {column.name: value_of(suite.layout, row, column.name) for column in suite.layout.inputs}
     widths = {column.name: column.bits for column in suite.layout.inputs}
@@ -42,4 +56,4 @@ def row_at(suite: Suite, number: int) -> tuple[DotRow, Plan]:
         bits = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
         return tuple(given[name] >> (bits * i) & ((1 << bits) - 1) for i in range(widths[name] // bits))
 
-    return DotRow(codes("a", plan.a), codes("b", plan.b), codes("sa", plan.scale), codes("sb", plan.scale), given.get("c", 0)), plan
+    return DotRow(codes("a", plan.a), codes("b", plan.b), codes("sa", plan.scale), codes("sb", plan.scale), given.get("c", 0))

@@ -283,6 +283,21 @@ def test_a_row_of_a_suite_is_unpacked_as_the_columns_say() -> None:
         row_at(Suite({"stem": "convert__x", "contract": {"name": "convert/e2m1/rne/nvidia"}}, layout, (line,)), 1)
 
 
+def test_a_row_of_a_register_is_its_chain_so_far() -> None:
+    plan = plan_of("int64/e1m2xe1m2/16")
+    columns = [Column("first", "in", 4), Column("last", "in", 4), Column("a", "in", 256, "e1m2", 64), Column("sa", "in", 32, "ue4m3", 4)]
+    columns += [Column("b", "in", 256, "e1m2", 64), Column("sb", "in", 32, "ue4m3", 4), Column("c", "in", 32, "fp32")]
+    layout = layout_of([*columns, Column("acc_in", "in", 64), Column("d", "out", 32, "fp32")])
+    ones, sevens = int("38" * 4, 16), int("7" * 64, 16)
+    chain = [(1, 0, sevens, ones, sevens, ones, 0x3F800000, 0), (0, 1, 7, ones, 7, ones, 0x3F800000, 822083584)]
+    lines = tuple(make_row(layout, Input("chain1", ("chain",), values), ((0,),)) for values in [chain[0], *chain])
+    suite = Suite({"stem": "accumulate__x", "contract": {"name": f"accumulate/{plan.name}"}}, layout, lines)
+    row, found = row_at(suite, 3)
+    assert found == plan and len(row.a) == 128 and row.c == 0x3F800000
+    assert explain_dot(row, plan)["final"]["register"] == str(822083584 + 49 * 2**18)
+    assert len(row_at(suite, 2)[0].a) == 64
+
+
 @pytest.mark.parametrize(
     ("name", "given", "error", "text"),
     [
