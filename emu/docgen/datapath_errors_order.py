@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emu.docgen.dot_chart import Axis, Mark, chart
-from emu.docgen.markdown import code, prose, table
+from emu.docgen.markdown import code, link, prose, table
 from emu.study.datapath_order import KINDS
 from emu.study.datapath_study import claims
 
@@ -25,7 +25,10 @@ def order_lines(record: dict[str, Any]) -> tuple[list[str], str]:
             "then added exactly. Between steps D is rounded, unless a register runs through K.",
         ),
         "",
-        *table(("datapath", *KINDS.values()), [(code(item["datapath"]), *(WORDS[item[kind]] for kind in KINDS)) for item in claims()]),
+        *table(
+            ("datapath", *KINDS.values()),
+            [(link("datapath", item["datapath"], "reference/"), *(WORDS[item[kind]] for kind in KINDS)) for item in claims()],
+        ),
         "",
         prose(
             "Measured: 32 x 64 outputs, each in several orders (4 drawn ones of a kind, reversed, 4 ways to split). A ",

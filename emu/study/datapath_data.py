@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -81,6 +82,11 @@ def synthetic(outputs: int = OUTPUTS, k: int = WIDE_K) -> list[Data]:
         ("wide_range", "A and B normal, times another power of two for each 32 along K", wide_range, wide_range),
     )
     return [Data(name, title, a(f"{name}/a", outputs, k), b(f"{name}/b", outputs, k)) for name, title, a, b in drawn]
+
+
+def is_asked(words: Sequence[str]) -> bool:
+    """Tell whether one of the words is part of a name of a model product."""
+    return any(word in f"minilm_layer{layer}_{part}" for word in words for layer, part in PRODUCTS)
 
 
 def model_products(folder: Path) -> list[Data]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.errors import ShapeError
+from emu.errors import OperandError, ShapeError
 from emu.exact.decode import decode_code
 from emu.mma.operands import Operand
 from emu.spec import derive, get
@@ -105,14 +105,17 @@ class Errors:
 
 
 def errors(codes: NDArray[Any], exact: ExactSums, fmt: Format | str) -> Errors:
-    """Compare finite results with exact sums. codes: [M, N] of fmt.   Every difference is exact; only the statistics are binary64."""
+    """Compare results with exact sums. Every difference is exact; only the statistics are binary64.
+
+    codes: [M, N] of fmt.   Raises: OperandError (NaN or Inf among them).
+    """
     model: Format = get("format", fmt)
     table: dict[int, Fraction] = {}
     squares, wholes, ulps = [], [], []
     hits = 0
     for code, number in zip(codes.reshape(-1).tolist(), exact.numbers.reshape(-1), strict=True):
         if code not in table:
-            table[code] = decode_code(code, model).signed
+            table[code] = _finite(code, model)
         result, lsb = _odd(table[code])
         low = min(lsb, exact.lsb_exp)
         lost = (result << lsb - low) - (number << exact.lsb_exp - low)
@@ -131,6 +134,13 @@ def errors(codes: NDArray[Any], exact: ExactSums, fmt: Format | str) -> Errors:
         hits / codes.size,
         codes.size,
     )
+
+
+def _finite(code: int, fmt: Format) -> Fraction:
+    value = decode_code(code, fmt)
+    if value.kind != "finite":
+        raise OperandError(f"a result is {value.kind}, {fmt.id} code {code:#x}: only finite ones have an error")
+    return value.signed
 
 
 def ulp_exp(number: int, lsb_exp: int, fmt: Format) -> int:

@@ -13,7 +13,7 @@ from emu.spec import digest, get
 from emu.spec.datapath import resolve
 from emu.study import datapath_proof as proof
 from emu.study import minilm
-from emu.study.datapath_data import Data, model_products, synthetic
+from emu.study.datapath_data import Data, is_asked, model_products, synthetic
 from emu.study.datapath_errors import DATAPATHS, RECIPES, cell_of, error_rows, load_recipes, plans_of, quantized
 from emu.study.datapath_order import KINDS, invariant, spread
 
@@ -43,8 +43,7 @@ def run(
     of these words; all where none does.   tick: called with the name of each cell.   Raises: OperandError (nothing left to run).
     """
     load_recipes()
-    data = [*synthetic(), *([] if model is None else model_products(model))]
-    data, recipes = _chosen(data, only, lambda item: item.name), _chosen(list(RECIPES), only, str)
+    data, recipes = _chosen_data(model, parts, only), _chosen(list(RECIPES), only, str)
     if set(parts) - set(PARTS) or not parts:
         raise OperandError(f"parts {', '.join(parts) or 'none'}: each is one of {', '.join(PARTS)}")
     record: dict[str, Any] = {"command": COMMAND, "data": [_data(item) for item in data], "recipes": [_recipe(name) for name in recipes]}
@@ -62,6 +61,15 @@ def run(
 def _chosen(items: list[Any], only: Sequence[str], name: Callable[[Any], str]) -> list[Any]:
     """Return the items whose name holds one of the words; all of them where no name does."""
     return [item for item in items if any(word in name(item) for word in only)] or items
+
+
+def _chosen_data(model: Path | None, parts: Sequence[str], only: Sequence[str]) -> list[Data]:
+    """Return the data to run; the model runs only where its products are asked for."""
+    drawn = synthetic()
+    named = [item for item in drawn if any(word in item.name for word in only)]
+    if model is None or tuple(parts) == ("proof",) or (named and not is_asked(only)):
+        return named or drawn
+    return _chosen([*drawn, *model_products(model)], only, lambda item: item.name)
 
 
 def _data(item: Data) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from emu.errors import ShapeError
+from emu.errors import OperandError, ShapeError
 from emu.exact.decode import decode_code
 from emu.mma.operands import Operand
 from emu.spec import derive, get
@@ -99,3 +99,9 @@ def test_errors_of_known_results() -> None:
     assert (second.nearest, second.largest_ulp, second.mean_ulp) == (0.0, 1.0, 0.75)
     assert second.rms_ulp == math.sqrt(0.625)
     assert first.relative < second.relative
+
+
+def test_infinite_results_have_no_error() -> None:
+    sums = ExactSums(np.array([[1]], object), 0)
+    with pytest.raises(OperandError, match="a result is inf"):
+        errors(np.array([[0x7F800000]], np.uint32), sums, "fp32")

@@ -127,7 +127,7 @@ def test_the_command_prints_a_piece(capsys: pytest.CaptureFixture[str]) -> None:
 def test_misuse_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["study", "datapath", "--out", str(tmp_path / "x.json"), "--part", "proof"]) == 2
     assert run(["study", "datapath", "--check", str(tmp_path / "none.json")]) == 2
-    assert run(["study", "datapath", "--part", "proof", "--model", str(tmp_path)]) == 2
+    assert run(["study", "datapath", "--part", "errors", "--only", "minilm", "--model", str(tmp_path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 3
     with pytest.raises(OperandError, match="each is one of"):
         study.run(None, ["all"])
