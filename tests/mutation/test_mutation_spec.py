@@ -33,7 +33,8 @@ def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]
     found = subset(kind)
     killers, new = judge(found, judges, known_survivors)
     assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a witness, or list them with a reason"
-    assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] + killers["rows"] > len(found) // 5
+    least = len(found) // (8 if kind == "instruction" else 5)  # most wrong facts of an instruction disagree with another one: the loader sees them
+    assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] + killers["rows"] > least
 
 
 @pytest.mark.mutants
