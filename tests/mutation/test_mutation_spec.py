@@ -33,7 +33,7 @@ def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]
     found = subset(kind)
     killers, new = judge(found, judges, known_survivors)
     assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a witness, or list them with a reason"
-    least = len(found) // (8 if kind == "instruction" else 5)  # most wrong facts of an instruction disagree with another one: the loader sees them
+    least = len(found) // (8 if kind == "instruction" else 5)  # the loader sees most: facts of an instruction must agree
     assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] + killers["rows"] > least
 
 
