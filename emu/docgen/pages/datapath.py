@@ -9,7 +9,7 @@ from emu.docgen.pages.datapath_widths import choices, width_table
 from emu.docgen.pages.datapath_worked import special_rows, witnesses, worked_step
 from emu.errors import OpenError
 from emu.spec import Datapath
-from emu.spec.datapath import known_facts
+from emu.spec.datapath import Plan, known_facts
 from emu.spec.models.datapath import DatapathFacts, EpilogueFacts, LateC, PromoteFacts, UnknownFacts
 
 _WIDTHS = (
@@ -39,17 +39,7 @@ def body(datapath: Datapath, context: Context) -> list[str]:
         return [*lines, "## Refused", "", f"`{error}`", "", "## Facts", "", *fence(plain(datapath.facts_json()))]
     plans = choices(datapath)
     lines += ["## What it computes", "", *fence(formula(plans[0])), "", *_operands(facts)]
-    lines += [
-        "",
-        "## Stages",
-        "",
-        f"For {plans[0].a.id} x {plans[0].b.id}" + _with_scale(plans[0].scale.id if plans[0].scale else None) + ":",
-        "",
-    ]
-    lines += fence(stages(plans[0]))
-    drawn = window(plans[0])
-    if drawn:
-        lines += ["", "The adder, with the largest term and a C that both have the exponent E:", "", *fence(drawn)]
+    lines += ["", "## Stages", "", *_stages(plans[0])]
     lines += [
         "",
         "## Rules",
@@ -67,8 +57,14 @@ def body(datapath: Datapath, context: Context) -> list[str]:
     return lines
 
 
-def _with_scale(scale: str | None) -> str:
-    return f" with {scale} scales" if scale else ""
+def _stages(plan: Plan) -> list[str]:
+    """Return the drawing of the stages, and of the adder where it has a width."""
+    scales = f" with {plan.scale.id} scales" if plan.scale else ""
+    lines = [f"For {plan.a.id} x {plan.b.id}{scales}:", "", *fence(stages(plan))]
+    drawn = window(plan)
+    if drawn:
+        lines += ["", "The adder, with the largest term and a C that both have the exponent E:", "", *fence(drawn)]
+    return lines
 
 
 def _operands(facts: DatapathFacts) -> list[str]:

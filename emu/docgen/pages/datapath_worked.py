@@ -52,45 +52,46 @@ def special_rows(plan: Plan) -> list[str]:
 def _cases(plan: Plan) -> list[tuple[str, Operands]]:
     """Return (in words, operands) of the special rows that the formats allow."""
     a, c = derive.codes(plan.a), derive.codes(plan.c)
-    found: list[tuple[str, Operands]] = []
-
-    def case(what: str, **changes: Any) -> None:
-        operands = Operands(plan)
-        for name, value in changes.items():
-            if isinstance(value, int) and name != "c":
-                getattr(operands, name)[0] = value
-            else:
-                setattr(operands, name, value)
-        found.append((what, operands))
-
-    one_a, one_b = _one(plan.a), _one(plan.b)
-    minus_c = _one(plan.c) | c.sign_bit
-    case("all products 0, C = -0", c=c.sign_bit)
-    case("one product 1, C = -1", a=one_a, b=one_b, c=minus_c)
+    one_a, one_b, one_c = _one(plan.a), _one(plan.b), _one(plan.c)
+    found = [
+        _case(plan, "all products 0, C = -0", c=c.sign_bit),
+        _case(plan, "one product 1, C = -1", a=one_a, b=one_b, c=one_c | c.sign_bit),
+    ]
     if plan.scale is not None and derive.codes(plan.scale).nan:
-        case("a NaN scale over elements that are all 0", scale_a=derive.codes(plan.scale).nan[0])
+        found.append(_case(plan, "a NaN scale over elements that are all 0", scale_a=derive.codes(plan.scale).nan[0]))
     if a.nan:
-        case("a NaN element", a=a.nan[0])
+        found.append(_case(plan, "a NaN element", a=a.nan[0]))
     if a.inf is not None:
-        case("+Inf * 0", a=a.inf)
-        case("+Inf * 1", a=a.inf, b=one_b)
-        case("+Inf * 1, C = -Inf", a=a.inf, b=one_b, c=c.sign_bit | (c.inf or 0))
-    case("C = NaN", c=c.nan[0])
+        found.append(_case(plan, "+Inf * 0", a=a.inf))
+        found.append(_case(plan, "+Inf * 1", a=a.inf, b=one_b))
+        found.append(_case(plan, "+Inf * 1, C = -Inf", a=a.inf, b=one_b, c=c.sign_bit | (c.inf or 0)))
+    found.append(_case(plan, "C = NaN", c=c.nan[0]))
     if c.inf is not None:
-        case("C = -Inf", c=c.sign_bit | c.inf)
-    case("C = the smallest subnormal, all products 0", c=1)
-    k = plan.facts.k
-    case("every element the largest, C the largest", a=[a.max_code] * k, b=[derive.codes(plan.b).max_code] * k, c=c.max_code)
-    if plan.scale is not None:
-        top = [derive.codes(plan.scale).max_code] * (k // plan.block)
-        case(
-            "the same with the largest scales",
-            a=[a.max_code] * k,
-            b=[derive.codes(plan.b).max_code] * k,
-            c=c.max_code,
-            scale_a=top,
-            scale_b=top,
-        )
+        found.append(_case(plan, "C = -Inf", c=c.sign_bit | c.inf))
+    return [*found, _case(plan, "C = the smallest subnormal, all products 0", c=1), *_largest(plan)]
+
+
+def _case(plan: Plan, what: str, c: int = 0, **first: int) -> tuple[str, Operands]:
+    """Return a row that changes C and the first code of the named operands."""
+    operands = Operands(plan)
+    operands.c = c
+    for name, value in first.items():
+        getattr(operands, name)[0] = value
+    return what, operands
+
+
+def _largest(plan: Plan) -> list[tuple[str, Operands]]:
+    """Return the rows of full scale: without and with the largest scales."""
+    found = []
+    for what, scaled in (("every element the largest, C the largest", False), ("the same with the largest scales", True)):
+        operands = Operands(plan)
+        operands.a, operands.b = ([derive.codes(fmt).max_code] * plan.facts.k for fmt in (plan.a, plan.b))
+        operands.c = derive.codes(plan.c).max_code
+        if scaled and plan.scale is not None:
+            top = [derive.codes(plan.scale).max_code] * (plan.facts.k // plan.block)
+            operands.scale_a, operands.scale_b = top, top
+        if not scaled or plan.scale is not None:
+            found.append((what, operands))
     return found
 
 
