@@ -22,6 +22,7 @@ from emu.exact.value import Value, finite
 from emu.spec import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
+from emu.testing.behaviour_datapath import datapath_runs
 from emu.testing.behaviour_instruction import family_runs
 
 NUMBERS = tuple(Fraction(n, 64) for n in (1, 3, 7, 8, 16, 17, 24, 31, 40, 48, 56, 63, 65, 80, 96, 112, 160, 225, 352))
@@ -44,13 +45,14 @@ class Tensor(NamedTuple):
     random: list[list[int]] | None = None
 
 
-def behaviour(thing: SpecObject, tensors: Sequence[Tensor] = ()) -> str:
+def behaviour(thing: SpecObject, tensors: Sequence[Any] = ()) -> str:
     """Return the sha256 of what an object does to the fixed inputs; a refused input counts as the class of its error.
 
-    tensors: more inputs, for a recipe.
+    tensors: more inputs for a recipe (Tensor); all inputs of a datapath (behaviour_datapath.Rows).
     """
     found = hashlib.sha256()
-    for item in _recipe(thing, tensors) if isinstance(thing, Recipe) else _RUNS[thing.kind](thing):
+    given = {"recipe": _recipe, "datapath": datapath_runs}.get(thing.kind)
+    for item in _RUNS[thing.kind](thing) if given is None else given(thing, tensors):  # type: ignore[operator]
         found.update(f"{_plain(item)}\n".encode("ascii"))
     return found.hexdigest()
 

@@ -9,21 +9,34 @@ from emu.vectors.dot_codes import Codes
 from emu.vectors.dot_draws import Draw
 from emu.vectors.dot_field import Draft, Field
 
+FLOOR_DISTANCES = (-2, -2, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4)  # of the opposite term from the last bit of the adder
+SHARED_DISTANCES = (-2, -1, -1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 6)
+
 
 def subnormal_out(field: Field, draw: Draw) -> Draft:
     """Results below the smallest normal number: tiny scales where they reach that far, else products that vanish beside a subnormal C."""
     draft = field.draft()
-    least = field.d.lsb_exp
+    least, bare = field.d.lsb_exp, draw.chance(25)
     if field.scale is not None and 2 * field.scale.min_exp < least:
-        total = draw.between(least - 1, field.d.min_exp)
+        total = draw.between(least + (4 if draw.chance(80) else -1), field.d.min_exp - 5 * bare)
         if field.movable:
-            field.move(draft, total - draw.between(0, 4), draw)
+            field.move(draft, total - draw.between(4, 4 + field.exps[1]), draw)
         for part in range(field.parts):
             field.set_exp(draft, part, total - draw.between(0, 4), draw)
-        field.fill(draft, draw, draw.of([10, 40, 100]))
-    else:
-        _vanishing(field, draft, draw)
-    draft.c = _tiny_c(field, draw, 70)
+        field.fill(draft, draw, 20 if draw.chance(5) else 100)
+        draft.c = field.c.zero(draw) if bare else _tiny_c(field, draw, 90)
+        return draft if draw.chance(94) else _below_everything(field, draw)
+    _vanishing(field, draft, draw)
+    draft.c = _tiny_c(field, draw, 85)
+    return draft
+
+
+def _below_everything(field: Field, draw: Draw) -> Draft:
+    """One negative product below the smallest result: it truncates to zero."""
+    draft = field.draft()
+    exp = field.d.lsb_exp - draw.between(1, 8)
+    field.move(draft, exp, draw)
+    field.power(draft, 0, exp, 1, draw)
     return draft
 
 
@@ -44,7 +57,7 @@ def _vanishing(field: Field, draft: Draft, draw: Draw) -> None:
             draft.a[lane], draft.b[lane] = field.a.any(draw), field.b.zero(draw)
     for part in range(field.parts):
         field.set_exp(draft, part, draw.between(*field.exps), draw)
-    if style >= 8:
+    if style == 9:
         field.product(draft, draw.below(field.parts), draw, field.exps[0])
 
 
@@ -55,7 +68,7 @@ def zeros(field: Field, draw: Draw) -> Draft:
     low = draw.of([0, 0, 1]) * draw.between(-140, -100) if field.exps[0] < -140 else 0
     if field.movable:
         field.move(draft, draw.of([0, draw.between(-140, -100)]), draw)
-    alive = draw.chance(60)
+    alive = draw.chance(30)
     for part in range(field.parts):
         if part in dead:
             _dead_part(field, draft, part, draw)
@@ -63,12 +76,27 @@ def zeros(field: Field, draw: Draw) -> Draft:
             field.set_exp(draft, part, min(max(field.exps[0], low - draw.between(0, 30)), field.exps[1]), draw)
             exp = field.exps[0] + draw.between(0, 3) + field.shared_exp(draft)
             field.product(draft, part, draw, exp)
-    if field.scale is not None and not field.scale.has_zero and draw.chance(20):  # the code that might be taken for zero
-        block = draw.below(field.blocks)
-        pair = [field.scale.at(field.scale.min_exp), field.scale_at(draw.between(100, field.scale.max_exp), draw)]
-        order = draw.bits(1)
-        draft.scale_a[block], draft.scale_b[block] = pair[order], pair[1 - order]
-    draft.c = _tiny_c(field, draw, 35) if draw.chance(60) else field.addend(draw.between(max(field.c.min_exp, -40), -10), draw)
+    if field.scale is not None and not field.scale.has_zero and draw.chance(15):
+        return _lowest_scale(field, draw)
+    near = field.shared_exp(draft) + min(0, field.exps[1] - field.frac_bits) + draw.between(-24, 0)
+    if draw.chance(30):
+        draft.c = _tiny_c(field, draw, 80)
+    else:
+        draft.c = field.addend(max(field.c.min_exp, near), draw)
+    return draft
+
+
+def _lowest_scale(field: Field, draw: Draw) -> Draft:
+    """Products under the lowest scale, whose code might be taken for zero, and a large one of the other operand."""
+    draft = field.draft()
+    assert field.scale is not None
+    block = draw.below(field.blocks)
+    pair = [0, field.scale_at(draw.between(field.scale.max_exp - 30, field.scale.max_exp), draw)]
+    order = draw.bits(1)
+    draft.scale_a[block], draft.scale_b[block] = pair[order], pair[1 - order]
+    for lane in range(block * field.plan.block, (block + 1) * field.plan.block):
+        draft.a[lane], draft.b[lane] = field.a.any(draw), field.b.any(draw)
+    draft.c = field.c.zero(draw)
     return draft
 
 
@@ -95,7 +123,7 @@ def nan_scale(field: Field, draw: Draw) -> Draft:
     block, size = draw.below(field.blocks), field.plan.block
     scales = draft.scale_a if draw.chance(50) else draft.scale_b
     scales[block] = draw.of(_nans(field.scale))
-    if draw.chance(50):
+    if draw.chance(60):
         for lane in range(block * size, (block + 1) * size):
             zero_a, zero_b = field.a.zero(draw), field.b.zero(draw)
             draft.a[lane], draft.b[lane] = (zero_a, draft.b[lane]) if draw.chance(50) else (draft.a[lane], zero_b)
@@ -115,10 +143,14 @@ def _nans(codes: Codes) -> list[int]:
 
 def special_c(field: Field, draw: Draw) -> Draft:
     """C infinite, NaN, largest, smallest normal and subnormal, zero; the products are ordinary."""
-    draft = gaussian(field, draw) if draw.chance(50) else field.draft()
-    c = field.c
-    known = [*c.inf, *_nans(c), c.max_code, c.at(c.min_exp), *c.subnormals, 0, 1]
-    draft.c = draw.of(known)
+    draft = gaussian(field, draw) if draw.chance(35) else field.draft()
+    c, style = field.c, draw.below(100)
+    if style < 25:
+        draft.c = draw.of([*c.inf, *_nans(c)])
+    elif style < 35:
+        draft.c = draw.of([c.max_code, 0])
+    else:
+        draft.c = draw.of([c.at(c.min_exp), 1, *c.subnormals])
     if draw.chance(50) and c.is_finite(draft.c):
         draft.c = c.signed(draft.c, 1)
     return draft
@@ -166,20 +198,20 @@ def floor_edge(field: Field, draw: Draw) -> Draft:
     """
     floor = field.plan.floor if field.plan.floor is not None else field.d.min_exp - field.plan.integer_bits_needed
     draft = field.draft()
-    with_c = draw.chance(25)
+    with_c = draw.chance(14)
     exp = field.d.min_exp if with_c else floor
-    target = exp - field.frac_bits + draw.of([-2, -1, -1, -1, 0, 0, 0, 0, 1, 2, 5, 9])
+    target = exp - field.frac_bits + draw.of(FLOOR_DISTANCES if field.grouped else SHARED_DISTANCES)
     sign = draw.bits(1)
     if not reaches(field, target):
         return _lowest_terms(field, draft, draw)
     if with_c:
-        code = draw.of([1, 2, 3, 1 + draw.below(1 << field.c.frac_bits >> 4), 1 + draw.below((1 << field.c.frac_bits) - 1)])
-        draft.c = field.c.signed(code, sign)
+        code = draw.of([2, 3, 4, 2 + draw.below(1 << field.c.frac_bits >> 4), 2 + draw.below((1 << field.c.frac_bits) - 2)])
+        draft.c = field.c.signed(code + (1 << max(0, target - field.c.lsb_exp + 2)), sign)  # larger than the opposite term
     if field.movable:
         _shared_floor(field, draft, target, sign, with_c, draw)
         return draft
     if not with_c:
-        field.power(draft, 0, field.d.lsb_exp + draw.between(0, 2), sign, draw)
+        field.power(draft, 0, field.d.lsb_exp + draw.between(1, 3), sign, draw)
         for _ in range(draw.between(0, 2)):
             field.power(draft, 0, field.d.lsb_exp + draw.between(0, 2), sign, draw, keep_scales=True)
         if draw.chance(10):
@@ -191,12 +223,12 @@ def floor_edge(field: Field, draw: Draw) -> Draft:
 def _shared_floor(field: Field, draft: Draft, target: int, sign: int, with_c: bool, draw: Draw) -> None:
     """The same where one pair of scales moves all products: the elements alone reach from the smallest subnormal to the target."""
     least, most = field.a.powers[0] + field.b.powers[0], field.a.powers[-1] + field.b.powers[-1]
-    top = target if with_c else field.d.lsb_exp
+    top = target if with_c else field.d.lsb_exp + 3
     shift = draw.between(max(top - most, -254), min(target - least, 254)) if top - most <= target - least else target - least
     field.move(draft, shift, draw)
-    if not with_c and not draw.chance(10):
+    if not with_c:
         for lane in range(draw.between(1, 3)):
-            field.power(draft, lane, field.d.lsb_exp + draw.between(0, 2), sign, draw)
+            field.power(draft, lane, field.d.lsb_exp + (draw.between(1, 3) if lane == 0 else draw.between(0, 2)), sign, draw)
     field.power(draft, field.k - 1, target, 1 - sign, draw)
 
 
@@ -208,7 +240,7 @@ def reaches(field: Field, exp: int) -> bool:
 
 def _lowest_terms(field: Field, draft: Draft, draw: Draw) -> Draft:
     """The smallest terms of the format, with a subnormal or tiny C."""
-    if draw.chance(30):
+    if draw.chance(5):
         return align_edge(field, draw)
     exp = field.finest + (0 if field.grouped else field.shared_exp(draft))
     for part in draw.some(field.parts, draw.between(1, field.parts)):

@@ -57,27 +57,27 @@ def exp_spread(field: Field, draw: Draw) -> Draft:
     else:
         _spread_products(field, draft, draw)
     least, most = field.a.min_exp + field.b.min_exp + 2 * low, field.a.max_exp + field.b.max_exp + 2 * high
-    draft.c = field.c.zero(draw) if draw.chance(10) else field.addend(draw.between(least, most), draw)
+    draft.c = field.c.zero(draw) if draw.chance(4) else field.addend(draw.between(least * 2 // 3, most), draw, int(draw.chance(34)))
     return draft
 
 
 def _spread_products(field: Field, draft: Draft, draw: Draw) -> None:
-    """Products over their whole range of exponents; some rows hold few of the large ones, so that small ones are not drowned."""
-    top = field.exps[1] - (draw.between(0, 6) if draw.chance(50) else 0)
+    """Products over their range of exponents; in half of the rows over the lower part of it, with subnormal elements."""
+    low, high = field.exps
+    top = low + (high - low) // 2 if draw.chance(66 if field.movable else 4) else high - draw.between(0, 4)
     for lane in range(field.k):
-        exp = field.shared_exp(draft) + draw.between(field.exps[0], top)
-        field.product(draft, lane, draw, exp)
-    if draw.chance(60):
-        for lane in draw.some(field.k, 2 * (field.k // 4)):
-            draft.a[lane] = field.a.at(field.a.min_exp, draw.bits(field.a.frac_bits), draw.bits(1))
+        field.product(draft, lane, draw, field.shared_exp(draft) + draw.between(low, top))
+    for lane in draw.some(field.k, draw.of([2, field.k // 4]) if field.movable else 1):
+        side, codes = draw.of([(draft.a, field.a), (draft.b, field.b)])
+        side[lane] = codes.signed(codes.low(draw), draw.bits(1))
 
 
 def saturated_same_sign(field: Field, draw: Draw) -> Draft:
     """Every element at the largest magnitude and of one sign, scales with full significands: the whole carry width; C all ones."""
     draft = field.draft()
-    sign, plain = draw.bits(1), draw.chance(30)
-    first = _fullest(field.a) if draw.chance(70) else field.a.largest
-    second = _fullest(field.b) if draw.chance(70) else field.b.largest
+    sign, plain = draw.bits(1), draw.chance(4)
+    fullest = draw.chance(85)
+    first, second = (_fullest(field.a), _fullest(field.b)) if fullest else (field.a.largest, field.b.largest)
     draft.a, draft.b = [field.a.signed(first, sign)] * field.k, [second] * field.k
     if field.scale is not None:
         exps = [draw.between(*_scale_range(field)) for _ in range(2)]
@@ -85,9 +85,9 @@ def saturated_same_sign(field: Field, draw: Draw) -> Draft:
             scales[:] = [field.scale_at(exp, draw, full=not plain)] * field.blocks
     exp = _top_exp(field, draft)
     shift = 0 if draw.chance(60) else draw.between(-3, 14)
-    code = field.c.at(exp + shift, field.c.full if draw.chance(80) else draw.bits(field.c.frac_bits), sign if draw.chance(85) else 1 - sign)
+    code = field.c.at(exp + shift, field.c.full if draw.chance(80) else draw.bits(field.c.frac_bits), sign if draw.chance(95) else 1 - sign)
     draft.c = code if field.c.is_finite(code) else 0
-    for lane in draw.some(field.k, draw.of([0, 0, 0, 1, 2])):
+    for lane in draw.some(field.k, draw.of([0, 0, 0, 0, 0, 0, 1, 2])):
         draft.a[lane] = field.a.signed(field.a.one, sign)
     return draft
 
@@ -111,21 +111,27 @@ def _top_exp(field: Field, draft: Draft) -> int:
 
 def overflow(field: Field, draw: Draw) -> Draft:
     """Sums and C near the largest result, both signs, on both sides of the border."""
-    draft, sign = field.draft(), draw.bits(1)
+    draft, sign = field.draft(), int(draw.chance(40))
     top = field.d.max_exp
     reach = min(top, field.exps[1] + (2 * field.scale.max_exp if field.movable and field.scale else 0))
     if field.movable:
         field.move(draft, draw.between(top - 13, top) - draw.between(0, field.exps[1]), draw)
-    for part in draw.some(field.parts, draw.between(1, max(2, field.parts // 2))):
+    few = field.grouped and reach < top
+    depth = 12 if few or draw.chance(75) else 2
+    same = 40 if few else 85  # products that reach the largest result push it over; others borrow from C
+    for part in draw.some(
+        field.parts, draw.between(max(1, field.parts // 2), field.parts) if few else draw.between(1, max(2, field.parts // 2))
+    ):
         field.set_exp(draft, part, draw.between(reach - 13, reach), draw)
         for _ in range(draw.between(1, 3) if field.grouped else 1):
-            field.product(draft, part, draw, draw.between(reach - 12, reach), sign if draw.chance(85) else 1 - sign)
+            field.product(draft, part, draw, draw.between(reach - depth, reach), sign if draw.chance(same) else 1 - sign)
+    if reach < top and not field.grouped and draw.chance(35):
+        draft.c = field.addend(draw.between(reach - 4, reach + 3), draw, sign)
+        return draft
     limit = power_of_two(top + 1) - (power_of_two(top - field.d.frac_bits) if draw.chance(70) else 0)
     total = field.total(draft)
     if draw.chance(60) and abs(total) < 2 * limit:
-        wanted = (-1 if sign else 1) * limit - total
-        code = field.c.below(wanted)
-        draft.c = _beside(field, code, draw)
+        draft.c = _beside(field, field.c.below((-1 if sign else 1) * limit - total), draw)
     else:
         draft.c = field.c.at(top, field.c.full if draw.chance(60) else draw.bits(field.c.frac_bits), sign if draw.chance(85) else 1 - sign)
     return draft
@@ -133,7 +139,7 @@ def overflow(field: Field, draw: Draw) -> Draft:
 
 def _beside(field: Field, code: int, draw: Draw) -> int:
     """Return a code of C up to two ulps away."""
-    near = code + draw.between(-2, 2)
+    near = code + draw.between(-1, 2)
     return near if near >= 0 and field.c.is_finite(near) and (near ^ code) & field.c.sign_bit == 0 else code
 
 

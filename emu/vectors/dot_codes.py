@@ -96,6 +96,17 @@ class Codes:
         found = not place.lost and place.code <= self.max_code and self.value(place.code) == power_of_two(exp)
         return place.code if found else None
 
+    def odd(self, draw: Draw) -> int:
+        """Return a code whose value is an odd multiple of the finest value; any but zero of a wide format."""
+        while True:
+            code = self.nonzero(draw)
+            if self.bits > NARROW or self.value(code) / power_of_two(self.lsb_exp) % 2:
+                return code
+
+    def low(self, draw: Draw) -> int:
+        """Return a code of the lowest exponent: subnormal, where there are such, or normal."""
+        return draw.of(self.subnormals) if self.subnormals and draw.chance(70) else self.at(self.min_exp, draw.bits(self.frac_bits))
+
     @cached_property
     def powers(self) -> tuple[int, ...]:
         """The exponents of all powers of two that are values."""

@@ -204,14 +204,20 @@ class Field:
         block = self.part_blocks(part)[0]
         return self.scale.exponent(draft.scale_a[block]) + self.scale.exponent(draft.scale_b[block])
 
-    def cancel(self, draft: Draft, part: int, other: int, draw: Draw, exp: int | None = None, full: bool = False) -> None:
-        """Put a product into one part and its negative into another (or the same): their sum is 0."""
+    def cancel(
+        self, draft: Draft, part: int, other: int, draw: Draw, exp: int | None = None, full: bool = False, apart: bool = False
+    ) -> None:
+        """Put a product into one part and its negative into another, or the same (into one group, or two: apart): their sum is 0."""
         lane = self.product(draft, part, draw, exp)
         if full:
             draft.a[lane], draft.b[lane] = self.a.max_code, self.b.max_code
         while self.b.negated(draft.b[lane]) == draft.b[lane]:
             draft.b[lane] = self.b.nonzero(draw)
-        twin = self.free(draft, other, draw)
+        group = range(lane // self.plan.group * self.plan.group, (lane // self.plan.group + 1) * self.plan.group)
+        near = part == other and self.grouped
+        same = [place for place in self.lanes(part) if (place in group) != apart and place not in draft.used] if near else []
+        twin = draw.of(same) if same else self.free(draft, other, draw)
+        draft.used.append(twin)
         draft.a[twin], draft.b[twin] = draft.a[lane], self.b.negated(draft.b[lane])
 
     def total(self, draft: Draft) -> Fraction:

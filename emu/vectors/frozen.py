@@ -23,6 +23,18 @@ MAIN_RECIPES: Final = (
 BOTH_SOURCES: Final = ("nvfp4_te_ref", "nvfp4_torchao", "ufp4", "nvufp4")
 MAIN_TRANSFORM: Final = "rht16_te"
 DECISION_RECIPES: Final = ("nvfp4_te_ref",)
+DOT_FILES: Final = (
+    "blackwell_mxf4_b32_ue8m0", "blackwell_mxf4nvf4_b16_ue4m3", "blackwell_mxf8f6f4/e4m3xe4m3", "hopper_fp8/e4m3xe4m3",
+    "cdna3_fp8/e4m3fnuzxe4m3fnuz", "int64/e1m2xe1m2/16", "nv_like/e1m2xe1m2/ue4m3/16", "promote/e1m2xe1m2/16",
+)  # fmt: skip
+UNIFORM_PAIRS: Final = ("e1m2xe1m2", "int4xint4", "e2m1xe2m1")
+DOT_DIGESTS: Final = (
+    *DOT_FILES[:5], "blackwell_mxf4nvf4_b16_ue8m0", "blackwell_f8f6f4/e4m3xe4m3", "hopper_fp16/fp16xfp16", "hopper_fp16/bf16xbf16",
+    "ada_fp8/e4m3xe4m3",
+    *(f"{name}/{pair}/ue4m3/16" for name in ("ideal", "nv_like", "cheap", "late_c") for pair in UNIFORM_PAIRS),
+    *(f"{name}/{pair}/16" for name in ("int64", "promote") for pair in UNIFORM_PAIRS),
+)  # fmt: skip
+CHAIN_FILES: Final = ("blackwell_mxf4nvf4_b16_ue4m3", "int64/e1m2xe1m2/16", "promote/e1m2xe1m2/16")
 SOURCES: Final = ("fp32", "bf16")
 WIDEST_BLOCK: Final = 64  # elements; suites of larger tiles are digests
 
@@ -115,16 +127,30 @@ def _transform(plan: Plan) -> bool | None:
 
 
 def _dot(plan: Plan) -> bool | None:
-    """Nothing yet."""
-    return None
+    """Smoke of some datapaths as files; directed of the main ones as digests: a row takes a thousand bytes."""
+    named = {name.partition("/")[2] for name in plan.named()}
+    if plan.suite == "smoke":
+        return True if named & set(DOT_FILES) else None
+    return False if plan.suite == "directed" and named & set(DOT_DIGESTS) else None
+
+
+def _accumulate(plan: Plan) -> bool | None:
+    """One chain of some datapaths as files; more chains of theirs as digests."""
+    if not {name.partition("/")[2] for name in plan.named()} & set(CHAIN_FILES):
+        return None
+    return plan.suite == "smoke"
 
 
 _CHOICES = {
     "decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform,
-    "dot": _dot, "accumulate": _dot,
+    "dot": _dot, "accumulate": _accumulate,
 }  # fmt: skip
 
 
 def missing() -> list[str]:
-    """Return recipes that the selection names and the spec does not have."""
-    return [name for name in (*MAIN_RECIPES, *DECISION_RECIPES) if name not in names("recipe")]
+    """Return recipes and datapaths that the selection names and the spec does not have."""
+    dots = {
+        name.partition("/")[2] for contract, aliases in families().items() if contract.op == "dot" for name in (str(contract), *aliases)
+    }
+    recipes = [name for name in (*MAIN_RECIPES, *DECISION_RECIPES) if name not in names("recipe")]
+    return recipes + [name for name in (*DOT_FILES, *DOT_DIGESTS, *CHAIN_FILES) if name not in dots]

@@ -12,7 +12,7 @@ OPERATIONS: Final = ("decode", "convert", "quantize", "dequantize", "transform",
 SUITES: Final = ("smoke", "directed", "all", "random")
 SHARD_ROWS: Final = 1 << 16
 SCHEMA: Final = "emu-vectors-1"
-VECTORS_VERSION: Final = "1.0.0"
+VECTORS_VERSION: Final = "1.1.0"
 _PART: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*\Z")
 
 

@@ -31,7 +31,7 @@ from emu.vectors.transform_rows import TransformRows
 SOURCES = ("fp32", "bf16", "fp16")
 RESULTS = ("fp32", "bf16", "fp16")
 FIRST_POLICIES = ("nvidia", "ocp_saturate", "amd", "ml_dtypes")
-SMOKE_CONVERT, SMOKE_BLOCKS, SMOKE_DOT = 48, 10, 16
+SMOKE_CONVERT, SMOKE_BLOCKS, SMOKE_DOT = 48, 10, 18
 WIDEST_DESTINATION = 16
 Cases = Callable[[int, int], list[Input]]
 
@@ -105,7 +105,10 @@ def _families(known: tuple[tuple[str, str, str], ...]) -> dict[Contract, tuple[s
 
 
 def _precedence(contract: Contract) -> tuple[Any, ...]:
-    """Well-known policies first, random integers per element before shared words, then by name."""
+    """Well-known policies first, random integers per element before words; published datapaths first; then by name."""
+    if contract.op in CHOOSING:
+        model = get("datapath", contract.parts[0])
+        return (model.status in ("proposed", "inferred"), len(str(contract)), str(contract))
     if contract.op != "convert":
         return (len(str(contract)), str(contract))
     policy, rounding = contract.parts[2], get("rounding", contract.parts[1])

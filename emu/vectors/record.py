@@ -1,4 +1,4 @@
-"""Writer of `<stem>.json`, the master record: contract, columns, notes, digests, and the tests of suites with at most 4,096 rows."""
+"""Writer of `<stem>.json`, the master record: contract, columns, notes, digests, and the tests of suites with at most 4,096 narrow rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from emu.vectors.columns import Column, Layout
 from emu.vectors.rows import Row
 
 MOST_TESTS: Final = 4096
+WIDE: Final = ("dot", "accumulate")  # operations whose words are so wide that the rows are in `.mem` and `.tv` alone
 KEYS: Final = (
     "schema", "stem", "op", "suite", "numberOfTests", "vectors_version", "contract", "aliases", "space", "columns", "shards", "notes",
     "generator", "rows_sha256", "groups",
 )  # fmt: skip
+
+
+def lists_tests(op: str, rows: int) -> bool:
+    """Tell whether the JSON record of a suite lists its rows."""
+    return rows <= MOST_TESTS and op not in WIDE
 
 
 class Groups:
@@ -85,7 +91,7 @@ def render(record: dict[str, Any]) -> str:
             body = _listed([_line(item) for item in value], 2)
             lines.append(f' "{key}": [\n{body}\n ]')
         elif key == "notes" and value:
-            body = _listed([f"{json.dumps(flag)}: {_line(note)}" for flag, note in value.items()], 2)
+            body = _listed([f"{json.dumps(flag)}:{_line(note)}" for flag, note in value.items()], 2)
             lines.append(f' "{key}": {{\n{body}\n }}')
         elif key == "groups" and value:
             lines.append(f' "{key}": [\n{_listed([_group(group) for group in value], 2)}\n ]')
@@ -95,7 +101,7 @@ def render(record: dict[str, Any]) -> str:
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True)
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
 def _listed(items: Sequence[str], indent: int) -> str:

@@ -87,7 +87,7 @@ def render(suite: Suite) -> dict[str, str]:
 
 def refreshed(data: dict[str, Any], layout: Layout, rows: tuple[Row, ...]) -> dict[str, Any]:
     """Return a record with everything that follows from the rows made again: counts, digests, notes, groups."""
-    groups = record.Groups(layout, len(rows) <= record.MOST_TESTS)
+    groups = record.Groups(layout, record.lists_tests(data["op"], len(rows)))
     groups.add(rows)
     return data | {
         "numberOfTests": len(rows),

@@ -41,8 +41,8 @@ def shard_files(folder: Path, layout: Layout, rows: Sequence[Row], name: str, fi
 class Totals:
     """What is known of a suite after its rows went by."""
 
-    def __init__(self, layout: Layout, size: int) -> None:
-        self.groups = record.Groups(layout, size <= record.MOST_TESTS)
+    def __init__(self, layout: Layout, with_tests: bool) -> None:
+        self.groups = record.Groups(layout, with_tests)
         self.sha256 = hashlib.sha256()
         self.exact_rows = 0
         self.agreed: frozenset[str] | None = None
@@ -97,7 +97,12 @@ def write_suite(plan: Plan, folder: Path, scratch: Path, step: Step) -> str:
     work = scratch / plan.stem
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    layout, totals, shards, negative = plan.operation.layout, Totals(plan.operation.layout, plan.size), [], 0
+    layout, totals, shards, negative = (
+        plan.operation.layout,
+        Totals(plan.operation.layout, record.lists_tests(plan.operation.contract.op, plan.size)),
+        [],
+        0,
+    )
     count = shard_count(plan.size)
     for index, rows in enumerate(shard_rows(plan, totals, step)):
         if index == 0:
@@ -118,7 +123,7 @@ def write_suite(plan: Plan, folder: Path, scratch: Path, step: Step) -> str:
 
 def digest_suite(plan: Plan, step: Step) -> str:
     """Compute a suite without writing it; return its rows_sha256. Raises: EngineError."""
-    totals = Totals(plan.operation.layout, record.MOST_TESTS + 1)
+    totals = Totals(plan.operation.layout, False)
     for _ in shard_rows(plan, totals, step):
         pass
     return totals.sha256.hexdigest()

@@ -16,6 +16,7 @@ from emu.spec import KINDS, get, names
 from emu.spec.loader import read
 from emu.spec.registry import isolated, replaced, shipped_root
 from emu.testing.behaviour import Tensor, behaviour
+from emu.testing.behaviour_datapath import datapath_rows
 from emu.testing.mutants import Mutant, validated
 from emu.testing.mutation import LAYERS, Fault, read_faults
 from emu.testing.mutation_rows import Shelf
@@ -35,9 +36,9 @@ def module_of(name: str) -> ModuleType:
     return module
 
 
-def kill_rows() -> dict[tuple[str, str], list[Tensor]]:
-    """Inputs of recipes near ties, found by a search for what tells mutants apart: one or more blocks each."""
-    found: dict[tuple[str, str], list[Tensor]] = {}
+def kill_rows() -> dict[tuple[str, str], list[Any]]:
+    """Inputs of recipes near ties, found by a search for what tells mutants apart: one or more blocks each; directed rows of datapaths."""
+    found: dict[tuple[str, str], list[Any]] = {}
     for group in read(KILL_ROWS).data["recipes"]:
         recipe = get("recipe", group["recipe"])
         columns = get("block", recipe.facts.block).facts.shape[1]
@@ -45,7 +46,7 @@ def kill_rows() -> dict[tuple[str, str], list[Tensor]]:
             amax = int(row["tensor_amax"], 16) if "tensor_amax" in row else None
             random = folded(row["random"], columns) if "random" in row else None
             found.setdefault(("recipe", recipe.id), []).append(Tensor(folded(row["x"], columns), amax, random))
-    return found
+    return found | {("datapath", name): datapath_rows(get("datapath", name)) for name in names("datapath")}
 
 
 def folded(text: str, columns: int) -> list[list[int]]:

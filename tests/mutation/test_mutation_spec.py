@@ -10,7 +10,7 @@ from emu.spec import KINDS, get, names
 from emu.testing.mutants import Mutant, mutants
 
 SEED = 20260117
-SUBSET = {"format": 70, "rounding": 60, "conversion": 80, "block": 50, "transform": 20, "recipe": 80, "instruction": 60}
+SUBSET = {"format": 70, "rounding": 60, "conversion": 80, "block": 50, "transform": 20, "recipe": 80, "datapath": 60, "instruction": 60}
 
 
 def all_mutants(kind: str) -> list[Mutant]:
