@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from emu.errors import EngineError, OperandError, SpecError
 from emu.spec import derive, get
@@ -23,7 +22,6 @@ from emu.study.probe_hypotheses import Hypothesis, bases, combined, hypotheses
 RANDOM_CATEGORIES = ("cancelled_group", "cancel", "align_edge", "saturated_same_sign", "floor_edge", "c_edge")
 RANDOM_ROWS = 32
 KEY = 1
-MOST_COMBINED = 20000
 Answers = tuple[int | None, ...]
 
 
@@ -185,12 +183,12 @@ def identify(probe: Probe, given: Sequence[int | None]) -> Finding:
     right = [sum(_agrees(found[row], given[row], probe.plan) for row in asked) for found in probe.answers]
     fits = tuple(item for item, count in zip(probe.hypotheses, right, strict=True) if count == len(asked))
     strange = tuple((row + 1, code) for row in asked if (code := given[row]) is not None and not _explained(probe, row, code))
-    wider = not fits and not strange
+    wider = not fits
     if wider:
         fits = _combined(probe, given, asked)
     best = max(right)
     nearest = () if fits else tuple(item for item, count in zip(probe.hypotheses, right, strict=True) if count == best)
-    return Finding(fits, wider, strange, nearest, 0 if fits else best, len(probe.rows), len(asked))
+    return Finding(fits, wider, () if fits else strange, nearest, 0 if fits else best, len(probe.rows), len(asked))
 
 
 def _agrees(expected: int | None, got: int | None, plan: Plan) -> bool:
@@ -206,7 +204,7 @@ def _combined(probe: Probe, given: Sequence[int | None], asked: Sequence[int]) -
     rows = [(probe.rows[row].row, given[row]) for row in asked]
     out: list[Hypothesis] = []
     for plan in probe.plans:
-        for item in islice(combined(plan), MOST_COMBINED):
+        for item in combined(plan):
             if out and len(item.changes) > len(out[0].changes):
                 break
             if all(_agrees(answer(row, item.plan), code, plan) for row, code in rows):

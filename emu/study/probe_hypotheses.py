@@ -18,6 +18,7 @@ from emu.spec.models import Datapath
 from emu.spec.models.datapath import DatapathFacts
 from emu.study.compare_pair import deciding
 
+MOST_CHANGES = 4
 Change = tuple[str, Any]  # path of a fact, its new value
 
 
@@ -124,9 +125,9 @@ def _others(plan: Plan) -> Iterator[Plan]:
 
 
 def combined(plan: Plan) -> Iterator[Hypothesis]:
-    """Yield every combination of changes of two facts or more, few changes first: the search of last resort."""
+    """Yield every combination of two to four changed facts, few changes first: the search of last resort."""
     values = _values(plan)
-    for count in range(2, len(values) + 1):
+    for count in range(2, MOST_CHANGES + 1):
         for paths in combinations(values, count):
             for chosen in product(*(values[path] for path in paths)):
                 item = _changed(plan, tuple(zip(paths, chosen, strict=True)))
