@@ -21,7 +21,7 @@ static int32_t has_sound_words(const emu_datapath *facts)
            is_flag(facts->ignores_unused_bits) && is_flag(facts->is_normalised) && is_flag(facts->wraps) && is_flag(facts->is_fused) &&
            is_flag(facts->cancelled_group_counts) && is_flag(facts->saturates) && is_flag(facts->flushes_elements) &&
            is_flag(facts->flushes_scales) && is_flag(facts->flushes_c) && is_flag(facts->flushes_result) &&
-           is_flag(facts->nan_scale_live) && is_flag(facts->ieee_zero);
+           is_flag(facts->nan_scale_live) && is_flag(facts->ieee_zero) && is_flag(facts->any_nan);
 }
 
 static int32_t has_sound_numbers(const emu_datapath *facts)

@@ -10,6 +10,29 @@ static uint64_t finish(const emu_path *path, emu_wide *total, const emu_factor *
     return emu_round_wide(path, total, lsb_exp);
 }
 
+int32_t emu_finish_register(const emu_datapath *datapath, const emu_wide *total, uint64_t c, uint64_t *code)
+{
+    emu_path path;
+    emu_factor addend;
+    emu_wide sum;
+    int32_t error = emu_make_path(datapath, &path);
+    if (!error && (!total || !code))
+        error = EMU_ERROR_NULL;
+    if (!error && datapath->c_kind != EMU_C_LAST)
+        error = EMU_ERROR_DATAPATH;
+    if (!error && !emu_is_code(&path.result.grid, c))
+        error = EMU_ERROR_CODE;
+    if (!error && !emu_wide_fits(total, EMU_WIDE_LIMBS, datapath->accumulator_bits))
+        error = EMU_ERROR_OVERFLOW;
+    if (error)
+        return error;
+    sum = *total;
+    addend = emu_decode_factor(&path.result, c);
+    if (!addend.flags || !emu_find_special(&path, NULL, 0, 0, &addend, code))
+        *code = finish(&path, &sum, &addend);
+    return EMU_OK;
+}
+
 int32_t emu_accumulate(const emu_path *path, const emu_strip *strip, uint64_t c, uint64_t *code, emu_stages *stages)
 {
     const emu_factor addend = emu_decode_factor(&path->result, c);

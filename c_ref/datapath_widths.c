@@ -163,9 +163,45 @@ static int32_t exact_bits(const emu_path *path)
     return (sum > c ? sum : c) + 2;
 }
 
+/* Bits of exact stages: of any sum of products, and of C where it is one of the terms; the sign included. */
+static int32_t exact_stage_bits(const emu_path *path)
+{
+    const emu_widths *widths = &path->widths;
+    int32_t sum = widths->step_sum_bits + widths->step_sum_lsb_exp - widths->exact_lsb_exp;
+    int32_t c_lsb = path->result.max_exp - path->result.frac_bits - widths->exact_lsb_exp, c = c_lsb + path->result.frac_bits + 1;
+    if (path->facts->c_kind != EMU_C_ALIGNED)
+        return sum + 1;
+    return sum >= c ? sum + 2 : c + 1 + (sum > c_lsb); /* all ones, and the largest C */
+}
+
+/* The same where parts are joined and C is aligned again: integer bits of the largest sum with C. */
+static void measure_realigned(emu_path *path)
+{
+    const emu_datapath *facts = path->facts;
+    uint64_t product = path->a.widest * path->b.widest, sum = product * (uint64_t)facts->step;
+    int32_t below = path->a.frac_bits + path->b.frac_bits;
+    uint64_t carries = (sum & emu_low_bits(below)) > emu_low_bits(below) >> (path->result.frac_bits < below ? path->result.frac_bits : below);
+    path->widths.sum_bits = emu_bit_length((sum >> below) + 1 + carries) + facts->f2 + 1;
+    path->widths.part_bits = emu_bit_length(product * (uint64_t)(facts->step / facts->split) >> below) + path->widths.frac_bits + 1;
+}
+
+static void measure_stages(emu_path *path)
+{
+    const emu_datapath *facts = path->facts;
+    emu_widths *widths = &path->widths;
+    if (facts->c_kind == EMU_C_REALIGNED)
+        measure_realigned(path);
+    else if (facts->c_kind == EMU_C_LAST)
+        widths->sum_bits = facts->accumulator_bits;
+    else if (facts->frac_rule == EMU_UNLIMITED)
+        widths->sum_bits = exact_stage_bits(path);
+    else
+        widths->sum_bits = widths->frac_bits + (widths->integer_bits < 0 ? widths->needed_bits : widths->integer_bits) + 1;
+}
+
 int32_t emu_measure(emu_path *path)
 {
-    const emu_widths nothing = {-1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    const emu_widths nothing = {-1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     int32_t bits;
     path->widths = nothing;
     path->is_small = 0;
@@ -176,6 +212,7 @@ int32_t emu_measure(emu_path *path)
         return path->widths.group_sum_bits <= path->result.frac_bits + 1 ? EMU_OK : EMU_ERROR_DATAPATH;
     if (path->facts->frac_rule != EMU_UNLIMITED && !measure_aligned(path))
         return EMU_ERROR_DATAPATH;
+    measure_stages(path);
     bits = path->facts->frac_rule == EMU_UNLIMITED ? exact_bits(path) : aligned_bits(path);
     if (path->facts->c_kind == EMU_C_REALIGNED) /* one word does it */
         return bits + path->facts->f2 - path->widths.frac_bits <= MOST_SMALL_BITS ? EMU_OK : EMU_ERROR_DATAPATH;

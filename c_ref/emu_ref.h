@@ -347,6 +347,7 @@ typedef struct emu_datapath {
     int32_t flushes_result;
     int32_t nan_scale_live;          /* flag: a NaN scale counts only with a product that is not zero; else always */
     int32_t ieee_zero;               /* flag: a negative sum that rounds to 0 gives -0; else every zero is +0 */
+    int32_t any_nan;                 /* flag: nobody knows the sign and payload of a NaN result; nan_code stands for it */
     uint64_t nan_code;               /* of the result */
 } emu_datapath;
 
@@ -363,6 +364,8 @@ typedef struct emu_widths {
     int32_t step_sum_bits;    /* of the exact sum of a step, its unit the finest term; EMU_APPLY_PROMOTE: of a group */
     int32_t step_sum_lsb_exp;
     int32_t exact_lsb_exp;    /* divides every term and every C */
+    int32_t sum_bits;         /* of aligned terms and their sum, the sign included; the adder's or the register's where there is one */
+    int32_t part_bits;        /* EMU_C_REALIGNED: of the sum of a part, the sign included */
 } emu_widths;
 
 /* Two's complement, the low limb first. */
@@ -501,6 +504,10 @@ int32_t emu_dot(const emu_datapath *datapath, const emu_matrix *a, const emu_mat
                 const emu_matrix *c, const emu_matrix *d, emu_stages *stages);
 int32_t emu_matmul(const emu_datapath *datapath, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
                    const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *d);
+
+/* EMU_C_LAST: what ends a chain: register * 2^step_sum_lsb_exp + C, rounded; NaN and infinite C as in a dot product. A register beyond
+ * accumulator_bits is EMU_ERROR_OVERFLOW. So a chain can be cut: the register after a part is `total` of its last stage. */
+int32_t emu_finish_register(const emu_datapath *datapath, const emu_wide *total, uint64_t c, uint64_t *code);
 
 /* After the last instruction, on codes of the result format: IEEE 754 rules, zeros included; a NaN is the datapath's nan_code. c: NULL
  * where there is nothing to add or C was in the dot product. add_results: ties to even, to join parts of K. x, y, c, d have one shape. */

@@ -2789,7 +2789,7 @@ static const emu_choices choices_blackwell_mxf8f6f4 = {
 static const emu_datapath datapath_cdna3_fp8 = {
     .result = &format_fp32, .k = 32, .step = 16, .group = 1, .split = 2, .apply = EMU_APPLY_NONE, .frac_rule = EMU_STATED, .frac_bits = 24,
     .integer_rule = EMU_UNLIMITED, .floor_rule = EMU_UNLIMITED, .align_mode = EMU_ALIGN_RZ, .cancelled_group_counts = 1,
-    .c_kind = EMU_C_REALIGNED, .f2 = 31, .drop_below = 25, .rounding = &rounding_rne, .keep = 23, .nan_code = 0x7fc00000,
+    .c_kind = EMU_C_REALIGNED, .f2 = 31, .drop_below = 25, .rounding = &rounding_rne, .keep = 23, .any_nan = 1, .nan_code = 0x7fc00000,
 };
 static const emu_format *const pairs_cdna3_fp8[] = {
     &format_e4m3fnuz, &format_e4m3fnuz, &format_e4m3fnuz, &format_e5m2fnuz, &format_e5m2fnuz, &format_e4m3fnuz, &format_e5m2fnuz,

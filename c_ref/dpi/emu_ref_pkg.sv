@@ -177,6 +177,7 @@ package emu_ref_pkg;
   //   emu_derive_widths
   //   emu_dot
   //   emu_matmul
+  //   emu_finish_register
   //   emu_alpha
   //   emu_epilogue
   //   emu_add_results

@@ -35,7 +35,7 @@ static int lane_agrees(const operation *op, const row *want, const row *got, int
 static int32_t first_difference(const operation *op, const row *want, const row *got)
 {
     for (int32_t place = 0; place < op->count; place++) {
-        for (int32_t lane = 0; lane < op->columns[place].lanes; lane++) {
+        for (int32_t lane = 0; lane < op->columns[place].lanes * op->columns[place].cells; lane++) {
             if (!lane_agrees(op, want, got, place, lane))
                 return place;
         }
@@ -71,7 +71,8 @@ static void print_difference(const operation *op, const row *want, const row *go
 static int is_open_row(const operation *op, const row *made)
 {
     for (int32_t place = 0; place < op->count; place++) {
-        for (int32_t lane = 0; op->columns[place].role == ROLE_MASK && lane < op->columns[place].lanes; lane++) {
+        int32_t count = op->columns[place].role == ROLE_MASK ? op->columns[place].lanes * op->columns[place].cells : 0;
+        for (int32_t lane = 0; lane < count; lane++) {
             if (made->lanes[place][lane])
                 return 0;
         }
@@ -91,7 +92,7 @@ static int check_row(const operation *op, const char *line, report *out)
         return bad_line(out, parsed == LINE_X ? "x" : "guard", out->rows + 1, why);
     }
     out->rows++;
-    want = got;
+    memcpy(want.lanes, got.lanes, sizeof got.lanes[0] * (size_t)op->count);
     for (place = 0; place < op->count; place++) {
         if (op->columns[place].role == ROLE_PAD)
             want.lanes[place][0] = 0;

@@ -8,13 +8,15 @@ int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes,
                    int32_t any_nan)
 {
     column *col = &op->columns[op->count];
-    if (op->count >= MAX_COLUMNS || lanes > MAX_LANES || strlen(name) >= sizeof col->name)
+    int32_t cells = (lane_bits + 63) / 64;
+    if (op->count >= MAX_COLUMNS || lanes * cells > MAX_LANES || strlen(name) >= sizeof col->name)
         return -1;
     memset(col, 0, sizeof *col);
     memcpy(col->name, name, strlen(name) + 1);
     col->role = role;
     col->lanes = lanes;
     col->lane_bits = lane_bits;
+    col->cells = cells;
     col->digits = (lanes * lane_bits + 3) / 4;
     col->level = -1;
     col->any_nan = any_nan;
@@ -81,14 +83,15 @@ void finish_row(const operation *op, row *made)
         const column *of = &op->columns[col->of];
         if (col->role != ROLE_MASK && col->role != ROLE_KIND)
             continue;
-        for (int32_t lane = 0; lane < col->lanes; lane++) {
-            int known = !made->unknown[col->of][lane];
+        for (int32_t at = 0; at < col->lanes * of->cells; at++) {
+            int known = !made->unknown[col->of][at / of->cells];
+            int32_t bits = of->lane_bits - 64 * (at % of->cells); /* from this word on */
             if (!known)
-                made->lanes[col->of][lane] = 0;
+                made->lanes[col->of][at] = 0;
             if (col->role == ROLE_MASK)
-                made->lanes[place][lane] = known ? (uint64_t)-1 >> (64 - of->lane_bits) : 0;
+                made->lanes[place][at] = known ? (uint64_t)-1 >> (bits < 64 ? 64 - bits : 0) : 0;
             else
-                made->lanes[place][lane] = known && value_class(of->format, made->lanes[col->of][lane]) == EMU_NAN;
+                made->lanes[place][at] = known && value_class(of->format, made->lanes[col->of][at]) == EMU_NAN;
         }
     }
 }

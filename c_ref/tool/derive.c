@@ -30,7 +30,7 @@ static int32_t derive_convert(const operation *op, row *made)
 int32_t derive_row(const operation *op, row *made)
 {
     int32_t error;
-    memset(made->unknown, 0, sizeof made->unknown);
+    memset(made->unknown, 0, sizeof made->unknown[0] * (size_t)op->count);
     switch (op->op) {
     case OP_DECODE:
         error = derive_decode(op, made);
@@ -44,8 +44,11 @@ int32_t derive_row(const operation *op, row *made)
     case OP_DEQUANTIZE:
         error = derive_dequantize(op, made);
         break;
-    default:
+    case OP_TRANSFORM:
         error = derive_transform(op, made);
+        break;
+    default:
+        error = derive_dot(op, made);
         break;
     }
     if (!error)

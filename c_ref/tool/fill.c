@@ -26,7 +26,7 @@ static size_t inputs_length(const operation *op)
 static const char *fill_line(const operation *op, const char *line, row *made)
 {
     size_t at = 0;
-    memset(made, 0, sizeof *made);
+    memset(made->lanes, 0, sizeof made->lanes[0] * (size_t)op->count);
     if (line[0] == 'a' && line[1] == ' ' && strlen(line) == inputs_length(op) + 2)
         at = 1; /* a guard in front is fine */
     for (int32_t place = 0; place < op->count; place++) {

@@ -26,16 +26,16 @@ uint64_t draw(const sink *out, uint64_t word, int32_t count)
 
 static int make_rows(const options *given, sink *out)
 {
-    int is_code = out->op->op == OP_DECODE || out->op->op == OP_CONVERT;
+    int is_code = out->op->op == OP_DECODE || out->op->op == OP_CONVERT, is_dot = out->op->op == OP_DOT || out->op->op == OP_ACCUMULATE;
     if (given->random) {
         while (out->rows < given->random) {
-            if (is_code ? random_code_row(out) : random_tile_row(out))
+            if (is_code ? random_code_row(out) : is_dot ? random_dot_row(out) : random_tile_row(out))
                 return EXIT_BAD;
         }
         return 0;
     }
     if (!is_code)
-        return given->all ? complain("--all", "only for decode and convert") : directed_tile_rows(out);
+        return given->all ? complain("--all", "only for decode and convert") : is_dot ? directed_dot_rows(out) : directed_tile_rows(out);
     if (given->all || (!given->directed && stored_bits(out->op->source) <= WIDEST && find_column(out->op, "r") < 0))
         return all_code_rows(out);
     return directed_code_rows(out);

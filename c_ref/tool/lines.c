@@ -24,9 +24,15 @@ static int digit_value(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
+/* The word that holds bit `at` of a column. */
+static int32_t cell_of(const column *col, int32_t at)
+{
+    return at / col->lane_bits * col->cells + at % col->lane_bits / 64;
+}
+
 int parse_column(const column *col, const char *digits, uint64_t *lanes)
 {
-    memset(lanes, 0, sizeof(uint64_t) * (size_t)col->lanes);
+    memset(lanes, 0, sizeof(uint64_t) * (size_t)(col->lanes * col->cells));
     for (int32_t place = 0; place < col->digits; place++) {
         int value = digit_value(digits[place]);
         if (value < 0)
@@ -37,7 +43,7 @@ int parse_column(const column *col, const char *digits, uint64_t *lanes)
                 continue;
             if (at >= col->lanes * col->lane_bits)
                 return LINE_BAD;
-            lanes[at / col->lane_bits] |= (uint64_t)1 << (at % col->lane_bits);
+            lanes[cell_of(col, at)] |= (uint64_t)1 << (at % col->lane_bits % 64);
         }
     }
     return LINE_FINE;
@@ -50,7 +56,7 @@ void print_column(const column *col, const uint64_t *lanes, char *digits)
         for (int32_t bit = 0; bit < 4; bit++) {
             int32_t at = 4 * (col->digits - 1 - place) + bit;
             if (at < col->lanes * col->lane_bits)
-                value |= (int32_t)(lanes[at / col->lane_bits] >> (at % col->lane_bits) & 1) << bit;
+                value |= (int32_t)(lanes[cell_of(col, at)] >> (at % col->lane_bits % 64) & 1) << bit;
         }
         digits[place] = "0123456789abcdef"[value];
     }

@@ -11,6 +11,36 @@ static void print_name(const char *kind, const char *name, const char *id)
         printf("%s %s = %s\n", kind, name, id);
 }
 
+static const char *id_of(const emu_format *format)
+{
+    const emu_named_format *item = emu_formats;
+    while (item->format != format)
+        item++;
+    return item->id;
+}
+
+/* Every name of a datapath with the operands that it leaves free. */
+static void print_datapath(const emu_named_datapath *item)
+{
+    const emu_choices *choices = item->choices;
+    for (int32_t pair = 0; pair < choices->pair_count; pair++) {
+        for (int32_t scale = 0; scale == 0 || scale < choices->scale_count; scale++) {
+            for (int32_t block = 0; block == 0 || block < choices->block_count; block++) {
+                printf("datapath %s", item->name);
+                if (choices->pair_count > 1)
+                    printf("/%sx%s", id_of(choices->pairs[2 * pair]), id_of(choices->pairs[2 * pair + 1]));
+                if (choices->scale_count > 1)
+                    printf("/%s", id_of(choices->scales[scale]));
+                if (choices->block_count > 1)
+                    printf("/%d", (int)choices->blocks[block]);
+                if (strcmp(item->name, item->id) != 0)
+                    printf(" = %s", item->id);
+                printf("\n");
+            }
+        }
+    }
+}
+
 int run_list(void)
 {
     for (const emu_named_format *item = emu_formats; item->name; item++)
@@ -27,5 +57,7 @@ int run_list(void)
     }
     for (const emu_named_transform *item = emu_transforms; item->name; item++)
         print_name("transform", item->name, item->id);
+    for (const emu_named_datapath *item = emu_datapaths; item->name; item++)
+        print_datapath(item);
     return fflush(stdout) ? complain("list", "cannot write") : EXIT_EQUAL;
 }

@@ -146,6 +146,8 @@ static int make_from_stem(const parts *stem, operation *op)
         return make_dequantize(part.part[0], part.part[1], op) || check_block(op, op->source_id) ? EXIT_BAD : 0;
     if (strcmp(stem->part[0], "transform") == 0)
         return make_transform(stem->part[2], op);
+    if (strcmp(stem->part[0], "dot") == 0 || strcmp(stem->part[0], "accumulate") == 0)
+        return make_dot_from_stem(*stem->part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, op->source_id, stem->part[2], op);
     return complain(op->name, "no such suite: <op>__<source>_to_<result>__<contract>__<suite>");
 }
 
@@ -162,8 +164,10 @@ static int make_from_contract(const parts *contract, operation *op)
         return make_dequantize(part[1], part[2], op);
     if (contract->count == 2 && strcmp(part[0], "transform") == 0)
         return make_transform(part[1], op);
+    if (contract->count > 1 && (strcmp(part[0], "dot") == 0 || strcmp(part[0], "accumulate") == 0))
+        return make_dot(*part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, strchr(op->name, '/') + 1, op);
     return complain(op->name, "no such contract: decode/<format>, convert/<format>/<rounding>/<policy>, quantize/<recipe>, "
-                              "dequantize/<recipe>/<profile> or transform/<transform>");
+                              "dequantize/<recipe>/<profile>, transform/<transform>, dot/<datapath> or accumulate/<datapath>");
 }
 
 int make_operation(const options *given, operation *op)

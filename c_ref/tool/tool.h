@@ -7,12 +7,12 @@
 
 #include "../emu_ref.h"
 
-enum { MAX_COLUMNS = 40, MAX_LANES = 256, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 14, MAX_LEVELS = 17 };
+enum { MAX_COLUMNS = 160, MAX_LANES = 256, MAX_STEPS = 16, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 14, MAX_LEVELS = 17 };
 
 /* Exit codes of the command. */
 enum { EXIT_EQUAL = 0, EXIT_DIFFERS = 1, EXIT_BAD = 2, EXIT_NOTHING = 3 };
 
-/* Columns of a row, in the order of the file. in and r are given; out, stage, mask and kind are derived; pad is 0. */
+/* A lane of more than 64 bits takes several words, the low one first. Columns of a row, in the order of the file. in and r are given; out, stage, mask and kind are derived; pad is 0. */
 enum { ROLE_PAD, ROLE_IN, ROLE_R, ROLE_OUT, ROLE_STAGE, ROLE_MASK, ROLE_KIND };
 
 typedef struct column {
@@ -20,6 +20,7 @@ typedef struct column {
     int32_t role;
     int32_t lane_bits;
     int32_t lanes;
+    int32_t cells;            /* words of a lane; lanes * cells <= MAX_LANES */
     int32_t digits;
     int32_t of;               /* mask, kind: place of the result they belong to */
     int32_t level;            /* of the program, -1 where it holds none */
@@ -27,7 +28,7 @@ typedef struct column {
     const emu_format *format; /* any_nan: the format of a lane */
 } column;
 
-enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM };
+enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM, OP_DOT, OP_ACCUMULATE };
 
 /* One contract with its source and result format. */
 typedef struct operation {
@@ -46,6 +47,8 @@ typedef struct operation {
     emu_program program;          /* with `levels` in the place of its own */
     emu_level levels[MAX_LEVELS];
     int32_t amax;                 /* the level that stands for the stage amax, -1 where there is none */
+    emu_datapath datapath;
+    emu_widths widths;
 } operation;
 
 /* One row. unknown: 1 where nobody knows the lane of a result. */
@@ -81,6 +84,10 @@ int make_dequantize(const char *recipe, const char *profile, operation *op);
 int make_transform(const char *id, operation *op);
 int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
 
+/* make_dot.c */
+int make_dot(int32_t op_code, const char *name, operation *op);
+int make_dot_from_stem(int32_t op_code, const char *source, const char *part, operation *op);
+
 /* columns.c */
 int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format,
                    int32_t any_nan);
@@ -102,6 +109,7 @@ int32_t derive_row(const operation *op, row *made);
 int32_t derive_quantize(const operation *op, row *made);
 int32_t derive_dequantize(const operation *op, row *made);
 int32_t derive_transform(const operation *op, row *made);
+int32_t derive_dot(const operation *op, row *made);
 
 /* sha256.c */
 typedef struct sha256 {

@@ -80,6 +80,7 @@ def fill_descriptor(facts: DatapathFacts, d: Format) -> Descriptor:
     kept = facts.subnormal
     out.flushes_elements, out.flushes_scales = kept.elements == "flush", kept.scales == "flush"
     out.flushes_c, out.flushes_result = kept.c == "flush", kept.result == "flush"
+    out.any_nan = facts.special.nan == "any"
     out.nan_code = derive.codes(d).nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
     out.nan_scale_live, out.ieee_zero = facts.special.nan_scale == "live", facts.special.zero == "ieee"
     _fill_align(out, facts)

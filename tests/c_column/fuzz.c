@@ -213,7 +213,7 @@ static const struct {
     FUNCTION(find_word), FUNCTION(find_policy), FUNCTION(find_transform), FUNCTION(find_recipe),
     FUNCTION(find_program), FUNCTION(check_datapath), FUNCTION(derive_widths), FUNCTION(dot),
     FUNCTION(matmul), FUNCTION(alpha), FUNCTION(epilogue), FUNCTION(add_results),
-    FUNCTION(find_datapath),
+    FUNCTION(find_datapath), FUNCTION(finish_register),
 };
 
 int main(int argc, char **argv)

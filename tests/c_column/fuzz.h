@@ -67,6 +67,7 @@ void fuzz_find_datapath(stream *random, tally *all);
 /* fuzz_dot.c */
 void fuzz_dot(stream *random, tally *all);
 void fuzz_matmul(stream *random, tally *all);
+void fuzz_finish_register(stream *random, tally *all);
 void fuzz_alpha(stream *random, tally *all);
 void fuzz_epilogue(stream *random, tally *all);
 void fuzz_add_results(stream *random, tally *all);

@@ -76,11 +76,12 @@ static void choose_rest(stream *random, emu_datapath *facts, uint64_t broken_in)
     facts->flushes_result = facts->apply != EMU_APPLY_PROMOTE && one_in(random, 4);
     facts->nan_scale_live = one_in(random, 2);
     facts->ieee_zero = one_in(random, 2);
+    facts->any_nan = one_in(random, 2);
     facts->nan_code = ((UINT64_MAX >> (64 - width_of(result))) >> 1) | 1;
     if (one_in(random, broken_in))
         break_number(random, facts, offsetof(emu_datapath, k), offsetof(emu_datapath, accumulator_bits));
     if (one_in(random, broken_in))
-        break_number(random, facts, offsetof(emu_datapath, keep), offsetof(emu_datapath, ieee_zero));
+        break_number(random, facts, offsetof(emu_datapath, keep), offsetof(emu_datapath, any_nan));
     if (one_in(random, 4 * broken_in))
         facts->is_fused = wild_number(random);
     if (one_in(random, 4 * broken_in))

@@ -166,6 +166,31 @@ void fuzz_matmul(stream *random, tally *all)
     free_operands(&made);
 }
 
+void fuzz_finish_register(stream *random, tally *all)
+{
+    made_datapath path;
+    emu_wide total;
+    uint64_t code = UNTOUCHED, word = next_word(random);
+    int is_negative = one_in(random, 2);
+    word >>= below(random, 64);
+    any_datapath(random, &path, 24);
+    if (!one_in(random, 20))
+        emu_find_datapath(one_in(random, 2) ? "int64/e2m1xe2m1/16" : "int64/int4xe1m2/32", &path.facts);
+    for (int k = 0; k < EMU_WIDE_LIMBS; k++)
+        total.limbs[k] = k == 0 ? (is_negative ? 0 - word : word) : is_negative && word ? UINT64_MAX : 0;
+    if (one_in(random, 30))
+        total.limbs[below(random, EMU_WIDE_LIMBS)] ^= 1;
+    const emu_format *format = path.facts.result ? path.facts.result : emu_find_format("fp32");
+    uint64_t c = one_in(random, 60) ? UINT64_MAX : some_code(random, format);
+    int null = null_of(random, 3);
+    int32_t error = emu_finish_register(null == 0 ? NULL : &path.facts, null == 1 ? NULL : &total, c, null == 2 ? NULL : &code);
+    add_error(all, error);
+    if (error)
+        keeps_words(all, &code, 1);
+    else
+        add_to(all, code);
+}
+
 static void any_epilogue(stream *random, emu_epilogue_facts *facts, emu_rounding *rounding)
 {
     for (int k = 0; k < 2; k++)
