@@ -28,7 +28,9 @@ int32_t emu_finish_register(const emu_datapath *datapath, const emu_wide *total,
         return error;
     sum = *total;
     addend = emu_decode_factor(&path.result, c);
-    if (!addend.flags || !emu_find_special(&path, NULL, 0, 0, &addend, code))
+    if (addend.flags)
+        emu_find_special(&path, NULL, 0, 0, &addend, code);
+    else
         *code = finish(&path, &sum, &addend);
     return EMU_OK;
 }

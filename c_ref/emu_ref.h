@@ -303,9 +303,9 @@ enum { EMU_STATED = 0, EMU_DERIVED = 1, EMU_UNLIMITED = 2 };
 enum { EMU_ALIGN_RZ = 0, EMU_ALIGN_RD = 1, EMU_ALIGN_RNE = 2 }; /* on the magnitude toward zero; downwards; to nearest, ties to even */
 enum { EMU_C_ALIGNED = 0, EMU_C_ADDED = 1, EMU_C_REALIGNED = 2, EMU_C_LAST = 3 };
 
-/* Limits: no codebooks; elements have a zero; result: float with sign, -0, ieee Inf and NaN, exp_bits <= 11, frac_bits <= 57. A term, its
- * scales included, has at most 62 bits; a sum at most 64 * EMU_WIDE_LIMBS, its sign included. At most EMU_MAX_TERMS terms in a step.
- * Flags are 0 or 1. */
+/* Limits: no codebooks; elements have a zero; result: float with sign, -0, ieee Inf and NaN, no unused bits, exp_bits <= 11,
+ * frac_bits <= 57. A term, its scales included, has at most 62 bits; a sum at most 64 * EMU_WIDE_LIMBS, its sign included. At most
+ * EMU_MAX_TERMS terms in a step. Flags are 0 or 1. */
 typedef struct emu_datapath {
     const emu_format *a;             /* of the elements */
     const emu_format *b;

@@ -103,6 +103,8 @@ static void choose_formats(stream *random, made_datapath *made, uint64_t broken_
         made->scale.nan = made->scale.format_class == EMU_EXPONENT ? EMU_NAN_NONE : made->scale.nan;
         made->scale.nan_codes[0] = 0;
     }
+    if (one_in(random, 100))
+        made->result.unused_high_bits = 1;
     if (one_in(random, broken_in)) {
         emu_format *formats[] = {&made->a, &made->b, &made->scale, &made->widest, &made->result};
         any_format(random, formats[below(random, 5)], 4);
