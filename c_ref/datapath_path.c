@@ -82,7 +82,8 @@ static int32_t has_sound_formats(const emu_datapath *facts)
     if ((facts->apply == EMU_APPLY_NONE) != (facts->scale == NULL) || emu_check_format(facts->result))
         return 0;
     emu_derive_grid(facts->result, &grid);
-    return emu_is_arithmetic(&grid) && !facts->result->unused_high_bits && is_between(facts->keep, 0, grid.frac_bits) && emu_is_nan_code(&grid, facts->nan_code);
+    return emu_is_arithmetic(&grid) && !facts->result->unused_high_bits && is_between(facts->keep, 0, grid.frac_bits) &&
+           emu_is_nan_code(&grid, facts->nan_code);
 }
 
 /* A rounding of the result that draws nothing. */

@@ -179,8 +179,8 @@ static void measure_realigned(emu_path *path)
 {
     const emu_datapath *facts = path->facts;
     uint64_t product = path->a.widest * path->b.widest, sum = product * (uint64_t)facts->step;
-    int32_t below = path->a.frac_bits + path->b.frac_bits;
-    uint64_t carries = (sum & emu_low_bits(below)) > emu_low_bits(below) >> (path->result.frac_bits < below ? path->result.frac_bits : below);
+    int32_t below = path->a.frac_bits + path->b.frac_bits, shared = path->result.frac_bits < below ? path->result.frac_bits : below;
+    uint64_t carries = (sum & emu_low_bits(below)) > emu_low_bits(below) >> shared;
     path->widths.sum_bits = emu_bit_length((sum >> below) + 1 + carries) + facts->f2 + 1;
     path->widths.part_bits = emu_bit_length(product * (uint64_t)(facts->step / facts->split) >> below) + path->widths.frac_bits + 1;
 }
