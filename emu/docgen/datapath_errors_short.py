@@ -74,20 +74,26 @@ def _toward_zero(record: Record) -> list[str]:
 
 
 def _grids(record: Record) -> list[str]:
-    """Count where the uniform grid has the smaller quantization error."""
-    wins = {}
-    for rotation in dict.fromkeys(row["rotation"] for row in record["errors"]):
-        chosen = [row for row in record["errors"] if row["rotation"] == rotation]
-        duels = list(_duels(record, chosen))
-        wins[rotation] = (sum(uniform < other for uniform, other in duels), len(duels))
-    parts = [f"{won} of {count} products {'not rotated' if name == 'none' else 'rotated'}" for name, (won, count) in wins.items()]
-    return [prose("- **E1M2 against E2M1**, same scales and data: the uniform grid has the smaller error in ", f"{' and '.join(parts)}.")]
-
-
-def _duels(record: Record, rows: list[Record]) -> Iterator[tuple[float, float]]:
-    """Yield (error of E1M2, error of E2M1) for each data set and scale format."""
+    """Count where the uniform grid has the smaller quantization error, by rotation and scale format."""
     facts = {item["recipe"]: (item["element"], item["scale"]) for item in record["recipes"]}
-    found = {(row["data"], facts[row["recipe"]]): row["quantization"] for row in rows}
-    for (data, (element, scale)), error in found.items():
-        if element == "e1m2":
-            yield error, found[data, ("e2m1", scale)]
+    found = {
+        (row["rotation"] != "none", facts[row["recipe"]][1], row["data"], facts[row["recipe"]][0]): row["quantization"]
+        for row in record["errors"]
+    }
+    scales = list(dict.fromkeys(scale for _, scale in facts.values()))
+    texts = []
+    for rotated in (False, True):
+        won = {
+            scale: [found[key] < found[*key[:3], "e2m1"] for key in found if key[:2] == (rotated, scale) and key[3] == "e1m2"]
+            for scale in scales
+        }
+        counts = ", ".join(f"{scale} {sum(duels)}" for scale, duels in won.items())
+        texts.append(
+            f"{sum(map(sum, won.values()))} of {sum(map(len, won.values()))} products {'rotated' if rotated else 'as given'} ({counts})"
+        )
+    return [
+        prose(
+            f"- **E1M2 against E2M1**, same scales and data: the uniform grid has the smaller error in {' and in '.join(texts)}. ",
+            f"Each scale format stands for {len(record['data'])} products; the E8M0 recipes share a rule that suits E2M1.",
+        ),
+    ]
