@@ -42,6 +42,11 @@ int32_t emu_dpi_dequantize(const char *recipe, const char *profile, const char *
 /* transform `size` elements; signs: bit i set: element i is negated first, as in the column sgn of the golden vectors. */
 int32_t emu_dpi_transform(const char *transform, const char *source, const emu_bits x, const emu_bits signs, emu_bits y);
 
+/* dot: one instruction of a datapath (its name as emu_find_datapath takes it): a and b have k elements, the scales one code for each block
+ * (ignored without scales), c and *d are codes of the result format. open: 1: nobody knows the result (it is 0). Its stages: emu_dot. */
+int32_t emu_dpi_dot(const char *datapath, const emu_bits a, const emu_bits scale_a, const emu_bits b, const emu_bits scale_b, uint64_t c,
+                    uint64_t *d, uint8_t *open);
+
 /* cdef end */
 
 #ifdef __cplusplus

@@ -158,6 +158,9 @@ package emu_ref_pkg;
       input bit [EMU_DPI_BITS-1:0] codes, input bit [EMU_DPI_BITS-1:0] levels, output bit [EMU_DPI_BITS-1:0] values);
   import "DPI-C" function int emu_dpi_transform(input string transform, input string source, input bit [EMU_DPI_BITS-1:0] x,
       input bit [EMU_DPI_BITS-1:0] signs, output bit [EMU_DPI_BITS-1:0] y);
+  import "DPI-C" function int emu_dpi_dot(input string datapath, input bit [EMU_DPI_BITS-1:0] a, input bit [EMU_DPI_BITS-1:0] scale_a,
+      input bit [EMU_DPI_BITS-1:0] b, input bit [EMU_DPI_BITS-1:0] scale_b, input longint unsigned c, output longint unsigned d,
+      output byte unsigned open);
 
   // not here, because they take structs or arrays:
   //   emu_decode_code

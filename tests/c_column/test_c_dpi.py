@@ -18,6 +18,8 @@ from emu.vectors.suite import load
 
 ROOT = Path(__file__).resolve().parents[2]
 STEMS = sorted(path.name.removesuffix(".tv") for op in ("decode", "convert") for path in (ROOT / "vectors" / op).glob("*.tv"))
+DOTS = sorted(path.name.removesuffix(".tv") for path in (ROOT / "vectors" / "dot").glob("*.tv"))
+NVFP4 = "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"
 SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
 
 
@@ -109,6 +111,28 @@ def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, library: Path)
     for changed in OTHER_TILES:
         found, _ = result_of(bench, TILES[TE_ROWS] | place_of(TE_ROWS) | changed)
         assert found["verdict"] == "FAIL" and int(found["mismatch"]) > 0, changed
+
+
+def test_dot_products_meet_the_golden_rows_and_no_others(checkout: Path, library: Path) -> None:
+    bench = verilate(library, checkout / "tests/c_column/dpi_dot_bench.sv")
+    assert len(DOTS) > 6
+    for stem in DOTS:
+        rows, known = known_rows(stem)
+        found, text = result_of(bench, dot_of(stem))
+        assert found == {"verdict": "PASS", "rows": str(rows), "compared": str(known), "mismatch": "0"}, text
+    for name in ("blackwell_mxf4nvf4_b16_ue8m0", "cheap/e2m1xe2m1/ue4m3/16", "none"):
+        found, _ = result_of(bench, dot_of(NVFP4) | {"name": name})
+        assert found["verdict"] == "FAIL" and int(found["mismatch"]) > 0, name
+
+
+def dot_of(stem: str) -> dict[str, str]:
+    """What the bench needs to read a suite of dot products."""
+    record = load(ROOT / "vectors" / "dot", stem).record
+    names = [column["name"] for column in record["columns"]]
+    place, mask = names.index("d"), names.index("m_d")
+    given = {"file": str(ROOT / "vectors" / "dot" / f"{stem}.tv"), "name": record["contract"]["name"].removeprefix("dot/")}
+    counts = {"scales": int("sa" in names), "skip": mask - place - 1, "rest": len(names) - mask - 1, "kind": int("k_d" in names)}
+    return given | {key: str(count) for key, count in counts.items()}
 
 
 def place_of(stem: str) -> dict[str, str]:
