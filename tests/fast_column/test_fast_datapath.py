@@ -293,3 +293,27 @@ def test_exact_sums_of_many_terms_round_once(terms: list[tuple[int, int]]) -> No
     shape = shape_of(resolve("ideal", "e2m1", "e2m1", "e8m0", 16))
     values = sum_to_odd([np.array([float(number)]) * 2.0**exp for number, exp in terms])
     assert round_values(values, shape.grid).astype(np.float32).view(np.uint32).tolist() == [wanted]
+
+
+def spread(plan: Plan, distance: int, last: int) -> Operands:
+    """Return three rows: a large group, a small one `distance` exponents below, and the large one again, as it is, negated, or `last`."""
+    a, b = np.zeros((3, 64), np.uint8), np.zeros((3, 64), np.uint8)
+    a[:, 0:3], b[:, 0:3] = 1, 1
+    a[:, 16:18], b[:, 16:18] = (1, last), 1
+    a[:, 32:35], b[:, 32:35] = 1, 1
+    b[1, 32:35] |= 8
+    a[2, 32:35] = last
+    scale_a, scale_b = np.full((3, 4), 127, np.uint8), np.full((3, 4), 127, np.uint8)
+    scale_a[:, 1] -= np.uint8(distance // 2)
+    scale_b[:, 1] -= np.uint8(distance - distance // 2)
+    return Operands(a, b, scale_a, scale_b, np.array([0, 0, 0x33800001], np.uint32))
+
+
+@pytest.mark.parametrize(
+    "name", ["blackwell_mxf4nvf4_b16_ue8m0", "nv_like/e2m1xe2m1/e8m0/16", "ideal/e2m1xe2m1/e8m0/16", "late_c/e2m1xe2m1/e8m0/16"]
+)
+def test_sums_at_the_border_of_losing_a_bit(name: str) -> None:
+    plan, compared = plan_of(name), 0
+    for distance in range(24, 72):
+        compared += check(spread(plan, distance, 1 + distance % 7), plan)
+    assert compared == 144
