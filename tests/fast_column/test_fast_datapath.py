@@ -298,11 +298,11 @@ def test_exact_sums_of_many_terms_round_once(terms: list[tuple[int, int]]) -> No
 def spread(plan: Plan, distance: int, last: int) -> Operands:
     """Return three rows: a large group, a small one `distance` exponents below, and the large one again, as it is, negated, or `last`."""
     a, b = np.zeros((3, 64), np.uint8), np.zeros((3, 64), np.uint8)
-    a[:, 0:3], b[:, 0:3] = 1, 1
-    a[:, 16:18], b[:, 16:18] = (1, last), 1
-    a[:, 32:35], b[:, 32:35] = 1, 1
-    b[1, 32:35] |= 8
-    a[2, 32:35] = last
+    a[:, 0:16], b[:, 0:16] = 7, 7
+    a[:, 16:18], b[:, 16:18] = (1, last), (1, 2)
+    a[:, 32:48], b[:, 32:48] = 7, 7
+    b[1, 32:48] |= 8
+    a[2, 32:48] = last
     scale_a, scale_b = np.full((3, 4), 127, np.uint8), np.full((3, 4), 127, np.uint8)
     scale_a[:, 1] -= np.uint8(distance // 2)
     scale_b[:, 1] -= np.uint8(distance - distance // 2)
