@@ -89,12 +89,12 @@ def _finding_lines(finding: Finding) -> list[str]:
         lines.append(f"{len(finding.fits)} hypothes{'is' if len(finding.fits) == 1 else 'es'} {how}:")
         lines += [f"  {item.text}" for item in finding.fits]
         return lines + (
-            ["no hypothesis of the probe fits: of the combinations of up to four changes, those with the fewest are listed"]
+            ["no hypothesis of the probe fits: of the combinations of up to three changes, those with the fewest are listed"]
             if finding.combined
             else []
         )
     lines += [f"row {row}: no hypothesis expects {code:#x}" for row, code in finding.unexplained]
-    lines.append("nothing fits" + (", no combination of up to four changes either" if finding.combined else ""))
+    lines.append("nothing fits" + (", no combination of up to three changes either" if finding.combined else ""))
     lines.append(f"nearest ({finding.nearest_right} rows right): {'; '.join(item.text for item in finding.nearest)}")
     return lines
 

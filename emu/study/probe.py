@@ -185,7 +185,8 @@ def identify(probe: Probe, given: Sequence[int | None]) -> Finding:
     strange = tuple((row + 1, code) for row in asked if (code := given[row]) is not None and not _explained(probe, row, code))
     wider = not fits
     if wider:
-        fits = _combined(probe, given, asked)
+        odd = {row - 1 for row, _ in strange}
+        fits = _combined(probe, given, sorted(asked, key=lambda row: row not in odd))
     best = max(right)
     nearest = () if fits else tuple(item for item, count in zip(probe.hypotheses, right, strict=True) if count == best)
     return Finding(fits, wider, () if fits else strange, nearest, 0 if fits else best, len(probe.rows), len(asked))
@@ -200,7 +201,7 @@ def _explained(probe: Probe, row: int, code: int) -> bool:
 
 
 def _combined(probe: Probe, given: Sequence[int | None], asked: Sequence[int]) -> tuple[Hypothesis, ...]:
-    """Search combinations of changes; most are left after a row or two. The ones with the fewest changes are returned."""
+    """Search combinations of changes; return those with the fewest. asked: rows in the order in which they are tried."""
     rows = [(probe.rows[row].row, given[row]) for row in asked]
     out: list[Hypothesis] = []
     for plan in probe.plans:

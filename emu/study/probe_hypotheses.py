@@ -18,7 +18,7 @@ from emu.spec.models import Datapath
 from emu.spec.models.datapath import DatapathFacts
 from emu.study.compare_pair import deciding
 
-MOST_CHANGES = 4
+MOST_CHANGES = 3
 Change = tuple[str, Any]  # path of a fact, its new value
 
 
@@ -125,9 +125,9 @@ def _others(plan: Plan) -> Iterator[Plan]:
 
 
 def combined(plan: Plan) -> Iterator[Hypothesis]:
-    """Yield every combination of two to four changed facts, few changes first: the search of last resort."""
-    values = _values(plan)
+    """Yield combinations of two facts, then of three with fewer values each: the search of last resort."""
     for count in range(2, MOST_CHANGES + 1):
+        values = _values(plan, few=count > 2)
         for paths in combinations(values, count):
             for chosen in product(*(values[path] for path in paths)):
                 item = _changed(plan, tuple(zip(paths, chosen, strict=True)))
