@@ -86,7 +86,7 @@ def check_plan(plan: Plan) -> None:
     """Refuse widths that do not fit one another. Raises: SpecError."""
     facts, operands = plan.facts, f"{plan.a.id} x {plan.b.id}"
     step, group = plan.step, plan.group
-    if facts.k % step or step % group or step % plan.facts.split:
+    if min(step, group) < 1 or facts.k % step or step % group or step % plan.facts.split:
         raise SpecError(f"step: k {facts.k}, step {step}, group {group} and split {facts.split} must divide one another")
     grouped = facts.scale.apply != "product"
     if plan.block and ((grouped and plan.block % group) or (facts.k % plan.block and plan.block % facts.k)):

@@ -13,7 +13,8 @@ from emu.vectors.cases_dot import CATEGORIES, applies, rows
 from emu.vectors.dot_field import DotCase
 from emu.vectors.pick import spread
 
-CHOSEN, ROWS = 3, 4  # choices of operands, rows of each category
+CHOSEN, ROWS = 4, 3  # choices of operands, rows of a category
+SHARP, MORE = ("cancelled_group", "align_edge", "floor_edge", "cancel"), 12  # categories that see most, and their rows
 
 
 class Rows(NamedTuple):
@@ -38,7 +39,8 @@ def datapath_rows(datapath: Datapath) -> list[Rows]:
     out = []
     for place in spread(len(every), CHOSEN):
         plan = resolve(datapath, *every[place])
-        found = [case for name in CATEGORIES if applies(name, plan) for case in rows(name, plan, 1 if name == "chain" else ROWS)]
+        counts = {name: 1 if name == "chain" else MORE if name in SHARP else ROWS for name in CATEGORIES if applies(name, plan)}
+        found = [case for name, count in counts.items() for case in rows(name, plan, count)]
         out.append(Rows(*every[place], tuple(found)))
     return out
 

@@ -16,9 +16,11 @@ from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
 from emu.testing.mutation import CALCULATE, WORDS
 from emu.testing.mutation_rows import KILL, Suite
+from emu.vectors.accumulate_rows import AccumulateRows
 from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.decode_rows import DecodeRows
 from emu.vectors.dequantize_rows import DequantizeRows
+from emu.vectors.dot_rows import DotRows
 from emu.vectors.names import parse_stem
 from emu.vectors.operation import Operation
 from emu.vectors.quantize_rows import QuantizeRows
@@ -26,13 +28,15 @@ from emu.vectors.rows import Answer, Row, inputs_of, mismatches, unpack, value_o
 from emu.vectors.transform_rows import TransformRows
 
 _TAKES_SOURCE: Final[dict[str, Any]] = {"convert": ConvertRows, "quantize": QuantizeRows, "transform": TransformRows}
+_OF_CONTRACT: Final[dict[str, Any]] = {"decode": DecodeRows, "dot": DotRows, "accumulate": AccumulateRows}
 
 
 def operation_of(suite: Suite) -> Operation:
     """Return the operation of a suite, by its contract and name alone: a changed spec need not plan it."""
     stem, contract = parse_stem(suite.stem.replace(f"__{KILL}", "__directed")), parse(suite.contract)
-    if stem.op == "decode":
-        return DecodeRows(contract)
+    if stem.op in _OF_CONTRACT:
+        op: Operation = _OF_CONTRACT[stem.op](contract)
+        return op
     made: Operation = DequantizeRows(contract, stem.dst) if stem.op == "dequantize" else _TAKES_SOURCE[stem.op](contract, stem.src)
     return made
 

@@ -34,7 +34,8 @@ def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]
     killers, new = judge(found, judges, known_survivors)
     assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a witness, or list them with a reason"
     least = len(found) // (8 if kind == "instruction" else 5)  # the loader sees most: facts of an instruction must agree
-    assert len(found) == SUBSET[kind] and killers["loader"] and killers["witness"] + killers["rows"] > least
+    seen = killers["witness"] + killers["rows"] + (killers["golden"] if kind == "datapath" else 0)  # its golden digest is of directed rows
+    assert len(found) == SUBSET[kind] and killers["loader"] and seen > least
 
 
 @pytest.mark.mutants
@@ -43,7 +44,7 @@ def test_every_mutant(kind: str, name: str, judges: Any, known_survivors: dict[s
     found = list(mutants(get(kind, name)))
     _, new = judge(found, judges, known_survivors)
     assert new == []
-    assert len(found) >= 4
+    assert len(found) >= 4 or hasattr(get(kind, name).facts, "unknown")
 
 
 def test_listed_survivors_are_mutants(known_survivors: dict[str, str]) -> None:
