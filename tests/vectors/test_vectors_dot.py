@@ -61,9 +61,6 @@ def test_the_columns_are_those_of_the_conventions() -> None:
     names = [column.name for column in op.layout.columns]
     four = [f"{head}{number}" for head in ("sg", "tm", "xa") for number in range(4)]
     stages = [f"u0_{name}" for name in [*four[:8], "lv", *four[8:], "xc", "e", "s", "rs"]]
-        f"u0_{name}"
-        for name in ["sg0", "sg1", "sg2", "sg3", "tm0", "tm1", "tm2", "tm3", "lv", "xa0", "xa1", "xa2", "xa3", "xc", "e", "s", "rs"]
-    ]
     assert names == ["a", "sa", "b", "sb", "c", "d", *stages, "m_d", *(f"m_{name}" for name in stages)]
     widths = {column.name: column.bits for column in op.layout.columns}
     assert (widths["u0_sg0"], widths["u0_tm0"], widths["u0_lv"], widths["u0_xa0"], widths["u0_s"], widths["u0_e"]) == (
