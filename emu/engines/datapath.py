@@ -71,9 +71,16 @@ def _codes(found: list[Any], plan: Plan) -> Codes:
     return np.array(found, code_dtype(plan.d))
 
 
+def _epilogue_engine(engine: str, facts: EpilogueFacts, plan: Plan) -> str:
+    """Return the engine of an epilogue; where the kernels round otherwise than it asks, auto takes the NumPy column."""
+    chosen = choose("dot", engine, plan)
+    nearest = facts.alpha == facts.d == "rne"
+    return "fast" if engine == "auto" and chosen == "native" and not nearest else chosen
+
+
 def run_alpha(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: Plan, engine: str) -> int:
     """Return the code of alpha for two binary32 multipliers. Raises: as the engines."""
-    chosen = choose("dot", engine, plan)
+    chosen = _epilogue_engine(engine, facts, plan)
     if chosen != "exact":
         return int(_column(chosen).alpha(scale_a, scale_b, facts, plan))
     from emu.exact.epilogue import alpha_code
@@ -83,7 +90,7 @@ def run_alpha(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: Plan, engi
 
 def run_epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: Plan, engine: str) -> Codes:
     """Return alpha * D, then + C where C is given. d, c: binary32 codes of one shape. Raises: as the engines."""
-    chosen = choose("dot", engine, plan)
+    chosen = _epilogue_engine(engine, facts, plan)
     if chosen != "exact":
         found: Codes = _column(chosen).epilogue(d, alpha, c, facts, plan)
         return found

@@ -55,6 +55,8 @@ def _check_promote(facts: DatapathFacts) -> None:
     """The sum of a block must be an exact binary32 number, made of finite elements."""
     if facts.d != "fp32":
         raise SpecError("d: promote computes in binary32")
+    if facts.subnormal.result == "flush":
+        raise SpecError("subnormal.result: the operations of promote keep subnormals")
     for name in (*facts.a, *facts.b):
         codes = derive.codes(get("format", name))
         if codes.nan or codes.inf is not None:
@@ -78,8 +80,12 @@ def _check_rounding(facts: DatapathFacts) -> None:
         raise SpecError("align.floor: where nothing is lost a floor has no effect: say none")
     if (facts.accumulator != "none" or facts.late_c == "add" or facts.promote != "none") and not exact:
         raise SpecError("align.fraction_bits: late_c add, accumulator and promote add exact sums: say exact")
-    if isinstance(facts.late_c, LateC) and (exact or facts.align.integer_bits != "none"):
-        raise SpecError("align: late_c with a second alignment needs fraction_bits as a number and integer_bits none")
+    if isinstance(facts.late_c, LateC) and (exact or facts.align.integer_bits != "none" or facts.align.floor != "none"):
+        raise SpecError("align: late_c with a second alignment needs fraction_bits as a number, integer_bits none and floor none")
+    if isinstance(facts.late_c, LateC) and (facts.scale.apply != "none" or facts.align.exponent_raise):
+        raise SpecError("late_c: a second alignment takes products without scales and without a raised exponent")
+    if facts.group not in (1, "block") and facts.scale.apply not in ("group", "promote"):
+        raise SpecError(f"group: {facts.group} products are added before alignment only where scale.apply is group or promote: say 1")
 
 
 def check_plan(plan: Plan) -> None:

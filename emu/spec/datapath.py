@@ -58,7 +58,9 @@ def _float_reach(facts: FloatFacts, codes: derive.Codes) -> Reach:
     normal = exp_field > 0 or facts.subnormals == "no"
     top = (int(normal) + fraction * unit) * Fraction(2) ** max(exp_field - facts.bias, lowest)
     full = 1 << facts.frac_bits
-    significand = 2 - unit if exp_field > 1 or (exp_field == 1 and fraction == full - 1) else max(1 - unit, int(normal) + fraction * unit)
+    first = int(facts.subnormals == "yes")  # the least field of normal numbers
+    whole = exp_field > first or (exp_field == first and fraction == full - 1)
+    significand = 2 - unit if whole else max(first * (1 - unit), int(normal) + fraction * unit)
     return Reach(lowest - facts.frac_bits, lowest, max(exp_field - facts.bias, lowest), top, significand)
 
 

@@ -125,6 +125,15 @@ def test_matmul_with_tensor_scales(recipe: str, place: Any) -> None:
             assert found[i, j] == epilogue(int(inner[i, j]), alpha, addend, facts, plan)
 
 
+@pytest.mark.parametrize("mode", ["rz", "ru", "rd"])
+def test_an_epilogue_with_another_rounding_runs_where_no_engine_is_named(mode: str) -> None:
+    a, b = emu.quantize(sample(16, 64, 3), "nvfp4_te_ref"), emu.quantize(sample(64, 16, 5), "nvfp4_te_ref", axis=0)
+    facts, c = EpilogueFacts(alpha=mode, d=mode, c_place="after", fused="yes"), sample(16, 16, 9)
+    wanted = emu.matmul(a, b, NVFP4, c=c, epilogue=facts, bits=True, engine="exact")
+    assert np.array_equal(emu.matmul(a, b, NVFP4, c=c, epilogue=facts, bits=True), wanted)
+    assert np.array_equal(emu.matmul(a, b, NVFP4, c=c, epilogue=facts, bits=True, engine="c_ref"), wanted)
+
+
 def test_a_tensor_multiplier_is_what_the_recipe_itself_multiplies_by() -> None:
     """amax / 2688 in one binary32 multiplication for Transformer Engine; a stored divisor becomes a multiplier."""
     x = sample(16, 64, 3)

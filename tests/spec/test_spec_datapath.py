@@ -84,6 +84,49 @@ def test_contradiction(old: str, new: str, message: str, refused: Load) -> None:
     assert found == message or found.partition(": ")[2] == message
 
 
+LATE = """facts:
+  a: ["e4m3fnuz"]
+  b: ["e4m3fnuz"]
+  c: "fp32"
+  d: "fp32"
+  k: 32
+  step: 16
+  split: 2
+  group: 1
+  scale: {apply: "none"}
+  align: {include_c: "no", fraction_bits: 24, integer_bits: "none", floor: "none"}
+  late_c: {f2: 31, drop_below: 25}
+  round: {mode: "rne", keep: 23}
+  special: {nan: "any"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'floor: "none"',
+            "floor: -126",
+            "align: late_c with a second alignment needs fraction_bits as a number, integer_bits none and floor none",
+        ),
+        (
+            'floor: "none"',
+            'floor: "none", exponent_raise: 1',
+            "late_c: a second alignment takes products without scales and without a raised exponent",
+        ),
+        (
+            'scale: {apply: "none"}',
+            'scale: {apply: "product", formats: ["e8m0"], blocks: [32]}',
+            "late_c: a second alignment takes products without scales and without a raised exponent",
+        ),
+        ("group: 1\n", "group: 2\n", "group: 2 products are added before alignment only where scale.apply is group or promote: say 1"),
+    ],
+)
+def test_a_second_alignment_has_no_facts_that_it_ignores(old: str, new: str, message: str, refused: Load) -> None:
+    assert LATE.count(old) == 1
+    assert refused(t=HEAD + LATE.replace(old, new) + TAIL) == f"t.yaml:5: facts: {message}"
+
+
 PROMOTE = """facts:
   a: ["e2m1"]
   b: ["e2m1"]
@@ -106,6 +149,7 @@ PROMOTE = """facts:
         ('formats: ["fp32"]', 'formats: ["ue4m3"]', "scale.formats: promote multiplies binary32 scales, not ue4m3"),
         ('a: ["e2m1"]', 'a: ["e4m3"]', "a, b: e4m3 has NaN or Inf: promote multiplies finite elements"),
         ('  c: "fp32"\n  d: "fp32"', '  c: "bf16"\n  d: "bf16"', "d: promote computes in binary32"),
+        ("round: {", 'subnormal: {result: "flush"}\n  round: {', "subnormal.result: the operations of promote keep subnormals"),
         ("k: 64", "k: 262144", "scale.blocks: the sum of 262144 products of e2m1 x e2m1 is no exact binary32 number"),
     ],
 )
