@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from emu.errors import FileError, OpenError, OperandError, ShapeError, SpecError
+from emu.errors import FileError, OpenError, OperandError, ShapeError
 from emu.exact.datapath_stages import stage_codes, stage_columns
 from emu.spec import get, names
 from emu.spec.datapath import Plan, known_facts, pairs, resolve
@@ -296,23 +296,6 @@ def test_a_row_of_a_register_is_its_chain_so_far() -> None:
     assert found == plan and len(row.a) == 128 and row.c == 0x3F800000
     assert explain_dot(row, plan)["final"]["register"] == str(822083584 + 49 * 2**18)
     assert len(row_at(suite, 2)[0].a) == 64
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "error", "text"),
-    [
-        ("nope", {}, SpecError, "'nope' is unknown"),
-        ("cdna4", {}, OpenError, "no published model"),
-        ("blackwell_e0m3", {}, OpenError, "align.fraction_bits is open"),
-        ("nv_like/e1m2xe1m2/ue4m3/17", {}, SpecError, "does not take block size 17"),
-        ("nv_like/e9m2xe1m2", {}, SpecError, "is no operand pair"),
-        ("nv_like/e1m2xe1m2/ue4m3/16", {"a": "e2m1"}, SpecError, "is said twice"),
-        ("nv_like/e1m2xe1m2", {"scale": "ue4m3"}, SpecError, "name the block size, one of 16, 32"),
-    ],
-)
-def test_bad_choices_of_a_datapath(name: str, given: dict, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=re.escape(text)):
-        plan_of(name, **given)
 
 
 def test_choices_may_stand_in_the_name_or_beside_it() -> None:
