@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from emu.cli.settings import common_options, note, print_json, settings_of
-from emu.errors import OperandError
+from emu.errors import EmuError, OperandError
 
 if TYPE_CHECKING:
     from emu.spec.datapath import Plan
@@ -101,13 +102,35 @@ def _row(
         return suite_row(suite[0], suite[1])
     if datapath is None:
         raise OperandError("explain dot: name the datapath: `emu list datapaths`")
+    a, b, sa, sb, c = given
+    if a is not None and b is not None and choices[3] is None and sa is not None:
+        choices = (*choices[:3], _block_of(datapath, choices, given))
     plan = plan_of(datapath, *choices)
     if random[0] is not None:
         found = next(samples(plan, random[1], random[0], 1), None)
         if found is None:
             raise OperandError(f"explain dot: category {random[1]} has no rows for {plan.name}")
         return found, plan
-    a, b, *rest = given
     if a is None or b is None:
         raise OperandError("explain dot: --a and --b belong together")
-    return row_of(plan, a, b, rest[0], rest[1], rest[2]), plan
+    return row_of(plan, a, b, sa, sb, c), plan
+
+
+def _block_of(datapath: str, choices: tuple[str | None, str | None, str | None, int | None], given: tuple[str | None, ...]) -> int | None:
+    """Return the only block size under which the scales fit the elements, where the datapath takes several; else None."""
+    from emu.spec import get
+    from emu.spec.datapath import known_facts
+    from emu.study.dot_rows import plan_of, row_of
+
+    model = get("datapath", datapath.partition("/")[0])
+    blocks = known_facts(model).scale.blocks
+    if len(blocks) < 2 or datapath.rpartition("/")[2].isdigit():
+        return None
+    a, b, sa, sb, c = given
+    assert a is not None and b is not None
+    for block in blocks:
+        with suppress(EmuError):
+            row = row_of(plan_of(datapath, *choices[:3], block), a, b, sa, sb, c)
+            if len(row.scale_a) * block == len(row.a):
+                return block
+    return None

@@ -19,6 +19,15 @@ def test_text_and_json_say_the_same(capsys):
     assert data["d"] == "0x00000020" and data["steps"][0]["exp"]["from"] == ["floor"] and data["row"]["sa"] == "3728"
 
 
+def test_the_block_size_is_read_from_the_scales(capsys):
+    formats = ["--a-format", "e1m2", "--b-format", "e1m2", "--scale-format", "e8m0"]
+    for scales, block in (("7F7F7F7F", 16), ("7F7F", 32)):
+        assert run(["explain", "dot", "nv_like", "--a", "4" * 64, "--b", "4" * 64, "--sa", scales, "--sb", scales, *formats]) == 0
+        assert f"nv_like/e1m2xe1m2/e8m0/{block}" in capsys.readouterr().out
+    assert run(["explain", "dot", "nv_like", "--a", "4" * 64, "--b", "4" * 64, "--sa", "7F7F7F", "--sb", "7F7F7F", *formats]) == 2
+    assert "name the block size, one of 16, 32" in capsys.readouterr().err
+
+
 def test_the_wave_is_written_whole_or_not_at_all(tmp_path, capsys):
     path = tmp_path / "x.vcd"
     assert run(["explain", "dot", DATAPATH, *ROW, "--vcd", str(path)]) == 0
