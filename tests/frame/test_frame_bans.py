@@ -36,11 +36,13 @@ def tolerances(tree: ast.AST) -> Iterator[str]:
 
 
 def global_random(tree: ast.AST) -> Iterator[str]:
-    """State shared by everyone: the module random, and numpy.random other than its explicit generators."""
+    """State shared by everyone: the modules random and numpy.random other than their explicit generators, and one without a seed."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import) and any(alias.name in {"random", "numpy.random"} for alias in node.names):
             yield f"{node.lineno}: {ast.unparse(node)}"
         elif isinstance(node, ast.ImportFrom) and node.module == "random":
+            yield from (f"{node.lineno}: {alias.name}" for alias in node.names if alias.name != "Random")
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Random" and not node.args:
             yield f"{node.lineno}: {ast.unparse(node)}"
         elif isinstance(node, ast.ImportFrom) and node.module == "numpy.random":
             yield from (f"{node.lineno}: {alias.name}" for alias in node.names if alias.name not in GENERATORS)
@@ -99,6 +101,7 @@ def test_ban_holds(rule, files):
         (tolerances, "check(a, b, rtol=0)"),
         (global_random, "import random"),
         (global_random, "from random import choice"),
+        (global_random, "from random import Random\nx = Random()"),
         (global_random, "np.random.seed(1)"),
         (global_random, "from numpy.random import rand"),
         (stubs, "raise NotImplementedError"),
@@ -121,6 +124,7 @@ def test_ban_sees_a_fault(rule, source):
     [
         (tolerances, "assert (a == b).all()"),
         (global_random, "rows = np.random.default_rng(7).integers(0, 9)"),
+        (global_random, "from random import Random\nx = Random(7).random()"),
         (logarithms, "e = n.bit_length() - 1"),
         (floats, "from fractions import Fraction\nfrom . import value\nfrom emu.spec import get\nx = Fraction(1, 2)"),
     ],
