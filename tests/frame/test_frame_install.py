@@ -118,7 +118,7 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".py", ".pyi", ".c", ".h"}} | {"emu/py.typed"}
     wanted |= {f"emu/_spec/{p.relative_to(source / 'spec')}" for p in (source / "spec").rglob("*") if p.suffix in {".yaml", ".json"}}
     wanted |= {f"emu/_c_ref/{p.relative_to(source / 'c_ref')}" for p in (source / "c_ref").rglob("*") if p.is_file()}
-    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*.json")}
+    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml"}}
     wanted |= {f"emu/native/{name}.abi3.so" for name in ("_c", "_kernels")}
     assert names == wanted
     assert wheel.name.startswith("fp4emu-")
