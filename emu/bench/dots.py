@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Peer:
 class DotCase:
     """One row. choice: arguments of emu.spec.datapath.resolve.   shape: m, n, k.   promised: least ratio to the peer, or None.
 
-    form: of the kernel, None: the best.
+    form: of the kernel, None: the best.   jobs: threads; more than one are measured by the clock on the wall, on both sides.
     """
 
     name: str
@@ -51,6 +52,7 @@ class DotCase:
     peer: Peer
     promised: float | None = None
     form: int | None = None
+    jobs: int = 1
 
 
 def _scaled(shape: Shape, instruction: str) -> Peer:
@@ -61,8 +63,11 @@ def _plain(shape: Shape, instruction: str) -> Peer:
     return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_wgmma(instruction, shape, rng))
 
 
-def cases() -> list[DotCase]:
-    """Return every case, in the order of the table. Large tiles of mmasim: the largest instruction that it has."""
+def cases(jobs: int = 1) -> list[DotCase]:
+    """Return every case, in the order of the table. Large tiles of mmasim: the largest instruction that it has.
+
+    jobs: more than one adds the whole product with so many threads, beside the same with one.
+    """
     large, small = (128, 256, 64), (16, 8, 64)
     nvfp4 = "kind::mxf4nvf4.block16.f32.e2m1.e2m1"
     of_nvfp4 = _scaled(large, f"m128n256k64.{nvfp4}.ue4m3")
@@ -87,6 +92,11 @@ def cases() -> list[DotCase]:
     for profile in ("ideal", "int64", "cheap", "late_c"):
         found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "fast", of_nvfp4))
     found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "fast", of_nvfp4))
+    if jobs > 1:
+        for engine in ("native", "fast", "c_ref"):
+            one = next(case for case in found if case.engine == engine)
+            alone = Peer("emu, 1 job", one.shape, partial(_job, one, resolve(*one.choice)))
+            found.append(DotCase(one.name, one.choice, one.shape, engine, alone, jobs=jobs))
     return found
 
 
@@ -94,13 +104,14 @@ def label(case: DotCase) -> str:
     """Return the name of a row."""
     m, n, k = case.shape
     form = "" if case.form is None else f", form {kernel.FORMS[case.form]}"
-    return f"matmul {case.name} {m}x{n}x{k} {case.engine}{form}"
+    threads = "" if case.jobs == 1 else f", {case.jobs} jobs"
+    return f"matmul {case.name} {m}x{n}x{k} {case.engine}{form}{threads}"
 
 
-def run_dots(repeats: int, only: str, progress: Callable[[str], None] | None = None) -> list[Measurement]:
+def run_dots(repeats: int, only: str, progress: Callable[[str], None] | None = None, jobs: int = 1) -> list[Measurement]:
     """Measure every case whose label contains `only` and whose engine can do it. Returns: rates in million products a second."""
     found = []
-    for case in cases():
+    for case in cases(jobs):
         if only in label(case):
             if progress is not None:
                 progress(label(case))
@@ -118,13 +129,14 @@ def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     job, other = _job(case, plan, rng), case.peer.make(rng)
     sides: list[tuple[Job, Shape, list[float]]] = [(job, case.shape, [])]
     sides += [(other, case.peer.shape, [])] if other is not None else []
+    clock = process_time if case.jobs == 1 else perf_counter
     counts = [_count(work) for work, _, _ in sides]
     for _ in range(repeats):
         for (work, shape, rates), count in zip(sides, counts, strict=True):
-            begin = process_time()
+            begin = clock()
             for _ in range(count):
                 work()
-            rates.append(count * shape[0] * shape[1] * shape[2] / (process_time() - begin) / 1e6)
+            rates.append(count * shape[0] * shape[1] * shape[2] / (clock() - begin) / 1e6)
     rate, *peer_rate = (median(rates) for _, _, rates in sides)
     products = case.shape[0] * case.shape[1] * case.shape[2]
     return [Measurement(label(case), products, rate, case.peer.name, peer_rate[0] if peer_rate else None, case.promised)]
@@ -146,7 +158,7 @@ def _job(case: DotCase, plan: Plan, rng: np.random.Generator) -> Job:
     form = case.form
     if form is not None:
         return lambda: kernel_datapath.matmul(a, b, scale_a, scale_b, None, plan, form=form)
-    return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, case.engine)
+    return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, case.engine, case.jobs)
 
 
 def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:

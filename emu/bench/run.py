@@ -14,12 +14,15 @@ from emu.bench.dots import run_dots
 from emu.bench.measurement import SEED, Measurement
 
 
-def run(elements: int = 1 << 24, repeats: int = 5, only: str = "", progress: Callable[[str], None] | None = None) -> list[Measurement]:
+def run(
+    elements: int = 1 << 24, repeats: int = 5, only: str = "", progress: Callable[[str], None] | None = None, jobs: int = 1
+) -> list[Measurement]:
     """Measure every case whose name contains `only`.
 
     elements: of a float32 matrix with 4096 columns (fewer when small); matrix products have shapes of their own.
     repeats: runs of each side, alternating.
-    progress: called with the name of each case.   Returns: one Measurement for each case that can run here.
+    progress: called with the name of each case.   jobs: threads of the matrix products that are measured beside one thread.
+    Returns: one Measurement for each case that can run here.
     """
     columns = min(4096, elements)
     shape, rng = (max(elements // columns, 1), columns), np.random.default_rng(SEED)
@@ -31,7 +34,7 @@ def run(elements: int = 1 << 24, repeats: int = 5, only: str = "", progress: Cal
             if progress is not None:
                 progress(case.name)
             found += _measure(case, data[case.data], repeats)
-    return found + run_dots(repeats, only, progress)
+    return found + run_dots(repeats, only, progress, jobs)
 
 
 def _measure(case: Case, x: Any, repeats: int) -> list[Measurement]:
