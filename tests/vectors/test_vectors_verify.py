@@ -73,7 +73,7 @@ DEFECTS = {
     "json count": (".json", replaced(b'"numberOfTests": ', b'"numberOfTests": 1'), "does not follow"),
     "json digest": (".json", replaced(b'"rows_sha256": "', b'"rows_sha256": "0'), "does not follow"),
     "json stem": (".json", replaced(b'"stem": "convert', b'"stem": "quantize'), "rebuild the file name"),
-    "json columns": (".json", replaced(b'"lsb": ', b'"lsb": 1'), "tile the word"),
+    "json columns": (".json", replaced(b'"lsb":', b'"lsb":1'), "tile the word"),
     "json form": (".json", replaced(b'\n "op"', b'\n  "op"'), "differs from what its rows"),
     "json cut": (".json", lambda data: data[: len(data) // 2], "no ASCII JSON"),
 }

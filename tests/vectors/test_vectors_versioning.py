@@ -7,11 +7,14 @@ import pytest
 from emu.errors import FileError
 from emu.vectors import append_rows, apply_erratum, build, compare, errata, find, load, verify
 from emu.vectors.manifest import ERRATA, MANIFEST, render_errata, render_manifest
+from emu.vectors.names import VECTORS_VERSION
 from emu.vectors.rows import Input, is_open, value_of
 from emu.vectors.suite import Suite, render
 from emu.vectors.versioning import bump
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
+MAJOR, MINOR, _ = VECTORS_VERSION.split(".")
+NEXT_MINOR = f"{MAJOR}.{int(MINOR) + 1}.0"
 
 
 def put(folder: Path, suite: Suite, wrong: list[dict[str, object]]) -> None:
@@ -35,7 +38,7 @@ def test_an_append_is_a_minor_version_and_verifies(copy: Path) -> None:
     old = load(copy / "convert", STEM)
     case = Input("later", ("tie",), (0x3E80,), "a row of a later version")
     new = append_rows(old, [case], [find(STEM).operation.exact(case.values)])
-    assert new.rows[:-1] == old.rows and new.record["vectors_version"] == "1.1.0" and new.record["numberOfTests"] == len(old.rows) + 1
+    assert new.rows[:-1] == old.rows and new.record["vectors_version"] == NEXT_MINOR and new.record["numberOfTests"] == len(old.rows) + 1
     change = compare(old, new)
     assert change.level == "minor" and change.rows == (f"{STEM}: 1 rows appended",)
     put(copy / "convert", new, [])
@@ -49,7 +52,7 @@ def test_an_erratum_keeps_the_id_and_masks_the_row(copy: Path) -> None:
     row, right = new.rows[4], new.rows[-1]
     assert is_open(new.layout, row) and row.flags == ("erratum",) and value_of(new.layout, row, "y") == int(str(wrong["old"]), 16)
     assert right.values == old.rows[4].values and right.flags[-1] == "correction"
-    assert new.record["vectors_version"] == "1.1.0"
+    assert new.record["vectors_version"] == NEXT_MINOR
     put(copy / "convert", new, [wrong])
     report = verify(copy)
     assert report.exit_code == 0 and report.masked > verify(copy, ["fast"]).suites
