@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import emu
 from emu.cli.main import run
 from emu.docgen import examples, tree
@@ -52,6 +54,7 @@ def test_a_changed_line_of_the_oracle_names_its_page_and_that_another_one_runs(c
     assert tree.check(copy) == [page, running]
 
 
+@pytest.mark.exhaustive  # every page is made again, in processes of their own
 def test_a_changed_oracle_that_runs_changes_what_it_computed(copy: Path) -> None:
     """The tree with its own package first on the path: source pages and worked rows differ, and the command mends both."""
     ignore = shutil.ignore_patterns("__pycache__")
@@ -64,6 +67,7 @@ def test_a_changed_oracle_that_runs_changes_what_it_computed(copy: Path) -> None
     assert docs("check", copy, copy).stdout.splitlines()[-1] == "generated files and examples are up to date"
 
 
+@pytest.mark.exhaustive  # every page is made again, in processes of their own
 def test_a_changed_example_is_told_and_never_rewritten(checkout: Path, copy: Path) -> None:
     readme = Path(shutil.copy(checkout / "README.md", copy))
     lines = readme.read_text(encoding="utf-8").splitlines()
