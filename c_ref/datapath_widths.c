@@ -58,7 +58,8 @@ static int32_t count_integer_bits(const emu_path *path, uint64_t widest, int32_t
     if (!times(&size, whole(widest)) || !times(&size, whole(widest)) ||
         !times(&size, whole((uint64_t)path->facts->step)) || length_of(size) > MOST_TERM_BITS)
         return 0;
-    size.bits <<= size.exp;
+    size.bits <<= size.exp & 63; /* more only where there are no bits */
+    below -= path->facts->apply == EMU_APPLY_GROUP ? path->a.min_exp + path->b.min_exp : 0; /* the exponent of a group is that of its scales */
     if (below < 0) {
         if (emu_bit_length(size.bits) - below > MOST_TERM_BITS)
             return 0;
@@ -79,7 +80,7 @@ static int32_t count_integer_bits(const emu_path *path, uint64_t widest, int32_t
 static int32_t exact_frac_bits(const emu_path *path)
 {
     const emu_operand *a = &path->a, *b = &path->b;
-    int32_t top = path->facts->apply == EMU_APPLY_GROUP ? a->min_exp + b->min_exp : a->max_exp + b->max_exp;
+    int32_t top = path->facts->apply == EMU_APPLY_GROUP ? 0 : a->max_exp + b->max_exp;
     int32_t lsb_exp = a->lsb_exp + b->lsb_exp;
     if (path->facts->scale) {
         top += 2 * path->scale.max_exp;

@@ -311,7 +311,7 @@ def _frac_bits(facts: DatapathFacts, a: Format, b: Format, scale: Format | None)
         return None
     first, second = reach(a), reach(b)
     grouped = facts.scale.apply == "group"
-    top = first.min_exp + second.min_exp if grouped else first.max_exp + second.max_exp
+    top = 0 if grouped else first.max_exp + second.max_exp  # the exponent of a group is that of its scales
     lsb = first.lsb_exp + second.lsb_exp
     if scale is not None:
         top, lsb = top + 2 * reach(scale).max_exp, lsb + 2 * reach(scale).lsb_exp
@@ -327,7 +327,7 @@ def _integer_bits(facts: DatapathFacts, a: Format, b: Format, step: int) -> int:
     """Bits at 2^0 and above that the largest sum of one step needs, relative to E, over all scale formats the datapath takes."""
     first, second = reach(a), reach(b)
     if facts.scale.apply in ("group", "promote"):
-        one = first.largest * second.largest / Fraction(2) ** (first.min_exp + second.min_exp)
+        one = first.largest * second.largest
     else:
         one = first.significand * second.significand
     scales = [reach(get("format", name)).significand for name in facts.scale.formats]

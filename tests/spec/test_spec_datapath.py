@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import emu
+from emu.engines import TABLE
+from emu.exact.datapath import dot
 from emu.exact.decode import decode_code
 from emu.spec import derive, get, load_spec, names
 from emu.spec.datapath import Plan, pairs, reach, resolve
@@ -272,3 +275,19 @@ def test_every_plan_holds_its_largest_sum() -> None:
             assert plan.integer_bits >= plan.integer_bits_needed or plan.facts.align.beyond == "wrap", plan.name
         assert plan.facts.k % plan.step == plan.step % plan.group == 0
     assert len({plan.name for plan in plans}) == len(plans)
+
+
+def test_the_exponent_of_a_group_is_that_of_its_scales() -> None:
+    """E3M0 counts from 2^-2: its sums lie lower under E, the adder needs fewer integer bits, and every column agrees on it."""
+    model = get("datapath", "nv_like")
+    facts = model.facts.model_copy(update={"a": ("e3m0",), "b": ("e3m0",)})
+    plan = resolve(model.model_copy(update={"facts": facts}), "e3m0", "e3m0", "ue4m3", 16)
+    assert (plan.product_exp, plan.integer_bits, plan.floor) == (-4, 16, -142)  # 64 * 16 * 16 * (15/8)^2 + 2 < 2^16
+    codes, scales = [7] * 64, [0x77] * 4
+    step = dot(codes, codes, scales, scales, 0, plan).steps[0]
+    assert step.total == 64 * 256 * 225 << (35 - 6) and step.total.bit_length() == 35 + 16
+    engines = [row.engine for row in TABLE if row.operation == "dot" and row.can(plan)]
+    assert {"c_ref", "exact"} <= set(engines)
+    for engine in engines:
+        found = emu.dot(codes, codes, plan.datapath, scales, scales, a_format="e3m0", b_format="e3m0", scale_format="ue4m3", engine=engine)
+        assert found.item() == step.code, engine
