@@ -1,4 +1,4 @@
-"""Build of the distribution fp4emu: facts are in pyproject.toml; here are the two mapped folders and the C extension."""
+"""Build of the distribution fp4emu: facts are in pyproject.toml; here are the three mapped folders and the C extension."""
 
 import shutil
 import textwrap
@@ -24,8 +24,8 @@ class BuildExt(build_ext):
 
 
 setup(
-    packages=[*find_packages(include=["emu", "emu.*"]), "emu._spec", "emu._c_ref"],
-    package_dir={"emu._spec": "spec", "emu._c_ref": "c_ref"},
+    packages=[*find_packages(include=["emu", "emu.*"]), "emu._spec", "emu._c_ref", "emu._bench"],
+    package_dir={"emu._spec": "spec", "emu._c_ref": "c_ref", "emu._bench": "vectors/bench"},
     cffi_modules=["c_ref/build.py:ffi", "emu/native/kernels/build.py:ffi"],
     cmdclass={"build_ext": BuildExt},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -27,3 +27,7 @@ class EngineError(EmuError):
 
 class FileError(EmuError):
     """A file cannot be read, is truncated or foreign, or would be overwritten."""
+
+
+class ToolError(EmuError):
+    """A program that the work needs is missing or broken: a simulator, a compiler, a solver."""

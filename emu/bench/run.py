@@ -12,6 +12,7 @@ import numpy as np
 from emu.bench.cases import Case, cases
 from emu.bench.dots import run_dots
 from emu.bench.measurement import SEED, Measurement
+from emu.bench.suites import run_suites
 
 
 def run(
@@ -34,7 +35,7 @@ def run(
             if progress is not None:
                 progress(case.name)
             found += _measure(case, data[case.data], repeats)
-    return found + run_dots(repeats, only, progress, jobs)
+    return [*found, *run_dots(repeats, only, progress, jobs), *run_suites(repeats, only, progress)]
 
 
 def _measure(case: Case, x: Any, repeats: int) -> list[Measurement]:

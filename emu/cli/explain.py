@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from emu.cli.explain_mismatch import mismatch_command
 from emu.cli.settings import common_options, note, print_json, settings_of
 from emu.errors import EmuError, OperandError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group("explain")
 def command() -> None:
-    """Explain a result: every stage of a dot product, with the bits that each term lost."""
+    """Explain a result: every stage of a dot product, with the bits that each term lost; why a design under test differs."""
 
 
 @command.command("dot")
@@ -134,3 +135,6 @@ def _block_of(datapath: str, choices: tuple[str | None, str | None, str | None, 
             if len(row.scale_a) * block == len(row.a):
                 return block
     return None
+
+
+command.add_command(mismatch_command)

@@ -43,9 +43,9 @@ def _row(thing: SpecObject) -> dict[str, Any]:
 
 
 def _list_contracts() -> None:
-    from emu.spec.contract import contracts, instruction_contracts
+    from emu.spec.contract import contracts, instruction_contracts, vector_instructions
 
-    found = [str(contract) for contract in (*contracts(), *instruction_contracts())]
+    found = list(dict.fromkeys(str(contract) for contract in (*contracts(), *instruction_contracts(), *vector_instructions())))
     if settings_of().json:
         print_json(found)
         return

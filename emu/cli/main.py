@@ -16,13 +16,14 @@ import click
 
 import emu
 from emu.cli.settings import Settings, common_options, settings_of
-from emu.errors import EmuError
+from emu.errors import EmuError, ToolError
 
 COMMANDS = (
     "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe",
-    "study", "vectors", "sweep", "docs", "bench", "doctor",
+    "study", "vectors", "rtl", "sweep", "docs", "bench", "doctor",
 )  # fmt: skip
 MISUSE = 2
+TOOL_MISSING = 5
 
 
 class _Commands(click.Group):
@@ -63,6 +64,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted: nothing was written")
         return 130
+    except ToolError as error:
+        return _fail(str(error), TOOL_MISSING)
     except EmuError as error:
         return _fail(str(error))
     except BrokenPipeError:
@@ -75,10 +78,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int = MISUSE) -> int:
     """Print one line to stderr."""
     click.echo("emu: " + " ".join(message.split()), err=True)
-    return MISUSE
+    return code
 
 
 def _stop(number: int, _frame: object) -> NoReturn:

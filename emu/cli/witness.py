@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from emu.cli.witness_coverage import check as _coverage
 from emu.cli.witness_instruction import check as _instruction
 from emu.docgen.hex_rows import split
 from emu.docgen.numbers import exact_text
@@ -14,10 +15,11 @@ from emu.exact.convert import convert_code
 from emu.exact.datapath import dot
 from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
+from emu.exact.layout import place
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value
-from emu.spec import Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.spec import Block, Conversion, Datapath, Format, Layout, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models.datapath import ValueWitness, WidthWitness
 from emu.spec.models.rounding import Word
@@ -156,13 +158,20 @@ def _lists(name: str, found: list[int], wanted: list[int]) -> str | None:
     return f"{name}: element {wrong[0]} is {found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}" if wrong else None
 
 
+def _layout(layout: Layout, witness: Any) -> str | None:
+    found = place(witness.row, witness.idx, witness.rows, witness.codes, layout)
+    return None if found == witness.place else f"row {witness.row}, index {witness.idx}: place {found}, not {witness.place}"
+
+
 _CHECKS: dict[str, Any] = {
     "format": _format,
     "rounding": _rounding,
     "conversion": _conversion,
     "block": _block,
+    "layout": _layout,
     "transform": _transform,
     "recipe": _recipe,
     "datapath": _datapath,
     "instruction": _instruction,
+    "coverage": _coverage,
 }

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from emu.docgen.markdown import link, plural, table
+from emu.docgen.pages.layout import padding
 from emu.spec import derive, get, names
 from emu.spec.instruction import forms
-from emu.spec.models import KINDS, Block, Datapath, Format, Instruction, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import KINDS, Block, Datapath, Format, Instruction, Layout, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
 
@@ -105,6 +106,11 @@ def _granularity(granularity: Any) -> str:
     return granularity if isinstance(granularity, str) else f"{granularity.sub} elements"
 
 
+def _layout(layout: Layout) -> str:
+    facts = layout.facts
+    return f"{facts.holds} of {facts.code_bits} bits, padded to {padding(layout, 'row')} x {padding(layout, 'idx')}"
+
+
 def _transform(transform: Transform) -> str:
     facts = transform.facts
     return f"{facts.size} elements, {facts.sum} sum in {facts.sum_format}, result {facts.result}"
@@ -134,8 +140,10 @@ _EXTRA: dict[str, tuple[str, Callable[[Any], str]]] = {
     "rounding": ("random bits", _rounding),
     "block": ("element and levels", _block),
     "transform": ("rotation", _transform),
+    "layout": ("order of codes", _layout),
     "recipe": ("program", _recipe),
     "datapath": ("operands and sum", _datapath),
     "instruction": ("mnemonic", _instruction),
     "conversion": ("destinations", lambda policy: ", ".join(policy.facts)),
+    "coverage": ("crosses", lambda model: ", ".join(model.facts.crosses)),
 }

@@ -9,7 +9,8 @@ from emu.docgen.markdown import fence, prose, table
 from emu.exact.datapath import dot
 from emu.exact.decode import decode_code
 from emu.spec import get
-from emu.spec.datapath import Plan, reach, resolve
+from emu.spec.datapath import Plan, resolve
+from emu.spec.reach import reach
 from emu.study.datapath_proof import BLOCK, REPORTED, SCALE
 
 UNIFORM = ("e1m2", "e1m2")

@@ -65,5 +65,15 @@ def _of_files(found: dict[str, Any]) -> dict[str, Any]:
 
 def schema_pages() -> dict[str, str]:
     """Return path in the source tree -> text of every schema."""
-    found = {kind: schema(kind) for kind in (*KINDS, "sources")}
-    return {f"spec/schema/{kind}.schema.json": json.dumps(text, indent=2, ensure_ascii=False) + "\n" for kind, text in found.items()}
+    found = {f"spec/schema/{kind}.schema.json": schema(kind) for kind in (*KINDS, "sources")}
+    found["docs/portmap.schema.json"] = portmap_schema()
+    return {path: json.dumps(text, indent=2, ensure_ascii=False) + "\n" for path, text in found.items()}
+
+
+def portmap_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a port map (emu rtl run). Which columns there are, the suite decides: the command checks that."""
+    from emu.rtl.portmap import PortMap
+
+    found = _without_null(TypeAdapter(PortMap).json_schema(by_alias=True))
+    body = found.pop("$defs", {})
+    return {"$schema": DIALECT, "$comment": COMMENT, **found, "title": "emu port map: a design and the suite that judges it", "$defs": body}

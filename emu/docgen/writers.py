@@ -6,7 +6,7 @@ from pathlib import Path
 
 from emu.docgen.contents import contents_page
 from emu.docgen.frame import Context, Writer, all_users, page, plain_body
-from emu.docgen.pages import block, conversion, datapath, instruction, recipe, rounding, transform
+from emu.docgen.pages import block, conversion, coverage, datapath, instruction, layout, recipe, rounding, transform
 from emu.docgen.pages import format as format_page
 from emu.docgen.pages.conversion import comparison_page
 from emu.docgen.pages.datapaths import comparison_page as datapaths_page
@@ -25,10 +25,12 @@ WRITERS: dict[str, Writer] = {
     "rounding": rounding.WRITER,
     "conversion": conversion.WRITER,
     "block": block.WRITER,
+    "layout": layout.WRITER,
     "transform": transform.WRITER,
     "recipe": recipe.WRITER,
     "datapath": datapath.WRITER,
     "instruction": instruction.WRITER,
+    "coverage": coverage.WRITER,
 }
 PLAIN = Writer(plain_body)
 

@@ -76,7 +76,7 @@ def special_code(special: Special, plan: Plan) -> int:
     """Return the result code of NaN or infinity."""
     codes = derive.codes(plan.d)
     if special == "nan":
-        return codes.nan[0] if plan.facts.special.nan == "any" else int(plan.facts.special.nan, 16)
+        return plan.nan_code
     assert codes.inf is not None
     return codes.inf | (codes.sign_bit if special == "-inf" else 0)
 

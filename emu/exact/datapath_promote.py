@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from emu.exact.arithmetic import add, multiply, round_result
+from emu.exact.datapath_round import encode_result
 from emu.exact.datapath_step import Step
 from emu.exact.datapath_terms import decode_operand, group_sum, products_of
-from emu.exact.encode import encode_value
-from emu.exact.value import Value, finite, power_of_two
+from emu.exact.value import finite, power_of_two
 from emu.spec.datapath import Plan
 from emu.spec.models.datapath import PromoteFacts
 from emu.spec.registry import get
@@ -32,12 +32,5 @@ def promote_block(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], sc
     exact = multiply(part, scale)
     rounded = round_result(exact, plan.d, term)
     after = round_result(add(before, exact if facts.fused == "yes" else rounded, last), plan.d, last)
-    codes = [_code(value, plan) for value in (part, scale, rounded, after)]
+    codes = [encode_result(value, plan) for value in (part, scale, rounded, after)]
     return Step(code=codes[3], parts=[codes[0]], scale_codes=[codes[1]], term_codes=[codes[2]])
-
-
-def _code(value: Value, plan: Plan) -> int:
-    """Return the code of a value of the result format; NaN is the datapath's own."""
-    if value.kind == "nan" and plan.facts.special.nan != "any":
-        return int(plan.facts.special.nan, 16)
-    return encode_value(value, plan.d)

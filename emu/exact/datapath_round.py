@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from emu.exact.encode import encode_value
 from emu.exact.round import goes_up
-from emu.exact.value import power_of_two
+from emu.exact.value import Value, power_of_two
 from emu.spec import derive
 from emu.spec.datapath import Plan
 from emu.spec.models import Format, Rounding
@@ -47,6 +48,11 @@ def round_sum(total: int, lsb_exp: int, plan: Plan, zero_sign: int = 0) -> int:
     if code == 0 and facts.special.zero == "plus":
         return 0
     return code | (codes.sign_bit if sign else 0)
+
+
+def encode_result(value: Value, plan: Plan) -> int:
+    """Return the code of a value of the result format; NaN is the datapath's own."""
+    return plan.nan_code if value.kind == "nan" else encode_value(value, plan.d)
 
 
 def _magnitude(total: int, lsb_exp: int, sign: int, fmt: Format, rounding: Rounding, keep: int) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from emu.exact.datapath_terms import decode_operand
+from emu.exact.datapath_terms import decode_operand, operands_of
 from emu.exact.value import Value
+from emu.spec import derive
 from emu.spec.datapath import Plan
 
 Special = Literal["nan", "+inf", "-inf"]
@@ -20,13 +21,15 @@ def special_result(
     NaN: a NaN element or C, a NaN scale, infinity times zero, infinities of both signs. Else infinities of one sign give that infinity.
     scale_a, scale_b: one code per element (empty without scales).   c: code of C.
     """
+    if _all_finite(a, b, scale_a, scale_b, c, plan):
+        return None
     keep, unused = plan.facts.subnormal, plan.facts.scale.unused_bits
     addend = decode_operand(c, plan.c, keep.c)
-    values = [(decode_operand(x, plan.a, keep.elements), decode_operand(y, plan.b, keep.elements)) for x, y in zip(a, b, strict=True)]
+    values = list(zip(operands_of(a, plan.a, keep.elements), operands_of(b, plan.b, keep.elements), strict=True))
     scales: list[tuple[Value, Value]] = []
     if plan.scale is not None:
-        given = zip(scale_a, scale_b, strict=True)
-        scales = [tuple(decode_operand(code, plan.scale, keep.scales, unused) for code in pair) for pair in given]  # type: ignore[misc]
+        both = [operands_of(codes, plan.scale, keep.scales, unused) for codes in (scale_a, scale_b)]
+        scales = list(zip(*both, strict=True))
     if addend.kind == "nan" or any(value.kind == "nan" for pair in values for value in pair) or _nan_scale(values, scales, plan):
         return "nan"
     signs = {addend.sign} if addend.kind == "inf" else set()
@@ -39,6 +42,11 @@ def special_result(
     if len(signs) == 2:
         return "nan"
     return None if not signs else "-inf" if signs.pop() else "+inf"
+
+
+def _all_finite(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: Plan) -> bool:
+    scales = plan.scale is None or derive.all_finite((*scale_a, *scale_b), plan.scale)
+    return scales and derive.all_finite(a, plan.a) and derive.all_finite(b, plan.b) and derive.all_finite((c,), plan.c)
 
 
 def _nan_scale(values: Sequence[tuple[Value, Value]], scales: Sequence[tuple[Value, Value]], plan: Plan) -> bool:

@@ -19,9 +19,11 @@ from typing import NamedTuple
 
 from emu.exact.datapath_step import Step
 from emu.spec import derive
-from emu.spec.datapath import Plan, reach
+from emu.spec.datapath import Plan
+from emu.spec.reach import reach
 
 EXP_BITS = 12
+_WIDTHS: dict[tuple[str, ...], dict[str, int]] = {}
 
 
 class Stage(NamedTuple):
@@ -52,8 +54,11 @@ def stage_values(step: Step, number: int, plan: Plan) -> dict[str, int]:
 
 def stage_codes(step: Step, number: int, plan: Plan) -> dict[str, int]:
     """Return stage_values as raw bits: negative integers in two's complement of their column's width."""
-    widths = {name: bits for name, bits, _ in stage_columns(plan, number + 1)}
-    return {name: value & ((1 << widths[name]) - 1) for name, value in stage_values(step, number, plan).items()}
+    models = (plan.datapath, plan.a, plan.b, plan.scale)
+    key = (f"{number}/{plan.block}", *(model.facts_digest for model in models if model is not None))
+    if key not in _WIDTHS:
+        _WIDTHS[key] = {name: bits for name, bits, _ in stage_columns(plan, number + 1)}
+    return {name: value & ((1 << _WIDTHS[key][name]) - 1) for name, value in stage_values(step, number, plan).items()}
 
 
 def fixed_lsb_exp(plan: Plan) -> int | None:

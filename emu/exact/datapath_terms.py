@@ -12,9 +12,10 @@ from typing import NamedTuple
 from emu.exact.decode import decode_code
 from emu.exact.value import Value
 from emu.spec import derive
-from emu.spec.datapath import Plan, frac_bits_of, reach
+from emu.spec.datapath import Plan
 from emu.spec.models import Format
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import frac_bits_of
 
 
 class Triple(NamedTuple):
@@ -23,6 +24,10 @@ class Triple(NamedTuple):
     significand: int
     exp: int
     frac_bits: int
+
+
+_KNOWN: dict[tuple[str, str], dict[int, Triple]] = {}
+_VALUES: dict[tuple[str, str, str], dict[int, Value]] = {}
 
 
 class Term(NamedTuple):
@@ -46,6 +51,14 @@ def decode_operand(code: int, fmt: Format, subnormals: str, unused_bits: str = "
     return Value("finite", value.sign) if flushed else value
 
 
+def operands_of(codes: Sequence[int], fmt: Format, subnormals: str, unused_bits: str = "open") -> list[Value]:
+    """Return the values of elements or scales; a code is decoded once in the life of the process."""
+    known = _VALUES.setdefault((fmt.facts_digest, subnormals, unused_bits), {})
+    for code in set(codes).difference(known):
+        known[code] = decode_operand(code, fmt, subnormals, unused_bits)
+    return [known[code] for code in codes]
+
+
 def decode_triple(code: int, fmt: Format, subnormals: str) -> Triple:
     """Return the triple of a finite code. subnormals: "keep", or "flush" to read a subnormal code as zero."""
     facts, codes = fmt.facts, derive.codes(fmt)
@@ -67,6 +80,14 @@ def decode_triple(code: int, fmt: Format, subnormals: str) -> Triple:
     return Triple(-magnitude if code & codes.sign_bit else magnitude, exp, facts.frac_bits)
 
 
+def triples_of(codes: Sequence[int], fmt: Format, subnormals: str) -> list[Triple]:
+    """Return the triples of finite codes; a code of an element is decoded once in the life of the process."""
+    known = _KNOWN.setdefault((fmt.facts_digest, subnormals), {})
+    for code in set(codes).difference(known):
+        known[code] = decode_triple(code, fmt, subnormals)
+    return [known[code] for code in codes]
+
+
 def multiply(x: Triple, y: Triple) -> Triple:
     """Return the exact product; exponents and fraction bits add."""
     return Triple(x.significand * y.significand, x.exp + y.exp, x.frac_bits + y.frac_bits)
@@ -75,13 +96,12 @@ def multiply(x: Triple, y: Triple) -> Triple:
 def products_of(a: Sequence[int], b: Sequence[int], plan: Plan) -> list[Triple]:
     """Return the exact products of element codes, in the order of the elements."""
     keep = plan.facts.subnormal.elements
-    return [multiply(decode_triple(x, plan.a, keep), decode_triple(y, plan.b, keep)) for x, y in zip(a, b, strict=True)]
+    return [multiply(x, y) for x, y in zip(triples_of(a, plan.a, keep), triples_of(b, plan.b, keep), strict=True)]
 
 
 def group_sum(products: Sequence[Triple], plan: Plan) -> int:
     """Return the exact sum of the products of a group, in units of 2^(plan.product_exp - plan.product_frac_bits)."""
-    lowest = reach(plan.a).min_exp + reach(plan.b).min_exp
-    return sum(product.significand << (product.exp - lowest) for product in products)
+    return sum(product.significand << (product.exp - plan.product_exp) for product in products)
 
 
 def scale_product(scale_a: int, scale_b: int, plan: Plan) -> Triple:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from emu.errors import OperandError
 from emu.exact.decode import decode_code
 from emu.exact.round import locate
-from emu.exact.value import Value
+from emu.exact.value import Value, finite
 from emu.spec import derive
 from emu.spec.models import Format
 
@@ -22,6 +24,11 @@ def attach_sign(magnitude: int, sign: int, fmt: Format) -> int:
     if not sign or not derived.sign_bit or (magnitude == 0 and derived.has_zero and not derived.neg_zero):
         return magnitude
     return derived.sign_bit | magnitude
+
+
+def code_of_one(fmt: Format) -> int:
+    """Return the code of 1. Raises: OperandError (a grid without it)."""
+    return encode_value(finite(Fraction(1)), fmt)
 
 
 def encode_value(value: Value, fmt: Format) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from emu.exact.arithmetic import add, multiply, round_result
+from emu.exact.datapath_round import encode_result
 from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.value import Value
 from emu.spec.datapath import Plan
 from emu.spec.models.datapath import EpilogueFacts
 from emu.spec.registry import get
@@ -14,7 +13,7 @@ from emu.spec.registry import get
 def alpha_code(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: Plan) -> int:
     """Return alpha = round(scale a * scale b): binary32 codes of the multipliers in, code out. Once per matmul."""
     product = multiply(decode_code(scale_a, plan.d), decode_code(scale_b, plan.d))
-    return _code(round_result(product, plan.d, get("rounding", facts.alpha)), plan)
+    return encode_result(round_result(product, plan.d, get("rounding", facts.alpha)), plan)
 
 
 def epilogue(d: int, alpha: int, c: int | None, facts: EpilogueFacts, plan: Plan) -> int:
@@ -26,18 +25,12 @@ def epilogue(d: int, alpha: int, c: int | None, facts: EpilogueFacts, plan: Plan
     rounding = get("rounding", facts.d)
     product = multiply(decode_code(alpha, plan.d), decode_code(d, plan.d))
     if c is None:
-        return _code(round_result(product, plan.d, rounding), plan)
+        return encode_result(round_result(product, plan.d, rounding), plan)
     scaled = product if facts.fused == "yes" else round_result(product, plan.d, rounding)
-    return _code(round_result(add(scaled, decode_code(c, plan.d), rounding), plan.d, rounding), plan)
+    return encode_result(round_result(add(scaled, decode_code(c, plan.d), rounding), plan.d, rounding), plan)
 
 
 def add_codes(x: int, y: int, plan: Plan) -> int:
     """Return the code of x + y in the result format, rounded to nearest even: how partial results of a split K are joined."""
     nearest = get("rounding", "rne")
-    return _code(round_result(add(decode_code(x, plan.d), decode_code(y, plan.d), nearest), plan.d, nearest), plan)
-
-
-def _code(value: Value, plan: Plan) -> int:
-    if value.kind == "nan" and plan.facts.special.nan != "any":
-        return int(plan.facts.special.nan, 16)
-    return encode_value(value, plan.d)
+    return encode_result(round_result(add(decode_code(x, plan.d), decode_code(y, plan.d), nearest), plan.d, nearest), plan)

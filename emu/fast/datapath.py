@@ -20,7 +20,6 @@ from emu.fast.datapath_chain import Overflow, Promote, Register, Steps
 from emu.fast.datapath_operands import decode_side, table_of
 from emu.fast.datapath_round import F64, Codes, encode_values
 from emu.fast.datapath_shape import Shape, fault, shape_of
-from emu.spec import derive
 from emu.spec.datapath import Plan
 from emu.spec.models.datapath import EpilogueFacts
 from emu.spec.registry import get
@@ -182,6 +181,5 @@ def add(x: Codes, y: Codes, plan: Plan) -> Codes:
 
 
 def _encode(values: F64 | np.ndarray[tuple[int, ...], np.dtype[np.float32]], plan: Plan) -> Codes:
-    nan = derive.codes(plan.d).nan[0] if plan.facts.special.nan == "any" else int(plan.facts.special.nan, 16)
     with np.errstate(invalid="ignore"):
-        return encode_values(values.astype(np.float64), plan.d, nan)
+        return encode_values(values.astype(np.float64), plan.d, plan.nan_code)

@@ -78,7 +78,7 @@ def grid_of(plan: Plan) -> Grid:
     significand = (1 << frac_bits) + (derived.max_code & ((1 << frac_bits) - 1))
     largest = ldexp(significand, top - fmt.facts.bias - frac_bits)
     beyond = float("inf") if facts.round.overflow == "inf" else largest
-    nan = derived.nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
+    nan = plan.nan_code
     flush = facts.subnormal.result == "flush"
     lowest, zero_plus = 1 - fmt.facts.bias, facts.special.zero == "plus"
     return Grid(frac_bits, facts.round.keep, lowest, largest, facts.round.mode, beyond, flush, zero_plus, nan)

@@ -10,9 +10,10 @@ from typing import Literal
 
 from emu.fast.datapath_round import ROUNDINGS, Grid, grid_of
 from emu.spec import derive
-from emu.spec.datapath import Plan, reach
+from emu.spec.datapath import Plan
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts, IntegerFacts
+from emu.spec.reach import reach
 
 EXACT_BITS = 53
 MANY_TERMS = 9  # an expansion of more terms is slower than the oracle is worth

@@ -7,7 +7,7 @@ from typing import Any
 
 from emu.errors import OpenError, OperandError, SpecError
 from emu.insn import convert, mma, quantize
-from emu.spec.instruction import CHOICES, Form, find_form, is_open
+from emu.spec.instruction import CHOICES, Form, answered, find_form, is_open
 from emu.spec.models import Instruction
 from emu.spec.models.common import Status
 from emu.spec.models.instruction import InstructionFacts
@@ -103,14 +103,5 @@ def instruction(name: str | Instruction, **choices: str) -> Executable:
         if answer not in options:
             listed = f"one of {', '.join(options)}" if options else "nothing: it is no open question of this instruction"
             raise SpecError(f"{form.mnemonic}: {key}={answer!r} is no choice, the spec lists {listed}")
-        facts = _answered(facts, key, answer)
+        facts = answered(facts, key, answer)
     return Executable(family, form, facts)
-
-
-def _answered(facts: InstructionFacts, key: str, answer: str) -> InstructionFacts:
-    """Return the facts with one open fact set."""
-    if key == "random":
-        return facts if facts.random is None else facts.model_copy(update={key: facts.random.model_copy(update={"use": answer})})
-    if key == "scale":
-        return facts if facts.scale is None else facts.model_copy(update={key: facts.scale.model_copy(update={"apply": answer})})
-    return facts.model_copy(update={key: answer})

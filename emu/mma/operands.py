@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ import numpy as np
 from emu.arrays import Codes, plain_array
 from emu.errors import OperandError, ShapeError, SpecError
 from emu.exact.block import dequantize
-from emu.exact.encode import encode_value
-from emu.exact.value import finite
+from emu.exact.encode import code_of_one
 from emu.quantized import Level, Quantized
 from emu.spec import get
 from emu.spec.models import Format
@@ -94,17 +92,13 @@ def _multiplier(q: Quantized, profile: str | None) -> int | None:
     rows, columns = q.block.facts.shape
     levels = {}
     for level in q.levels:
-        code = int(level.codes) if level.granularity == "tensor" else _code_of_one(get("format", level.format))
+        code = int(level.codes) if level.granularity == "tensor" else code_of_one(get("format", level.format))
         levels[level.name] = [[code]] * (1 if level.granularity in ("tensor", "tile") else rows)
-    one = [[_code_of_one(get("format", q.block.element_formats[0]))] * columns for _ in range(rows)]
+    one = [[code_of_one(get("format", q.block.element_formats[0]))] * columns for _ in range(rows)]
     found = dequantize(q.recipe, one, levels, profile=profile, result=get("format", "fp32"))[0][0]
     return None if q.tensor_scale is None and found == fp32_one() else found
 
 
-def _code_of_one(fmt: Format) -> int:
-    return encode_value(finite(Fraction(1)), fmt)
-
-
 def fp32_one() -> int:
     """Return the binary32 code of 1."""
-    return _code_of_one(get("format", "fp32"))
+    return code_of_one(get("format", "fp32"))

@@ -15,10 +15,10 @@ from emu.errors import EmuError, EngineError, OpenError
 from emu.native._c import ffi, lib
 from emu.native.call import Codes, check, code_dtype, in_width, matrix
 from emu.native.descriptors import Descriptor, format_descriptor, rounding_descriptor
-from emu.spec import derive
-from emu.spec.datapath import Plan, reach
+from emu.spec.datapath import Plan, nan_code_of
 from emu.spec.models import Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, EpilogueFacts, LateC, PromoteFacts
+from emu.spec.reach import reach
 from emu.spec.registry import digest, get
 
 APPLY: Final = {
@@ -81,7 +81,7 @@ def fill_descriptor(facts: DatapathFacts, d: Format) -> Descriptor:
     out.flushes_elements, out.flushes_scales = kept.elements == "flush", kept.scales == "flush"
     out.flushes_c, out.flushes_result = kept.c == "flush", kept.result == "flush"
     out.any_nan = facts.special.nan == "any"
-    out.nan_code = derive.codes(d).nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
+    out.nan_code = nan_code_of(facts)
     out.nan_scale_live, out.ieee_zero = facts.special.nan_scale == "live", facts.special.zero == "ieee"
     _fill_align(out, facts)
     memory = [result, rounding, *_fill_c(out, facts, d, result)]

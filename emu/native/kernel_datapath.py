@@ -17,10 +17,11 @@ from emu.native._kernels import ffi, lib
 from emu.native.call import Codes, code_dtype
 from emu.native.kernel import BEST_FORM, address, check
 from emu.spec import derive
-from emu.spec.datapath import Plan, frac_bits_of
+from emu.spec.datapath import Plan
 from emu.spec.models import Format
 from emu.spec.models.datapath import DatapathFacts, EpilogueFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import frac_bits_of
 
 PANEL_ROWS, PANEL_COLUMNS = 256, 256  # outputs of one call of the kernel
 CHUNK = 4096  # elements of K of one call: what the outputs carry from call to call is their codes
@@ -93,7 +94,7 @@ def _describe(plan: Plan, kept: list[Any]) -> Any:
     out.d_bytes, out.d_frac_bits = np.dtype(code_dtype(plan.d)).itemsize, plan.d.facts.frac_bits
     out.d_lowest = 1 - plan.d.facts.bias
     out.d_max, out.d_inf, out.d_sign = codes.max_code, codes.inf, codes.sign_bit
-    out.d_nan = codes.nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
+    out.d_nan = plan.nan_code
     return out
 
 

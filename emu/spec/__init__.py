@@ -1,15 +1,30 @@
 """The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.exact and the other columns)."""
 
-from emu.spec.models import KINDS, Block, Conversion, Datapath, Format, Instruction, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import (
+    KINDS,
+    Block,
+    Conversion,
+    Coverage,
+    Datapath,
+    Format,
+    Instruction,
+    Layout,
+    Recipe,
+    Rounding,
+    SpecObject,
+    Transform,
+)
 from emu.spec.registry import digest, get, load_spec, names
 
 __all__ = [
     "KINDS",
     "Block",
     "Conversion",
+    "Coverage",
     "Datapath",
     "Format",
     "Instruction",
+    "Layout",
     "Recipe",
     "Rounding",
     "SpecObject",

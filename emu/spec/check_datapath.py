@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from emu.errors import OpenError, SpecError
 from emu.spec import derive
-from emu.spec.datapath import Plan, frac_bits_of, known_facts, pairs, reach, resolve
+from emu.spec.datapath import Plan, known_facts, pairs, plans_of
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import DatapathFacts, LateC, UnknownFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts
+from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
 
 
@@ -25,10 +26,8 @@ def check_datapath(model: Datapath) -> None:
         if not model.open:
             raise SpecError("align: an open fact needs an open point that says what would settle it") from None
         return
-    for a, b in pairs(model.facts):
-        for scale in model.facts.scale.formats or (None,):
-            for block in model.facts.scale.blocks or (None,):
-                check_plan(resolve(model, a, b, scale, block))
+    for plan in plans_of(model):
+        check_plan(plan)
 
 
 def _check_formats(facts: DatapathFacts) -> None:

@@ -2,20 +2,23 @@
 
 decode/<format>   convert/<dst>/<rounding>/<policy>   quantize/<recipe>   dequantize/<recipe>/<profile>   transform/<transform>
 dot/<datapath>   accumulate/<datapath>   followed, where the datapath leaves them free, by /<a>x<b>, /<scale format> and /<block size>
-insn/<instruction>: the id of a form
+layout/<block>/<layout>   insn/<instruction>: the id of a form, then
+an answer to each of its open questions
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 
 from emu.errors import OpenError, SpecError
 from emu.spec import derive
-from emu.spec.datapath import Plan, known_facts, pairs, resolve
-from emu.spec.instruction import all_forms, find_form
-from emu.spec.models import Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.datapath import Plan, known_facts, plans_of, resolve
+from emu.spec.instruction import all_forms, find_form, questions
+from emu.spec.models import Block, Conversion, Datapath, Format, Layout, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
 from emu.spec.program import dequantize_program, quantize_program
@@ -29,6 +32,7 @@ OPERATIONS = {
     "transform": ("transform",),
     "dot": ("datapath",),
     "accumulate": ("datapath",),
+    "layout": ("block", "layout"),
     "insn": ("form",),
 }
 CHOOSING = ("dot", "accumulate")  # more parts may follow: what the datapath leaves free
@@ -69,6 +73,8 @@ class Contract:
         """sha256 of the resolved facts that the contract depends on: no titles, sources, comments, nor other entries of a policy."""
         if self.op in CHOOSING:
             return digest_json([self.op, *_chosen(plan_of(self))])
+        if self.op == "layout":
+            return digest_json([self.op, *_stored(*self.objects)])
         facts = [_resolved(item, self.parts[0]) if isinstance(item, Conversion) else digest(item) for item in self.objects]
         return digest_json([self.op, *facts, *self.parts[PLAIN.get(self.op, len(self.parts)) :]])
 
@@ -77,6 +83,20 @@ def _resolved(policy: Conversion, destination: str) -> list[object]:
     """Return a policy's entry for one destination with every outcome as a code."""
     entry = derive.policy_entry(policy, get("format", destination))
     return [entry.overflow, entry.nan, entry.overflow_nan, entry.inf, entry.zero, entry.negative]
+
+
+def _stored(block: SpecObject, layout: SpecObject) -> list[object]:
+    """Return what decides the places of a block's codes: the order, and how many elements share a scale."""
+    assert isinstance(block, Block) and isinstance(layout, Layout)
+    return [digest(layout), block.facts.shape[1] if layout.facts.holds == "elements" else 1]
+
+
+def fits(block: Block, layout: Layout) -> bool:
+    """Tell whether a block's codes can lie so: elements by the packing that it states, scales of blocks in codes of the same width."""
+    if layout.facts.holds == "elements":
+        return block.facts.packing == layout.id
+    scales = [get("format", level.format) for level in block.facts.levels if level.granularity == "block"]
+    return bool(scales) and derive.codes(scales[-1]).bits + derive.unused_high_bits(scales[-1]) == layout.facts.code_bits
 
 
 def _chosen(plan: Plan) -> list[object]:
@@ -139,6 +159,8 @@ def parse(text: str) -> Contract:
     kinds = OPERATIONS[op]
     if op in CHOOSING and parts:
         return Contract(op, tuple(_plan_of(text, parts).name.split("/")))
+    if op == "insn" and parts:
+        return _instruction(text, parts)
     if len(parts) != len(kinds):
         more = "[/<a>x<b>][/<scale format>][/<block size>]" if op in CHOOSING else ""
         raise SpecError(f"contract {text!r}: write {op}/" + "/".join(f"<{kind}>" for kind in kinds) + more)
@@ -146,6 +168,19 @@ def parse(text: str) -> Contract:
     contract = Contract(op, ids)
     check(contract)
     return contract
+
+
+def _instruction(text: str, parts: Sequence[str]) -> Contract:
+    """Return the contract of a form. Raises: SpecError (answers to what is not open, or some of them missing)."""
+    family, form = find_form(parts[0])
+    asked = questions(family, form)
+    fits = len(parts) == 1 or (
+        len(parts) - 1 == len(asked) and all(part in options for part, options in zip(parts[1:], asked.values(), strict=True))
+    )
+    if not fits:
+        wanted = "".join(f"/<{key}: {', '.join(options) or 'no answer is known'}>" for key, options in asked.items())
+        raise SpecError(f"contract {text!r}: write insn/{form.id}{wanted}")
+    return Contract("insn", (form.id, *parts[1:]))
 
 
 def _id(kind: str, part: str) -> str:
@@ -161,6 +196,12 @@ def check(contract: Contract) -> None:
         plan_of(contract)
         return
     objects = contract.objects
+    if isinstance(objects[-1], Layout):
+        block, layout = objects
+        assert isinstance(block, Block)
+        if not fits(block, objects[-1]):
+            held = objects[-1].facts
+            raise SpecError(f"{contract}: {layout.id} holds {held.holds} of {held.code_bits} bits, {block.id} has none")
     if isinstance(objects[0], Recipe):
         quantize_program(objects[0]) if contract.op == "quantize" else dequantize_program(objects[0], contract.parts[1])
     if contract.op == "convert":
@@ -190,25 +231,35 @@ def contracts() -> Iterator[Contract]:
         yield Contract("transform", (transform.id,))
     for op in CHOOSING:
         yield from (Contract(op, tuple(plan.name.split("/"))) for plan in plans())
+    for block in names("block"):
+        yield from (Contract("layout", (block, name)) for name in names("layout") if fits(get("block", block), get("layout", name)))
 
 
 def plans() -> Iterator[Plan]:
     """Yield every plan of the registry: each known datapath with each choice of operands, scale format and block size."""
     for name in names("datapath"):
-        model: Datapath = get("datapath", name)
-        try:
-            facts = known_facts(model)
-        except OpenError:
-            continue
-        for a, b in pairs(facts):
-            for scale in facts.scale.formats or (None,):
-                yield from (resolve(model, a, b, scale, block) for block in facts.scale.blocks or (None,))
+        with suppress(OpenError):
+            yield from plans_of(name)
 
 
 def instruction_contracts() -> Iterator[Contract]:
-    """Yield the contract of every form of every instruction, family by family. Not among `contracts()`: no suite of vectors has them."""
+    """Yield the contract of every form of every instruction, family by family, open questions unanswered. Not among `contracts()`."""
     for _, form in all_forms():
         yield Contract("insn", (form.id,))
+
+
+def vector_instructions() -> Iterator[Contract]:
+    """Yield the contracts of instructions that have vectors: each answer of an open form; no products, whose rows are those of dot."""
+    for family, form in all_forms():
+        if form.facts.performs != "mma":
+            for answers in product(*questions(family, form).values()):
+                yield Contract("insn", (form.id, *answers))
+
+
+def is_product(text: str) -> bool:
+    """Tell whether a contract is that of an instruction which multiplies matrices. Raises: as parse."""
+    contract = parse(text)
+    return contract.op == "insn" and find_form(contract.parts[0])[1].facts.performs == "mma"
 
 
 def _has_meaning(contract: Contract) -> bool:

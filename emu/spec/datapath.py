@@ -6,6 +6,7 @@ Nothing here adds or rounds a dot product. Widths are exact: the largest sums ar
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,53 +16,10 @@ from emu.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, UnknownFacts
-from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import digest, get
 
 C_BELOW = 2  # |C| < 2 * 2^(its exponent)
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What the finite codes of a format can reach.
-
-    lsb_exp: every value is a multiple of 2^lsb_exp.   min_exp, max_exp: exponents that codes name (subnormals: the lowest).
-    largest: largest magnitude.   significand: largest |value| * 2^-(its exponent).
-    """
-
-    lsb_exp: int
-    min_exp: int
-    max_exp: int
-    largest: Fraction
-    significand: Fraction
-
-
-def reach(fmt: Format) -> Reach:
-    """Return what a format can reach. Raises: SpecError (a codebook has no exponents)."""
-    facts, codes = fmt.facts, derive.codes(fmt)
-    if isinstance(facts, CodebookFacts):
-        raise SpecError(f"{fmt.id} is a codebook: its codes name no exponent")
-    if isinstance(facts, IntegerFacts):
-        top = Fraction(codes.max_code + int(derive.is_twos_complement(fmt)))
-        unit = Fraction(2) ** facts.unit_exp
-        return Reach(facts.unit_exp, facts.unit_exp, facts.unit_exp, top * unit, top)
-    if isinstance(facts, ExponentFacts):
-        first = min(code for code in range(codes.max_code + 1) if code not in codes.nan) - facts.bias
-        last = codes.max_code - facts.bias
-        return Reach(first, first, last, Fraction(2) ** last, Fraction(1))
-    return _float_reach(facts, codes)
-
-
-def _float_reach(facts: FloatFacts, codes: derive.Codes) -> Reach:
-    unit, lowest = Fraction(1, 1 << facts.frac_bits), (1 if facts.subnormals == "yes" else 0) - facts.bias
-    exp_field, fraction = codes.max_code >> facts.frac_bits, codes.max_code & ((1 << facts.frac_bits) - 1)
-    normal = exp_field > 0 or facts.subnormals == "no"
-    top = (int(normal) + fraction * unit) * Fraction(2) ** max(exp_field - facts.bias, lowest)
-    full = 1 << facts.frac_bits
-    first = int(facts.subnormals == "yes")  # the least field of normal numbers
-    whole = exp_field > first or (exp_field == first and fraction == full - 1)
-    significand = 2 - unit if whole else max(first * (1 - unit), int(normal) + fraction * unit)
-    return Reach(lowest - facts.frac_bits, lowest, max(exp_field - facts.bias, lowest), top, significand)
 
 
 @dataclass(frozen=True)
@@ -122,7 +80,7 @@ class Plan:
         parts += [str(self.block)] if len(facts.scale.blocks) > 1 else []
         return "/".join(parts)
 
-    @property
+    @cached_property
     def product_exp(self) -> int:
         """Least exponent of a product of elements: the unit of group sums is 2^(product_exp - product_frac_bits)."""
         return reach(self.a).min_exp + reach(self.b).min_exp
@@ -138,11 +96,16 @@ class Plan:
         return 0 if self.scale is None else 2 * frac_bits_of(self.scale)
 
     @property
+    def nan_code(self) -> int:
+        """Code of a NaN result; the canonical one of the format where only the class is known."""
+        return nan_code_of(self.facts)
+
+    @property
     def adder_bits(self) -> int | None:
         """F + I + 1, or None where the sum is unlimited."""
         return None if self.frac_bits is None or self.integer_bits is None else self.frac_bits + self.integer_bits + 1
 
-    @property
+    @cached_property
     def exact_lsb_exp(self) -> int:
         """A power of two that divides every term and every C: the unit of a sum that loses nothing."""
         return min(_fixed_point(self)[1], reach(self.c).lsb_exp)
@@ -169,9 +132,9 @@ class Plan:
         return None if register is None else _largest_k(self, register.bits)
 
 
-def frac_bits_of(fmt: Format) -> int:
-    """Return the fraction bits of the significand that a code names; 0 for integers and powers of two."""
-    return fmt.facts.frac_bits if isinstance(fmt.facts, FloatFacts) else 0
+def nan_code_of(facts: DatapathFacts) -> int:
+    """Return the code of a NaN result; the canonical one of the format where only the class is known."""
+    return derive.codes(get("format", facts.d)).nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
 
 
 def _widths(plan: Plan) -> Widths:
@@ -257,6 +220,15 @@ def pairs(facts: DatapathFacts) -> list[tuple[str, str]]:
     if not isinstance(facts.pairs, str):
         return [(first, second) for first, second in facts.pairs]
     return [(first, second) for first in facts.a for second in facts.b if facts.pairs == "any" or first == second]
+
+
+def plans_of(datapath: str | Datapath) -> Iterator[Plan]:
+    """Yield every choice of operands, scale format and block size that a datapath takes, in the order of the file. Raises: as resolve."""
+    model: Datapath = get("datapath", datapath)
+    facts = known_facts(model)
+    for a, b in pairs(facts):
+        for scale in facts.scale.formats or (None,):
+            yield from (resolve(model, a, b, scale, block) for block in facts.scale.blocks or (None,))
 
 
 def _choose_pair(model: Datapath, a: str | Format | None, b: str | Format | None) -> tuple[Format, Format]:

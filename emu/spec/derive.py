@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -107,6 +108,19 @@ def is_finite_code(code: int, fmt: Format) -> bool:
     """Tell whether a code is one of the format's and neither NaN nor Inf."""
     derived = codes(fmt)
     return not code >> derived.bits and not is_nan_code(code, fmt) and code & ~derived.sign_bit != derived.inf
+
+
+_NARROW = 16  # bits of a format whose codes may be listed
+_finite: dict[str, frozenset[int]] = {}
+
+
+def all_finite(given: Sequence[int], fmt: Format) -> bool:
+    """Tell whether all codes are finite ones of the format, unused high bits clear."""
+    if codes(fmt).bits > _NARROW:
+        return all(is_finite_code(code, fmt) for code in given)
+    if fmt.facts_digest not in _finite:
+        _finite[fmt.facts_digest] = frozenset(code for code in range(1 << codes(fmt).bits) if is_finite_code(code, fmt))
+    return _finite[fmt.facts_digest].issuperset(given)
 
 
 def unused_high_bits(fmt: Format) -> int:

@@ -267,3 +267,18 @@ def is_open(facts: InstructionFacts, key: str) -> bool:
     if key == "scale":
         return facts.scale is not None and facts.scale.apply == "open"
     return bool(getattr(facts, key) == "open")
+
+
+def questions(family: Instruction, form: Form) -> dict[str, tuple[str, ...]]:
+    """Return the open facts of a form with the answers that the spec lists, in the order of CHOICES."""
+    open_facts = [key for key in CHOICES if is_open(form.facts, key)]
+    return {key: tuple(option for item in family.open if item.fact == key for option in item.options) for key in open_facts}
+
+
+def answered(facts: InstructionFacts, key: str, answer: str) -> InstructionFacts:
+    """Return the facts with one open fact set."""
+    if key == "random":
+        return facts if facts.random is None else facts.model_copy(update={key: facts.random.model_copy(update={"use": answer})})
+    if key == "scale":
+        return facts if facts.scale is None else facts.model_copy(update={key: facts.scale.model_copy(update={"apply": answer})})
+    return facts.model_copy(update={key: answer})

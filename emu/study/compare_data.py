@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from emu import api, philox
 from emu.errors import OperandError, ShapeError
+from emu.exact.encode import code_of_one
 from emu.files.tensors import open_tensors
 from emu.spec import derive, get, names
 from emu.spec.datapath import Plan
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import OneElement
-from emu.study.dot_rows import DotRow, one_code
+from emu.study.dot_rows import DotRow
 
 Kind = Literal["gaussian", "outlier"]
 UNIFORMS: Final = 12
@@ -83,7 +84,7 @@ def operand(x: NDArray[Any], plan: Plan, fmt: Format, recipe: str | Recipe | Non
         if made != wanted:
             raise OperandError(f"recipe {chosen.id} makes {made[0][0]} under {made[2]} per {made[1][1]}: not the operands of {plan.name}")
         return found.codes, scales, chosen.id
-    ones = None if plan.scale is None else np.full((len(x), x.shape[1] // plan.block), one_code(plan.scale), np.uint32)
+    ones = None if plan.scale is None else np.full((len(x), x.shape[1] // plan.block), code_of_one(plan.scale), np.uint32)
     return _nearest(x, fmt), ones, f"nearest {fmt.id}"
 
 

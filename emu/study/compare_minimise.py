@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from emu.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.datapath import Plan
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.study.compare_pair import common_k
-from emu.study.dot_rows import DotRow, differs, one_code, value_of
+from emu.study.dot_rows import DotRow, differs, value_of
 
 Weight = tuple[int, ...]
 _MOST_TESTS = 3000
@@ -63,7 +64,7 @@ class _Search:
         """Length, products, C, scales that are not 1, then how far codes are from simple, then where the products stand."""
         plan = self.plan
         products = [k for k, pair in enumerate(zip(row.a, row.b, strict=True)) if pair != (0, 0)]
-        one = one_code(plan.scale) if plan.scale else 0
+        one = code_of_one(plan.scale) if plan.scale else 0
         scales = (*row.scale_a, *row.scale_b)
         codes = [self._rank(row.a[k], plan.a) + self._rank(row.b[k], plan.b) for k in products]
         far = sum(self._rank(code, plan.scale) for code in scales) if plan.scale else 0
@@ -125,7 +126,7 @@ class _Search:
         """All scales 1; both of a block; each alone; and all exponents of a side moved together to where block 0 is 1."""
         if self.plan.scale is None:
             return
-        one = one_code(self.plan.scale)
+        one = code_of_one(self.plan.scale)
         count = len(self.row.scale_a)
         yield replace(self.row, scale_a=(one,) * count, scale_b=(one,) * count)
         for block in range(count):
@@ -171,12 +172,12 @@ class _Search:
         if derive.codes(fmt).bits <= 8:
             return [other for other in self._simpler(code, fmt) if other]
         sign = derive.codes(fmt).sign_bit
-        return [one_code(fmt), one_code(fmt) | sign, code & ~sign, *_shorter_fraction(code, fmt)]
+        return [code_of_one(fmt), code_of_one(fmt) | sign, code & ~sign, *_shorter_fraction(code, fmt)]
 
     def _simple_c(self) -> Iterator[DotRow]:
         """C = 1, positive, with ever fewer fraction bits."""
         sign = derive.codes(self.plan.c).sign_bit
-        for code in (one_code(self.plan.c), self.row.c & ~sign, *_shorter_fraction(self.row.c, self.plan.c)):
+        for code in (code_of_one(self.plan.c), self.row.c & ~sign, *_shorter_fraction(self.row.c, self.plan.c)):
             yield replace(self.row, c=code)
 
     def _moved(self) -> Iterator[DotRow]:

@@ -17,8 +17,8 @@ from emu.errors import OperandError, ShapeError
 from emu.exact.decode import decode_code
 from emu.mma.operands import Operand
 from emu.spec import derive, get
-from emu.spec.datapath import reach
 from emu.spec.models import Format
+from emu.spec.reach import reach
 
 WORD = 62  # bits that a sum may have in int64
 

@@ -19,7 +19,8 @@ from emu.exact.datapath import dot
 from emu.exact.decode import decode_code
 from emu.mma.operands import Operand
 from emu.spec import derive
-from emu.spec.datapath import Plan, reach, resolve
+from emu.spec.datapath import Plan, resolve
+from emu.spec.reach import reach
 from emu.study.datapath_data import KEY
 from emu.study.datapath_exact import exact_sums, rounded, ulp_exp
 

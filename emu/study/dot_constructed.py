@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from emu.spec import derive
-from emu.spec.datapath import Plan, reach
+from emu.spec.datapath import Plan
 from emu.spec.models.format import FloatFacts
+from emu.spec.reach import reach
 from emu.study.dot_powers import Placer, powers
 from emu.study.dot_rows import DotRow
 

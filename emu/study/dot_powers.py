@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from emu.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.datapath import Plan
 from emu.spec.models import Format
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
-from emu.study.dot_rows import DotRow, one_code, value_of
+from emu.study.dot_rows import DotRow, value_of
 
 Codes = dict[int, dict[int, int]]  # odd factor -> exponent -> code
 _tables: dict[str, Codes] = {}
@@ -65,7 +66,7 @@ class Placer:
         self.a, self.b = [0] * k, [0] * k
         self.size = plan.block or k
         self.scales: dict[int, int] = {}
-        one = [one_code(plan.scale)] * (k // self.size) if plan.scale else []
+        one = [code_of_one(plan.scale)] * (k // self.size) if plan.scale else []
         self.scale_a, self.scale_b, self.c = list(one), list(one), 0
 
     def put(self, k: int, exp: int, sign: int = 0, odd: int = 1) -> Placer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from emu.engines import run_dot
 from emu.errors import OpenError, OperandError, SpecError
 from emu.exact.datapath import Dot, dot
 from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
+from emu.exact.encode import code_of_one
 from emu.exact.value import Value
 from emu.fast.convert import code_dtype
 from emu.spec import derive, get
@@ -134,12 +133,7 @@ def row_of(plan: Plan, a: str, b: str, scale_a: str | None, scale_b: str | None,
 def _scales(plan: Plan, text: str | None, name: str, k: int) -> tuple[int, ...]:
     if plan.scale is None:
         return ()
-    return (one_code(plan.scale),) * (k // plan.block) if text is None else split(text, plan.scale, name)
-
-
-def one_code(fmt: Format) -> int:
-    """Return the code of 1."""
-    return encode_value(Value("finite", 0, Fraction(1)), fmt)
+    return (code_of_one(plan.scale),) * (k // plan.block) if text is None else split(text, plan.scale, name)
 
 
 def value_of(code: int, fmt: Format) -> Value:

@@ -32,7 +32,7 @@ def vcd_text(row: DotRow, plan: Plan) -> str:
     columns = stage_columns(plan, len(row.a) // plan.step)
     signals += [(column.name, column.bits, values.get(column.name)) for column in columns]
     signals.append(("d", derive.codes(plan.d).bits, found.code))
-    return _render(signals, f"dot/{plan.name}")
+    return render(signals, f"dot/{plan.name}")
 
 
 def _packed(name: str, codes: Sequence[int], fmt: Format) -> tuple[str, int, int]:
@@ -40,7 +40,8 @@ def _packed(name: str, codes: Sequence[int], fmt: Format) -> tuple[str, int, int
     return name, bits * len(codes), sum(code << (bits * place) for place, code in enumerate(codes))
 
 
-def _render(signals: Sequence[tuple[str, int, int | None]], title: str) -> str:
+def render(signals: Sequence[tuple[str, int, int | None]], title: str) -> str:
+    """Return the VCD of signals (name, bits, value; None: x) that stand from time 0 on. title: its comment."""
     lines = [f"$comment {title} $end", "$timescale 1ns $end", "$scope module golden $end"]
     for number, (name, bits, _) in enumerate(signals):
         lines.append(f"$var wire {bits} {_identifier(number)} {name}{f' [{bits - 1}:0]' if bits > 1 else ''} $end")

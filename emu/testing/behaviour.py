@@ -15,11 +15,13 @@ from emu.errors import EmuError
 from emu.exact.block import QuantizedCodes, decode_block_value, dequantize, quantize
 from emu.exact.convert import convert_value
 from emu.exact.decode import decode_code
+from emu.exact.layout import place
 from emu.exact.random_bits import element_bits
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value, finite
-from emu.spec import Block, Conversion, Format, Recipe, Rounding, SpecObject, Transform, derive, get
+from emu.spec import Block, Conversion, Coverage, Format, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
+from emu.spec.contract import fits
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
 from emu.testing.behaviour_datapath import datapath_runs
@@ -154,11 +156,22 @@ def _transform(transform: Transform) -> Iterator[Any]:
         yield _tried(transform_codes, [int(code, 16)] * size, fp32, transform)
 
 
+def _layout(layout: Layout) -> Iterator[Any]:
+    yield [name for name in names("block") if fits(get("block", name), layout)]
+    for rows, codes in ((1, 1), (5, 3), (130, 9), (257, 5)):
+        yield [place(row, idx, rows, codes, layout) for row in range(rows) for idx in range(codes)]
+
+
 def _words(seed: int) -> Iterator[str]:
     """Yield binary32 codes of magnitudes between 2^-8 and 2^8, both signs; the same for a seed everywhere."""
     for number in itertools.count():
         raw = int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode("ascii")).digest()[:4], "big")
         yield f"{raw & 0x807FFFFF | (119 + (raw >> 23 & 15)) << 23:08X}"
+
+
+def _coverage(model: Coverage) -> Iterator[Any]:
+    """A coverage model names bins; what they mean is code, which its witnesses show."""
+    yield model.facts_json()
 
 
 def _recipe(recipe: Recipe, more: Sequence[Tensor]) -> Iterator[Any]:
@@ -198,6 +211,8 @@ _RUNS: dict[str, Any] = {
     "rounding": _rounding,
     "conversion": _conversion,
     "block": _block,
+    "layout": _layout,
     "transform": _transform,
     "instruction": family_runs,
+    "coverage": _coverage,
 }

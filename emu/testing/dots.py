@@ -5,7 +5,6 @@ Not here: directed rows with a known answer (tests/exact_column, emu.vectors), w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from emu import strategies
 from emu.errors import OpenError
 from emu.exact.datapath import dot
 from emu.spec import derive, get, names
-from emu.spec.datapath import Plan, known_facts, pairs, resolve
+from emu.spec.datapath import Plan, known_facts, resolve
 from emu.spec.models import Datapath, Format
 from emu.spec.models.format import ExponentFacts
 
@@ -44,15 +43,6 @@ def known_datapaths() -> list[Datapath]:
             continue
         found.append(model)
     return found
-
-
-def plans_of(model: Datapath) -> Iterator[Plan]:
-    """Yield every choice of operands, scale format and block of a datapath."""
-    facts = known_facts(model)
-    for a, b in pairs(facts):
-        for scale in facts.scale.formats or (None,):
-            for block in facts.scale.blocks or (None,):
-                yield resolve(model, a, b, scale, block)
 
 
 def changed(plan: Plan, **parts: dict[str, Any] | Any) -> Plan:

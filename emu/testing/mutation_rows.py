@@ -26,6 +26,8 @@ from emu.vectors.suite import load, rows_sha256, stem_of
 
 KILL: Final = "kill"
 
+UNJUDGED: Final = ("layout", "insn")  # no seeded fault names them: layouts are indices alone, instructions are made of the other operations
+
 
 class Suite(NamedTuple):
     """Rows of one suite. spec: ids that its contract names.   rows: (flags, values) in the order of their ids, which start at 1."""
@@ -50,9 +52,10 @@ class Shelf:
         self.blocks = {_block_stem(group): group for group in read(blocks, blocks.name).data["recipes"]}
 
     def stems(self, op: str) -> list[str]:
-        """Return the stems of an operation."""
+        """Return the stems of an operation; without the kill suites of vectors/, whose rows the directed suites have."""
         folder = self.vectors / op
         frozen = {stem for path in folder.iterdir() if (stem := stem_of(path.name)) is not None} if folder.is_dir() else set()
+        frozen = {stem for stem in frozen if not stem.endswith(f"__{KILL}")}
         return [stem for stem in (*sorted(frozen), *self.planned, *self.kept, *self.blocks) if stem.startswith(f"{op}__")]
 
     def suite(self, stem: str) -> Suite:
@@ -79,7 +82,8 @@ class Shelf:
 
     def everything(self) -> dict[str, list[Suite]]:
         """Return operation -> all suites."""
-        return self.suites(stem for op in (*OPERATIONS, WORDS, CALCULATE) for stem in self.stems(op))
+        judging = [op for op in OPERATIONS if op not in UNJUDGED]
+        return self.suites(stem for op in (*judging, WORDS, CALCULATE) for stem in self.stems(op))
 
 
 def make_planned(stem: str) -> Suite:

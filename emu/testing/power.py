@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from emu.spec import derive
-from emu.spec.datapath import Plan, reach
+from emu.spec.datapath import Plan
 from emu.spec.models import Format
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import reach
 
 
 class Number(NamedTuple):

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from emu.errors import FileError, SpecError
-from emu.spec.contract import parse
+from emu.spec.contract import is_product, parse
 from emu.vectors import errata, manifest
 from emu.vectors.contract_record import generator_record
+from emu.vectors.cover import write_cover
 from emu.vectors.frozen import selection
-from emu.vectors.names import OPERATIONS, SUITES
-from emu.vectors.plan import Plan, families, find, plans_of
+from emu.vectors.names import BENCH, OPERATIONS, SUITES
+from emu.vectors.plan import Plan, families, plans_of
 from emu.vectors.rows import inputs_of
 from emu.vectors.suite import load, render, stem_of
 from emu.vectors.versioning import apply_erratum
@@ -26,7 +27,8 @@ from emu.vectors.write import digest_suite, write_suite, write_text
 Progress = Callable[[str, int, int], None]
 SCRATCH: Final = ".building"
 NOTES: Final = "digests.json"
-OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA)
+_PLANS: Final[dict[str, Plan]] = {}  # of the build that runs: rows chosen once are not chosen again, nor in a forked worker
+OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA, manifest.COVER, manifest.KILL)
 
 
 class Built(NamedTuple):
@@ -44,18 +46,20 @@ def build(
     jobs: int = 1,
     progress: Progress | None = None,
     frozen: bool = True,
+    shard: tuple[int, int] | None = None,
 ) -> Built:
     """Build golden vectors into a folder.
 
     out: new, empty, or an earlier (perhaps interrupted) build.   suites, contracts: names to build; None: any. With neither and frozen
     the frozen selection is built: files and DIGESTS.sha256.   jobs: processes.   progress: told (stem, rows done, rows of all suites).
+    shard: (i, n): of the suites, sorted by name, the i-th of every n, i from 1; all n shards in one folder, or merged, are one run.
     The same spec gives the same bytes whatever jobs is.
     Raises: SpecError (unknown contract or suite), FileError (a foreign folder, no plan), EngineError (implementations differ: that suite is
     not written).   Tests: tests/vectors/test_vectors_build.py.
     """
-    shipped, digests = _chosen(suites, contracts, frozen)
+    shipped, digests = _part(*_chosen(suites, contracts, frozen), shard)
     try:
-        _check_folder(out)
+        check_folder(out)
         return _build(out, shipped, digests, max(1, jobs), progress)
     except OSError as error:
         raise FileError(f"{out}: {error.strerror or error}: what is finished stays, run the same command to go on") from None
@@ -65,12 +69,14 @@ def _build(out: Path, shipped: Sequence[Plan], digests: Sequence[Plan], jobs: in
     """Build the plans that are not there yet, then sign the folder."""
     scratch = out / SCRATCH
     scratch.mkdir(parents=True, exist_ok=True)
+    _PLANS.clear()
+    _PLANS.update((plan.stem, plan) for plan in (*shipped, *digests))
     report = _Report(progress, sum(plan.size for plan in (*shipped, *digests)))
     known = _known_digests(scratch)
     todo, skipped = _split(shipped, out, report)
     hashes = {plan.stem: known[plan.stem][1] for plan in digests if known.get(plan.stem, ("",))[0] == _key(plan)}
     for stem in hashes:
-        report(stem, find(stem).size)
+        report(stem, _PLANS[stem].size)
     tasks = [(plan.stem, True) for plan in todo] + [(plan.stem, False) for plan in digests if plan.stem not in hashes]
     keys = {plan.stem: _key(plan) for plan in digests}
     for stem, digest in _run(tasks, out, jobs, report):
@@ -78,9 +84,21 @@ def _build(out: Path, shipped: Sequence[Plan], digests: Sequence[Plan], jobs: in
             hashes[stem] = digest
             known[stem] = (keys[stem], digest)
             write_text(scratch / NOTES, json.dumps(known))
-    _finish(out, {plan.operation.contract.op for plan in (*shipped, *digests)}, hashes)
+    finish(out, {plan.operation.contract.op for plan in (*shipped, *digests)}, hashes)
     shutil.rmtree(scratch)
+    _PLANS.clear()
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
+
+
+def _part(shipped: Sequence[Plan], digests: Sequence[Plan], shard: tuple[int, int] | None) -> tuple[Sequence[Plan], Sequence[Plan]]:
+    """Return the plans of a shard. Raises: SpecError (no such shard)."""
+    if shard is None:
+        return shipped, digests
+    index, count = shard
+    if not 1 <= index <= count:
+        raise SpecError(f"shard {index}/{count}: shards are numbered 1 to {max(count, 1)}")
+    mine = {plan.stem for plan in sorted((*shipped, *digests), key=lambda plan: plan.stem)[index - 1 :: count]}
+    return [plan for plan in shipped if plan.stem in mine], [plan for plan in digests if plan.stem in mine]
 
 
 class _Report:
@@ -112,19 +130,23 @@ def _chosen(suites: Iterable[str] | None, contracts: Iterable[str] | None, froze
         if wanted is None or plan.suite in wanted
     ]
     if not found:
-        raise FileError("no suite is planned for these contracts and suites")
+        products = [name for name in sorted(names or ()) if is_product(name)]
+        hint = f": {products[0]} is a product, its rows are those of `dot` under the datapath that it names" if products else ""
+        raise FileError(f"no suite is planned for these contracts and suites{hint}")
     return sorted(found, key=lambda plan: plan.stem), ()
 
 
-def _check_folder(out: Path) -> None:
+def check_folder(out: Path) -> None:
     """Refuse a folder that holds something else than vectors. Raises: FileError."""
     if not out.exists():
         return
     if not out.is_dir():
         raise FileError(f"{out}: not a folder")
     for path in sorted(out.iterdir()):
-        if path.name not in (*OPERATIONS, SCRATCH) or not path.is_dir():
+        if path.name not in (*OPERATIONS, SCRATCH, BENCH) or not path.is_dir():
             raise FileError(f"{out}: holds {path.name}: vectors are built into a new folder or an earlier build")
+        if path.name == BENCH:
+            continue
         foreign = [
             file.name for file in path.iterdir() if path.name != SCRATCH and stem_of(file.name) is None and file.name not in OTHER_FILES
         ]
@@ -168,9 +190,9 @@ def _is_current(folder: Path, plan: Plan) -> bool:
     if made != tuple(_key(plan).split(" ", 1)) or suite.layout != plan.operation.layout:
         return False
     cases = plan.cases(0, plan.size)
-    return len(cases) + len(errata.of_stem(plan.stem)) == len(suite.rows) and all(
-        inputs_of(suite.layout, row) == case.values for row, case in zip(suite.rows, cases, strict=False)
-    )
+    planned = [row for row in suite.rows if "correction" not in row.flags]
+    corrected = len(suite.rows) - len(planned) == len(errata.of_stem(plan.stem))
+    return corrected and [inputs_of(suite.layout, row) for row in planned] == [case.values for case in cases]
 
 
 def _run(tasks: Sequence[tuple[str, bool]], out: Path, jobs: int, report: _Report) -> Iterator[tuple[str, str]]:
@@ -185,7 +207,7 @@ def _run(tasks: Sequence[tuple[str, bool]], out: Path, jobs: int, report: _Repor
         for future in as_completed(running):
             stem = running[future]
             digest = future.result()
-            report(stem, find(stem).size)
+            report(stem, _PLANS[stem].size)
             yield stem, digest
 
 
@@ -195,7 +217,7 @@ def _silent(rows: int) -> None:
 
 def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
     """Write or digest one suite."""
-    plan = find(stem)
+    plan = _PLANS[stem]
     if not ships:
         return digest_suite(plan, step)
     folder = out / plan.operation.contract.op
@@ -205,15 +227,15 @@ def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
         return digest
     suite = load(folder, stem)
     for erratum in wrong:
-        suite = apply_erratum(suite, erratum)
+        suite = apply_erratum(suite, erratum, grown=True)
     for name, text in sorted(render(suite).items(), key=lambda item: item[0].endswith(".json")):
         write_text(out / SCRATCH / name, text)
         os.replace(out / SCRATCH / name, folder / name)
     return str(suite.record["rows_sha256"])
 
 
-def _finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
-    """Write ERRATA.json, DIGESTS.sha256 and MANIFEST.sha256 of each operation's folder."""
+def finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
+    """Write ERRATA.json, DIGESTS.sha256, COVER.json and MANIFEST.sha256 of each operation's folder."""
     for op in sorted(operations):
         folder = out / op
         folder.mkdir(exist_ok=True)
@@ -222,4 +244,5 @@ def _finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
         write_text(folder / manifest.ERRATA, manifest.render_errata(own))
         digests = manifest.read_digests(folder) | {stem: digest for stem, digest in hashes.items() if stem.startswith(f"{op}__")}
         write_text(folder / manifest.DIGESTS, manifest.render_digests(digests))
+        write_cover(folder)
         write_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 from emu.exact.decode import decode_code
 from emu.exact.round import locate
 from emu.spec import derive
+from emu.spec.models import Format
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.draws import row_words
@@ -17,6 +19,7 @@ from emu.vectors.rows import Input
 NEAR = [0, -1, 1, -2, 2, -3, 3]
 RANDOM_ROWS = 1 << 14
 INTERVALS = 8
+LATER = "every_field"  # a group that came after version 1.1.0: smoke suites, whose rows keep their ids, do without it
 
 
 class Collected:
@@ -29,6 +32,11 @@ class Collected:
         """Take one case."""
         known = self.found.setdefault(values, (group, {}, comment))
         known[1].update(dict.fromkeys(flags))
+
+    def add_new(self, group: str, flags: Iterable[str], values: tuple[int, ...]) -> None:
+        """Take one case unless it is there: what has an id keeps its flags."""
+        if values not in self.found:
+            self.add(group, flags, values)
 
     def cases(self) -> list[Input]:
         """Return the cases, each group together."""
@@ -46,7 +54,43 @@ def directed(op: ConvertRows) -> list[Input]:
         _grid(op, out)
         for code, flags, comment in specials(op):
             out.add("special", flags, (code,), comment)
+    for code, flags in every_field(op.source):
+        for r in (0, (1 << op.rounding.random_bits) - 1) if op.rounding.random_bits else (None,):
+            out.add_new(LATER, flags, (code,) if r is None else (code, r))
+    for code, r in drawn(op) if op.rounding.random_bits else ():
+        out.add_new(LATER, ["cover_random"], (code, r))
     return out.cases()
+
+
+def drawn(op: ConvertRows) -> Iterator[tuple[int, int]]:
+    """Yield (source code, random integer): each value, half and part above it, both signs, with 1 and an integer between the extremes."""
+    sign = derive.codes(op.source).sign_bit
+    most = (1 << op.rounding.random_bits) - 1
+    values = grid_values(op.fmt)
+    for low, high in pairwise(values):
+        for part, offset in ((0, 0), (2, 0), (2, 1), (3, 0)):
+            for _, code in around(low + part * (high - low) / 4, op.source, [offset]):
+                yield from ((code | side, r) for side in dict.fromkeys((0, sign)) for r in dict.fromkeys((1, most // 2)))
+
+
+def every_field(source: Format) -> list[tuple[int, list[str]]]:
+    """Return (source code, flags) of every exponent field with the lowest and with all fraction bits, and of every single NaN payload bit.
+
+    A design may look at part of an exponent, of a shift distance or of a payload: each bit decides somewhere. Signs take turns.
+    """
+    facts, derived = source.facts, derive.codes(source)
+    if not isinstance(facts, FloatFacts):
+        return []
+    ones, out = (1 << facts.frac_bits) - 1, []
+    for code in range(0, source_max(source) + 1, ones + 1):
+        for turn, fraction in enumerate((1, ones)):
+            if code | fraction <= source_max(source):
+                sign = derived.sign_bit if (code // (ones + 1) + turn) % 2 else 0
+                out.append((code | fraction | sign, ["source_exponent", *(["negative"] if sign else [])]))
+    if derived.inf is not None:
+        for bit in range(facts.frac_bits):
+            out += [(derived.inf | 1 << bit | sign, ["nan_payload"]) for sign in dict.fromkeys((0, derived.sign_bit))]
+    return out
 
 
 def _grid(op: ConvertRows, out: Collected) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from emu.vectors import cases_dot
+from emu.spec import derive
+from emu.spec.reach import frac_bits_of
+from emu.vectors import cases_convert, cases_dot, cases_dot_cover, cases_dot_ties
 from emu.vectors.accumulate_rows import AccumulateRows
 from emu.vectors.dot_codes import Codes
 from emu.vectors.dot_field import DotCase, Field
@@ -16,7 +18,7 @@ PER_CATEGORY: Final = 12  # directed rows of each category
 RANDOM_ROWS: Final = 1 << 12
 FIRST_RANDOM: Final = 1 << 16  # number of the first random row of a category: past every directed one
 CHAINS, SMOKE_CHAINS = 12, 1
-PAIR_ROWS: Final = 256
+LATER: Final = cases_convert.LATER  # came after version 1.1.0, as there
 
 
 def directed(op: DotRows) -> list[Input]:
@@ -29,7 +31,35 @@ def directed(op: DotRows) -> list[Input]:
     field = cases_dot.field_of(op.plan)
     out += [_input(op, "element_pairs", ("element_pair",), case) for case in element_pairs(field)]
     out += [_input(op, "scale_codes", ("scale_code",), case) for case in scale_codes(field)]
-    return list({case.values: case for case in reversed(out)}.values())[::-1]
+    known = {case.values: case for case in reversed(out)}
+    later = [_input(op, LATER, ("c_field",), case) for case in c_fields(field)]
+    later += [_input(op, LATER, ("result_tie",), case) for case in cases_dot_ties.result_ties(field)]
+    later += [_input(op, LATER, _c_flags(op, case), case) for case in cases_dot_ties.c_is_half(field)]
+    later += [_input(op, LATER, ("saturated_same_sign",), case) for case in cases_dot_ties.largest_sums(field)]
+    rows = [*list(known.values())[::-1], *(case for case in later if case.values not in known)]
+    there = {case.values for case in rows}
+    asked = {case.values: case for case in (_input(op, LATER, (flag,), found) for flag, found in cases_dot_cover.asked(field))}
+    return [*rows, *(case for values, case in asked.items() if values not in there)]
+
+
+def _c_flags(op: DotRows, case: DotCase) -> tuple[str, ...]:
+    return ("result_tie",) if derive.is_finite_code(case.c, op.plan.c) else ("special_c",)
+
+
+def c_fields(field: Field) -> Iterator[DotCase]:
+    """Yield rows of every exponent of C with the lowest and with all fraction bits, of every single bit of its subnormals and NaN payloads.
+
+    In turn C stands alone and beside one product of 1: a design may look at part of an exponent, a fraction or a shift distance.
+    """
+    fmt, sign = field.plan.c, derive.codes(field.plan.c).sign_bit
+    codes = [code for code, _ in cases_convert.every_field(fmt)]
+    singles = [1 << bit | (sign if bit % 2 else 0) for bit in range(frac_bits_of(fmt))]
+    for number, code in enumerate([*singles, *codes]):
+        draft = field.draft()
+        draft.c = code
+        if number >= len(singles) and number % 2:
+            draft.a[number % field.k], draft.b[number % field.k] = field.a.one, field.b.one
+        yield draft.case()
 
 
 def _input(op: DotRows, group: str, flags: tuple[str, ...], case: DotCase) -> Input:

@@ -29,6 +29,15 @@ ORDER_FP32: Final = {
     "be850c02 3d10fb5c be12bd7b 3b8ce51b 3bb9f75c be846bf8 bcf8b87c bd0846ec",
 }
 
+# ts -> bf16 elements; with the scale 1 an element times the multiplier lies half an ulp of binary32 beside a midpoint of the grid. Two
+# meet E2M1, two E1M2.
+STEP_TIES: Final = {
+    "40584ccc": "3bce bbce 3b4e bb4e 3ace 3a4e 3c4e 3bf7 bbf7",
+    "407e9fff": "39c2 b9c2 3942 b942 38c2 3842 3a42 3c11 bc11",
+    "40306666": "3b10 bb10 3a90 ba90 3a10 3990 3b90 3bca bbca",
+    "4036638d": "3b86 bb86 3b06 bb06 3a86 3a06 3c06 3bd0 bbd0",
+}
+
 
 class Cases:
     """Collects the cases of one recipe and source."""
@@ -78,6 +87,7 @@ def directed(op: QuantizeRows, stem: str) -> list[Input]:
     for number in range(SPREAD_ROWS):
         lanes, ts = drawn_block(op, row_words(stem, 1 << 20 | number, (1 << 20 | number) + 1, op.n + 1)[0])
         out.add("spread", ("spread",), lanes, ts)
+    _step_ties(out)
     return out.found
 
 
@@ -184,6 +194,16 @@ def _orders(out: Cases) -> None:
     if out.op.src == "fp32":
         for bits, codes in ORDER_FP32.items():
             out.add("orders", ("order",), [int(code, 16) for code in codes.split()], int(bits, 16))
+
+
+def _step_ties(out: Cases) -> None:
+    """Elements whose product with the multiplier is a tie of the binary32 step: rounded away it crosses a midpoint of the element grid."""
+    scale = out.blocks.scale
+    if out.op.n != decision.LANES or not out.op.reads_amax or scale is None or scale.id != "ue4m3" or out.op.src == "fp16":
+        return
+    widen = derive.codes(out.op.source).bits - 16
+    for bits, codes in STEP_TIES.items():
+        out.add("step_ties", ("step_tie",), [int(code, 16) << widen for code in codes.split()], int(bits, 16))
 
 
 def drawn_block(op: QuantizeRows, words: list[int]) -> tuple[list[int], int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from emu.errors import EngineError
+from emu.vectors.columns import Layout
 from emu.vectors.names import SHARD_ROWS
 from emu.vectors.plan import Plan
 from emu.vectors.rows import Answer, Input, Row, make_row, mismatches
@@ -31,7 +32,7 @@ def wants_exact(number: int, flags: tuple[str, ...], size: int) -> bool:
 def compute(plan: Plan, start: int, stop: int) -> Iterator[Computed]:
     """Yield the rows start .. stop - 1 of a plan in chunks.
 
-    Raises: EngineError when two implementations differ, or when nothing but the oracle can do a suite that is too large for it.
+    Raises: EngineError when two implementations differ, or when no two others can do a suite that is too large for the oracle.
     """
     for first in range(start, stop, CHUNK):
         cases = plan.cases(first, min(first + CHUNK, stop))
@@ -46,29 +47,29 @@ def _chunk(plan: Plan, first: int, cases: list[Input]) -> Computed:
     for place, case in enumerate(cases):
         found = {name: answers[place] for name, answers in others.items() if answers[place] is not None}
         if wants_exact(first + place, case.flags, plan.size):
-            row = make_row(layout, case, op.exact(case.values))
+            wanted = op.exact(case.values)
             exact_rows += 1
         else:
-            row = make_row(layout, case, _whole(plan, found))
+            wanted = _whole(layout, plan, found)
+        row = make_row(layout, case, wanted)
         for name, answer in found.items():
-            _agree(plan, first + place, row, name, answer)
+            if answer is not None and answer != wanted[: len(answer)]:
+                _agree(layout, plan.stem, first + place, row, name, answer)
         rows.append(row)
     agreed = frozenset(name for name, answers in others.items() if all(answer is not None for answer in answers))
     return Computed(rows, exact_rows, agreed)
 
 
-def _whole(plan: Plan, found: dict[str, Answer | None]) -> Answer:
-    """Return an answer for every result column, the block maximum taken from the oracle's part program."""
-    answer = next((answer for answer in found.values() if answer is not None), None)
-    if answer is None:
-        raise EngineError(f"{plan.stem}: {plan.size} rows are too many for the oracle, and no other implementation can derive them")
-    return answer
+def _whole(layout: Layout, plan: Plan, found: dict[str, Answer | None]) -> Answer:
+    """Return an answer for every result column; whoever asks compares it with the others. Raises: EngineError (fewer than two answers)."""
+    whole = [answer for answer in found.values() if answer is not None and len(answer) == len(layout.results)]
+    if len(found) < 2 or not whole:
+        raise EngineError(f"{plan.stem}: {plan.size} rows are too many for the oracle, and no two other implementations derive them")
+    return whole[0]
 
 
-def _agree(plan: Plan, number: int, row: Row, name: str, answer: Answer | None) -> None:
-    if answer is None:
-        return
-    layout = plan.operation.layout
+def _agree(layout: Layout, stem: str, number: int, row: Row, name: str, answer: Answer) -> None:
+    """Refuse an answer that differs from a row, but for the payload of a NaN where it is free. Raises: EngineError."""
     wrong = mismatches(layout, row, answer)
     unknown = [
         column.name
@@ -76,6 +77,4 @@ def _agree(plan: Plan, number: int, row: Row, name: str, answer: Answer | None) 
         if not row.values[layout.index("m_" + column.name)] and any(code >= 0 for code in lanes)
     ]
     if wrong or unknown:
-        raise EngineError(
-            f"{plan.stem}: row {number + 1}: {name} and the oracle differ in {', '.join(wrong or unknown)}: no file was written"
-        )
+        raise EngineError(f"{stem}: row {number + 1}: {name} and the oracle differ in {', '.join(wrong or unknown)}: no file was written")

@@ -17,7 +17,7 @@ from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
 from emu.vectors.columns import Column, Layout, layout_of
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
-from emu.vectors.rows import Answer
+from emu.vectors.rows import Answer, Input
 
 CLASSES = "0 zero, 1 subnormal, 2 normal, 3 infinite, 4 NaN"
 
@@ -59,6 +59,18 @@ class DecodeRows:
         facts = self.fmt.facts
         field = (code & ~derive.codes(self.fmt).sign_bit) >> facts.frac_bits if isinstance(facts, FloatFacts) else 1
         return 1 if field == 0 and isinstance(facts, FloatFacts) and facts.subnormals == "yes" else 2
+
+    def case(self, code: int) -> Input:
+        """Return the case of a code, with what it is: zero, subnormal, the ends of the range, infinite, NaN, an unused bit."""
+        derived = derive.codes(self.fmt)
+        flags = ["code"]
+        if code >> derived.bits:
+            return Input("all", ("code", "scale_signbit"), (code,))
+        value = decode_code(code, self.fmt)
+        kind = self.class_of(code, value.kind, value.is_zero)
+        flags += {0: ["zero"], 1: ["subnormal"], 2: [], 3: ["inf"], 4: ["nan_quiet"]}[kind]
+        flags += ["negative"] if value.sign and kind != 4 else []
+        return Input("all", tuple(flags), (code,))
 
     def engines(self) -> dict[str, Batch]:
         """fast gives the value; the C reference the value and the class."""

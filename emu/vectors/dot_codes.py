@@ -9,8 +9,8 @@ from emu.exact.datapath_terms import decode_triple
 from emu.exact.round import locate
 from emu.exact.value import power_of_two
 from emu.spec import derive
-from emu.spec.datapath import frac_bits_of, reach
 from emu.spec.models import Format
+from emu.spec.reach import frac_bits_of, reach
 from emu.vectors.dot_draws import Draw
 
 NARROW = 8  # bits: formats up to this have tables

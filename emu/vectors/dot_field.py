@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from emu.exact.value import power_of_two
-from emu.spec.datapath import Plan, reach
+from emu.spec.datapath import Plan
+from emu.spec.reach import reach
 from emu.vectors.dot_codes import Codes
 from emu.vectors.dot_draws import Draw
 

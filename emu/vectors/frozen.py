@@ -34,6 +34,51 @@ DOT_DIGESTS: Final = (
     *(f"{name}/{pair}/ue4m3/16" for name in ("ideal", "nv_like", "cheap", "late_c") for pair in UNIFORM_PAIRS),
     *(f"{name}/{pair}/16" for name in ("int64", "promote") for pair in UNIFORM_PAIRS),
 )  # fmt: skip
+MAIN_INSTRUCTIONS: Final = tuple(
+    tuple(name.split("/")) for name in (
+        "cvt_rn_satfinite_e2m1x2_f32", "cvt_rn_satfinite_e4m3x2_f32",
+        "cvt_rz_satfinite_ue8m0x2_f32", "cvt_rn_satfinite_ue5m3x2_f32", "cvt_rn_f16x2_e2m1x2", "cvt_rs_satfinite_e2m1x4_f32/share16",
+        "cvt_rs_satfinite_e2m1x4_f32/split8", "cvt_rn_satfinite_e1m2x2_f32",
+        "cvt_rs_satfinite_e1m2x4_f32", "cvt_rn_satfinite_s4x2_f32", "cvt_rht16_rn_satfinite_ue4m3_e1m2x16_bf16",
+        "v_cvt_scalef32_pk_fp4_f32", "v_cvt_scalef32_sr_pk_fp4_f32", "v_cvt_scalef32_pk_f32_fp4", "v_cvt_scalef32_pk8_fp4_f32/divide",
+        "fcvt_h_s_rne", "fcvt_hd_sn_rmode_rn_dn_1", "vcvthf82bf4s_xmm", "vcvtps2hf8s_xmm",
+    )
+)  # fmt: skip
+KILL_FILES: Final = (
+    "convert__bf16_to_e2m1__nvidia_rne",
+    "convert__bf16_to_e2m1__nvidia_sr_add8",
+    "convert__bf16_to_e2m1__ocp_saturate_rne",
+    "convert__bf16_to_e2m1__ocp_saturate_rz",
+    "convert__bf16_to_e2m1__ocp_saturate_sr_add8",
+    "convert__fp32_to_e2m1__nvidia_rne",
+    "convert__fp32_to_e2m1__nvidia_rz",
+    "convert__fp32_to_e2m1__nvidia_sr_add8",
+    "dot__e1m2xe1m2_ue4m3_to_fp32__nv_like_b16",
+    "dot__e2m1xe2m1_e8m0_to_fp32__blackwell_mxf4_b32_ue8m0",
+    "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3",
+    "dot__fp16xfp16_to_fp32__hopper_fp16",
+    "quantize__bf16_to_mxfp4__mxfp4_torchao_ceil",
+    "quantize__bf16_to_nvfp4_256__nvfp4_te_4over6_mse_256",
+    "quantize__bf16_to_nvfp4__nvfp4_te_ref",
+    "quantize__fp32_to_nvfp4__nvfp4_te_ref",
+    "transform__bf16_to_bf16__rht16_te",
+)
+KILL_DIGESTS: Final = (
+    "convert__fp32_to_e2m1__nvidia_odd",
+    "convert__fp32_to_e2m1__nvidia_rd",
+    "convert__fp32_to_e2m1__nvidia_rna",
+    "convert__fp32_to_e2m1__nvidia_ru",
+    "convert__fp32_to_e2m1__nvidia_sr_cmp8",
+    "convert__fp32_to_e2m1__nvidia_sr_half8",
+    "convert__fp32_to_e2m1__nvidia_sr_te_fma8",
+    "convert__fp32_to_nf4__nvidia_rne",
+    "dot__e4m3fnuzxe4m3fnuz_to_fp32__cdna3_fp8",
+    "quantize__bf16_to_mxfp4__mxfp4_torchao_even",
+    "transform__bf16_to_fp32__rht16_butterfly",
+    "transform__bf16_to_fp32__rht16_exact",
+    "transform__bf16_to_fp32__rht16_te_fp32",
+    "transform__fp32_to_bf16__rht16_te",
+)
 CHAIN_FILES: Final = ("blackwell_mxf4nvf4_b16_ue4m3", "int64/e1m2xe1m2/16", "promote/e1m2xe1m2/16")
 SOURCES: Final = ("fp32", "bf16")
 WIDEST_BLOCK: Final = 64  # elements; suites of larger tiles are digests
@@ -52,7 +97,7 @@ def selection() -> Selection:
     digests: list[Plan] = []
     for contract, aliases in families().items():
         for plan in plans_of(contract, aliases):
-            kept = _CHOICES[contract.op](plan)
+            kept = _kill(plan) if plan.suite == "kill" else _CHOICES[contract.op](plan)
             if kept is not None:
                 (shipped if kept else digests).append(plan)
     return Selection(tuple(sorted(shipped, key=_name)), tuple(sorted(digests, key=_name)))
@@ -60,6 +105,12 @@ def selection() -> Selection:
 
 def _name(plan: Plan) -> str:
     return plan.stem
+
+
+def _kill(plan: Plan) -> bool | None:
+    """Files or digests of the chosen ones; the data may hold more, built on request."""
+    name = plan.stem.removesuffix("__kill")
+    return True if name in KILL_FILES else False if name in KILL_DIGESTS else None
 
 
 def _decode(plan: Plan) -> bool | None:
@@ -141,9 +192,23 @@ def _accumulate(plan: Plan) -> bool | None:
     return plan.suite == "smoke"
 
 
+def _layout(plan: Plan) -> bool | None:
+    """Smoke of every order as files, the whole tensor as digests."""
+    return plan.suite == "smoke"
+
+
+def _insn(plan: Plan) -> bool | None:
+    """Smoke of the main instructions as files, directed of those with 4-bit results as digests."""
+    if plan.operation.contract.parts not in MAIN_INSTRUCTIONS:
+        return None
+    if plan.suite == "directed":
+        return False if derive.codes(get("format", plan.operation.dst.rpartition("x")[0])).bits <= 4 else None
+    return True if plan.suite == "smoke" else None
+
+
 _CHOICES = {
     "decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform,
-    "dot": _dot, "accumulate": _accumulate,
+    "dot": _dot, "accumulate": _accumulate, "layout": _layout, "insn": _insn,
 }  # fmt: skip
 
 
@@ -153,4 +218,6 @@ def missing() -> list[str]:
         name.partition("/")[2] for contract, aliases in families().items() if contract.op == "dot" for name in (str(contract), *aliases)
     }
     recipes = [name for name in (*MAIN_RECIPES, *DECISION_RECIPES) if name not in names("recipe")]
+    instructions = {contract.parts for contract in families() if contract.op == "insn"}
+    recipes += ["/".join(parts) for parts in MAIN_INSTRUCTIONS if parts not in instructions]
     return recipes + [name for name in (*DOT_FILES, *DOT_DIGESTS, *CHAIN_FILES) if name not in dots]

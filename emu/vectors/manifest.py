@@ -13,6 +13,8 @@ from emu.errors import FileError
 MANIFEST: Final = "MANIFEST.sha256"
 DIGESTS: Final = "DIGESTS.sha256"
 ERRATA: Final = "ERRATA.json"
+COVER: Final = "COVER.json"
+KILL: Final = "KILL.json"
 ERRATUM_KEYS: Final = ("stem", "tcId", "column", "old", "new", "why", "fixed_by")
 
 

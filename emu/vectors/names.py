@@ -8,11 +8,12 @@ from typing import Final
 
 from emu.errors import FileError
 
-OPERATIONS: Final = ("decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate")
-SUITES: Final = ("smoke", "directed", "all", "random")
+OPERATIONS: Final = ("decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate", "layout", "insn")
+SUITES: Final = ("smoke", "directed", "all", "random", "kill")
+BENCH: Final = "bench"  # the folder of benches and reference designs beside the operations; no suites
 SHARD_ROWS: Final = 1 << 16
 SCHEMA: Final = "emu-vectors-1"
-VECTORS_VERSION: Final = "1.1.0"
+VECTORS_VERSION: Final = "1.2.0"
 _PART: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*\Z")
 
 

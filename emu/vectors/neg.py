@@ -9,8 +9,7 @@ from emu.vectors import mem
 from emu.vectors.columns import KIND_BITS, Layout
 from emu.vectors.rows import Row, value_of
 
-ROWS, WIDE_ROWS = 16, 4
-WIDE = 512  # bits of a word: wider ones get fewer rows
+ROWS = 4
 
 
 def flip_place(layout: Layout, row: Row) -> int | None:
@@ -26,7 +25,7 @@ def flip_place(layout: Layout, row: Row) -> int | None:
 
 
 def negative_rows(layout: Layout, rows: Sequence[Row]) -> list[Row]:
-    """Return the first 16 rows (4 of wide words), or more until one has a compared bit, with that bit flipped in the first such row.
+    """Return the first 4 rows, or more until one has a compared bit, with that bit flipped in the first such row.
 
     Raises: FileError when no row of the suite can be compared.
     """
@@ -35,7 +34,7 @@ def negative_rows(layout: Layout, rows: Sequence[Row]) -> list[Row]:
         if place is not None:
             at = layout.index(layout.results[0].name)
             values = (*row.values[:at], row.values[at] ^ 1 << place, *row.values[at + 1 :])
-            out = [*rows[: max(WIDE_ROWS if layout.width > WIDE else ROWS, number + 1)]]
+            out = [*rows[: max(ROWS, number + 1)]]
             out[number] = row._replace(values=values)
             return out
     raise FileError("no row of this suite can be compared: a self-test is impossible")

@@ -9,18 +9,22 @@ from typing import Any
 
 from emu.errors import FileError
 from emu.spec import derive
-from emu.spec.contract import CHOOSING, Contract, contracts
+from emu.spec.contract import CHOOSING, Contract, contracts, vector_instructions
 from emu.spec.models import KINDS, Format, Recipe
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import digest, get, names
-from emu.vectors import cases_convert, cases_dequantize, cases_dot_suite, cases_quantize, cases_transform, decision
+from emu.vectors import cases_convert, cases_dequantize, cases_dot_suite, cases_insn, cases_quantize, cases_transform, decision
 from emu.vectors.accumulate_rows import AccumulateRows
 from emu.vectors.convert_rows import ConvertRows, split_rounding
 from emu.vectors.decode_rows import DecodeRows
 from emu.vectors.dequantize_rows import DequantizeRows
 from emu.vectors.dot_rows import DotRows
 from emu.vectors.draws import SEED
+from emu.vectors.insn_rows import InsnRows
+from emu.vectors.kill import rows_of_stems
+from emu.vectors.layout_rows import LayoutRows
+from emu.vectors.layout_rows import cases as layout_cases
 from emu.vectors.names import Stem
 from emu.vectors.operation import Operation, stored_bits
 from emu.vectors.pick import smoke
@@ -31,7 +35,8 @@ from emu.vectors.transform_rows import TransformRows
 SOURCES = ("fp32", "bf16", "fp16")
 RESULTS = ("fp32", "bf16", "fp16")
 FIRST_POLICIES = ("nvidia", "ocp_saturate", "amd", "ml_dtypes")
-SMOKE_CONVERT, SMOKE_BLOCKS, SMOKE_DOT = 48, 10, 18
+FIRST_BLOCKS = ("nvfp4", "mxfp4")
+SMOKE_CONVERT, SMOKE_BLOCKS, SMOKE_DOT, SMOKE_LAYOUT, SMOKE_INSN = 48, 10, 18, 64, 24
 WIDEST_DESTINATION = 16
 Cases = Callable[[int, int], list[Input]]
 
@@ -95,7 +100,7 @@ def families() -> dict[Contract, tuple[str, ...]]:
 @lru_cache(maxsize=4)
 def _families(known: tuple[tuple[str, str, str], ...]) -> dict[Contract, tuple[str, ...]]:
     groups: dict[Any, list[Contract]] = {}
-    for contract in contracts():
+    for contract in (*contracts(), *vector_instructions()):
         groups.setdefault(_sameness(contract), []).append(contract)
     out = {}
     for members in groups.values():
@@ -109,6 +114,9 @@ def _precedence(contract: Contract) -> tuple[Any, ...]:
     if contract.op in CHOOSING:
         model = get("datapath", contract.parts[0])
         return (model.status in ("proposed", "inferred"), len(str(contract)), str(contract))
+    if contract.op == "layout":
+        block = contract.parts[0]
+        return (FIRST_BLOCKS.index(block) if block in FIRST_BLOCKS else len(FIRST_BLOCKS), str(contract))
     if contract.op != "convert":
         return (len(str(contract)), str(contract))
     policy, rounding = contract.parts[2], get("rounding", contract.parts[1])
@@ -136,8 +144,10 @@ def _sameness(contract: Contract) -> Any:
         facts_json = recipe.facts_json()
         block = get("block", recipe.facts.block)
         return (contract.op, digest(block), digest_json([facts_json["arithmetic"], facts_json["dequantize"][contract.parts[1]]]))
-    if contract.op in CHOOSING:
+    if contract.op in (*CHOOSING, "layout"):
         return (contract.op, contract.spec_sha256)
+    if contract.op == "insn":
+        return (contract.op, contract.parts)
     return (contract.op, digest(contract.objects[0]))
 
 
@@ -172,10 +182,14 @@ def _about(exhaustive: bool, inputs: str, call: str, seed: int | None = None) ->
 def _pair(op: Any, directed: Callable[[], list[Input]], aliases: tuple[str, ...], most: int) -> Iterator[Plan]:
     """Yield the smoke and the directed plan over one list of directed cases, made at first use."""
     made = lru_cache(maxsize=1)(directed)
-    few = lru_cache(maxsize=1)(lambda: smoke(made(), most))
+    few = lru_cache(maxsize=1)(lambda: smoke([case for case in made() if case.group != cases_convert.LATER], most))
     about = "chosen rows; the flags say why"
     yield Plan(op, "smoke", aliases, _about(False, f"at most {most} of the directed rows", f"{op.contract.op}.smoke"), few)
     yield Plan(op, "directed", aliases, _about(False, about, f"{op.contract.op}.directed"), made)
+    numbers = rows_of_stems().get(_directed_stem(op))
+    if numbers:
+        about = "the directed rows that together kill every recorded mutant"
+        yield Plan(op, "kill", aliases, _about(False, about, f"{op.contract.op}.kill"), lambda: [made()[number - 1] for number in numbers])
 
 
 def _random(op: Any, draw: Callable[[Any, str, int, int], list[Input]], rows: int, aliases: tuple[str, ...]) -> Plan:
@@ -194,7 +208,8 @@ def _decode(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
     wide = isinstance(fmt.facts, FloatFacts) and (fmt.facts.frac_bits > 23 or fmt.facts.exp_bits > 8)
     if bits <= WIDEST_DESTINATION and not wide:
         about = _about(True, f"every {bits}-bit code", "codes")
-        yield Plan(DecodeRows(contract), "all", aliases, about, rows=1 << bits, draw=_codes("code"))
+        op = DecodeRows(contract)
+        yield Plan(op, "all", aliases, about, rows=1 << bits, draw=lambda start, stop: [op.case(code) for code in range(start, stop)])
 
 
 def _codes(flag: str) -> Cases:
@@ -248,7 +263,21 @@ def _accumulate(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
         yield Plan(op, suite, aliases, _about(False, about, f"accumulate.{suite}", SEED), made)
 
 
+def _layout(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    op = LayoutRows(contract)
+    made = lru_cache(maxsize=1)(partial(layout_cases, op))
+    few = lru_cache(maxsize=1)(lambda: smoke(made(), SMOKE_LAYOUT))
+    yield Plan(op, "smoke", aliases, _about(False, f"at most {SMOKE_LAYOUT} of all codes of the tensor", "layout.smoke"), few)
+    yield Plan(op, "all", aliases, _about(True, "every code of one tensor", "layout.all"), made)
+
+
+def _insn(contract: Contract, aliases: tuple[str, ...]) -> Iterator[Plan]:
+    op = InsnRows(contract)
+    yield from _pair(op, partial(cases_insn.directed, op, _directed_stem(op)), aliases, SMOKE_INSN)
+    yield _random(op, cases_insn.random, cases_insn.RANDOM_ROWS, aliases)
+
+
 _MAKERS = {
     "decode": _decode, "convert": _convert, "quantize": _quantize, "dequantize": _dequantize, "transform": _transform,
-    "dot": _dot, "accumulate": _accumulate,
+    "dot": _dot, "accumulate": _accumulate, "layout": _layout, "insn": _insn,
 }  # fmt: skip

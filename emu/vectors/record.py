@@ -1,4 +1,4 @@
-"""Writer of `<stem>.json`, the master record: contract, columns, notes, digests, and the tests of suites with at most 4,096 narrow rows."""
+"""Writer of `<stem>.json`, the master record: contract, columns, notes, digests, and the tests of suites with at most 16 narrow rows."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from emu.vectors import notes
 from emu.vectors.columns import Column, Layout
 from emu.vectors.rows import Row
 
-MOST_TESTS: Final = 4096
-WIDE: Final = ("dot", "accumulate")  # operations whose words are so wide that the rows are in `.mem` and `.tv` alone
+MOST_TESTS: Final = 16  # the rows of longer suites are in `.mem` and `.tv` alone
+MOST_BITS: Final = 128  # of a word; wider rows are in `.mem` and `.tv` alone
 KEYS: Final = (
     "schema", "stem", "op", "suite", "numberOfTests", "vectors_version", "contract", "aliases", "space", "columns", "shards", "notes",
     "generator", "rows_sha256", "groups",
 )  # fmt: skip
 
 
-def lists_tests(op: str, rows: int) -> bool:
+def lists_tests(layout: Layout, rows: int) -> bool:
     """Tell whether the JSON record of a suite lists its rows."""
-    return rows <= MOST_TESTS and op not in WIDE
+    return rows <= MOST_TESTS and layout.width <= MOST_BITS
 
 
 class Groups:

@@ -41,8 +41,9 @@ def pack(lanes: Sequence[int], lane_bits: int) -> int:
 
 def unpack(value: int, column: Column) -> tuple[int, ...]:
     """Return the lanes of a column's value."""
-    ones = (1 << column.lane_bits) - 1
-    return tuple(value >> (lane * column.lane_bits) & ones for lane in range(column.lanes))
+    bits = column.lane_bits
+    ones = (1 << bits) - 1
+    return tuple([value >> place & ones for place in range(0, bits * column.lanes, bits)])
 
 
 def is_nan(code: int, format_id: str | None) -> bool:
@@ -80,6 +81,11 @@ def value_of(layout: Layout, row: Row, name: str) -> int:
 def is_open(layout: Layout, row: Row) -> bool:
     """Tell whether nothing of a row is compared."""
     return not any(value for column, value in zip(layout.columns, row.values, strict=True) if column.role == "mask")
+
+
+def compares_outputs(layout: Layout, row: Row) -> bool:
+    """Tell whether an output of a row is compared, stages left out."""
+    return any(value_of(layout, row, "m_" + column.name) for column in layout.results if column.role == "out")
 
 
 def mismatches(layout: Layout, row: Row, answer: Answer) -> list[str]:

@@ -12,9 +12,10 @@ from typing import Any, Final
 from emu.errors import FileError
 from emu.vectors import desc, h, lint, mem, neg, notes, record, svh, tv
 from emu.vectors.columns import Layout, layout_from
-from emu.vectors.macros import Counts
+from emu.vectors.macros import counts_of
 from emu.vectors.names import SCHEMA, SHARD_ROWS, parse_stem, shard_count, shard_name
-from emu.vectors.rows import Row, is_open
+from emu.vectors.rows import Row
+from emu.vectors.schema_check import check
 
 ENDINGS: Final = (".json", ".desc", ".neg.mem", ".mem", ".tv", ".svh", ".h")
 
@@ -75,7 +76,7 @@ def render(suite: Suite) -> dict[str, str]:
     out[f"{stem}.desc"] = desc.render(layout, stem, len(suite.rows), suite.record["rows_sha256"])
     for entry, rows in shards:
         name = entry["file"].removesuffix(".mem")
-        counts = Counts(name, len(rows), sum(is_open(layout, row) for row in rows), entry["tcFirst"], len(negative), entry["sha256"])
+        counts = counts_of(layout, rows, name, entry["tcFirst"], len(negative), entry["sha256"])
         out |= {
             f"{name}.mem": mem.render(layout, rows, entry["tcFirst"]),
             f"{name}.tv": tv.render(layout, rows),
@@ -87,7 +88,7 @@ def render(suite: Suite) -> dict[str, str]:
 
 def refreshed(data: dict[str, Any], layout: Layout, rows: tuple[Row, ...]) -> dict[str, Any]:
     """Return a record with everything that follows from the rows made again: counts, digests, notes, groups."""
-    groups = record.Groups(layout, record.lists_tests(data["op"], len(rows)))
+    groups = record.Groups(layout, record.lists_tests(layout, len(rows)))
     groups.add(rows)
     return data | {
         "numberOfTests": len(rows),
@@ -113,6 +114,7 @@ def load(folder: Path, stem: str) -> Suite:
         shared = _group_names(data["groups"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FileError(f"{stem}.json: not an {SCHEMA} record: {error!r}") from None
+    check(data, "vectors", f"{stem}.json")
     if head != (SCHEMA, stem, name.op, name.suite):
         raise FileError(f"{stem}.json: schema, stem, op and suite {head} do not rebuild the file name")
     rows: list[Row] = []

@@ -11,10 +11,12 @@ from typing import Any, Final
 from emu.errors import EmuError, FileError
 from emu.vectors import manifest
 from emu.vectors.compute import CHUNK, wants_exact
-from emu.vectors.names import OPERATIONS, parse_stem
+from emu.vectors.cover import check_cover
+from emu.vectors.names import BENCH, OPERATIONS, parse_stem
 from emu.vectors.operation import Operation
 from emu.vectors.plan import find
 from emu.vectors.rows import Answer, Row, inputs_of, is_open, mismatches, value_of
+from emu.vectors.schema_check import check
 from emu.vectors.suite import Suite, load, stem_of
 
 Progress = Callable[[str, int, int], None]
@@ -65,6 +67,7 @@ def verify(folder: Path, engines: Iterable[str] | None = None, progress: Progres
                 suites.append(load(place, stem))
             except FileError as error:
                 report.faults.append(f"{place.name}/{error}")
+        _check_cover(place, suites, report)
     total = sum(len(suite.rows) for suite in suites)
     for suite in suites:
         _derive(suite, wanted, masked, report)
@@ -81,7 +84,7 @@ def _operation_folders(folder: Path, report: Report) -> list[Path]:
     if folder.name in OPERATIONS and (folder / manifest.MANIFEST).is_file():
         return [folder]
     found = [folder / op for op in OPERATIONS if (folder / op).is_dir()]
-    other = sorted(path.name for path in folder.iterdir() if path not in found)
+    other = sorted(path.name for path in folder.iterdir() if path not in found and not (path.name == BENCH and path.is_dir()))
     report.faults += [f"{name}: unfinished or foreign: not part of a build" for name in other]
     if not found:
         report.faults.append(f"{folder}: holds no vectors: expected folders {', '.join(OPERATIONS)}")
@@ -91,7 +94,7 @@ def _operation_folders(folder: Path, report: Report) -> list[Path]:
 def _check_folder(folder: Path, report: Report) -> set[tuple[str, int]]:
     """Check MANIFEST, DIGESTS and ERRATA; return (stem, tcId) of the errata."""
     try:
-        _check_manifest(folder)
+        check_manifest(folder)
         for stem in manifest.read_digests(folder):
             parse_stem(stem)
         return _check_errata(folder)
@@ -100,7 +103,17 @@ def _check_folder(folder: Path, report: Report) -> set[tuple[str, int]]:
         return set()
 
 
-def _check_manifest(folder: Path) -> None:
+def _check_cover(folder: Path, suites: list[Suite], report: Report) -> None:
+    """Check that COVER.json follows from the suites of a folder; where they could be read."""
+    if (folder / manifest.COVER).is_file() and not report.faults:
+        try:
+            check_cover(folder, [suite for suite in suites if suite.record["op"] == folder.name])
+        except EmuError as error:
+            report.faults.append(f"{folder.name}/{error}")
+
+
+def check_manifest(folder: Path) -> None:
+    """Check the digests of one operation's folder. Raises: FileError."""
     path = folder / manifest.MANIFEST
     if not path.is_file():
         raise FileError(f"{manifest.MANIFEST}: missing: the build did not finish")
@@ -125,6 +138,7 @@ def _check_errata(folder: Path) -> set[tuple[str, int]]:
         found = {(str(item["stem"]), int(item["tcId"])) for item in data}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(f"{manifest.ERRATA}: missing or malformed: {error!r}") from None
+    check(data, "errata", manifest.ERRATA)
     if not well_formed:
         raise FileError(f"{manifest.ERRATA}: not written as the writer does")
     return found

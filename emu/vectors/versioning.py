@@ -40,14 +40,15 @@ def append_rows(suite: Suite, cases: Sequence[Input], answers: Sequence[Any]) ->
     return _with_rows(suite, (*suite.rows, *added), "minor")
 
 
-def apply_erratum(suite: Suite, erratum: Mapping[str, Any]) -> Suite:
+def apply_erratum(suite: Suite, erratum: Mapping[str, Any], grown: bool = False) -> Suite:
     """Return the suite with one wrong row masked 0, its bits kept, and the correction as a new row; MINOR.
 
     erratum: {stem, tcId, column, old, new, why, fixed_by}; old, new: hex strings; the row may hold either (an old file, a new build).
+    grown: rows were appended after the erratum: a build puts the correction before them, so that every row keeps its id.
     Raises: FileError when the erratum does not fit the suite.
     """
     layout, number, column = suite.layout, int(erratum["tcId"]), str(erratum["column"])
-    if erratum["stem"] != suite.stem or not 1 <= number <= len(suite.rows) or int(erratum["fixed_by"]) != len(suite.rows) + 1:
+    if erratum["stem"] != suite.stem or not 1 <= number <= len(suite.rows) or not _is_next(suite, erratum, grown):
         raise FileError(
             f"erratum of {erratum['stem']} tc={number}: the suite {suite.stem} has {len(suite.rows)} rows; fixed_by is the next id"
         )
@@ -58,8 +59,15 @@ def apply_erratum(suite: Suite, erratum: Mapping[str, Any]) -> Suite:
     right = _replaced(layout, row, column, new)._replace(
         flags=(*row.flags, "correction"), group="corrections", comment=f"corrects tc={number}"
     )
-    rows = (*suite.rows[: number - 1], wrong, *suite.rows[number:], right)
+    before = int(erratum["fixed_by"]) - 1
+    rows = (*suite.rows[: number - 1], wrong, *suite.rows[number:before], right, *suite.rows[before:])
     return _with_rows(suite, rows, "minor")
+
+
+def _is_next(suite: Suite, erratum: Mapping[str, Any], grown: bool) -> bool:
+    """Tell whether fixed_by is the next id of the suite, or was before the suite grew."""
+    place, following = int(erratum["fixed_by"]), len(suite.rows) + 1
+    return int(erratum["tcId"]) < place <= following if grown else place == following
 
 
 def masked(layout: Layout, row: Row) -> Row:

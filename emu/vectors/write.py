@@ -13,10 +13,10 @@ from emu.vectors import desc, h, mem, neg, record, svh, tv
 from emu.vectors.columns import Layout
 from emu.vectors.compute import compute
 from emu.vectors.contract_record import contract_record, generator_record
-from emu.vectors.macros import Counts
+from emu.vectors.macros import counts_of
 from emu.vectors.names import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
 from emu.vectors.plan import Plan
-from emu.vectors.rows import Row, is_open
+from emu.vectors.rows import Row
 
 Step = Callable[[int], None]
 
@@ -30,7 +30,7 @@ def shard_files(folder: Path, layout: Layout, rows: Sequence[Row], name: str, fi
     """Write `.mem`, `.tv`, `.svh` and `.h` of one shard; return its entry of `shards`."""
     lines = tv.row_lines(layout, rows)
     digest = hashlib.sha256("".join(line + "\n" for line in lines).encode("ascii")).hexdigest()
-    counts = Counts(name, len(rows), sum(is_open(layout, row) for row in rows), first, negative, digest)
+    counts = counts_of(layout, rows, name, first, negative, digest)
     write_text(folder / f"{name}.mem", mem.render(layout, rows, first))
     write_text(folder / f"{name}.tv", "\n".join([*lines, tv.trailer(layout, len(rows))]) + "\n")
     write_text(folder / f"{name}.svh", svh.render(layout, counts))
@@ -99,7 +99,7 @@ def write_suite(plan: Plan, folder: Path, scratch: Path, step: Step) -> str:
     work.mkdir(parents=True)
     layout, totals, shards, negative = (
         plan.operation.layout,
-        Totals(plan.operation.layout, record.lists_tests(plan.operation.contract.op, plan.size)),
+        Totals(plan.operation.layout, record.lists_tests(plan.operation.layout, plan.size)),
         [],
         0,
     )

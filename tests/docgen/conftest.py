@@ -12,5 +12,6 @@ def copy(checkout: Path, tmp_path: Path) -> Path:
     left_out = shutil.ignore_patterns("*.o", "*.a", "*.so", "tool", "build.py", "__pycache__")
     for folder in ("spec", "docs/reference", "emu/exact", "c_ref"):
         shutil.copytree(checkout / folder, tmp_path / folder, ignore=left_out)
+    shutil.copy(checkout / "docs/portmap.schema.json", tmp_path / "docs")
     (tmp_path / "README.md").write_text("```python\n>>> 2**0.5 > 1\nTrue\n```\n", encoding="utf-8")
     return tmp_path

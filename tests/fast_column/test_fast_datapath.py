@@ -19,9 +19,9 @@ from emu.exact.epilogue import epilogue as epilogue_exact
 from emu.fast import datapath as fast
 from emu.fast.datapath_round import round_values, sum_to_odd
 from emu.fast.datapath_shape import fault, shape_of
-from emu.spec.datapath import Plan, resolve
+from emu.spec.datapath import Plan, plans_of, resolve
 from emu.spec.models.datapath import EpilogueFacts
-from emu.testing.dots import Operands, changed, code_dtype, draw_operands, exact_codes, known_datapaths, operands_of, plan_of, plans_of
+from emu.testing.dots import Operands, changed, code_dtype, draw_operands, exact_codes, known_datapaths, operands_of, plan_of
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "exact_column" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 PLANS = [plan for model in known_datapaths() for plan in plans_of(model)]

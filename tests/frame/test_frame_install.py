@@ -90,7 +90,7 @@ def wheel(sdist, tmp_path_factory):
     """The wheel built from the unpacked sdist, so the sdist is known to be complete."""
     folder = tmp_path_factory.mktemp("unpacked")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # Python 3.11.2 has no filters
     (tree,) = folder.iterdir()
     return build("wheel", tree, tmp_path_factory.mktemp("wheel"))
 
@@ -118,6 +118,8 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".py", ".pyi", ".c", ".h"}} | {"emu/py.typed"}
     wanted |= {f"emu/_spec/{p.relative_to(source / 'spec')}" for p in (source / "spec").rglob("*") if p.suffix in {".yaml", ".json"}}
     wanted |= {f"emu/_c_ref/{p.relative_to(source / 'c_ref')}" for p in (source / "c_ref").rglob("*") if p.is_file()}
+    kit = source / "vectors" / "bench"
+    wanted |= {f"emu/_bench/{p.relative_to(kit)}" for p in kit.rglob("*") if p.is_file()}
     wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml"}}
     wanted |= {f"emu/native/{name}.abi3.so" for name in ("_c", "_kernels")}
     assert names == wanted
@@ -131,6 +133,9 @@ def test_wheel_runs_from_another_directory(installed, tmp_path):
     assert {"e2m1", "rne", "nvfp4_te_ref"} <= set(listed.replace(",", " ").split())
     result = json.loads(command(installed / "python", "-c", QUANTIZE, cwd=tmp_path).stdout)
     assert Path(result["file"]).is_relative_to(installed.parent)
+    where = Path(command(installed / "python", "-c", "from emu.rtl import kit; print(kit.bench('convert'))", cwd=tmp_path).stdout.strip())
+    assert where.is_relative_to(installed.parent)
+    assert {path.name for path in where.parent.iterdir()} >= {"convert.sv", "bench.svh", "judge.sh", "Makefile", "rtl", "wrap"}
     assert result["codes"] == [[0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0]]
 
 

@@ -18,9 +18,9 @@ from emu.fast import datapath as fast
 from emu.native import kernel
 from emu.native import kernel_datapath as native
 from emu.native._kernels import ffi, lib
-from emu.spec.datapath import Plan, resolve
+from emu.spec.datapath import Plan, plans_of, resolve
 from emu.spec.models.datapath import EpilogueFacts
-from emu.testing.dots import Operands, changed, draw_operands, exact_codes, known_datapaths, operands_of, plan_of, plans_of
+from emu.testing.dots import Operands, changed, draw_operands, exact_codes, known_datapaths, operands_of, plan_of
 
 FORMS = range(kernel.BEST_FORM + 1)
 ABLE = [plan for model in known_datapaths() for plan in plans_of(model) if native.can_dot(plan)]

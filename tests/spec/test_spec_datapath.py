@@ -14,8 +14,9 @@ from emu.engines import TABLE
 from emu.exact.datapath import dot
 from emu.exact.decode import decode_code
 from emu.spec import derive, get, load_spec, names
-from emu.spec.datapath import Plan, pairs, reach, resolve
+from emu.spec.datapath import Plan, pairs, resolve
 from emu.spec.models.datapath import DatapathFacts
+from emu.spec.reach import reach
 
 Load = Callable[..., str]
 

@@ -24,7 +24,8 @@ ROTATION = '{matrix: "hadamard_sylvester", size: 16, signs: "0xD7E8", signs_oper
 ROTATION += 'sum: "exact", sum_format: "fp32", scale: "1/4", result: "bf16"}'
 
 GOOD = [("format", FLOAT), ("format", BOOK), ("format", BITS), ("rounding", ROUNDING), ("rounding", SHARED), ("conversion", POLICY)]
-GOOD += [("block", BLOCK), ("transform", ROTATION)]
+ORDER = '{holds: "scales", code_bits: 8, digits: [{axis: "idx", count: 4}, {axis: "row"}, {axis: "idx", step: 4}]}'
+GOOD += [("block", BLOCK), ("transform", ROTATION), ("layout", ORDER)]
 
 CASES = [
     ("format", FLOAT, 'signed: "yes"', 'signed: "no"', "facts: neg_zero needs a sign bit and a zero"),
@@ -110,6 +111,27 @@ CASES = [
         "facts.element.choice: needs at least 2 entries, has 1",
     ),
     ("block", BLOCK, '{format: "e2m1"}', '"e2m1"', 'facts.element: "e2m1" must be keys and values: {key: value}'),
+    (
+        "layout",
+        ORDER,
+        "step: 4",
+        "step: 8",
+        "facts: digits of idx: steps and counts must follow on one another, the last one without count",
+    ),
+    (
+        "layout",
+        ORDER,
+        "step: 4",
+        "step: 4, count: 2",
+        "facts: digits of idx: steps and counts must follow on one another, the last one without count",
+    ),
+    (
+        "layout",
+        ORDER,
+        '"row"',
+        '"row", step: 2',
+        "facts: digits of row: steps and counts must follow on one another, the last one without count",
+    ),
     ("transform", ROTATION, "size: 16", "size: 12", "facts: size must be a power of two"),
     ("transform", ROTATION, '"0xD7E8"', '"0x1D7E8"', "facts: signs has more than 16 bits"),
     ("transform", ROTATION, '"1/4"', '"1/3"', "facts: scale must be a power of two"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from emu.errors import OperandError, ShapeError, SpecError
+from emu.exact.encode import code_of_one
 from emu.spec.datapath import resolve
 from emu.study.compare_data import data_rows, generated, operand
 from emu.study.compare_datapaths import Tally, compare_datapaths, exact_value, tally_of, ulp_of, ulps_between
@@ -15,7 +16,7 @@ from emu.study.compare_minimise import minimise
 from emu.study.compare_pair import common_k, common_plans, same_by_facts
 from emu.study.compare_text import example, lines_of, verdict
 from emu.study.dot_constructed import constructed
-from emu.study.dot_rows import answer, answers, differs, one_code, plan_of, row_of
+from emu.study.dot_rows import answer, answers, differs, plan_of, row_of
 from emu.study.dot_samples import samples
 
 NVFP4 = "blackwell_mxf4nvf4_b16_ue4m3"
@@ -80,7 +81,7 @@ def test_minimise_keeps_what_it_is_told_to() -> None:
     row = next(samples(plan, "gaussian", 9, 1))
     small = minimise(row, plan, plan, lambda item: answer(item, plan) == 0x7FFFFFFF or sum(code == 7 for code in item.a) >= 1)
     assert sum(code != 0 for code in small.a) == 1 and small.c == 0
-    assert set(small.scale_a + small.scale_b) == {one_code(plan.scale)}  # type: ignore[arg-type]
+    assert set(small.scale_a + small.scale_b) == {code_of_one(plan.scale)}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

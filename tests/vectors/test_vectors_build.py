@@ -114,10 +114,9 @@ def test_shards_do_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.Monke
 
     suite = load(tmp_path / "out" / "convert", stem)
     assert stem in built.written and suite.record["rows_sha256"] == whole
-    assert (
-        len(suite.record["shards"]) == -(-len(suite.rows) // 100) and (tmp_path / "out" / "convert" / f"{stem}.s0001of0004.svh").is_file()
-    )
-    assert "`define TC_BASE 101\n" in (tmp_path / "out" / "convert" / f"{stem}.s0001of0004.svh").read_text()
+    shards = -(-len(suite.rows) // 100)
+    assert len(suite.record["shards"]) == shards > 2
+    assert "`define TC_BASE 101\n" in (tmp_path / "out" / "convert" / f"{stem}.s0001of{shards:04d}.svh").read_text()
     assert verify(tmp_path / "out").exit_code in (0, 1) and not verify(tmp_path / "out").faults
 
 

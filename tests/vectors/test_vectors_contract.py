@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emu.errors import OpenError, SpecError
-from emu.spec.contract import contracts, parse, plan_of
+from emu.spec.contract import contracts, parse, plan_of, vector_instructions
 from emu.vectors.plan import families
 
 
@@ -16,7 +16,16 @@ def test_every_contract_reads_back() -> None:
     known = list(contracts())
     assert len(known) == len(set(known)) > 500
     assert all(parse(str(contract)) == contract for contract in known)
-    assert {contract.op for contract in known} == {"decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate"}
+    assert {contract.op for contract in known} == {
+        "decode",
+        "convert",
+        "quantize",
+        "dequantize",
+        "transform",
+        "dot",
+        "accumulate",
+        "layout",
+    }
 
 
 def test_aliases_become_ids() -> None:
@@ -89,7 +98,7 @@ def test_the_digest_sees_facts_and_nothing_else() -> None:
 def test_equal_rows_are_shared_and_no_contract_is_lost() -> None:
     shared = families()
     named = [str(contract) for contract in shared] + [alias for aliases in shared.values() for alias in aliases]
-    assert sorted(named) == sorted(str(contract) for contract in contracts())
+    assert sorted(named) == sorted(str(contract) for contract in (*contracts(), *vector_instructions()))
     assert "dequantize/nvfp4_te_cuda/te" in shared[parse("dequantize/nvfp4_te_ref/te")]
 
 

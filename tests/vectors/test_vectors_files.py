@@ -13,12 +13,13 @@ import pytest
 from emu.vectors import load
 from emu.vectors.manifest import MANIFEST
 from emu.vectors.names import parse_stem
+from emu.vectors.record import MOST_BITS, MOST_TESTS
 from emu.vectors.suite import ENDINGS, stem_of
 
 
 def suites(folder: Path) -> list[Path]:
     """Every JSON record of a build."""
-    found = sorted(path for path in folder.glob("*/*.json") if path.name != "ERRATA.json")
+    found = sorted(folder.glob("*/*__*.json"))
     assert len(found) >= 10
     return found
 
@@ -48,6 +49,9 @@ def test_the_tests_of_the_json_are_the_rows(built: Path) -> None:
     compared = 0
     for path in suites(built):
         record = json.loads(path.read_bytes())
+        if record["numberOfTests"] > MOST_TESTS or record["columns"][0]["msb"] >= MOST_BITS:
+            assert all("tests" not in group for group in record["groups"])
+            continue
         tests = [test for group in record["groups"] for test in group["tests"]]
         lines = path.with_suffix(".tv").read_text(encoding="ascii").splitlines()[:-1]
         names = [(column["name"], column["role"], column["bits"], column["hex"]) for column in record["columns"][1:]]
@@ -60,7 +64,7 @@ def test_the_tests_of_the_json_are_the_rows(built: Path) -> None:
         assert [test["tcId"] for test in tests] == list(range(1, len(lines) + 1))
         digest = hashlib.sha256("".join(line + "\n" for line in lines).encode("ascii")).hexdigest()
         assert digest == record["rows_sha256"] == record["shards"][0]["sha256"]
-    assert compared > 1000
+    assert compared > 70
 
 
 def test_the_json_follows_its_schema(built: Path) -> None:
@@ -70,9 +74,12 @@ def test_the_json_follows_its_schema(built: Path) -> None:
         judge.validate(record)
         for broken in (record | {"extra": 1}, record | {"rows_sha256": "x"}, {key: record[key] for key in record if key != "notes"}):
             assert not judge.is_valid(broken)
-        used = {flag for group in record["groups"] for test in group["tests"] for flag in test["flags"]}
+        used = {flag for group in record["groups"] for test in (group.get("tests") or [group]) for flag in test["flags"]}
         assert used == set(record["notes"])
     schema("errata.schema.json").validate([])
+
+
+ROLES = {"INS": ("in", "r"), "OUTS": ("out",), "STAGES": ("stage",)}
 
 
 def test_macros_say_the_same_under_both_names(built: Path) -> None:
@@ -97,8 +104,16 @@ def test_macros_say_the_same_under_both_names(built: Path) -> None:
         assert all(
             defines[f"{own}_{name.removeprefix('TC_')}"] == value
             for name, value in defines.items()
-            if name.startswith("TC_") and name != "TC_BASE"
+            if name.startswith("TC_") and name not in ("TC_BASE", "TC_INS", "TC_OUTS", "TC_STAGES")
         )
+        by_role = {role: [c for c in record["columns"] if c["role"] in roles] for role, roles in ROLES.items()}
+        for role, columns in by_role.items():
+            entries = [entry.split(",") for entry in defines.get(f"TC_{role}", "").replace(")", "").split("`EMU_")[1:]]
+            named = [(entry[1].strip('"'), int(entry[2]), int(entry[3])) for entry in entries]
+            assert named == [(c["name"], c["lsb"], c["bits"]) for c in columns]
+            assert all(entry[0] == f"{'IN' if role == 'INS' else 'OUT'}({entry[1].strip(chr(34))}" for entry in entries)
+            masks = [int(defines[f"TC_M_{c['name'].upper()}_LSB"]) for c in columns if role != "INS"]
+            assert [int(entry[4]) for entry in entries if role != "INS"] == masks
         assert defines[f"{own}_TC_BASE"] == defines["TC_BASE"] == "1"
 
 
@@ -107,7 +122,7 @@ def test_the_self_test_file_differs_in_one_compared_bit(built: Path) -> None:
         suite = load(path.parent, path.stem)
         mem = [line.split(" ")[0] for line in path.with_suffix(".mem").read_text().splitlines()]
         negative = [line.split(" ")[0] for line in (path.parent / f"{path.stem}.neg.mem").read_text().splitlines()]
-        assert len(negative) - 1 >= min(4 if suite.layout.width > 512 else 16, len(suite.rows))
+        assert len(negative) - 1 >= min(4, len(suite.rows))
         different = [(one, other) for one, other in zip(mem, negative[:-1], strict=False) if one != other]
         assert len(different) == 1
         flipped = int(different[0][0].replace("_", ""), 16) ^ int(different[0][1].replace("_", ""), 16)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from emu.errors import FileError
-from emu.vectors import append_rows, apply_erratum, build, compare, errata, find, load, verify
+from emu.vectors import append_rows, apply_erratum, build, cases_convert, compare, errata, find, load, verify
+from emu.vectors.cover import write_cover
 from emu.vectors.manifest import ERRATA, MANIFEST, render_errata, render_manifest
 from emu.vectors.names import VECTORS_VERSION
 from emu.vectors.rows import Input, is_open, value_of
@@ -22,6 +23,7 @@ def put(folder: Path, suite: Suite, wrong: list[dict[str, object]]) -> None:
     for name, text in render(suite).items():
         (folder / name).write_text(text, encoding="ascii")
     (folder / ERRATA).write_text(render_errata(wrong), encoding="ascii")
+    write_cover(folder)
     (folder / MANIFEST).write_text(render_manifest(folder), encoding="ascii")
 
 
@@ -65,7 +67,8 @@ def test_every_build_applies_the_released_errata(copy: Path, tmp_path: Path, mon
     wrong = erratum(old, 5)
     monkeypatch.setattr(errata, "RELEASED", (wrong,))
     build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"])
-    assert load(tmp_path / "out" / "convert", STEM).rows == apply_erratum(old, wrong).rows
+    plain = [row._replace(comment="") for row in apply_erratum(old, wrong).rows]  # records of more than 16 rows keep no comments
+    assert list(load(tmp_path / "out" / "convert", STEM).rows) == plain
     assert verify(tmp_path / "out").exit_code == 0
     assert STEM in build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"]).skipped
 
@@ -93,3 +96,35 @@ def test_a_changed_bit_is_a_major_version_and_named(built: Path) -> None:
 @pytest.mark.parametrize(("level", "version"), [("none", "1.2.3"), ("patch", "1.2.4"), ("minor", "1.3.0"), ("major", "2.0.0")])
 def test_versions_count_up(level: str, version: str) -> None:
     assert bump("1.2.3", level) == version
+
+
+def test_a_suite_grows_after_an_erratum_and_every_row_keeps_its_id(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through files: a published row turns out wrong, then directed rows are appended. Build, verify and compare see two minor changes."""
+    stem, contract = STEM.replace("smoke", "directed"), ["convert/e2m1/rne/nvidia"]
+    build(tmp_path / "out", ["directed"], contract)
+    first = load(tmp_path / "out" / "convert", stem)
+    wrong = erratum(first, 7) | {"stem": stem}
+    published = wrong_row(first, 7)
+    monkeypatch.setattr(errata, "RELEASED", (wrong,))
+    assert stem in build(tmp_path / "out", ["directed"], contract).written
+    second = load(tmp_path / "out" / "convert", stem)
+    assert compare(published, second).level == "minor" and verify(tmp_path / "out").exit_code == 0
+    right = cases_convert.directed
+    monkeypatch.setattr(cases_convert, "directed", lambda op: [*right(op), Input("later", ("tie",), (0x3E8F,))])
+    assert stem in build(tmp_path / "out", ["directed"], contract).written
+    third = load(tmp_path / "out" / "convert", stem)
+    assert third.rows[: len(second.rows)] == second.rows and len(third.rows) == len(second.rows) + 1
+    assert third.rows[int(str(wrong["fixed_by"])) - 1].flags[-1] == "correction"
+    change = compare(second, third)
+    assert change.level == "minor" and change.rows == (f"{stem}: 1 rows appended",)
+    report = verify(tmp_path / "out")
+    assert report.exit_code == 0 and (tmp_path / "out" / "convert" / ERRATA).read_text(encoding="ascii") == render_errata([wrong])
+    assert stem in build(tmp_path / "out", ["directed"], contract).skipped
+
+
+def wrong_row(suite: Suite, number: int) -> Suite:
+    """The suite as it was published: the lowest bit of y flipped in one row."""
+    row = suite.rows[number - 1]
+    at = suite.layout.index("y")
+    changed = row._replace(values=(*row.values[:at], row.values[at] ^ 1, *row.values[at + 1 :]))
+    return Suite(suite.record, suite.layout, (*suite.rows[: number - 1], changed, *suite.rows[number:]))

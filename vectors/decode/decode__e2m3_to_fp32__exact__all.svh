@@ -5,8 +5,8 @@
 `define DECODE__E2M3_TO_FP32__EXACT__ALL_OPEN 0
 `define DECODE__E2M3_TO_FP32__EXACT__ALL_TC_BASE 1
 `define DECODE__E2M3_TO_FP32__EXACT__ALL_WIDTH 88
-`define DECODE__E2M3_TO_FP32__EXACT__ALL_NEG_N 16
-`define DECODE__E2M3_TO_FP32__EXACT__ALL_NEG_WORDS 17
+`define DECODE__E2M3_TO_FP32__EXACT__ALL_NEG_N 4
+`define DECODE__E2M3_TO_FP32__EXACT__ALL_NEG_WORDS 5
 `define DECODE__E2M3_TO_FP32__EXACT__ALL_CODE_LSB 76
 `define DECODE__E2M3_TO_FP32__EXACT__ALL_CODE_BITS 6
 `define DECODE__E2M3_TO_FP32__EXACT__ALL_FP32_LSB 44
@@ -26,8 +26,8 @@
 `define TC_OPEN 0
 `define TC_BASE 1
 `define TC_WIDTH 88
-`define TC_NEG_N 16
-`define TC_NEG_WORDS 17
+`define TC_NEG_N 4
+`define TC_NEG_WORDS 5
 `define TC_CODE_LSB 76
 `define TC_CODE_BITS 6
 `define TC_FP32_LSB 44
@@ -42,4 +42,7 @@
 `define TC_K_FP32_BITS 4
 `define TC_STEM "decode__e2m3_to_fp32__exact__all"
 `define TC_ROWS_SHA256 "22a1f84d933c4dcccd39651815aec45c069ce9100cb70fba8fa8241084508b0b"
+`define TC_INS `EMU_IN(code,"code",76,6)
+`define TC_OUTS `EMU_OUT(fp32,"fp32",44,32,8,0,1,32'h7f800001)`EMU_OUT(cls,"cls",40,4,4,-1,1,0)
+`define TC_STAGES
 `endif

@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__e2m1_fp32scale_to_fp32__e2m1_fp32scale_exact__smoke"
 `define TC_ROWS_SHA256 "d2750bc65cfd9fc5ce4cc827d05ea43a2b4023abe09d58c8848015eebe13e511"
+`define TC_INS `EMU_IN(codes,"codes",1120,64)`EMU_IN(scale,"scale",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

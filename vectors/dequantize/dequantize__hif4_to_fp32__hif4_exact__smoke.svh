@@ -46,4 +46,7 @@
 `define TC_K_Y_BITS 256
 `define TC_STEM "dequantize__hif4_to_fp32__hif4_exact__smoke"
 `define TC_ROWS_SHA256 "f98094bc8772a9262df02e95d97956ab862e641b1d68e5941eb08077f6deae07"
+`define TC_INS `EMU_IN(codes,"codes",4384,256)`EMU_IN(scale,"scale",4376,8)`EMU_IN(level8,"level8",4368,8)`EMU_IN(level4,"level4",4352,16)
+`define TC_OUTS `EMU_OUT(y,"y",2304,2048,256,0,64,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -46,4 +46,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__if4_to_fp32__if4_mae_f46__smoke"
 `define TC_ROWS_SHA256 "15c6421bdfe897c3b7de5c8d33e63c998b1a9ae60ce42d2d59bd412dfda83367"
+`define TC_INS `EMU_IN(codes,"codes",1132,64)`EMU_IN(scale,"scale",1124,8)`EMU_IN(flag,"flag",1120,1)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

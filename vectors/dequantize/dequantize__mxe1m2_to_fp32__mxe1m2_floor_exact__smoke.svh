@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 128
 `define TC_STEM "dequantize__mxe1m2_to_fp32__mxe1m2_floor_exact__smoke"
 `define TC_ROWS_SHA256 "818855018eaf97c214875bc8a5cfab3e8d8ea3b65997605b89cb4c621a202f1a"
+`define TC_INS `EMU_IN(codes,"codes",2184,128)`EMU_IN(scale,"scale",2176,8)
+`define TC_OUTS `EMU_OUT(y,"y",1152,1024,128,0,32,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 128
 `define TC_STEM "dequantize__mxfp4_to_fp32__mxfp4_te_pow2_exact__smoke"
 `define TC_ROWS_SHA256 "ef129af8d3b49f29027769d36913e98a059eda6ccd16b30423b4599737e273e4"
+`define TC_INS `EMU_IN(codes,"codes",2184,128)`EMU_IN(scale,"scale",2176,8)
+`define TC_OUTS `EMU_OUT(y,"y",1152,1024,128,0,32,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nve0m3_to_fp32__nve0m3_te__smoke"
 `define TC_ROWS_SHA256 "bbed5e63f289da280727937497a49473e55fbe48bde9a4978e3ae253b11b6685"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_1792_to_fp32__nvfp4_f46_static_4_f46__smoke"
 `define TC_ROWS_SHA256 "f7fac99d1d77c94f56865eb03b55d025bad06a7bc8e623b237d419325ea6456b"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

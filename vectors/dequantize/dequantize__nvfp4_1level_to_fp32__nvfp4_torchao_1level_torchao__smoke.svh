@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_1level_to_fp32__nvfp4_torchao_1level_torchao__smoke"
 `define TC_ROWS_SHA256 "99295126fed6bd58154161cdeab7740bf153cd283f4963d7838591862c129f04"
+`define TC_INS `EMU_IN(codes,"codes",1096,64)`EMU_IN(scale,"scale",1088,8)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

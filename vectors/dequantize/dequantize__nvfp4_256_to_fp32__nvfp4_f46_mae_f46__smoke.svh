@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_256_to_fp32__nvfp4_f46_mae_f46__smoke"
 `define TC_ROWS_SHA256 "e44a6b98fb9748c9a43365e2c647118f0804e00ae4da0018594490577cd6097c"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_256_to_fp32__nvfp4_te_4over6_mae_256_te__smoke"
 `define TC_ROWS_SHA256 "df76c1e2af03c1289b93f9c5528cb67e4a2f4016acb56aff36ed05caf93ed72f"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

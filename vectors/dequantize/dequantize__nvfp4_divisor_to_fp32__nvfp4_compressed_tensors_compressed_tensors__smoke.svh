@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_divisor_to_fp32__nvfp4_compressed_tensors_compressed_tensors__smoke"
 `define TC_ROWS_SHA256 "c5313f652c196b4a13430fc265a36be9d14fb2b643737c666ea8058af4fd8250"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_multiplier_to_fp32__nvfp4_modelopt_modelopt__smoke"
 `define TC_ROWS_SHA256 "6365e5598e0ca0b48f80efb2dda0b9ff68ee579b3c3a2d1db527ef540e9580d4"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

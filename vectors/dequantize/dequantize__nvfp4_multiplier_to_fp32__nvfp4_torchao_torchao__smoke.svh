@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_multiplier_to_fp32__nvfp4_torchao_torchao__smoke"
 `define TC_ROWS_SHA256 "3a02b6022e10cafa0e0d2b10867939e5b5b0028bbeebda99744b4f3a2e91d3bf"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvfp4_to_fp32__nvfp4_te_ref_te__smoke"
 `define TC_ROWS_SHA256 "6b438a0f4a924b1b46ce5583d31c89b9ba83eda2cbf533b746793e6fa756519e"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvint4_to_fp32__f46_nvint4_f46__smoke"
 `define TC_ROWS_SHA256 "ed9f470cca69de2be3ba3d49e6ea4d5fcdf1b0d5ef4feb535b21fddcaaa7b6e4"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -42,4 +42,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__nvufp4_to_fp32__nvufp4_te__smoke"
 `define TC_ROWS_SHA256 "9ff6dbed02dbecc793289bc2cfc6833c157d3eb6ebe988d7f02a58aa18a4368d"
+`define TC_INS `EMU_IN(codes,"codes",1128,64)`EMU_IN(scale,"scale",1120,8)`EMU_IN(ts,"ts",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "dequantize__ufp4_to_fp32__ufp4_exact__smoke"
 `define TC_ROWS_SHA256 "b8f0fd584b0a330c9966e0583041768908d1b4641b2f9b129851a2be36a643f0"
+`define TC_INS `EMU_IN(codes,"codes",1120,64)`EMU_IN(scale,"scale",1088,32)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

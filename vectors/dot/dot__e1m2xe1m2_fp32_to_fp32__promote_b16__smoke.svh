@@ -174,4 +174,7 @@
 `define TC_M_U3_RS_BITS 32
 `define TC_STEM "dot__e1m2xe1m2_fp32_to_fp32__promote_b16__smoke"
 `define TC_ROWS_SHA256 "54d203fc7838ce15235d0125513b3ff8cb6317a944305f67c515dcefc9f812ce"
+`define TC_INS `EMU_IN(a,"a",1632,256)`EMU_IN(sa,"sa",1504,128)`EMU_IN(b,"b",1248,256)`EMU_IN(sb,"sb",1120,128)`EMU_IN(c,"c",1088,32)
+`define TC_OUTS `EMU_OUT(d,"d",1056,32,512,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_tm0,"u0_tm0",1024,32,480,-1,1,0)`EMU_OUT(u0_p0,"u0_p0",992,32,448,-1,1,0)`EMU_OUT(u0_ss,"u0_ss",960,32,416,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",928,32,384,-1,1,0)`EMU_OUT(u1_tm0,"u1_tm0",896,32,352,-1,1,0)`EMU_OUT(u1_p0,"u1_p0",864,32,320,-1,1,0)`EMU_OUT(u1_ss,"u1_ss",832,32,288,-1,1,0)`EMU_OUT(u1_rs,"u1_rs",800,32,256,-1,1,0)`EMU_OUT(u2_tm0,"u2_tm0",768,32,224,-1,1,0)`EMU_OUT(u2_p0,"u2_p0",736,32,192,-1,1,0)`EMU_OUT(u2_ss,"u2_ss",704,32,160,-1,1,0)`EMU_OUT(u2_rs,"u2_rs",672,32,128,-1,1,0)`EMU_OUT(u3_tm0,"u3_tm0",640,32,96,-1,1,0)`EMU_OUT(u3_p0,"u3_p0",608,32,64,-1,1,0)`EMU_OUT(u3_ss,"u3_ss",576,32,32,-1,1,0)`EMU_OUT(u3_rs,"u3_rs",544,32,0,-1,1,0)
 `endif

@@ -158,4 +158,7 @@
 `define TC_M_U0_S_BITS 64
 `define TC_STEM "dot__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke"
 `define TC_ROWS_SHA256 "d07b9af823ff98990e939e00f23a4b57d502ca2a08f5f21618751f102c2ae0da"
+`define TC_INS `EMU_IN(a,"a",1320,256)`EMU_IN(sa,"sa",1288,32)`EMU_IN(b,"b",1032,256)`EMU_IN(sb,"sb",1000,32)`EMU_IN(c,"c",968,32)
+`define TC_OUTS `EMU_OUT(d,"d",936,32,452,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_sg0,"u0_sg0",924,11,440,-1,1,0)`EMU_OUT(u0_sg1,"u0_sg1",912,11,428,-1,1,0)`EMU_OUT(u0_sg2,"u0_sg2",900,11,416,-1,1,0)`EMU_OUT(u0_sg3,"u0_sg3",888,11,404,-1,1,0)`EMU_OUT(u0_tm0,"u0_tm0",868,19,384,-1,1,0)`EMU_OUT(u0_tm1,"u0_tm1",848,19,364,-1,1,0)`EMU_OUT(u0_tm2,"u0_tm2",828,19,344,-1,1,0)`EMU_OUT(u0_tm3,"u0_tm3",808,19,324,-1,1,0)`EMU_OUT(u0_lv,"u0_lv",804,4,320,-1,1,0)`EMU_OUT(u0_xa0,"u0_xa0",740,64,256,-1,1,0)`EMU_OUT(u0_xa1,"u0_xa1",676,64,192,-1,1,0)`EMU_OUT(u0_xa2,"u0_xa2",612,64,128,-1,1,0)`EMU_OUT(u0_xa3,"u0_xa3",548,64,64,-1,1,0)`EMU_OUT(u0_s,"u0_s",484,64,0,-1,1,0)
 `endif

@@ -182,4 +182,7 @@
 `define TC_M_U0_RS_BITS 32
 `define TC_STEM "dot__e1m2xe1m2_ue4m3_to_fp32__nv_like_b16__smoke"
 `define TC_ROWS_SHA256 "ba28e41147a44b03eb809db52bed459ec74f4367df84537a911d87cfd60f23d5"
+`define TC_INS `EMU_IN(a,"a",1352,256)`EMU_IN(sa,"sa",1320,32)`EMU_IN(b,"b",1064,256)`EMU_IN(sb,"sb",1032,32)`EMU_IN(c,"c",1000,32)
+`define TC_OUTS `EMU_OUT(d,"d",968,32,468,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_sg0,"u0_sg0",956,11,456,-1,1,0)`EMU_OUT(u0_sg1,"u0_sg1",944,11,444,-1,1,0)`EMU_OUT(u0_sg2,"u0_sg2",932,11,432,-1,1,0)`EMU_OUT(u0_sg3,"u0_sg3",920,11,420,-1,1,0)`EMU_OUT(u0_tm0,"u0_tm0",900,19,400,-1,1,0)`EMU_OUT(u0_tm1,"u0_tm1",880,19,380,-1,1,0)`EMU_OUT(u0_tm2,"u0_tm2",860,19,360,-1,1,0)`EMU_OUT(u0_tm3,"u0_tm3",840,19,340,-1,1,0)`EMU_OUT(u0_lv,"u0_lv",832,5,332,-1,1,0)`EMU_OUT(u0_xa0,"u0_xa0",784,46,284,-1,1,0)`EMU_OUT(u0_xa1,"u0_xa1",736,46,236,-1,1,0)`EMU_OUT(u0_xa2,"u0_xa2",688,46,188,-1,1,0)`EMU_OUT(u0_xa3,"u0_xa3",640,46,140,-1,1,0)`EMU_OUT(u0_xc,"u0_xc",592,46,92,-1,1,0)`EMU_OUT(u0_e,"u0_e",580,12,80,-1,1,0)`EMU_OUT(u0_s,"u0_s",532,46,32,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",500,32,0,-1,1,0)
 `endif

@@ -182,4 +182,7 @@
 `define TC_M_U0_RS_BITS 32
 `define TC_STEM "dot__e2m1xe2m1_e8m0_to_fp32__blackwell_mxf4_b32_ue8m0__smoke"
 `define TC_ROWS_SHA256 "a233445770f819277e38fc1f3fd065ae02cc245956baad70aa7a71a63a9386ba"
+`define TC_INS `EMU_IN(a,"a",1368,256)`EMU_IN(sa,"sa",1352,16)`EMU_IN(b,"b",1096,256)`EMU_IN(sb,"sb",1080,16)`EMU_IN(c,"c",1048,32)
+`define TC_OUTS `EMU_OUT(d,"d",1016,32,492,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_sg0,"u0_sg0",1000,13,476,-1,1,0)`EMU_OUT(u0_sg1,"u0_sg1",984,13,460,-1,1,0)`EMU_OUT(u0_sg2,"u0_sg2",968,13,444,-1,1,0)`EMU_OUT(u0_sg3,"u0_sg3",952,13,428,-1,1,0)`EMU_OUT(u0_tm0,"u0_tm0",936,13,412,-1,1,0)`EMU_OUT(u0_tm1,"u0_tm1",920,13,396,-1,1,0)`EMU_OUT(u0_tm2,"u0_tm2",904,13,380,-1,1,0)`EMU_OUT(u0_tm3,"u0_tm3",888,13,364,-1,1,0)`EMU_OUT(u0_lv,"u0_lv",880,5,356,-1,1,0)`EMU_OUT(u0_xa0,"u0_xa0",828,49,304,-1,1,0)`EMU_OUT(u0_xa1,"u0_xa1",776,49,252,-1,1,0)`EMU_OUT(u0_xa2,"u0_xa2",724,49,200,-1,1,0)`EMU_OUT(u0_xa3,"u0_xa3",672,49,148,-1,1,0)`EMU_OUT(u0_xc,"u0_xc",620,49,96,-1,1,0)`EMU_OUT(u0_e,"u0_e",608,12,84,-1,1,0)`EMU_OUT(u0_s,"u0_s",556,49,32,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",524,32,0,-1,1,0)
 `endif

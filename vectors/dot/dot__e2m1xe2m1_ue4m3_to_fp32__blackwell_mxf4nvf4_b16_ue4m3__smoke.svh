@@ -182,4 +182,7 @@
 `define TC_M_U0_RS_BITS 32
 `define TC_STEM "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"
 `define TC_ROWS_SHA256 "0320cafbb81682a3af4c4264a8404bb585069586b6b500f3de52da6e1e1f942e"
+`define TC_INS `EMU_IN(a,"a",1432,256)`EMU_IN(sa,"sa",1400,32)`EMU_IN(b,"b",1144,256)`EMU_IN(sb,"sb",1112,32)`EMU_IN(c,"c",1080,32)
+`define TC_OUTS `EMU_OUT(d,"d",1048,32,508,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_sg0,"u0_sg0",1032,13,492,-1,1,0)`EMU_OUT(u0_sg1,"u0_sg1",1016,13,476,-1,1,0)`EMU_OUT(u0_sg2,"u0_sg2",1000,13,460,-1,1,0)`EMU_OUT(u0_sg3,"u0_sg3",984,13,444,-1,1,0)`EMU_OUT(u0_tm0,"u0_tm0",964,20,424,-1,1,0)`EMU_OUT(u0_tm1,"u0_tm1",944,20,404,-1,1,0)`EMU_OUT(u0_tm2,"u0_tm2",924,20,384,-1,1,0)`EMU_OUT(u0_tm3,"u0_tm3",904,20,364,-1,1,0)`EMU_OUT(u0_lv,"u0_lv",896,5,356,-1,1,0)`EMU_OUT(u0_xa0,"u0_xa0",844,49,304,-1,1,0)`EMU_OUT(u0_xa1,"u0_xa1",792,49,252,-1,1,0)`EMU_OUT(u0_xa2,"u0_xa2",740,49,200,-1,1,0)`EMU_OUT(u0_xa3,"u0_xa3",688,49,148,-1,1,0)`EMU_OUT(u0_xc,"u0_xc",636,49,96,-1,1,0)`EMU_OUT(u0_e,"u0_e",624,12,84,-1,1,0)`EMU_OUT(u0_s,"u0_s",572,49,32,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",540,32,0,-1,1,0)
 `endif

@@ -154,4 +154,7 @@
 `define TC_K_D_BITS 4
 `define TC_STEM "dot__e4m3fnuzxe4m3fnuz_to_fp32__cdna3_fp8__smoke"
 `define TC_ROWS_SHA256 "1c89e15fd42721006d14ec39b9d08713d970168f8ea7e67b18ea928e6c21b07c"
+`define TC_INS `EMU_IN(a,"a",1268,256)`EMU_IN(b,"b",1012,256)`EMU_IN(c,"c",980,32)
+`define TC_OUTS `EMU_OUT(d,"d",948,32,460,0,1,32'h7f800001)
+`define TC_STAGES `EMU_OUT(u0_xa0,"u0_xa0",908,38,420,-1,1,0)`EMU_OUT(u0_xc,"u0_xc",868,38,380,-1,1,0)`EMU_OUT(u0_e,"u0_e",856,12,368,-1,1,0)`EMU_OUT(u0_s,"u0_s",816,38,328,-1,1,0)`EMU_OUT(u0_p0,"u0_p0",784,30,296,-1,1,0)`EMU_OUT(u0_p1,"u0_p1",752,30,264,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",720,32,232,-1,1,0)`EMU_OUT(u1_xa0,"u1_xa0",680,38,192,-1,1,0)`EMU_OUT(u1_xc,"u1_xc",640,38,152,-1,1,0)`EMU_OUT(u1_e,"u1_e",628,12,140,-1,1,0)`EMU_OUT(u1_s,"u1_s",588,38,100,-1,1,0)`EMU_OUT(u1_p0,"u1_p0",556,30,68,-1,1,0)`EMU_OUT(u1_p1,"u1_p1",524,30,36,-1,1,0)`EMU_OUT(u1_rs,"u1_rs",492,32,4,-1,1,0)
 `endif

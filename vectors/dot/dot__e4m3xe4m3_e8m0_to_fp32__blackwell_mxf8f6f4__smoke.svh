@@ -102,4 +102,7 @@
 `define TC_M_U0_RS_BITS 32
 `define TC_STEM "dot__e4m3xe4m3_e8m0_to_fp32__blackwell_mxf8f6f4__smoke"
 `define TC_ROWS_SHA256 "0db79b8b9d55853502948fa3229e283a6530ab9b0b25141b62ef614e1e26afe8"
+`define TC_INS `EMU_IN(a,"a",3360,256)`EMU_IN(sa,"sa",3352,8)`EMU_IN(b,"b",3096,256)`EMU_IN(sb,"sb",3088,8)`EMU_IN(c,"c",3056,32)
+`define TC_OUTS `EMU_OUT(d,"d",3024,32,1496,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_tm,"u0_tm",2736,288,1208,-1,1,0)`EMU_OUT(u0_lv,"u0_lv",2700,33,1172,-1,1,0)`EMU_OUT(u0_xa,"u0_xa",1644,1056,116,-1,1,0)`EMU_OUT(u0_xc,"u0_xc",1608,33,80,-1,1,0)`EMU_OUT(u0_e,"u0_e",1596,12,68,-1,1,0)`EMU_OUT(u0_s,"u0_s",1560,33,32,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",1528,32,0,-1,1,0)
 `endif

@@ -94,4 +94,7 @@
 `define TC_M_U0_RS_BITS 32
 `define TC_STEM "dot__e4m3xe4m3_to_fp32__hopper_fp8__smoke"
 `define TC_ROWS_SHA256 "3c57a66197338533e347fbd27202beb8b78957730251d31501e5340de63f12b0"
+`define TC_INS `EMU_IN(a,"a",2528,256)`EMU_IN(b,"b",2272,256)`EMU_IN(c,"c",2240,32)
+`define TC_OUTS `EMU_OUT(d,"d",2208,32,1088,-1,1,0)
+`define TC_STAGES `EMU_OUT(u0_tm,"u0_tm",1920,288,800,-1,1,0)`EMU_OUT(u0_lv,"u0_lv",1884,33,764,-1,1,0)`EMU_OUT(u0_xa,"u0_xa",1212,672,92,-1,1,0)`EMU_OUT(u0_xc,"u0_xc",1188,21,68,-1,1,0)`EMU_OUT(u0_e,"u0_e",1176,12,56,-1,1,0)`EMU_OUT(u0_s,"u0_s",1152,21,32,-1,1,0)`EMU_OUT(u0_rs,"u0_rs",1120,32,0,-1,1,0)
 `endif

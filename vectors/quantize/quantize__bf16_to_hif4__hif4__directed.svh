@@ -66,4 +66,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_hif4__hif4__directed"
 `define TC_ROWS_SHA256 "f69f31db8cffe123e52389926303378b00f5a29ef693610ce5059c002f9e0d3b"
+`define TC_INS `EMU_IN(x,"x",644,1024)
+`define TC_OUTS `EMU_OUT(codes,"codes",388,256,68,-1,1,0)`EMU_OUT(scale,"scale",380,8,60,-1,1,0)`EMU_OUT(level8,"level8",372,8,52,-1,1,0)`EMU_OUT(level4,"level4",356,16,36,-1,1,0)
+`define TC_STAGES `EMU_OUT(amax,"amax",324,32,4,0,1,32'h7f800001)
 `endif

@@ -54,4 +54,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_mxe1m2__mxe1m2_floor__smoke"
 `define TC_ROWS_SHA256 "2dcfdec64fb6e55643cbd87dfdb810f6c7ba0d1d06dc542dc3a5719ba433d314"
+`define TC_INS `EMU_IN(x,"x",348,512)`EMU_IN(n_valid,"n_valid",340,8)
+`define TC_OUTS `EMU_OUT(codes,"codes",212,128,44,-1,1,0)`EMU_OUT(scale,"scale",204,8,36,-1,1,0)
+`define TC_STAGES `EMU_OUT(amax,"amax",172,32,4,0,1,32'h7f800001)
 `endif

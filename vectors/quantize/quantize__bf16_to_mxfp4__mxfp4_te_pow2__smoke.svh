@@ -54,4 +54,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_mxfp4__mxfp4_te_pow2__smoke"
 `define TC_ROWS_SHA256 "1122c4fd43116eca5a6afb6d295ef27393188246c6d607e7f9ce68a219be752d"
+`define TC_INS `EMU_IN(x,"x",348,512)`EMU_IN(n_valid,"n_valid",340,8)
+`define TC_OUTS `EMU_OUT(codes,"codes",212,128,44,-1,1,0)`EMU_OUT(scale,"scale",204,8,36,-1,1,0)
+`define TC_STAGES `EMU_OUT(amax,"amax",172,32,4,0,1,32'h7f800001)
 `endif

@@ -50,4 +50,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_mxfp4__mxfp4_torchao_even__directed"
 `define TC_ROWS_SHA256 "eb1ea5586f6853d625f93bb99987710e12a712add7ee8e2c0c6413ac9b8e870c"
+`define TC_INS `EMU_IN(x,"x",340,512)
+`define TC_OUTS `EMU_OUT(codes,"codes",212,128,44,-1,1,0)`EMU_OUT(scale,"scale",204,8,36,-1,1,0)
+`define TC_STAGES `EMU_OUT(amax,"amax",172,32,4,0,1,32'h7f800001)
 `endif

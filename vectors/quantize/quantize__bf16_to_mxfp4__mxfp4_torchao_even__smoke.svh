@@ -50,4 +50,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_mxfp4__mxfp4_torchao_even__smoke"
 `define TC_ROWS_SHA256 "b3473f4a19e7fa6b2e2292f9212aef84079cad0c732b30bc871fe1b169a545db"
+`define TC_INS `EMU_IN(x,"x",340,512)
+`define TC_OUTS `EMU_OUT(codes,"codes",212,128,44,-1,1,0)`EMU_OUT(scale,"scale",204,8,36,-1,1,0)
+`define TC_STAGES `EMU_OUT(amax,"amax",172,32,4,0,1,32'h7f800001)
 `endif

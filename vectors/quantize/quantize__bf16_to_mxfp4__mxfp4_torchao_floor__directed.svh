@@ -50,4 +50,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_mxfp4__mxfp4_torchao_floor__directed"
 `define TC_ROWS_SHA256 "9ce1874aabc0ff5335b9febfe669a7c2a982aa460f0f8d0f873db957c308f2d5"
+`define TC_INS `EMU_IN(x,"x",340,512)
+`define TC_OUTS `EMU_OUT(codes,"codes",212,128,44,-1,1,0)`EMU_OUT(scale,"scale",204,8,36,-1,1,0)
+`define TC_STAGES `EMU_OUT(amax,"amax",172,32,4,0,1,32'h7f800001)
 `endif

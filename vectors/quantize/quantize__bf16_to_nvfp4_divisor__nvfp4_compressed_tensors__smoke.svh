@@ -66,4 +66,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_nvfp4_divisor__nvfp4_compressed_tensors__smoke"
 `define TC_ROWS_SHA256 "b0e182cd5e41746f5bf1855cd727fe57b13dc272fd120463ad0d1ab607e947da"
+`define TC_INS `EMU_IN(x,"x",312,256)`EMU_IN(ts,"ts",280,32)
+`define TC_OUTS `EMU_OUT(codes,"codes",216,64,80,-1,1,0)`EMU_OUT(scale,"scale",208,8,72,-1,1,0)`EMU_OUT(tensor,"tensor",176,32,40,4,1,32'h7f800001)
+`define TC_STAGES `EMU_OUT(amax,"amax",144,32,8,0,1,32'h7f800001)
 `endif

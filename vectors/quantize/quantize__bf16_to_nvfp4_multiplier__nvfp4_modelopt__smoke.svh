@@ -70,4 +70,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_nvfp4_multiplier__nvfp4_modelopt__smoke"
 `define TC_ROWS_SHA256 "9b2792ccbb600d1f057ab8703395221822da3d1b267ee14893a242c74c0b1f21"
+`define TC_INS `EMU_IN(x,"x",320,256)`EMU_IN(ts,"ts",288,32)`EMU_IN(n_valid,"n_valid",280,8)
+`define TC_OUTS `EMU_OUT(codes,"codes",216,64,80,-1,1,0)`EMU_OUT(scale,"scale",208,8,72,-1,1,0)`EMU_OUT(tensor,"tensor",176,32,40,4,1,32'h7f800001)
+`define TC_STAGES `EMU_OUT(amax,"amax",144,32,8,0,1,32'h7f800001)
 `endif

@@ -58,4 +58,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_ufp4__e1m2_fp32scale__smoke"
 `define TC_ROWS_SHA256 "ce7b03ce0ad46df33c3fe666719a49e828f8080008cb18b80ec620ea02894b1e"
+`define TC_INS `EMU_IN(x,"x",272,256)`EMU_IN(n_valid,"n_valid",264,8)
+`define TC_OUTS `EMU_OUT(codes,"codes",200,64,72,-1,1,0)`EMU_OUT(scale,"scale",168,32,40,4,1,32'h7f800001)
+`define TC_STAGES `EMU_OUT(amax,"amax",136,32,8,0,1,32'h7f800001)
 `endif

@@ -62,4 +62,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__bf16_to_ufp4__ufp4_sr__smoke"
 `define TC_ROWS_SHA256 "2fda454e04364f3192cdad60baa7a3f0d27d37c6069540bd4756112c6d00487b"
+`define TC_INS `EMU_IN(x,"x",400,256)`EMU_IN(n_valid,"n_valid",392,8)`EMU_IN(r,"r",264,128)
+`define TC_OUTS `EMU_OUT(codes,"codes",200,64,72,-1,1,0)`EMU_OUT(scale,"scale",168,32,40,4,1,32'h7f800001)
+`define TC_STAGES `EMU_OUT(amax,"amax",136,32,8,0,1,32'h7f800001)
 `endif

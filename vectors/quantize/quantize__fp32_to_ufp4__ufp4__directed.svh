@@ -58,4 +58,7 @@
 `define TC_K_AMAX_BITS 4
 `define TC_STEM "quantize__fp32_to_ufp4__ufp4__directed"
 `define TC_ROWS_SHA256 "8b2fbf85b586d33f11bda1bdc75dd56887e98feeb1a69fff51e4c199d445a077"
+`define TC_INS `EMU_IN(x,"x",272,512)`EMU_IN(n_valid,"n_valid",264,8)
+`define TC_OUTS `EMU_OUT(codes,"codes",200,64,72,-1,1,0)`EMU_OUT(scale,"scale",168,32,40,4,1,32'h7f800001)
+`define TC_STAGES `EMU_OUT(amax,"amax",136,32,8,0,1,32'h7f800001)
 `endif

@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "transform__bf16_to_bf16__rht16_te__directed"
 `define TC_ROWS_SHA256 "dee0084a6bcb801b1fb4cdac89af6334c4a1618e8644ed130d5bc7e9788342af"
+`define TC_INS `EMU_IN(x,"x",592,256)`EMU_IN(sgn,"sgn",576,16)
+`define TC_OUTS `EMU_OUT(y,"y",320,256,64,0,16,16'h7f81)
+`define TC_STAGES
 `endif

@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "transform__bf16_to_bf16__rht16_te__smoke"
 `define TC_ROWS_SHA256 "40c4227e3c956eb9389cc958e0468730a24af7d0d08d6fab7ded892e4ba2ad1e"
+`define TC_INS `EMU_IN(x,"x",592,256)`EMU_IN(sgn,"sgn",576,16)
+`define TC_OUTS `EMU_OUT(y,"y",320,256,64,0,16,16'h7f81)
+`define TC_STAGES
 `endif

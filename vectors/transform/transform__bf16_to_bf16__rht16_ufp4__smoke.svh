@@ -86,4 +86,7 @@
 `define TC_K_B3_BITS 64
 `define TC_STEM "transform__bf16_to_bf16__rht16_ufp4__smoke"
 `define TC_ROWS_SHA256 "010bd9fbc1f5451251578fd25bedaebb89df464f29da6bf2f1f3f614fcbb085b"
+`define TC_INS `EMU_IN(x,"x",4944,256)`EMU_IN(sgn,"sgn",4928,16)
+`define TC_OUTS `EMU_OUT(y,"y",4672,256,2368,256,16,16'h7f81)
+`define TC_STAGES `EMU_OUT(b0,"b0",4160,512,1856,192,16,32'h7f800001)`EMU_OUT(b1,"b1",3648,512,1344,128,16,32'h7f800001)`EMU_OUT(b2,"b2",3136,512,832,64,16,32'h7f800001)`EMU_OUT(b3,"b3",2624,512,320,0,16,32'h7f800001)
 `endif

@@ -86,4 +86,7 @@
 `define TC_K_B3_BITS 64
 `define TC_STEM "transform__bf16_to_fp32__rht16_butterfly__smoke"
 `define TC_ROWS_SHA256 "43f7fc0ec05613dbdd0efcf4b7e404a482c0cf6c0072b52267a07ebaa4e42796"
+`define TC_INS `EMU_IN(x,"x",5456,256)`EMU_IN(sgn,"sgn",5440,16)
+`define TC_OUTS `EMU_OUT(y,"y",4928,512,2368,256,16,32'h7f800001)
+`define TC_STAGES `EMU_OUT(b0,"b0",4416,512,1856,192,16,32'h7f800001)`EMU_OUT(b1,"b1",3904,512,1344,128,16,32'h7f800001)`EMU_OUT(b2,"b2",3392,512,832,64,16,32'h7f800001)`EMU_OUT(b3,"b3",2880,512,320,0,16,32'h7f800001)
 `endif

@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "transform__bf16_to_fp32__rht16_exact__smoke"
 `define TC_ROWS_SHA256 "f083c3448628f965d4c269d163d83199cb8128f51202d11ed0556a3ce8dcbf2c"
+`define TC_INS `EMU_IN(x,"x",1104,256)`EMU_IN(sgn,"sgn",1088,16)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

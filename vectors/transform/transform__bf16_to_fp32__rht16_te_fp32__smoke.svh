@@ -38,4 +38,7 @@
 `define TC_K_Y_BITS 64
 `define TC_STEM "transform__bf16_to_fp32__rht16_te_fp32__smoke"
 `define TC_ROWS_SHA256 "a8731ea96e55c4a372e55dbc478b65feb7182e2bb60c2df812f9846e62f281e6"
+`define TC_INS `EMU_IN(x,"x",1104,256)`EMU_IN(sgn,"sgn",1088,16)
+`define TC_OUTS `EMU_OUT(y,"y",576,512,64,0,16,32'h7f800001)
+`define TC_STAGES
 `endif

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from emu.docgen.markdown import plural
-from emu.spec.datapath import Plan, frac_bits_of
+from emu.spec.datapath import Plan
 from emu.spec.models.datapath import PromoteFacts
+from emu.spec.reach import frac_bits_of
 
 
 def formula(plan: Plan) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emu.docgen.markdown import table
 from emu.spec import Datapath
-from emu.spec.datapath import Plan, known_facts, pairs, resolve
+from emu.spec.datapath import Plan, plans_of, resolve
 
 HEADER = (
     "A x B",
@@ -25,13 +25,7 @@ HEADER = (
 
 def choices(datapath: Datapath) -> list[Plan]:
     """Return every choice of operands that a datapath takes, in the order of its file."""
-    facts = known_facts(datapath)
-    return [
-        resolve(datapath, a, b, scale, block)
-        for a, b in pairs(facts)
-        for scale in facts.scale.formats or (None,)
-        for block in facts.scale.blocks or (None,)
-    ]
+    return list(plans_of(datapath))
 
 
 def exact_frac_bits(plan: Plan) -> int:

@@ -12,11 +12,12 @@ from emu.docgen.numbers import decimal_text, exact_text
 from emu.exact.datapath import dot
 from emu.exact.datapath_step import Step
 from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
+from emu.exact.encode import code_of_one, encode_value
 from emu.exact.value import finite, power_of_two
 from emu.spec import Datapath, Format, derive
-from emu.spec.datapath import Plan, frac_bits_of, resolve
+from emu.spec.datapath import Plan, resolve
 from emu.spec.models.datapath import DotWitness, ValueWitness, WidthWitness
+from emu.spec.reach import frac_bits_of
 
 MOST_TERMS = 16
 
@@ -27,7 +28,7 @@ class Operands:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         count = plan.facts.k // plan.block if plan.block else 0
-        one = encode_value(finite(Fraction(1)), plan.scale) if plan.scale is not None else 0
+        one = code_of_one(plan.scale) if plan.scale is not None else 0
         self.a, self.b = [0] * plan.facts.k, [0] * plan.facts.k
         self.scale_a, self.scale_b = [one] * count, [one] * count
         self.c = 0
@@ -35,10 +36,6 @@ class Operands:
     def result(self) -> int:
         """Return the code of D."""
         return dot(self.a, self.b, self.scale_a, self.scale_b, self.c, self.plan).code
-
-
-def _one(fmt: Format) -> int:
-    return encode_value(finite(Fraction(1)), fmt)
 
 
 def special_rows(plan: Plan) -> list[str]:
@@ -52,7 +49,7 @@ def special_rows(plan: Plan) -> list[str]:
 def _cases(plan: Plan) -> list[tuple[str, Operands]]:
     """Return (in words, operands) of the special rows that the formats allow."""
     a, c = derive.codes(plan.a), derive.codes(plan.c)
-    one_a, one_b, one_c = _one(plan.a), _one(plan.b), _one(plan.c)
+    one_a, one_b, one_c = code_of_one(plan.a), code_of_one(plan.b), code_of_one(plan.c)
     found = [
         _case(plan, "all products 0, C = -0", c=c.sign_bit),
         _case(plan, "one product 1, C = -1", a=one_a, b=one_b, c=one_c | c.sign_bit),

@@ -6,8 +6,9 @@ from emu.docgen.markdown import link, table
 from emu.docgen.pages.datapath_widths import choices, exact_frac_bits, exact_while
 from emu.errors import OpenError
 from emu.spec import Datapath, get, names
-from emu.spec.datapath import Plan, frac_bits_of
+from emu.spec.datapath import Plan
 from emu.spec.models.datapath import DatapathFacts
+from emu.spec.reach import frac_bits_of
 
 _INTRO = """One row per datapath; where it takes several operands a span stands for all choices, and its page has each. K / step: products
 of one instruction and of one fused step. Group: products that are added exactly before alignment. F, I, adder, floor: as on the pages.

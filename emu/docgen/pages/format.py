@@ -12,8 +12,8 @@ from emu.docgen.numbers import decimal_text, exact_text
 from emu.exact.decode import decode_code
 from emu.exact.value import Value, finite
 from emu.spec import Format, derive, get, names
-from emu.spec.datapath import reach
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import reach
 
 LINE = 96
 ROW = 8

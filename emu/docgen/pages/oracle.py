@@ -15,6 +15,7 @@ ENTRIES = {
     "quantize": ("block", "quantize"),
     "dequantize": ("block", "dequantize"),
     "transform": ("transform", "transform_codes"),
+    "layout": ("layout", "place"),
     "dot": ("datapath", "dot"),
     "epilogue": ("epilogue", "epilogue"),
 }

@@ -3,9 +3,11 @@
 from emu.spec.models.block import Block
 from emu.spec.models.common import SpecObject
 from emu.spec.models.conversion import Conversion
+from emu.spec.models.coverage import Coverage
 from emu.spec.models.datapath import Datapath
 from emu.spec.models.format import Format
 from emu.spec.models.instruction import Instruction
+from emu.spec.models.layout import Layout
 from emu.spec.models.recipe import Recipe
 from emu.spec.models.rounding import Rounding
 from emu.spec.models.transform import Transform
@@ -15,10 +17,15 @@ KINDS: dict[str, type[SpecObject]] = {
     "rounding": Rounding,
     "conversion": Conversion,
     "block": Block,
+    "layout": Layout,
     "transform": Transform,
     "recipe": Recipe,
     "datapath": Datapath,
     "instruction": Instruction,
+    "coverage": Coverage,
 }
 
-__all__ = ["KINDS", "Block", "Conversion", "Datapath", "Format", "Instruction", "Recipe", "Rounding", "SpecObject", "Transform"]
+__all__ = [
+    "KINDS", "Block", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding", "SpecObject",
+    "Transform",
+]  # fmt: skip

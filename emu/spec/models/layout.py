@@ -1,0 +1,60 @@
+"""Model of spec/layout: where the code of a row and an index lies in memory. Not here: which blocks are stored so."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from emu.spec.models.common import Part, SpecObject
+
+Axis = Literal["row", "idx"]
+
+
+class Digit(Part):
+    """One digit of the place: axis / step mod count."""
+
+    axis: Axis = Field(description="row: of the tensor; idx: of the code in its row")
+    step: int = Field(default=1, ge=1, description="how far the axis goes until the digit counts one up")
+    count: int | None = Field(default=None, ge=2, description="values of the digit; absent: the rest of the padded axis")
+
+
+class LayoutFacts(Part):
+    """place = digits, the first one fastest; the weight of a digit is the product of the counts before it."""
+
+    holds: Literal["elements", "scales"] = Field(description="what is laid out: element codes, or the codes of the innermost level")
+    code_bits: Literal[4, 8] = Field(description="width of a code; places count codes, the lowest nibble of a byte first")
+    digits: tuple[Digit, ...] = Field(min_length=2, description="fastest first; each axis is padded to a multiple of its last step")
+
+    @model_validator(mode="after")
+    def _every_code_has_one_place(self) -> LayoutFacts:
+        for axis in ("row", "idx"):
+            mine = sorted((digit for digit in self.digits if digit.axis == axis), key=lambda digit: digit.step)
+            steps = [digit.step for digit in mine]
+            reach = 1
+            for digit, step in zip(mine, steps, strict=True):
+                if step != reach or (digit.count is None) != (digit is mine[-1]):
+                    raise ValueError(f"digits of {axis}: steps and counts must follow on one another, the last one without count")
+                reach *= digit.count or 1
+            if not mine:
+                raise ValueError(f"digits: none is of {axis}")
+        return self
+
+
+class LayoutWitness(Part):
+    """The place of one code, computed by hand."""
+
+    rows: int = Field(ge=1, description="rows of the tensor")
+    codes: int = Field(ge=1, description="codes of a row")
+    row: int = Field(ge=0, description="row")
+    idx: int = Field(ge=0, description="index in the row")
+    place: int = Field(ge=0, description="its place, in codes")
+    why: str | None = Field(default=None, description="what the row shows")
+
+
+class Layout(SpecObject):
+    """One order of codes in memory."""
+
+    kind: Literal["layout"] = Field(description="the folder the file lies in")
+    facts: LayoutFacts = Field(description="the order")
+    expect: tuple[LayoutWitness, ...] = Field(default=(), description="hand-checked places")

@@ -1,0 +1,163 @@
+"""Seeded faults of the reference designs: which golden rows kill which, run in Icarus Verilog on a copy with one text changed.
+
+The catalogue is that of the other layers (emu.testing.mutation): a text that stands exactly once in one file of vectors/bench/rtl, and what
+it becomes. A fault is tried on every unit whose files hold it, or on those it names.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from emu.errors import EngineError, FileError, SpecError
+from emu.rtl.netlist_bench import render
+from emu.rtl.units import Unit
+from emu.spec.loader import read
+from emu.vectors import mem
+from emu.vectors.notes import KILL_CLASSES, NOTES
+from emu.vectors.suite import Suite
+
+KEYS: Final = {"id", "class", "units", "text", "file", "old", "new"}
+SECONDS: Final = 300  # one simulation; the slowest takes a few
+HUNG: Final = ("x", "extra", "timeout")
+
+
+class RtlFault(NamedTuple):
+    """One fault. units: ids of the units it is tried on.   file: below vectors/bench.   old: stands exactly once in it."""
+
+    id: str
+    kill_class: str
+    units: tuple[str, ...]
+    text: str
+    file: str
+    old: str
+    new: str
+
+    def changed(self, kit: Path) -> str:
+        """Return the text of the file with the fault in it. Raises: FileError unless `old` stands in it exactly once."""
+        text = (kit / self.file).read_text(encoding="ascii")
+        count = text.count(self.old)
+        if count != 1 or self.old == self.new:
+            raise FileError(f"fault {self.id}: {self.old!r} stands {count} times in {self.file}: it must stand there once")
+        return text.replace(self.old, self.new)
+
+
+class Judgement(NamedTuple):
+    """What one fault changes in one unit. found: stem -> ids of the rows that differ.   hung: no answer, an extra one or X valid."""
+
+    found: dict[str, list[int]]
+    hung: str = ""
+
+
+def read_rtl_faults(paths: Iterable[Path], units: Mapping[str, Unit], kit: Path) -> list[RtlFault]:
+    """Return the faults of catalogue files. Raises: SpecError naming the file and line of a bad entry."""
+    found: list[RtlFault] = []
+    for path in paths:
+        document = read(path, path.name)
+        for number, entry in enumerate(document.data["faults"]):
+            try:
+                found.append(_fault(dict(entry), units, kit))
+            except (KeyError, TypeError, ValueError) as error:
+                raise SpecError(f"{document.where(('faults', number))}: {error}") from None
+    names = [fault.id for fault in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SpecError(f"fault {twice[0]} is listed twice")
+    return found
+
+
+def _fault(entry: dict[str, Any], units: Mapping[str, Unit], kit: Path) -> RtlFault:
+    if set(entry) != KEYS:
+        raise ValueError(f"the keys of a fault of the reference designs are {', '.join(sorted(KEYS))}")
+    if entry["class"] not in KILL_CLASSES or not str(entry["id"]).startswith("rtl_") or not entry["units"]:
+        raise ValueError(f"{entry['id']}: class {entry['class']} unknown, no units, or the id does not begin with rtl_")
+    for name in entry["units"]:
+        if name not in units or kit / entry["file"] not in units[name].sources:
+            raise ValueError(f"{entry['id']}: unit {name} is unknown or has no file {entry['file']}")
+    return RtlFault(kill_class=entry.pop("class"), units=tuple(entry.pop("units")), **entry)
+
+
+class RtlBench:
+    """Tries faults. folder: an empty one for suites, copies and programs.   suites: stem -> golden suite, of every unit that is tried."""
+
+    def __init__(self, folder: Path, kit: Path, units: Mapping[str, Unit], suites: Mapping[str, Suite]) -> None:
+        if shutil.which("iverilog") is None:
+            raise EngineError("iverilog: not found: install it (Debian: iverilog)")
+        self.folder, self.kit, self.units, self.suites = folder, kit, units, suites
+        self.number = 0
+        for stem, suite in suites.items():
+            (folder / f"{stem}.mem").write_text(mem.render(suite.layout, suite.rows), encoding="ascii")
+        (folder / "live.mem").write_text("1\n", encoding="ascii")
+
+    def run(self, faults: Sequence[RtlFault], jobs: int = 1) -> dict[str, dict[str, Judgement]]:
+        """Return fault id -> unit id -> what it changes. Raises: EngineError (the simulator refuses a fault)."""
+        tasks = [(fault, name) for fault in faults for name in fault.units]
+        with ThreadPoolExecutor(jobs) as pool:
+            answers = list(pool.map(lambda task: self.try_one(task[1], task[0]), tasks))
+        out: dict[str, dict[str, Judgement]] = {fault.id: {} for fault in faults}
+        for (fault, name), answer in zip(tasks, answers, strict=True):
+            out[fault.id][name] = answer
+        return out
+
+    def try_one(self, name: str, fault: RtlFault | None) -> Judgement:
+        """Run the suites of a unit on it with a fault, or on the right design."""
+        unit = self.units[name]
+        suites = [self.suites[stem] for stem in unit.suites if stem in self.suites]
+        work = self.folder / f"{fault.id if fault else 'right'}.{name}"
+        work.mkdir()
+        program = self._compile(unit, fault, suites, work)
+        found: dict[str, list[int]] = {}
+        hung = ""
+        for suite in suites:
+            rows, why = self._simulate(program, suite)
+            hung = hung or why
+            if rows:
+                found[suite.stem] = rows
+        shutil.rmtree(work)
+        return Judgement(found, hung)
+
+    def _compile(self, unit: Unit, fault: RtlFault | None, suites: Sequence[Suite], work: Path) -> Path:
+        bench = work / "bench.sv"
+        bench.write_text(render(suites[0].layout, max(len(suite.rows) for suite in suites) + 1, every=True), encoding="ascii")
+        sources = list(unit.sources)
+        if fault is not None:
+            copy = work / Path(fault.file).name
+            copy.write_text(fault.changed(self.kit), encoding="ascii")
+            sources[sources.index(self.kit / fault.file)] = copy
+        defines = [f"-D{macro}={value}" for macro, value in unit.defines.items()]
+        command = ["iverilog", "-g2012", "-s", "bench", "-o", str(work / "t.vvp"), *defines, str(bench), *map(str, sources)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise EngineError(f"{work.name}: iverilog: {(done.stderr.splitlines() or ['failed'])[0]}")
+        return work / "t.vvp"
+
+    def _simulate(self, program: Path, suite: Suite) -> tuple[list[int], str]:
+        """Return (ids that differ, why it hung)."""
+        command = ["vvp", "-n", str(program), f"+vec={suite.stem}.mem", f"+n={len(suite.rows)}", "+live=live.mem"]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=SECONDS)
+        lines = [line.split() for line in done.stdout.splitlines() if line.split(" ", 1)[0] in ("KILL", "LIVE", "BAD", "DONE")]
+        if done.returncode or not lines or lines[-1] != ["DONE"] or any(line[0] == "BAD" for line in lines):
+            raise EngineError(f"{program.parent.name}: {suite.stem}: the bench did not end: {done.stderr[:200]}")
+        hung = [line[3] for line in lines if line[0] == "KILL" and line[3] in HUNG]
+        return [int(line[2]) for line in lines if line[0] == "KILL" and line[3] == "bits"], (hung or [""])[0]
+
+
+def class_rows(fault: RtlFault, judgement: Judgement, suites: Mapping[str, Suite]) -> int:
+    """Return how many of the rows that kill a fault bear a flag which names its class."""
+    return sum(
+        any(fault.kill_class in NOTES[flag].kills for flag in suites[stem].rows[number - 1].flags)
+        for stem, found in judgement.found.items()
+        for number in found
+    )
+
+
+def killing_rows(results: Mapping[str, Mapping[str, Judgement]]) -> Iterator[tuple[str, str, dict[str, list[int]]]]:
+    """Yield (fault id, unit id, stem -> rows) of every kill: what a cover of kill suites is made from."""
+    for name, by_unit in results.items():
+        for unit, judgement in by_unit.items():
+            if judgement.found:
+                yield name, unit, judgement.found

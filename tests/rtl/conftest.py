@@ -1,0 +1,98 @@
+"""What tests of the RTL hand-over share: the folder of the kit, tools that may be absent, the C reference, suites and a design."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from emu.vectors import lint, mem, neg, suite, svh
+from emu.vectors.columns import Column, layout_from, layout_of
+from emu.vectors.macros import counts_of
+from emu.vectors.names import shard_name
+from emu.vectors.rows import Input, Row, make_row
+
+
+def _need(*tools: str) -> None:
+    for tool in tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} here (Debian: apt-get install {tool})")
+
+
+@pytest.fixture(scope="session")
+def need() -> Callable[..., None]:
+    """A function of names of tools: it skips, with the reason, where one is absent."""
+    return _need
+
+
+@pytest.fixture(scope="session")
+def kit(checkout: Path) -> Path:
+    """The kit of this checkout."""
+    return checkout / "vectors" / "bench"
+
+
+@pytest.fixture(scope="session")
+def c_reference(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built copy of c_ref: libraries, the DPI library and the command emu_ref."""
+    _need("make", "gcc")
+    folder = tmp_path_factory.mktemp("reference") / "c_ref"
+    shutil.copytree(checkout / "c_ref", folder, ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
+    done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    return folder
+
+
+def _rendered(checkout: Path, folder: Path, stem: str) -> Path:
+    """Write the files of a frozen suite again, as the writers of this checkout make them; its path without ending."""
+    source = checkout / "vectors" / stem.partition("__")[0]
+    data = json.loads((source / f"{stem}.json").read_bytes())
+    layout = layout_from(data["columns"])
+    rows: list[Row] = []
+    for entry in data["shards"]:
+        rows += lint.parse_mem((source / entry["file"]).read_bytes(), entry["file"], layout, entry["tcFirst"])
+    for name, text in suite.render(suite.Suite(data, layout, tuple(rows))).items():
+        (folder / name).write_bytes(text.encode("ascii"))
+    return folder / stem
+
+
+@pytest.fixture(scope="session")
+def frozen(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function of a stem: the path without ending of a copy of that suite of vectors/."""
+    folder = tmp_path_factory.mktemp("suites")
+    return lambda stem: _rendered(checkout, folder, stem)
+
+
+@pytest.fixture
+def handmade(tmp_path: Path) -> Callable[..., Path]:
+    """A function of stem, columns and (inputs, answer) pairs: writes the files that a bench reads; their path without ending."""
+
+    def write(
+        stem: str, columns: Sequence[Column], cases: Sequence[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]], shards: int = 1
+    ) -> Path:
+        layout = layout_of(columns)
+        rows = [make_row(layout, Input("made", ("value",), values), answer) for values, answer in cases]
+        each, entries = len(rows) // shards, []
+        for index in range(shards):
+            part, first, name = rows[index * each : (index + 1) * each], 1 + index * each, shard_name(stem, index, shards)
+            digest = suite.rows_sha256(layout, part)
+            negative = neg.negative_rows(layout, rows[:each])
+            entries.append({"file": f"{name}.mem", "tcFirst": first, "rows": len(part), "sha256": digest})
+            (tmp_path / f"{name}.mem").write_text(mem.render(layout, part, first))
+            (tmp_path / f"{stem}.neg.mem").write_text(mem.render(layout, negative))
+            (tmp_path / f"{name}.svh").write_text(svh.render(layout, counts_of(layout, part, name, first, len(negative), digest)))
+        text = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+        columns_text = json.dumps(layout.described(), separators=(",", ":"))
+        (tmp_path / f"{stem}.json").write_text(f'{{"columns": {columns_text}, "shards": [\n{text}\n]}}\n')
+        return tmp_path / shard_name(stem, 0, shards)
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def table() -> Path:
+    """The design that looks its answers up in the golden rows, with faults to choose: table.sv."""
+    return Path(__file__).parent / "table.sv"

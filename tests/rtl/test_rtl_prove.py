@@ -1,0 +1,225 @@
+"""Reference designs against golden functions: proven. Seeded faults: an input that the oracle judges, which tells fault from design."""
+
+import itertools
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from emu.cli.main import run
+from emu.errors import EngineError, FileError, ToolError
+from emu.exact.convert import convert_code
+from emu.rtl import kit, prove_z3, yosys
+from emu.rtl.export import Golden, golden
+from emu.rtl.prove import prove, render_mem, render_tv
+from emu.rtl.units import Unit, find_unit, read_units
+from emu.spec.registry import get
+
+needs_yosys = pytest.mark.skipif(not (shutil.which("yosys") and shutil.which("yosys-abc")), reason="yosys absent: apt-get install yosys")
+needs_z3 = pytest.mark.skipif(shutil.which("z3") is None, reason="z3 absent: apt-get install z3")
+needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog absent: apt-get install iverilog")
+
+POLICY = {"e2m1": "nvidia", "e1m2": "nvidia"}  # the reference designs send NaN to +max, as it does; other grids: what leaves NaN open
+
+
+def contract_of(unit: str) -> tuple[str, str | None]:
+    """The contract that a unit's name says."""
+    op, *rest = unit.split("_")
+    if op == "decode":
+        return f"decode/{rest[0]}", None
+    if op in ("product", "dot16"):
+        pair = rest[0] if "x" in rest[0] else f"{rest[0]}x{rest[0]}"
+        return f"{'product' if op == 'product' else 'group_sum'}/{pair}", None
+    rounding = "_".join(word for word in rest[2:] if word != "pipe")
+    return f"convert/{rest[1]}/{rounding}/{POLICY.get(rest[1], 'ocp_saturate')}", rest[0]
+
+
+def sources_of(unit: Unit) -> tuple[list[Path], list[str]]:
+    return [unit.wrapper, *unit.files], [f"{name}={value}" for name, value in unit.defines.items()]
+
+
+PRODUCT = "module dut(input [3:0] a, input [3:0] b, {more} output [{high}:0] p); {body} endmodule"
+RIGHT = "wire signed [3:0] x = a, y = b; assign p = x * y;"
+
+
+def written(tmp_path: Path, more: str = "", high: int = 7, body: str = RIGHT) -> list[Path]:
+    path = tmp_path / "dut.sv"
+    path.write_text(PRODUCT.format(more=more, high=high, body=body))
+    return [path]
+
+
+QUICK = ["decode_int4", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "product_e2m1xe1m2"]
+
+
+@needs_yosys
+@pytest.mark.parametrize("name", QUICK)
+def test_a_reference_design_is_the_golden_function(name: str) -> None:
+    files, defines = sources_of(find_unit(kit.path(), name))
+    assert prove(golden(*contract_of(name)), files, defines) == ("proven", None, False, "")
+
+
+@needs_yosys
+@needs_z3
+@pytest.mark.parametrize("name", ["decode_e2m1", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "convert_bf16_e1m2_rz_pipe"])
+def test_z3_proves_it_too_from_the_smt_lib_form(name: str) -> None:
+    files, defines = sources_of(find_unit(kit.path(), name))
+    assert prove(golden(*contract_of(name)), files, defines, solver="z3") == ("proven", None, name.endswith("_pipe"), "")
+
+
+@needs_yosys
+@needs_z3
+@pytest.mark.parametrize("body", ["assign p = {4'h0, a} * {4'h0, b};", RIGHT.replace("x * y", "a == 9 && b == 3 ? 8'bx : x * y")])
+def test_z3_finds_what_is_wrong(body: str, tmp_path: Path) -> None:
+    item = golden("product/int4xint4")
+    found = prove(item, written(tmp_path, body=body), solver="z3")
+    assert found.kind == "counterexample"
+    assert found.row is not None
+    a, b, wanted, mask = (found.row.values[item.layout.index(name)] for name in ("a", "b", "p", "m_p"))
+    assert wanted == (a - (a & 8) * 2) * (b - (b & 8) * 2) & 255
+    assert mask == 255
+    assert (a, b) == (9, 3) or (a | b) & 8
+
+
+@needs_yosys
+def test_an_absent_z3_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove_z3, "Z3", "z3_that_is_not_there")
+    with pytest.raises(ToolError, match="z3: not found"):
+        prove(golden("product/int4xint4"), written(tmp_path), solver="z3")
+
+
+@needs_yosys
+def test_a_pipeline_is_proven_as_a_function() -> None:
+    name = "convert_bf16_e1m2_rz_pipe"
+    files, defines = sources_of(find_unit(kit.path(), name))
+    assert prove(golden(*contract_of(name)), files, defines) == ("proven", None, True, "")
+
+
+@needs_yosys
+@pytest.mark.exhaustive
+def test_every_small_reference_design_is_its_golden_function() -> None:
+    names = [name for name in read_units(kit.path()) if name.split("_")[0] in ("decode", "convert", "product")]
+    names += ["dot16_e2m1", "dot16_e1m2", "dot16_int4xe1m2"]
+    for name in names:
+        files, defines = sources_of(find_unit(kit.path(), name))
+        assert prove(golden(*contract_of(name)), files, defines).kind == "proven", name
+    assert len(names) >= 40
+
+
+FAULTS = [
+    ("convert_fp32_e2m1_rne", "rtl/convert4.sv", "0: up = half & (rest | is_odd);", "0: up = half & rest;", "tie"),
+    ("convert_fp32_e2m1_rne", "rtl/convert4.sv", "assign sticky = gone != 0;", "assign sticky = gone[WORK-1:1] != 0;", "sticky"),
+    ("convert_bf16_int4_rz", "rtl/convert4.sv", "sign ? minus : magnitude", "sign ? ~magnitude : magnitude", "sign"),
+    ("convert_bf16_e1m2_sr_add8", "rtl/convert4.sv", "{1'b0, top} + {1'b0, r};", "{1'b0, top} + {1'b0, ~r};", "sr_op"),
+    ("decode_int4", "rtl/decode4.sv", "is_normal || INTEGER != 0", "is_normal", "decode"),
+]
+
+
+def judge_in_icarus(item: Golden, row: str, files: list[Path], defines: list[str], work: Path) -> bool:
+    """Whether a design gives the outputs of a .tv row under its masks, in a bench of this test alone."""
+    values = dict(zip((column.name for column in item.layout.columns), row.split()[1:], strict=True))
+    inputs = [column for column in item.layout.columns if column.role in ("in", "r")]
+    outputs = [column for column in item.layout.columns if column.role == "out"]
+    lines = [f"  wire [{column.bits - 1}:0] {column.name};" for column in outputs]
+    pins = [f".{column.name}({column.bits}'h{values[column.name]})" for column in inputs]
+    pins += [f".{column.name}({column.name})" for column in outputs]
+    pins += [".clk(1'b0)", ".rst(1'b0)", ".in_valid(1'b1)", ".out_valid(valid)"]
+    same = " && ".join(
+        f"(({column.name} ^ {column.bits}'h{values[column.name]}) & {column.bits}'h{values['m_' + column.name]}) === {column.bits}'d0"
+        for column in outputs
+    )
+    text = ["module bench;", "  wire valid;", *lines, f"  dut dut ({', '.join(pins)});"]
+    text += [f'  initial begin #1 $display("%s", valid === 1\'b1 && {same} ? "SAME" : "DIFFERS"); end', "endmodule"]
+    (work / "bench.v").write_text("\n".join(text) + "\n")
+    words = [f"-D{define}" for define in defines]
+    subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", "t.vvp", *words, "bench.v", *map(str, files)], cwd=work, check=True)
+    return subprocess.run(["vvp", "-n", "t.vvp"], cwd=work, check=True, capture_output=True, text=True).stdout.split()[-1] == "SAME"
+
+
+@needs_yosys
+@needs_icarus
+@pytest.mark.parametrize(("name", "file", "old", "new", "fault"), FAULTS, ids=[f"{fault[0]}-{fault[4]}" for fault in FAULTS])
+def test_a_seeded_fault_comes_back_as_a_golden_row(name: str, file: str, old: str, new: str, fault: str, tmp_path: Path) -> None:
+    item = golden(*contract_of(name))
+    files, defines = sources_of(find_unit(kit.path(), name))
+    text = (kit.path() / file).read_text()
+    assert text.count(old) == 1, fault
+    wrong = tmp_path / "wrong.sv"
+    wrong.write_text(text.replace(old, new))
+    mutant = [wrong if path.name == Path(file).name else path for path in files]
+    proof = prove(item, mutant, defines)
+    assert proof.kind == "counterexample"
+    assert proof.row is not None
+    line, trailer = render_tv(item, proof.row).splitlines()
+    assert trailer.startswith("e")
+    assert render_mem(item, proof.row).endswith("// tc=1 counterexample")
+    assert judge_in_icarus(item, line, files, defines, tmp_path)
+    assert not judge_in_icarus(item, line, mutant, defines, tmp_path)
+    if name.startswith("convert"):
+        words = dict(zip((column.name for column in item.layout.columns), line.split()[1:], strict=True))
+        _, dst, rounding, policy = contract_of(name)[0].split("/")
+        source = contract_of(name)[1] or ""
+        random = int(words["r"], 16) if "r" in words else None
+        objects = get("format", source), get("format", dst), get("rounding", rounding), get("conversion", policy)
+        assert convert_code(int(words["x"], 16), *objects, random) == int(words["y"], 16)
+
+
+@needs_yosys
+def test_a_plain_function_needs_no_handshake(tmp_path: Path) -> None:
+    item = golden("product/int4xint4")
+    assert prove(item, written(tmp_path)).kind == "proven"
+    assert prove(item, written(tmp_path, body="wire signed [3:0] x = a, y = b; assign p = a == 8 ? 8'bx : x * y;")).kind == "counterexample"
+    late = "wire signed [3:0] x = a, y = b; assign p = x * y; assign out_valid = in_valid & |a;"
+    found = prove(item, written(tmp_path, more="input in_valid, output out_valid,", body=late))
+    assert found.kind == "counterexample"
+    assert found.row is not None and found.row.values[0] == 0
+
+
+@needs_yosys
+def test_an_accumulator_is_no_function_of_one_row(tmp_path: Path) -> None:
+    body = "reg [7:0] s; wire signed [3:0] x = a, y = b; always @(posedge clk) s <= s + x * y; assign p = s;"
+    found = prove(golden("product/int4xint4"), written(tmp_path, more="input clk,", body=body))
+    assert (found.kind, found.row) == ("unknown", None)
+    assert "registers feed themselves" in found.why
+
+
+@needs_yosys
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"high": 8}, "needs the output port p of 8 bits: it has output of 9 bits"),
+        ({"more": "input mode,"}, "input port mode is no column of product/int4xint4"),
+        ({"body": "assign p = a +;"}, "syntax error"),
+    ],
+)
+def test_a_wrong_port_is_said(change: dict[str, object], what: str, tmp_path: Path) -> None:
+    with pytest.raises((FileError, EngineError), match=what):
+        prove(golden("product/int4xint4"), written(tmp_path, **change))  # type: ignore[arg-type]
+
+
+@needs_yosys
+def test_the_command_says_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = str(written(tmp_path, body="assign p = {4'h0, a} * {4'h0, b};")[0])
+    out = tmp_path / "row.tv"
+    assert run(["rtl", "prove", "product/int4xint4", wrong, "--out", str(out)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "COUNTEREXAMPLE product/int4xint4"
+    assert out.read_text().splitlines()[0] == said[1].split(" //")[0].replace("_", " ")
+    right = str(written(tmp_path)[0])
+    assert run(["rtl", "prove", "product/int4xint4", right, "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] == "proven"
+    assert run(["rtl", "prove", "product/int4xint4", str(tmp_path / "none.sv")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_a_missing_tool_is_exit_code_5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(yosys.shutil, "which", lambda name: None)
+    assert run(["rtl", "prove", "product/int4xint4", str(written(tmp_path)[0])]) == 5
+    assert capsys.readouterr().err == "emu: yosys-abc: not found: install yosys (Debian: apt-get install yosys), or put it on PATH\n"
+
+
+def test_the_units_tried_here_are_there() -> None:
+    known = read_units(kit.path())
+    assert {*QUICK, *(fault[0] for fault in FAULTS)} <= set(known)
+    assert len(list(itertools.chain(QUICK, FAULTS))) == 9

@@ -1,0 +1,22 @@
+// Checks of convert as concurrent assertions, bound to every module `dut`: for Verilator (--assert) and simulators that know SVA and bind.
+// Add this file, -I<this folder> and --assert to the command of the bench, after the suite's .svh. A failing law ends the run without
+// a RESULT.
+`timescale 1ns / 1ps
+`define EMU_RULE(E_NAME, E_TEXT, E_OK) \
+  E_NAME: assert property (@(posedge clk) disable iff (rst !== 1'b0) (E_OK)) else begin \
+    $display("CHECK %0s suite=%0s", E_TEXT, `TC_STEM); \
+    $fatal(1); \
+  end
+module convert_checks (
+    input clk, rst, in_valid, out_valid,
+    input [`TC_X_BITS-1:0] x,
+    input [`TC_Y_BITS-1:0] y
+);
+`include "convert_rules.svh"
+  `EMU_RULES
+endmodule
+
+bind dut convert_checks checks (
+    .clk(clk), .rst(rst), .in_valid(in_valid), .out_valid(out_valid),
+    .x(x), .y(y)
+);

@@ -1,0 +1,19 @@
+// dut for a group sum of 16 products: dot16. Formats and width come from the defines of units.yaml. There is no suite of its own: lanes
+// show it as the stages sg0 .. sg3; the exhaustive check and the formal models use this wrapper.
+module dut (
+    input  logic                            clk,
+    input  logic                            rst,
+    input  logic                            in_valid,
+    input  logic [63:0]                     a,
+    input  logic [63:0]                     b,
+    output logic                            out_valid,
+    output logic signed [`PRODUCT_BITS+3:0] sg,
+    output logic                            any
+);
+    dot16 #(
+        .A_EXP_BITS(`A_EXP_BITS), .A_FRAC_BITS(`A_FRAC_BITS), .A_TWOS_COMPLEMENT(`A_TWOS_COMPLEMENT),
+        .B_EXP_BITS(`B_EXP_BITS), .B_FRAC_BITS(`B_FRAC_BITS), .B_TWOS_COMPLEMENT(`B_TWOS_COMPLEMENT), .PRODUCT_BITS(`PRODUCT_BITS)
+    ) unit (.a(a), .b(b), .sum(sg), .any(any));
+    wire unused = &{1'b0, clk, rst};
+    assign out_valid = in_valid;
+endmodule
