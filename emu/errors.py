@@ -31,3 +31,15 @@ class FileError(EmuError):
 
 class ToolError(EmuError):
     """A program that the work needs is missing or broken: a simulator, a compiler, a solver."""
+
+
+class TargetError(EmuError):
+    """A kernel under test did what no contract allows.
+
+    It raised, hung, answered with a wrong shape or dtype, changed its input, or was not deterministic.
+    verdict: "raises", "hangs", "shape", "dtype", "mutates" or "unstable".
+    """
+
+    def __init__(self, verdict: str, message: str) -> None:
+        super().__init__(message)
+        self.verdict = verdict

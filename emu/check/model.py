@@ -1,0 +1,54 @@
+"""What check and identify speak of: operands, answers, targets and verdicts. Everything is raw bits; floats stay with the target's adapter.
+
+Names of the arrays, by operation (all unsigned integers, C order; rows are independent of each other but where a recipe has a tensor level):
+decode      codes [n] -> values [n]
+convert     codes [n] of the source format, random [n] where the rounding draws -> codes [n]
+quantize    x [rows, n] of the source format, tensor_amax () fp32, random [rows, n], signs () -> codes [rows, n] and each level of the block by its name,
+            or values [rows, n] alone from a kernel that only fakes the quantization
+dequantize  codes [rows, n], each level by its name -> values [rows, n]
+transform   x [rows, n], signs () -> values [rows, n]
+dot         a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows] -> d [rows]
+layout      codes -> bytes
+Not here: how a target is reached (target_*.py), which inputs are tried (inputs*.py), how answers are judged (judge.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from numpy.typing import NDArray
+
+Bits = NDArray[Any]
+Arrays = Mapping[str, Bits]
+
+Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "nothing"]
+
+
+class Target(Protocol):
+    """A kernel under test.
+
+    name: as reports call it.   op: operation of the contract grammar.   source: id of the format of x or of the codes to convert, None where
+    the contract says it.   result: id of the format of values that it answers, likewise.
+    """
+
+    name: str
+    op: str
+    source: str | None
+    result: str | None
+
+    def __call__(self, operands: Arrays) -> Arrays:
+        """Return the answers for operands. Raises: TargetError, which carries a verdict of its own."""
+        ...
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call: operands, and for each row why it is asked.
+
+    why: one flag of the directed rows, "exhaustive", "stratified" or "random" for each row; () where no row stands out.
+    """
+
+    operands: Arrays
+    why: tuple[str, ...] = ()
