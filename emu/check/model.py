@@ -1,10 +1,10 @@
 """What check and identify speak of: operands, answers, targets and verdicts. Everything is raw bits; floats stay with the target's adapter.
 
-Names of the arrays, by operation (all unsigned integers, C order; rows are independent of each other but where a recipe has a tensor level):
+Names of the arrays, by operation (all unsigned integers, C order; rows are independent of each other but where a tensor level joins them):
 decode      codes [n] -> values [n]
 convert     codes [n] of the source format, random [n] where the rounding draws -> codes [n]
-quantize    x [rows, n] of the source format, tensor_amax () fp32, random [rows, n], signs () -> codes [rows, n] and each level of the block by its name,
-            or values [rows, n] alone from a kernel that only fakes the quantization
+quantize    x [rows, n] of the source format, tensor_amax () fp32, random [rows, n], signs ()
+            -> codes [rows, n] and each level of the block by its name, or values [rows, n] alone from a kernel that only fakes it
 dequantize  codes [rows, n], each level by its name -> values [rows, n]
 transform   x [rows, n], signs () -> values [rows, n]
 dot         a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows] -> d [rows]
@@ -29,8 +29,8 @@ Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutat
 class Target(Protocol):
     """A kernel under test.
 
-    name: as reports call it.   op: operation of the contract grammar.   source: id of the format of x or of the codes to convert, None where
-    the contract says it.   result: id of the format of values that it answers, likewise.
+    name: as reports call it.   op: operation of the contract grammar.
+    source: id of the format of x or of the codes to convert; None where the contract says it.   result: id of the format of values that it answers, likewise.
     """
 
     name: str

@@ -112,8 +112,9 @@ def _judged_by(model: PortMap) -> Iterator[tuple[Where, str]]:
             yield ("contract",), str(error)
             return
         if (op in SOURCED) != (model.source is not None):
-            yield ("source" if model.source else "contract",), (
-                f"{op} needs key source: the format that suites convert from" if op in SOURCED else f"{op} has no source: remove it"
+            yield (
+                ("source" if model.source else "contract",),
+                (f"{op} needs key source: the format that suites convert from" if op in SOURCED else f"{op} has no source: remove it"),
             )
 
 

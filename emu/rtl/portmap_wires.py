@@ -60,9 +60,7 @@ def flag_runs(model: PortMap) -> list[Run]:
     """Return the runs of the column fl: one bit each."""
     assert model.flags is not None
     top = model.flags.lsb + len(model.flags.order) - 1
-    return [
-        Run(model.flags.port, FLAG_BITS[name].bit_length() - 1, 1, 1, top - number) for number, name in enumerate(model.flags.order)
-    ]
+    return [Run(model.flags.port, FLAG_BITS[name].bit_length() - 1, 1, 1, top - number) for number, name in enumerate(model.flags.order)]
 
 
 @dataclass(frozen=True)
