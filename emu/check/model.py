@@ -30,7 +30,8 @@ class Target(Protocol):
     """A kernel under test.
 
     name: as reports call it.   op: operation of the contract grammar.
-    source: id of the format of x or of the codes to convert; None where the contract says it.   result: id of the format of values that it answers, likewise.
+    source: id of the format of x or of the codes to convert; None where the contract says it.
+    result: id of the format of values that it answers, likewise.
     """
 
     name: str
