@@ -1,1 +1,1 @@
-"""identify: which documented behaviour is this kernel? Variants, the inputs that tell them apart, staged decoding."""
+"""identify: which documented behaviour is a kernel? Decoded in stages, so that the cost is the sum of the axes. Not here: files of checkpoints."""

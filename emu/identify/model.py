@@ -1,0 +1,118 @@
+"""What identify says: findings by axis, verdicts by pair of variants, rows where a kernel departs. Not here: how they are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["documented", "variant", "nearest", "nothing"]
+PairVerdict = Literal["separated", "equal", "not separated", "unobservable"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis decided, or why it is not.
+
+    stage: layout, scale, codes, values, ...   axis: what is asked.   finding: the answer in words.
+    """
+
+    stage: str
+    axis: str
+    finding: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is known of two variants.
+
+    why: the domain of `equal`, the number tried of `not separated`, the reason of `unobservable`.   witness: operands as hex text of `separated`.
+    """
+
+    first: str
+    second: str
+    verdict: PairVerdict
+    why: str
+    witness: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The pair in one line."""
+        shown = "; ".join(f"{name} {value}" for name, value in self.witness.items())
+        words = {"equal": f"equal on {self.why}", "unobservable": f"unobservable here because {self.why}"}
+        said = words.get(self.verdict, f"{self.verdict} ({self.why})")
+        return f"{self.first} | {self.second}: {said}" + (f": {shown}" if shown else "")
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One row where the kernel is not the named variant. operands, expected, got: hex text by name; a place counts lanes from 0."""
+
+    operands: dict[str, str]
+    where: str
+    expected: str
+    got: str
+
+    @property
+    def text(self) -> str:
+        """The row in one line."""
+        shown = "; ".join(f"{name} {value}" for name, value in self.operands.items())
+        return f"{self.where}: expected {self.expected}, got {self.got} | {shown}"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a kernel is.
+
+    kind: documented (a spec object gives every answer), variant (one with the stated changes does), nearest, nothing (nothing was compared).
+    found: contracts or variants that give every answer asked, or the nearest ones.   title: the answer in words.
+    asked: rows asked.   agreed: rows on which the first of `found` agrees.   departures: rows where it does not, the first ones.
+    """
+
+    target: str
+    op: str
+    kind: Kind
+    found: tuple[str, ...]
+    title: str
+    axes: tuple[Axis, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    departures: tuple[Departure, ...] = ()
+    asked: int = 0
+    agreed: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """0 a documented variant, 1 only near one, 3 nothing compared."""
+        return {"documented": 0, "variant": 1, "nearest": 1, "nothing": 3}[self.kind]
+
+    def text(self, pairs: int = 12) -> str:
+        """Return the report. pairs: how many pairs are printed, those not separated first."""
+        lines = [f"{self.target}: {self.title}", f"  {self.agreed} of {self.asked} rows agree"]
+        names = {
+            "documented": "documented as",
+            "variant": "variant of a documented one",
+            "nearest": "nearest",
+            "nothing": "nothing compared",
+        }
+        lines += [f"  {names[self.kind]}: {name}" for name in self.found]
+        lines += [f"  {axis.stage}, {axis.axis}: {axis.finding}" for axis in self.axes]
+        lines += ["  departs in:"] if self.departures else []
+        lines += [f"    {row.text}" for row in self.departures]
+        shown = sorted(self.pairs, key=lambda pair: pair.verdict == "separated")[:pairs]
+        lines += [f"  {pair.text}" for pair in shown]
+        left = len(self.pairs) - len(shown)
+        return "\n".join([*lines, *([f"  {left} more pairs: --json lists them"] if left else [])])
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            "target": self.target,
+            "op": self.op,
+            "kind": self.kind,
+            "found": list(self.found),
+            "title": self.title,
+            "asked": self.asked,
+            "agreed": self.agreed,
+            "axes": [vars(axis) for axis in self.axes],
+            "departures": [vars(row) for row in self.departures],
+            "pairs": [vars(pair) for pair in self.pairs],
+        }
