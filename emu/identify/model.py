@@ -25,7 +25,8 @@ class Axis:
 class Pair:
     """What is known of two variants.
 
-    why: the domain of `equal`, the number tried of `not separated`, the reason of `unobservable`.   witness: operands as hex text of `separated`.
+    why: the domain of `equal`, the number tried of `not separated`, the reason of `unobservable`.
+    witness: operands as hex text of `separated`.
     """
 
     first: str
@@ -63,7 +64,7 @@ class Departure:
 class Identity:
     """What a kernel is.
 
-    kind: documented (a spec object gives every answer), variant (one with the stated changes does), nearest, nothing (nothing was compared).
+    kind: documented (a spec object gives every answer), variant (one with stated changes does), nearest, nothing (none was compared).
     found: contracts or variants that give every answer asked, or the nearest ones.   title: the answer in words.
     asked: rows asked.   agreed: rows on which the first of `found` agrees.   departures: rows where it does not, the first ones.
     """
