@@ -7,6 +7,7 @@ survivors (netlist_settle).
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -36,10 +37,22 @@ class Mutants(NamedTuple):
     mutations: tuple[Mutation, ...]
 
 
-def elaborate(unit: Unit, header: Path) -> list[str]:
-    """Return the commands that read a unit and make one flat netlist. header: the `.svh` of a suite, for the widths."""
+def elaborate(unit: Unit, header: Path, work: Path) -> list[str]:
+    """Return the commands that read a unit and make one flat netlist, for a yosys that runs in a folder.
+
+    header: the `.svh` of a suite, for the widths.   work: the folder; copies of the sources are left in it, each below the name of its own
+    folder. yosys names cells after the paths it reads and draws mutants by the names of cells: relative ones are the same everywhere.
+    Raises: FileError (two sources of one folder name and file name).
+    """
     defines = " ".join(f"-D {name}={value}" for name, value in unit.defines.items())
-    sources = " ".join(str(path.resolve()) for path in (header, *unit.sources))
+    copies = {path: Path(path.resolve().parent.name, path.name) for path in (header, *unit.sources)}
+    if len(set(copies.values())) < len(copies):
+        raise FileError(f"{unit.id}: two of its files have one name: {', '.join(map(str, copies))}")
+    for path, copy in copies.items():
+        (work / copy).parent.mkdir(parents=True, exist_ok=True)
+        if path.resolve() != (work / copy).resolve():
+            shutil.copyfile(path, work / copy)
+    sources = " ".join(map(str, copies.values()))
     return [f"read_verilog -sv {defines} {sources}", f"prep -flatten -top {TOP}", "memory_map", "opt -full", "splitnets"]
 
 
@@ -49,7 +62,7 @@ def draw(unit: Unit, header: Path, work: Path, count: int, seed: int) -> Mutants
     count: how many at most; a small netlist has fewer.   Raises: ToolError, EngineError, FileError (none could be drawn).
     """
     bits = max(count.bit_length(), 1)
-    begin = elaborate(unit, header)
+    begin = elaborate(unit, header, work)
     log = run_yosys([*begin, "tee -o stat.txt stat", f"mutate -list {count} -seed {seed} -o list.txt -ctrl {SELECTOR} {bits} 1"], work)
     lines = (work / "list.txt").read_text(encoding="ascii").splitlines()
     if not lines:

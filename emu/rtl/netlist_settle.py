@@ -40,7 +40,7 @@ def settle(unit: Unit, header: Path, mutations: Sequence[Mutation], work: Path, 
 
 
 def _batch(unit: Unit, header: Path, mutations: Sequence[Mutation], work: Path, seconds: int) -> Iterator[Verdict]:
-    begin = elaborate(unit, header)
+    begin = elaborate(unit, header, work)
     registers = not re.search(r"^0 objects\.$", run_yosys([*begin, "select -count t:*dff*"], work), re.MULTILINE)
     proof = f"-tempinduct -maxsteps {STEPS} -set-init-zero" if registers else ""
     script = [*begin, f"rename {TOP} gold", "design -save right"]
