@@ -1,0 +1,76 @@
+"""The smallest part of a question that an answer depends on: an element, a group, a row, a tile with what joins it to the tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emu.check.form import MAIN, Form, draw_bits, integer_dtype
+from emu.check.model import Arrays, Bits
+from emu.engines import run_amax
+from emu.spec import get
+
+
+def tile_of(form: Form) -> tuple[int, int]:
+    """Return rows and columns of what is judged together: a tile, a group of a transform."""
+    if form.block is not None:
+        rows, columns = form.block.facts.shape
+        return rows, columns
+    return (1, get("transform", form.contract.parts[0]).facts.size)
+
+
+def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tuple[dict[str, Bits], tuple[int, ...]]:
+    """Return the operands of one tile, row or element, and the place of the answer among its answers.
+
+    The tensor maximum of the whole goes along as an operand where the contract reads one.
+    """
+    if form.op in ("decode", "convert", "dot"):
+        return _rows(form, operands, index[0])
+    if not index:
+        return dict(operands), ()
+    tall, wide = tile_of(form)
+    shapes = form.shapes(operands)
+    whole = shapes.get("codes", operands[MAIN[form.op]].shape)
+    shape = shapes[name]
+    row, column = index[0] * (-(-whole[0] // shape[0])), index[1] * (-(-whole[1] // shape[1]))
+    top, left = row // tall * tall, column // wide * wide
+    out = rectangle(form, operands, (top, top + tall), (left, left + wide))
+    inner = form.shapes(out)
+    base = inner.get("codes", out[MAIN[form.op]].shape)
+    return out, ((row - top) * inner[name][0] // base[0], (column - left) * inner[name][1] // base[1])
+
+
+def _rows(form: Form, operands: Arrays, row: int) -> tuple[dict[str, Bits], tuple[int, ...]]:
+    lanes = draw_bits(form.draws)[0] if form.draws is not None else 1
+    first = row // lanes * lanes
+    out = {}
+    for name, array in operands.items():
+        part = slice(first // lanes, first // lanes + 1) if name == "random" and lanes > 1 else slice(first, first + lanes)
+        out[name] = array[part]
+    return out, (row - first,)
+
+
+def rectangle(form: Form, operands: Arrays, rows: tuple[int, int], columns: tuple[int, int]) -> dict[str, Bits]:
+    """Return the operands of a rectangle of whole tiles."""
+    main = MAIN[form.op]
+    shape = operands[main].shape
+    place = (slice(*rows), slice(*columns))
+    out: dict[str, Bits] = {main: operands[main][place]}
+    for name, array in operands.items():
+        if name == main:
+            continue
+        if not array.shape:
+            out[name] = array
+        elif array.shape == shape:
+            out[name] = array[place]
+        elif name == "random":
+            assert form.draws is not None
+            lanes, bits = draw_bits(form.draws)
+            out[name] = np.zeros((1, -(-out[main].size // lanes)), integer_dtype(None, bits))
+        else:
+            tall, wide = -(-shape[0] // array.shape[0]), -(-shape[1] // array.shape[1])
+            out[name] = array[rows[0] // tall : -(-rows[1] // tall), columns[0] // wide : -(-columns[1] // wide)]
+    if "tensor_amax" in form.extras and "tensor_amax" not in out:
+        source = form.operands["x"]
+        assert source is not None
+        out["tensor_amax"] = np.array(run_amax(operands[main], source), "u4")
+    return out

@@ -1,0 +1,88 @@
+"""What differs, class by class: counts, the best candidates for a counterexample, and the counterexample itself, shrunk and confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from emu.check.classes import CLASSES
+from emu.check.expected import Expected
+from emu.check.explain import example_of
+from emu.check.form import MAIN, Form
+from emu.check.judge import Difference
+from emu.check.model import Arrays, Question
+from emu.check.report import Failure
+from emu.check.shrink import shrink
+from emu.check.sorting import Case, Index, class_of, sample, whole_class
+
+if TYPE_CHECKING:
+    from emu.check.run import _Checker
+
+MOST: Final = 96  # differences of one answer that are looked at one by one
+KEPT: Final = 3  # candidates of a class
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A difference that may become the counterexample. rank: simpler first."""
+
+    rank: tuple[int, ...]
+    question: Question
+    index: Index
+
+
+@dataclass
+class _Found:
+    stage: str
+    count: int = 0
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+class Findings:
+    """The differences of a check by class."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.found: dict[tuple[str, str], _Found] = {}
+        self.left = 0
+
+    def add(self, question: Question, expected: Expected, got: Arrays, difference: Difference) -> None:
+        """Sort the differences of one answer into classes; of many, some of each reason for asking."""
+        case = Case(question.operands, expected, got)
+        whole = whole_class(self.form, case, difference)
+        places = sample(difference.wrong, MOST)
+        if whole is not None:
+            self._put(whole, difference.name, difference.count, Candidate((0,), question, places[0]))
+            return
+        self.left += difference.count - len(places)
+        for index in places:
+            name = class_of(self.form, case, difference.name, index)
+            self._put(name, difference.name, 1, Candidate(self._rank(question, index), question, index))
+
+    def _put(self, name: str, stage: str, count: int, candidate: Candidate) -> None:
+        found = self.found.setdefault((name, stage), _Found(stage))
+        found.count += count
+        found.candidates.append(candidate)
+        found.candidates.sort(key=lambda item: item.rank)
+        del found.candidates[KEPT:]
+
+    def _rank(self, question: Question, index: Index) -> tuple[int, ...]:
+        """Return how hard an input is to read: size of the question, bits set."""
+        main = question.operands[MAIN[self.form.op]]
+        if main.ndim == 1 and index:
+            return (0, int(main[index[0]]).bit_count(), int(main[index[0]]))
+        row = main[min(index[0], len(main) - 1)] if index and self.form.op == "dot" else main
+        return (int(np.count_nonzero(row)), row.size)
+
+    def failures(self, checker: _Checker) -> list[Failure]:
+        """Return one entry per class, in the order of the list of classes, each with its counterexample."""
+        if self.left:
+            checker.report.notes.append(f"{self.left} further differences were counted, but not sorted into classes")
+        order = list(CLASSES)
+        out = []
+        for (name, stage), found in sorted(self.found.items(), key=lambda item: order.index(item[0][0])):
+            shrunk = shrink(checker, found.candidates, name, stage)
+            out.append(Failure(name, stage, found.count, example_of(checker, shrunk, name, stage)))
+        return out

@@ -1,0 +1,276 @@
+"""Many inputs: every pattern of a 16-bit source, and strata: all exponents, beside the decision points, powers of two, zeros, specials.
+
+Drawn with Philox from the key and the contract; any count gives the same first inputs. Not here: chosen rows (inputs_directed.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from emu.arrays import float_dtype
+from emu.check.form import Form, draw_bits, integer_dtype
+from emu.check.inputs_directed import _own_signs
+from emu.check.model import Bits, Question
+from emu.engines import run_amax, run_dequantize, run_quantize
+from emu.errors import EmuError
+from emu.fast.convert import to_fp32
+from emu.philox import draw, stream_of, words
+from emu.spec import derive, get
+from emu.spec.contract import plan_of
+from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
+from emu.strategies import decision_points
+from emu.vectors import cases_dot
+from emu.vectors.grid import code_at
+
+ELEMENTS: Final = 1 << 16  # least number of stratified elements
+DOT_ROWS: Final = 1 << 12
+WIDTH: Final = 1 << 10
+CHUNK: Final = 1 << 22
+WINDOW: Final = 8  # binades of one tensor of exhaustive blocks
+
+
+def narrow_of(source: Format) -> Format:
+    """Return the 16-bit format whose patterns all are tried: the source itself, or bf16 widened."""
+    return source if derive.codes(source).bits <= 16 else get("format", "bf16")
+
+
+def patterns(source: Format) -> Bits:
+    """Return every pattern of the 16-bit source, or of bf16 (and of fp16) as codes of a wider one."""
+    if derive.codes(source).bits <= 16:
+        return np.arange(1 << derive.codes(source).bits, dtype=integer_dtype(source))
+    every = np.arange(1 << 16, dtype=np.uint16)
+    half = to_fp32(every, get("format", "fp16")).view(np.uint32)
+    return np.concatenate([every.astype(np.uint32) << np.uint32(16), half]) if source.id == "fp32" else every.astype(integer_dtype(source))
+
+
+def exhaustive(form: Form, takes_amax: bool, multiple: tuple[int, int] = (1, 1)) -> Iterator[Question]:
+    """Yield every pattern of 16 bits as an input; blocks of a recipe hold neighbours, tensors a few binades."""
+    if form.op == "convert":
+        source = form.operands["codes"]
+        assert source is not None
+        codes = patterns(source)
+        yield Question({"codes": codes, **random_operand(form, (1, codes.size), 1)}, ("exhaustive",))
+    elif form.op in ("quantize", "transform"):
+        source = form.operands["x"]
+        assert source is not None
+        for codes in _windows(source):
+            yield _matrix(form, codes, takes_amax, multiple, "exhaustive", 1)
+
+
+def _windows(source: Format) -> Iterator[Bits]:
+    """Yield the patterns of some binades at a time, both signs in turn; last those that are no numbers."""
+    codes = patterns(source)[: 1 << 16]
+    plain = codes & ~codes.dtype.type(derive.codes(source).sign_bit)
+    facts = narrow_of(source).facts
+    assert isinstance(facts, FloatFacts)
+    frac = facts.frac_bits + (derive.codes(source).bits - derive.codes(narrow_of(source)).bits)
+    place = plain >> codes.dtype.type(frac)
+    finite = plain <= derive.codes(source).max_code
+    for first in range(0, int(place[finite].max()) + 1, WINDOW):
+        inside = codes[finite & (place >= first) & (place < first + WINDOW)]
+        yield inside[np.argsort(inside & ~codes.dtype.type(derive.codes(source).sign_bit), kind="stable")]
+    if not bool(finite.all()):
+        yield np.repeat(codes[~finite], 16)
+
+
+def random_operand(form: Form, shape: tuple[int, int], key: int, first: int = 0) -> dict[str, Bits]:
+    """Return the random operand for elements of a shape, where the contract draws."""
+    if form.draws is None:
+        return {}
+    lanes, bits = draw_bits(form.draws)
+    drawn = draw(key, -(-shape[0] * shape[1] // lanes), bits, stream_of(f"random {form.contract} {first}")).astype(
+        integer_dtype(None, bits)
+    )
+    flat = form.op == "convert"
+    return {"random": drawn if flat else drawn.reshape(shape) if lanes == 1 else drawn.reshape(1, -1)}
+
+
+def _matrix(form: Form, codes: Bits, takes_amax: bool, multiple: tuple[int, int], why: str, key: int, first: int = 0) -> Question:
+    """Return codes as a matrix of at least two blocks a row, the rest zero, with the operands of the contract."""
+    tall, wide = (1, 16) if form.block is None else form.block.facts.shape
+    wide, tall = int(np.lcm(wide, multiple[1])), int(np.lcm(tall, multiple[0]))
+    width = wide * max(1, min(WIDTH, codes.size // 4) // wide)
+    height = -(-codes.size // width)
+    height = -(-height // tall) * tall
+    x = np.zeros(height * width, codes.dtype)
+    x[: codes.size] = codes
+    operands: dict[str, Bits] = {"x": x.reshape(height, width)}
+    source = form.operands["x"]
+    assert source is not None
+    if "tensor_amax" in form.extras and takes_amax:
+        operands["tensor_amax"] = np.array(run_amax(operands["x"], source), "u4")
+    operands |= random_operand(form, (height, width), key, first)
+    if "signs" in form.extras:
+        operands["signs"] = np.array(_signs(form), "u4")
+    return Question(operands, (why,))
+
+
+def _signs(form: Form) -> int:
+    if form.op == "quantize":
+        return _own_signs(form)
+    return int(get("transform", form.contract.parts[0]).facts.signs, 16)
+
+
+def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multiple: tuple[int, int] = (1, 1)) -> Iterator[Question]:
+    """Yield drawn inputs, at least the minimum of the suite, in questions of at most 2^22 elements.
+
+    count: elements (rows of a dot product).   key: of the generator.
+    """
+    if form.op == "decode":
+        return
+    if form.op == "dot":
+        yield from _dot(form, max(count or 0, DOT_ROWS), key)
+        return
+    left, first = max(count or 0, ELEMENTS), 0
+    while left > 0:
+        size = min(left, CHUNK)
+        stream = stream_of(f"check {form.contract} {first}")
+        yield from _part(form, takes_amax, size, key, stream, first, multiple)
+        left, first = left - size, first + 1
+
+
+def _part(form: Form, takes_amax: bool, size: int, key: int, stream: int, first: int, multiple: tuple[int, int]) -> Iterator[Question]:
+    if form.op == "convert":
+        source, to = form.operands["codes"], form.answers["codes"]
+        assert source is not None
+        codes = numbers(source, to, size, key, stream)
+        yield Question({"codes": codes, **random_operand(form, (1, size), key, first)}, ("stratified",))
+    elif form.op == "dequantize":
+        yield _codes(form, size, key, stream)
+    else:
+        source = form.operands["x"]
+        assert source is not None
+        codes = blocks(form, source, size, key, stream)
+        yield _matrix(form, codes, takes_amax, multiple, "stratified", key, first)
+
+
+def numbers(source: Format, to: Format, size: int, key: int, stream: int) -> Bits:
+    """Return source codes: half with every exponent alike, half beside the decision points of the destination, 0 .. 2^k ulps away."""
+    facts, derived = source.facts, derive.codes(source)
+    drawn = words(key, 2 * size, 0, stream).reshape(2, size)
+    kind = np.dtype(integer_dtype(source))
+    wide = (drawn[0].astype(np.uint64) << np.uint64(32) | drawn[1]).astype(kind if kind.itemsize == 8 else np.uint64)
+    out = (wide & np.uint64((1 << derived.bits) - 1)).astype(kind)
+    if not isinstance(facts, FloatFacts):
+        return out
+    near = np.array([code_at(point, source) for point in decision_points(to)], np.int64)
+    half = size // 2
+    chosen = near[drawn[0][:half] % near.size]
+    reach = np.int64(1) << (drawn[1][:half] % np.uint32(facts.frac_bits)).astype(np.int64)
+    away = (drawn[1][:half] >> np.uint32(8)).astype(np.int64) % (2 * reach + 1) - reach
+    beside = np.clip(chosen + away, 0, derived.max_code).astype(kind)
+    sign = (drawn[0][:half] >> np.uint32(31)).astype(kind) * kind.type(derived.sign_bit)
+    out[:half] = beside | sign
+    return out
+
+
+def blocks(form: Form, source: Format, size: int, key: int, stream: int) -> Bits:
+    """Return elements of blocks of kinds in turn: one binade, 8 binades, ties of the grid under their own scale, powers of two, tiny, huge."""
+    lanes = 16 if form.block is None else form.block.facts.shape[0] * form.block.facts.shape[1]
+    columns = 16 if form.block is None else form.block.facts.shape[1]
+    count = -(-size // lanes) * (lanes // columns)
+    facts, derived = source.facts, derive.codes(source)
+    assert isinstance(facts, FloatFacts)
+    drawn = words(key, count * columns, 0, stream).reshape(count, columns)
+    kind = np.dtype(integer_dtype(source))
+    bias, frac = facts.bias, facts.frac_bits
+    which = np.arange(count) % 8
+    span = np.where(which == 0, 1, np.where(which == 1, 8, np.where(which == 2, 3, 4)))[:, None]
+    centre = _centres(drawn[:, 0], which, bias)[:, None]
+    field = np.clip(centre - (drawn >> np.uint32(24)).astype(np.int64) % span, 0, 2 * bias).astype(np.uint64)
+    fraction = (drawn & np.uint32((1 << min(frac, 23)) - 1)).astype(np.uint64)
+    fraction[which == 3] = 0
+    out = (field << np.uint64(frac) | fraction).astype(kind)
+    out[which == 4] &= np.where(drawn[which == 4] & np.uint32(0x700), 0xFFFFFFFF, 0).astype(kind)  # some zeros
+    out |= (drawn >> np.uint32(31)).astype(kind) * kind.type(derived.sign_bit)
+    if form.op == "quantize":
+        ties = np.flatnonzero((which == 2) | (which == 6))
+        out[ties] = _ties(form, source, out[ties], drawn[ties])
+    return out.reshape(-1)[:size]
+
+
+def _centres(drawn: Bits, which: Bits, bias: int) -> Bits:
+    """Return the exponent field of each block's largest elements: near one; for some blocks anywhere; for some of them subnormal."""
+    near = bias + (drawn >> np.uint32(8)).astype(np.int64) % 8 - 4
+    anywhere = 1 + (drawn >> np.uint32(4)).astype(np.int64) % (2 * bias)
+    return np.where(which == 5, anywhere, np.where(which == 7, np.where(drawn & np.uint32(64), 1, 2), near))
+
+
+def _ties(form: Form, source: Format, x: Bits, drawn: Bits) -> Bits:
+    """Replace elements but the first of each block by midpoints of the grid under the scale that it gets, at most an ulp beside."""
+    assert form.block is not None
+    recipe = get("recipe", form.contract.parts[0])
+    tall, wide = form.block.facts.shape
+    rows = len(x) // tall * tall
+    if not rows or form.draws is not None or "signs" in form.extras:
+        return x
+    try:
+        codes, levels = run_quantize(recipe, x[:rows], source, engine="auto")
+        one = np.full(codes.shape, code_at(Fraction(1), get("format", form.block.element_formats[0])), codes.dtype)
+        unit = run_dequantize(recipe, one, levels, profile=None, result=get("format", "fp32"), engine="auto").view(np.float32)
+    except EmuError:
+        return x
+    points = np.array([float(point) for point in decision_points(form.block.element_formats[0])], np.float32)
+    with np.errstate(all="ignore"):
+        near = (points[drawn[:rows] % points.size] * unit[:rows, :wide]).astype(float_dtype(source))
+    bits = near.view(integer_dtype(source)).astype(np.int64) + (drawn[:rows] >> np.uint32(16)).astype(np.int64) % 3 - 1
+    beside = np.clip(bits, 0, derive.codes(source).max_code).astype(x.dtype)
+    biggest = np.argmax(x[:rows] & x.dtype.type(derive.codes(source).sign_bit - 1), axis=1)
+    out = x.copy()
+    out[:rows] = beside | (x[:rows] & x.dtype.type(derive.codes(source).sign_bit))
+    out[np.arange(rows), biggest] = x[np.arange(rows), biggest]
+    return out
+
+
+def _codes(form: Form, size: int, key: int, stream: int) -> Question:
+    """Return random codes and levels; scales below NaN, fp32 levels within 64 binades of one."""
+    assert form.block is not None
+    tall, wide = form.block.facts.shape
+    width = wide * max(1, WIDTH // wide)
+    height = -(-size // width // tall) * tall
+    element = form.operands["codes"]
+    assert element is not None
+    drawn = words(key, height * width, 0, stream).reshape(height, width)
+    operands: dict[str, Bits] = {"codes": (drawn & np.uint32((1 << derive.codes(element).bits) - 1)).astype(integer_dtype(element))}
+    shapes = _level_shapes(form, (height, width))
+    for number, (name, shape) in enumerate(shapes.items(), 1):
+        fmt = form.operands[name]
+        assert fmt is not None
+        flat = words(key, max(1, int(np.prod(shape))), 0, stream + number)
+        derived = derive.codes(fmt)
+        codes = (
+            flat % np.uint32(derived.max_code + 1)
+            if derived.bits <= 16
+            else flat & np.uint32(0x7FFFFF) | (np.uint32(95) + (flat >> np.uint32(23)) % np.uint32(64)) << np.uint32(23)
+        )
+        operands[name] = codes.astype(integer_dtype(fmt)).reshape(shape)
+    return Question(operands, ("stratified",))
+
+
+def _level_shapes(form: Form, size: tuple[int, int]) -> dict[str, tuple[int, ...]]:
+    from emu.check.form import _parts
+    from emu.spec.program import place_of
+
+    assert form.block is not None
+    return {level.name: _parts(size, place_of(level.granularity, form.block)) for level in form.block.facts.levels}
+
+
+def _dot(form: Form, rows: int, key: int) -> Iterator[Question]:
+    """Yield drawn rows of every category of dot products."""
+    plan = plan_of(form.contract)
+    names = [name for name in cases_dot.MAKERS if cases_dot.applies(name, plan) and name not in ("scale_signbit", "chain")]
+    each = -(-rows // len(names))
+    for name in names:
+        cases = cases_dot.rows(name, plan, each, key << 20)
+        if not cases:
+            continue
+        operands = {}
+        for place, operand in enumerate(("a", "b", "scale_a", "scale_b", "c")):
+            if operand in form.operands:
+                operands[operand] = np.array([case[place] for case in cases], integer_dtype(form.operands[operand]))
+        yield Question(operands, (name,))

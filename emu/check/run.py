@@ -1,0 +1,136 @@
+"""check: ask a target the questions of a contract, judge its answers, sort and shrink what differs. Not here: how targets are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from time import perf_counter
+from typing import Final
+
+import numpy as np
+
+from emu.check.expected import Expected, engine_of, expect
+from emu.check.findings import Findings
+from emu.check.form import Form, form_of
+from emu.check.inputs_bulk import exhaustive, stratified
+from emu.check.inputs_directed import directed
+from emu.check.judge import judge
+from emu.check.model import Arrays, Question, Target
+from emu.check.report import Report
+from emu.errors import OperandError, TargetError
+
+SUITES: Final = ("directed", "exhaustive", "stratified")
+JUDGES: Final = {"directed": "exact", "exhaustive": "auto", "stratified": "auto"}
+
+
+def check(
+    target: Target,
+    contract: str,
+    *,
+    suites: Iterable[str] = SUITES,
+    count: int | None = None,
+    key: int = 1,
+    seconds: float | None = None,
+    profile: str | None = None,
+    multiple: tuple[int, int] = (1, 1),
+) -> Report:
+    """Compare a kernel with a contract, bit for bit. It runs the target's code with the rights of this process.
+
+    contract: such as "quantize/nvfp4_te_ref".   suites: of SUITES.   count: stratified elements, at least the suite's minimum.
+    key: of the generator that draws inputs.   seconds: limit for one call, in a forked process; None: in this process, no limit.
+    profile: dequantize profile for fake-quantized values, None: the recipe's first.   multiple: rows and columns that the kernel needs.
+    Returns: a report; its verdict is "nothing" when nothing was compared.
+    Raises: SpecError (contract), OperandError (a suite or target that does not fit).   Tests: tests/check.
+    """
+    wanted = tuple(suites)
+    for suite in wanted:
+        if suite not in SUITES:
+            raise OperandError(f"check: suite {suite!r} is unknown: one of {', '.join(SUITES)}")
+    form = form_of(contract, target.source, target.result)
+    if form.op != target.op:
+        raise OperandError(f"check: the target does {target.op}, the contract {contract} is about {form.op}")
+    if seconds is not None:
+        from emu.check.isolate import forked
+
+        with forked(target, seconds) as isolated:
+            return _Checker(isolated, form, profile, multiple).run(wanted, count, key)
+    return _Checker(target, form, profile, multiple).run(wanted, count, key)
+
+
+class _Checker:
+    """One check on its way."""
+
+    def __init__(self, target: Target, form: Form, profile: str | None, multiple: tuple[int, int]) -> None:
+        self.target, self.form, self.profile, self.multiple = target, form, profile, multiple
+        self.report = Report(target.name, str(form.contract))
+        self.findings = Findings(form)
+        wants = getattr(target, "wants", form.extras)
+        self.takes_amax = "tensor_amax" in wants
+        self.takes_random = form.draws is None or "random" in wants
+        self.asked = 0
+
+    def run(self, suites: tuple[str, ...], count: int | None, key: int) -> Report:
+        """Ask all, then shrink and explain one counterexample of each class."""
+        begin = perf_counter()
+        try:
+            if not self.takes_random:
+                self.report.notes.append("the target takes no random operand: its distribution is judged, not its bits")
+                from emu.check.sr import judge_distribution
+
+                judge_distribution(self, key)
+            else:
+                for suite in suites:
+                    for question in self.questions(suite, count, key):
+                        self.ask(suite, question)
+                self.report.failures = self.findings.failures(self)
+        except TargetError as error:
+            self.report.verdict, self.report.message = error.verdict, str(error)  # type: ignore[assignment]
+        else:
+            self.report.verdict = "differs" if self.report.differing else "pass" if self.report.compared else "nothing"
+        self.report.seconds = perf_counter() - begin
+        return self.report
+
+    def questions(self, suite: str, count: int | None, key: int) -> Iterator[Question]:
+        """Return the questions of a suite."""
+        source = self.target.source or "fp32"
+        if suite == "directed":
+            return directed(self.form, source, self.takes_amax, self.multiple)
+        if suite == "exhaustive":
+            return exhaustive(self.form, self.takes_amax, self.multiple)
+        return stratified(self.form, self.takes_amax, count, key, self.multiple)
+
+    def call(self, operands: Arrays) -> Arrays:
+        """Call the target, its time taken. Raises: TargetError."""
+        begin = perf_counter()
+        try:
+            return self.target(operands)
+        finally:
+            self.report.target_seconds += perf_counter() - begin
+
+    def expect(self, operands: Arrays, engine: str, got: Arrays) -> Expected:
+        """Return what the contract says of the answers that were given."""
+        return expect(self.form, operands, engine, self.target.result, self.profile, "values" in got)
+
+    def ask(self, suite: str, question: Question) -> None:
+        """Ask one question and keep what differs."""
+        got = self.call(question.operands)
+        if self.asked == 0 or suite == "stratified":
+            self.check_stable(question.operands, got)
+        self.asked += 1
+        engine = JUDGES[suite]
+        expected = self.expect(question.operands, engine, got)
+        self.report.engines.setdefault(suite, engine if engine == "exact" else engine_of(self.form, question.operands))
+        judged = judge(self.form, expected, got)
+        self.report.compared += judged.compared
+        self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared
+        for difference in judged.differences:
+            self.report.differing += difference.count
+            self.findings.add(question, expected, got, difference)
+
+    def check_stable(self, operands: Arrays, got: Arrays) -> None:
+        """Call again on a sample and refuse another answer. Raises: TargetError (unstable)."""
+        if sum(array.size for array in operands.values()) > 1 << 18 and self.asked:
+            return
+        again = self.call(operands)
+        for name, array in got.items():
+            if name not in again or not np.array_equal(again[name], array):
+                raise TargetError("unstable", f"{self.target.name} gave other {name} when it was asked again: it is not deterministic")

@@ -1,0 +1,276 @@
+"""Shrinking: the fewest non-zero elements and the simplest numbers with which the same stage still fails in the same class.
+
+Every step asks the target again and lets the oracle judge; the number of calls is bounded. Not here: what is explained (explain.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from emu.check.cutting import cut, rectangle, tile_of
+from emu.check.expected import Expected
+from emu.check.form import MAIN, Form
+from emu.check.judge import judge
+from emu.check.model import Arrays, Bits
+from emu.check.sorting import Case, Index, class_of, sample, whole_class
+from emu.errors import EmuError, EngineError, OperandError, ShapeError, TargetError
+from emu.exact.encode import code_of_one
+from emu.spec import derive
+from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
+
+if TYPE_CHECKING:
+    from emu.check.findings import Candidate
+    from emu.check.run import _Checker
+
+CALLS: Final = 300
+SECONDS: Final = 10
+LARGE: Final = 1 << 14  # elements of a question that the oracle judges while shrinking
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The smallest question found that fails, both answers, the place, the calls made; alone: the part fails by itself."""
+
+    operands: dict[str, Bits]
+    expected: Expected
+    got: Arrays
+    index: Index
+    why: str
+    calls: int
+    alone: bool
+
+
+def shrink(checker: _Checker, candidates: Sequence[Candidate], name: str, stage: str) -> Shrunk:
+    """Return the counterexample of a class. Raises: EngineError (the engine that judged the bulk differs from the oracle)."""
+    worker = _Worker(checker, name, stage)
+    for candidate in candidates:
+        why = why_at(candidate.question.why, candidate.index)
+        for operands in worker.parts(candidate):
+            found = worker.fails(operands)
+            if found is not None:
+                smallest = worker.minimise(found)
+                return replace(smallest, why=why, calls=worker.calls)
+    return worker.whole(candidates[0])
+
+
+def why_at(why: tuple[str, ...], index: Index) -> str:
+    """Return why a row was asked."""
+    return why[index[0]] if len(why) > 1 and index and index[0] < len(why) else why[0] if why else "chosen"
+
+
+class _Worker:
+    """Asks the target for smaller and smaller questions."""
+
+    def __init__(self, checker: _Checker, name: str, stage: str) -> None:
+        self.checker, self.form, self.name, self.stage = checker, checker.form, name, stage
+        self.calls, self.begin = 0, perf_counter()
+
+    def spent(self) -> bool:
+        """Tell whether the budget is used up."""
+        return self.calls >= CALLS or perf_counter() - self.begin > SECONDS
+
+    def parts(self, candidate: Candidate) -> Iterator[dict[str, Bits]]:
+        """Yield what to begin with: the tile alone, with a tile that carries the tensor's maximum, rows and blocks halved, all."""
+        form, operands = self.form, candidate.question.operands
+        small, _ = cut(form, operands, self.stage, candidate.index)
+        amax = small.pop("tensor_amax", None) if "tensor_amax" in form.extras and not self.checker.takes_amax else None
+        yield self.padded(small)
+        if form.op not in ("quantize", "transform", "dequantize"):
+            return
+        if amax is not None:
+            carried = self.carried(small, int(amax))
+            if carried is not None:
+                yield carried
+        whole = dict(operands)
+        if whole[MAIN[form.op]].size <= LARGE:
+            yield self.halved(whole)
+
+    def padded(self, operands: dict[str, Bits]) -> dict[str, Bits]:
+        """Return a small tensor filled up with zeros to the multiples that the target needs."""
+        multiple = self.checker.multiple
+        main = operands[MAIN[self.form.op]]
+        if self.form.op != "quantize" or main.ndim != 2 or (main.shape[0] % multiple[0] == 0 and main.shape[1] % multiple[1] == 0):
+            return operands
+        height, width = (-(-size // step) * step for size, step in zip(main.shape, multiple, strict=True))
+        out = dict(operands)
+        for name in ("x", "random"):
+            if name in out and out[name].shape == main.shape:
+                wide = np.zeros((height, width), out[name].dtype)
+                wide[: main.shape[0], : main.shape[1]] = out[name]
+                out[name] = wide
+        return out
+
+    def carried(self, small: dict[str, Bits], amax: int) -> dict[str, Bits] | None:
+        """Return a tile with a further tile under it that holds the tensor maximum; None where no source code is that number."""
+        from emu.exact.decode import decode_code
+        from emu.spec import get
+        from emu.vectors.grid import code_at
+
+        source = self.form.operands["x"]
+        assert source is not None
+        wanted = decode_code(amax, get("format", "fp32"))
+        if wanted.kind != "finite" or "random" in small:
+            return None
+        code = code_at(wanted.magnitude, source)
+        if decode_code(code, source).magnitude != wanted.magnitude:
+            return None
+        tall = tile_of(self.form)[0]
+        under = np.zeros((tall, small["x"].shape[1]), small["x"].dtype)
+        under[0, 0] = code
+        return self.padded({**small, "x": np.concatenate([small["x"], under])})
+
+    def halved(self, whole: dict[str, Bits]) -> dict[str, Bits]:
+        """Return a question with as few rows and columns of tiles as still fail, by halving."""
+        tile = tile_of(self.form)
+        steps = [int(np.lcm(tile[axis], self.checker.multiple[axis])) for axis in (0, 1)]
+        size = list(whole[MAIN[self.form.op]].shape)
+        now = whole
+        for axis in (0, 1):
+            while size[axis] > steps[axis] and not self.spent():
+                keep = -(-(size[axis] // 2) // steps[axis]) * steps[axis]
+                if keep >= size[axis]:
+                    break
+                found = None
+                for start in (0, (size[axis] - keep) // steps[axis] * steps[axis]):
+                    spans = [(0, size[0]), (0, size[1])]
+                    spans[axis] = (start, start + keep)
+                    part = rectangle(self.form, now, *spans)
+                    if not self.checker.takes_amax:
+                        part.pop("tensor_amax", None)
+                    if self.fails(part) is not None:
+                        found = part
+                        break
+                if found is None:
+                    break
+                now, size[axis] = found, keep
+        return now
+
+    def fails(self, operands: dict[str, Bits]) -> Shrunk | None:
+        """Ask the target; return the failure when the same stage fails in the same class."""
+        self.calls += 1
+        try:
+            got = self.checker.call(operands)
+            expected = self.checker.expect(operands, "exact", got)
+            for difference in judge(self.form, expected, got).differences:
+                if difference.name == self.stage:
+                    case = Case(operands, expected, got)
+                    whole = whole_class(self.form, case, difference)
+                    for index in sample(difference.wrong, 4):
+                        if (whole or class_of(self.form, case, self.stage, index)) == self.name:
+                            return Shrunk(operands, expected, got, index, "", self.calls, True)
+        except (TargetError, OperandError, ShapeError):
+            return None
+        return None
+
+    def minimise(self, best: Shrunk) -> Shrunk:
+        """Return the smallest failure: zeros first, in halves, then simpler numbers."""
+        for name in self.names():
+            best = self.zeros(best, name)
+        for name in self.names():
+            best = self.simpler(best, name)
+        return self.zeros(best, MAIN[self.form.op]) if not self.spent() else best
+
+    def names(self) -> list[str]:
+        """Return the operands that are shrunk."""
+        return [name for name in self.form.operands if name != "signs"]
+
+    def zeros(self, best: Shrunk, name: str) -> Shrunk:
+        """Set runs of elements to the plainest code, halving the runs until single elements."""
+        plain = plain_code(self.form, name)
+        flat = best.operands[name].reshape(-1) if name in best.operands else np.zeros(0, np.uint8)
+        if flat.size < 2:
+            return best
+        size = flat.size
+        while size >= 1 and not self.spent():
+            places = np.flatnonzero(best.operands[name].reshape(-1) != plain)
+            runs = [places[at : at + size] for at in range(0, len(places), size)]
+            for run in runs:
+                if self.spent():
+                    break
+                found = self.fails(replaced(best.operands, name, run, plain))
+                best = found or best
+            size //= 2
+        return best
+
+    def simpler(self, best: Shrunk, name: str) -> Shrunk:
+        """Make each number plainer: another sign, fewer fraction bits, one."""
+        if name not in best.operands or name == "random":
+            return best
+        fmt = self.form.operands[name]
+        assert fmt is not None
+        plain = plain_code(self.form, name)
+        for place in np.flatnonzero(best.operands[name].reshape(-1) != plain)[:32].tolist() if best.operands[name].size > 1 else [0]:
+            for _ in range(64):
+                if self.spent():
+                    return best
+                code = int(best.operands[name].reshape(-1)[place])
+                found = None
+                for other in plainer(code, fmt):
+                    found = self.fails(replaced(best.operands, name, np.array([place]), other))
+                    if found is not None or self.spent():
+                        break
+                if found is None:
+                    break
+                best = found
+        return best
+
+    def whole(self, candidate: Candidate) -> Shrunk:
+        """Return a failure that no smaller question shows, its part judged again by the oracle."""
+        form, operands = self.form, candidate.question.operands
+        got = self.checker.call(operands)
+        small, place = cut(form, operands, self.stage, candidate.index)
+        want = self.checker.expect(small, "exact", got).arrays[self.stage][place]
+        auto = self.checker.expect(operands, "auto", got)
+        if auto.arrays[self.stage][candidate.index] != want:
+            raise EngineError(
+                f"check {form.contract}: an engine of emu and its oracle differ in {self.stage} at {candidate.index}: report this"
+            )
+        why = why_at(candidate.question.why, candidate.index)
+        return Shrunk(dict(operands), auto, got, candidate.index, why, self.calls, False)
+
+
+def replaced(operands: dict[str, Bits], name: str, places: Bits, code: int) -> dict[str, Bits]:
+    """Return operands with some codes of one of them replaced."""
+    array = operands[name].copy()
+    array.reshape(-1)[places] = code
+    return {**operands, name: array}
+
+
+def plain_code(form: Form, name: str) -> int:
+    """Return the plainest code of an operand: zero, or one for a scale."""
+    fmt = form.operands[name]
+    is_scale = name.startswith("scale") or (form.op == "dequantize" and name != "codes")
+    if fmt is None or not is_scale:
+        return 0
+    try:
+        return code_of_one(fmt)
+    except EmuError:
+        return 0
+
+
+def plainer(code: int, fmt: Format) -> list[int]:
+    """Return simpler codes: positive, one, a power of two, fewer bits of the fraction; simplest first."""
+    facts, derived = fmt.facts, derive.codes(fmt)
+    out = []
+    if code & derived.sign_bit:
+        out.append(code & ~derived.sign_bit)
+    if isinstance(facts, FloatFacts) and facts.frac_bits:
+        ones = (1 << facts.frac_bits) - 1
+        sign = code & derived.sign_bit
+        if code & ones:
+            out += [code & ~ones, *(code & ~((1 << drop) - 1) for drop in (facts.frac_bits // 2, facts.frac_bits // 4, 8, 4, 2, 1) if drop)]
+            lowest = code & ones & -(code & ones)
+            out.append(code ^ lowest)
+        elif derived.bits > 8:
+            one = code_of_one(fmt)
+            exp, middle = code & ~derived.sign_bit, one
+            if exp != middle and code & ~derived.sign_bit <= derived.max_code:
+                half = (exp + middle) // 2 & ~ones
+                out += [sign | middle, *([sign | half] if half not in (exp, middle) else [])]
+    return list(dict.fromkeys(other for other in out if other != code))
