@@ -34,7 +34,7 @@ _INFINITE = {"inf": 0, "+inf": 0, "infinity": 0, "-inf": 1, "-infinity": 1}
 @click.option("--policy", default="nvidia", show_default=True, help="Special-value policy.")
 @click.option("--source", default=None, help="Source format (default fp32); for a .npy file of unsigned integers: the format of its codes.")
 @click.option("--random", default=None, help="Random integers for a rounding that draws: decimal or hex, comma-separated.")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto.")
 @click.option("--out", type=click.Path(dir_okay=False), help="For a .npy file: where the codes go (.npy).")
 @click.option("--force", is_flag=True, help="Replace --out if it exists.")
 @common_options

@@ -16,8 +16,8 @@ from emu.cli.witness import faults
 from emu.errors import EmuError
 from emu.spec import KINDS, get, names
 
-LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "torchao")
-ENGINES = {"exact": "emu.exact", "fast": "emu.fast", "c_ref": "emu.native._c", "native": "emu.native._kernels"}
+LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")
+ENGINES = {"exact": "emu.exact", "fast": "emu.fast", "c_ref": "emu.native._c", "native": "emu.native._kernels", "torch": "torch"}
 
 
 class Check(NamedTuple):
@@ -52,7 +52,7 @@ def _versions() -> Iterator[Check]:
         try:
             yield Check(library, "note", version(library))
         except PackageNotFoundError:
-            yield Check(library, "missing", "optional" if library.startswith("torch") else "pip install fp4emu again")
+            yield Check(library, "missing", "optional" if library.startswith("t") else "pip install fp4emu again")
 
 
 def _spec() -> Iterator[Check]:

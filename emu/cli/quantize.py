@@ -34,7 +34,7 @@ from emu.spec.program import quantize_program
 @click.option("--tensor-amax", help="Tensor maximum: a number, or fp32 bits in hex; for exactly one tensor.")
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
 @click.option("--signs", help="Sign mask in hex, for a recipe that rotates and takes signs [default: the transform's own].")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto.")
 @click.option("--strict", is_flag=True, help="A tensor that cannot be quantized is an error, not skipped.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options

@@ -24,7 +24,7 @@ def command() -> None:
 @click.option("--part", "parts", multiple=True, type=click.Choice(("errors", "orders", "proof")), help="Only this part; repeatable.")
 @click.option("--only", multiple=True, metavar="WORD", help="Only data and recipes whose name holds WORD; repeatable.")
 @click.option("--model", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the MiniLM model; default: the installed package.")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native or auto: same figures.")
+@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto: same figures.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Threads of a matrix product.")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep the whole record as JSON.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")

@@ -31,6 +31,10 @@ def run_convert(
         from emu.native import convert as convert_native
 
         return convert_native(codes, source, fmt, rounding, policy, random)
+    if chosen == "torch":
+        from emu.torch.edge import convert as convert_torch
+
+        return convert_torch(codes, source, fmt, rounding, policy, random)
     return _exact_convert(codes, source, fmt, rounding, policy, random)
 
 
@@ -48,7 +52,12 @@ def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding
 
 def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") -> Codes:
     """Decode codes of at most 16 bits to codes of a wider float format; any shape. Raises: as the engines."""
-    if choose("decode", engine, fmt, result) == "native":
+    chosen = choose("decode", engine, fmt, result)
+    if chosen == "torch":
+        from emu.torch.edge import decode as decode_torch
+
+        return decode_torch(codes, fmt, result)
+    if chosen == "native":
         from emu.native.kernel import decode as decode_kernel
 
         return decode_kernel(codes, fmt, result)
@@ -83,6 +92,10 @@ def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, *
         from emu.native.block import quantize as quantize_c
 
         return quantize_c(recipe, codes, source, **operands)
+    if chosen == "torch":
+        from emu.torch.edge import quantize as quantize_torch
+
+        return quantize_torch(recipe, codes, source, **operands)
     from emu.exact.block import quantize as quantize_exact
 
     random = operands.pop("random", None)
@@ -112,6 +125,10 @@ def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *,
         from emu.native.block import dequantize as dequantize_c
 
         return dequantize_c(recipe, codes, levels, profile=profile, result=result)
+    if chosen == "torch":
+        from emu.torch.edge import dequantize as dequantize_torch
+
+        return dequantize_torch(recipe, codes, levels, profile=profile, result=result)
     from emu.exact.block import dequantize as dequantize_exact
     from emu.fast.convert import code_dtype
 
@@ -136,6 +153,10 @@ def run_transform(codes: Codes, source: Format, transform: Transform, signs: int
 
         check_environment()
         return transform_fast(codes, source, transform, signs)
+    if chosen == "torch":
+        from emu.torch.edge import transform as transform_torch
+
+        return transform_torch(codes, source, transform, signs)
     from emu.exact.transform import transform_codes
     from emu.fast.convert import code_dtype
     from emu.spec import get

@@ -17,8 +17,10 @@ from emu.spec.datapath import Plan
 from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import Program, dequantize_program, quantize_program
+from emu.torch import able
+from emu.torch.present import has_torch, need_torch
 
-ENGINES = ("exact", "fast", "c_ref", "native", "auto")
+ENGINES = ("exact", "fast", "c_ref", "native", "torch", "auto")
 
 
 class Row(NamedTuple):
@@ -109,7 +111,16 @@ def _always(*_: Any) -> bool:
     return True
 
 
-DOT_COLUMNS = {"native": "emu.native.kernel_datapath", "fast": "emu.fast.datapath", "c_ref": "emu.native.datapath"}
+def _torch(can: Callable[..., bool]) -> Callable[..., bool]:
+    """Return the condition of the torch column: torch is installed, and the facts are what it takes. Asking does not load torch."""
+    return lambda *facts: has_torch() and can(*facts)
+
+
+DOT_COLUMNS = {
+    "native": "emu.native.kernel_datapath",
+    "fast": "emu.fast.datapath",
+    "c_ref": "emu.native.datapath",
+}
 
 
 def _dot(engine: str) -> Callable[..., bool]:
@@ -147,16 +158,24 @@ TABLE = (
     Row("dot", "fast", _dot("fast")),
     Row("dot", "c_ref", _dot("c_ref")),
     Row("dot", "exact", _always),
+    Row("decode", "torch", _torch(able.can_decode)),
+    Row("convert", "torch", _torch(lambda source, fmt, rounding, *_: able.can_convert(source, fmt, rounding))),
+    Row("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
+    Row("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
+    Row("transform", "torch", _torch(able.can_transform)),
 )
 
 
 def choose(operation: str, engine: str, *facts: Any) -> str:
     """Return the engine that does an operation on given facts.
 
-    engine: a name, or auto for the first row of the table that can.   Raises: EngineError (unknown name; the named one cannot).
+    engine: a name, or auto for the first row of the table that can.
+    Raises: EngineError (unknown name; the named one cannot, or is not installed).
     """
     if engine not in ENGINES:
         raise EngineError(f"engine {engine!r} is unknown: one of {', '.join(ENGINES)}")
+    if engine == "torch":
+        need_torch()
     for row in TABLE:
         if row.operation == operation and engine in ("auto", row.engine) and row.can(*facts):
             return row.engine

@@ -46,11 +46,11 @@ class Leaf(NamedTuple):
 
 
 def engines_for(sweep: Sweep, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the engines besides the oracle that can do a sweep, in the order of the engine table.
+    """Return the engines besides the oracle that can do a sweep, in the order of the engine table; torch stays out of digests.
 
     wanted: only these; one of them that cannot is left out.   Raises: EngineError (fewer than one is left).
     """
-    rows = dict.fromkeys(row.engine for row in TABLE if row.operation == "convert" and row.engine != "exact")
+    rows = dict.fromkeys(row.engine for row in TABLE if row.operation == "convert" and row.engine not in ("exact", "torch"))
     found = tuple(engine for engine in rows if (wanted is None or engine in wanted) and all(_can(engine, sweep)))
     if not found:
         raise EngineError(f"{sweep.name}: none of the engines {', '.join(wanted or rows)} can do it")

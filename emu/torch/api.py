@@ -1,0 +1,137 @@
+"""The functions of `emu.torch`: tensors in, tensors out, on their device; names as in `emu`. A compiled graph sees each as one node."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from emu.errors import OperandError, ShapeError
+from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
+from emu.torch import ops
+from emu.torch.names import name_of
+from emu.torch.tensors import format_id
+
+
+class QuantizedTensor(NamedTuple):
+    """What quantize gives. codes: shape of x (the last axis padded where the recipe keeps its padding), one element a byte.
+
+    levels: name -> codes, the shape of x with each axis divided by what shares a code; [1, 1] for a tensor level.   recipe: its name.
+    """
+
+    codes: torch.Tensor
+    levels: dict[str, torch.Tensor]
+    recipe: str
+
+
+def _source(x: torch.Tensor, source: str | Format | None) -> str:
+    """Return the name of the format of x; empty where its dtype says it. Raises: OperandError."""
+    if source is not None:
+        return name_of("format", source)
+    if format_id(x.dtype) is None:
+        raise OperandError(f"dtype {x.dtype} is not taken: give a float tensor, or unsigned codes with source=")
+    return ""
+
+
+def convert(
+    x: torch.Tensor,
+    to: str | Format,
+    rounding: str | Rounding = "rne",
+    policy: str | Conversion = "nvidia",
+    source: str | Format | None = None,
+    random: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Convert values to codes of a format: decode, round, overflow, encode under a policy.
+
+    x: float tensor (16, 32, 64 bits, or a float8 dtype), or integer codes with `source`, on any device.
+    random: integers for a rounding that draws: one per element in row-major order, or one word per `lanes` elements.
+    NaN, Inf, -0, overflow: as the policy says.   Returns: unsigned codes, shape of x, uint8 for formats of at most 8 bits.
+    Exactness: equals emu.convert bit for bit, eager and compiled.   Raises: as emu.convert.   Tests: tests/torch_column.
+    """
+    mode, rules = name_of("rounding", rounding), name_of("conversion", policy)
+    found: torch.Tensor = ops.convert(x, name_of("format", to), mode, rules, _source(x, source), random)
+    return found
+
+
+def decode(codes: torch.Tensor, format: str | Format, dtype: torch.dtype = torch.float32) -> torch.Tensor:  # noqa: A002
+    """Decode codes to values, exactly. dtype: float16, bfloat16, float32 or float64; it must hold every value. Raises: as emu.decode."""
+    result = format_id(dtype)
+    if result is None:
+        raise OperandError(f"dtype {dtype} cannot hold values here: one of float16, bfloat16, float32, float64")
+    found: torch.Tensor = ops.decode(codes, name_of("format", format), result)
+    return found
+
+
+def transform(x: torch.Tensor, transform: str | Transform, signs: int | None = None, source: str | Format | None = None) -> torch.Tensor:
+    """Rotate groups of elements of the last axis: values of the transform's result format, shape of x. Raises: as emu.transform."""
+    found: torch.Tensor = ops.transform(x, name_of("transform", transform), _source(x, source), signs)
+    return found
+
+
+def quantize(
+    x: torch.Tensor,
+    recipe: str | Recipe,
+    source: str | Format | None = None,
+    tensor_amax: torch.Tensor | float | None = None,
+    random: torch.Tensor | None = None,
+    signs: int | None = None,
+) -> QuantizedTensor:
+    """Quantize a tensor along its last axis to codes and levels under one recipe; rows of a 2-D tile lie along the axis before it.
+
+    x: float tensor or integer codes with `source`, any number of leading axes.   tensor_amax: binary32 value of the tensor maximum;
+    None: taken from x.   random: integers, one per row-major element, for recipes that draw.   signs: for a transform that takes them.
+    NaN, Inf: as the recipe's steps say.   Exactness: equals emu.quantize bit for bit, eager and compiled.
+    Raises: as emu.quantize.   Tests: tests/torch_column.
+    """
+    if x.ndim == 0:
+        raise ShapeError("a scalar has no axis to quantize along: give a tensor of at least one dimension")
+    name = name_of("recipe", recipe)
+    lead = x.shape[:-1]
+    matrix = x.reshape(-1, x.shape[-1])
+    found = ops.quantize(matrix, name, _source(x, source), _amax(tensor_amax, x.device), random, signs)
+    names = level_names(name)
+    levels = {key: _shaped(level, matrix.shape[0], lead) for key, level in zip(names, found[1:], strict=True)}
+    return QuantizedTensor(_shaped(found[0], matrix.shape[0], lead), levels, name)
+
+
+def _amax(given: torch.Tensor | float | None, device: torch.device) -> torch.Tensor | None:
+    """Return the tensor maximum as one float32. Raises: OperandError (a number that binary32 does not hold)."""
+    if given is None:
+        return None
+    wide = torch.as_tensor(given, dtype=None if isinstance(given, torch.Tensor) else torch.float64, device=device)
+    narrow = wide.to(torch.float32).reshape(())
+    if wide.dtype == torch.float64 and bool((narrow.to(torch.float64) != wide.reshape(())) & ~torch.isnan(wide.reshape(()))):
+        raise OperandError(f"tensor_amax {given} is no binary32 number: round it first, the recipe does not say how")
+    return narrow
+
+
+def level_names(recipe: str) -> list[str]:
+    """Return the names of a recipe's levels, outermost first."""
+    from emu.spec.registry import get
+    from emu.torch.names import named
+
+    return [level.name for level in get("block", named("recipe", recipe).facts.block).facts.levels]
+
+
+def _shaped(matrix: torch.Tensor, rows: int, lead: torch.Size) -> torch.Tensor:
+    """Give a result its leading axes back; one that is coarser than a row stays a matrix unless it divides the last of them."""
+    if matrix.shape[0] == rows:
+        return matrix.reshape(*lead, matrix.shape[1])
+    if len(lead) and matrix.shape[0] > 1 and rows // matrix.shape[0] * matrix.shape[0] == rows:
+        return matrix.reshape(*lead[:-1], -1, matrix.shape[1])
+    return matrix
+
+
+def dequantize(q: QuantizedTensor, dtype: torch.dtype = torch.float32, profile: str | None = None) -> torch.Tensor:
+    """Return the values, shape of the codes.
+
+    dtype: float16, bfloat16 or float32.   profile: order of operations; None: the recipe's first.
+    Each step is rounded as the program says, then once to dtype, nearest even.   Raises: as emu.Quantized.dequantize.
+    """
+    result = format_id(dtype)
+    if result not in ("fp32", "bf16", "fp16"):
+        raise OperandError(f"dtype {dtype} cannot hold values here: one of float16, bfloat16, float32")
+    matrix = q.codes.reshape(-1, q.codes.shape[-1])
+    levels = [level.reshape(-1, level.shape[-1]) for level in q.levels.values()]
+    found: torch.Tensor = ops.dequantize(matrix, levels, q.recipe, profile or "", result)
+    return found.reshape(q.codes.shape)

@@ -1,0 +1,68 @@
+"""The torch engine behind NumPy arrays: codes in, codes out, no copy on the way in where the memory allows. CPU only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
+from emu.torch import block, conversion, rotation
+from emu.torch.environment import check_environment
+
+Codes = NDArray[Any]
+
+
+def tensor_of(array: Codes) -> torch.Tensor:
+    """Return an array of codes as a tensor that shares its memory (a copy where a stride is negative)."""
+    if any(stride < 0 for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # read-only arrays: nothing in this column writes into its operands
+        return torch.from_numpy(array)
+
+
+def _maybe(array: Codes | None) -> torch.Tensor | None:
+    return None if array is None else tensor_of(array)
+
+
+def convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Conversion, random: Codes | None = None) -> Codes:
+    """Convert codes. Raises: as conversion.convert."""
+    found: Codes = conversion.convert(tensor_of(codes), source, fmt, rounding, policy, _maybe(random)).numpy()
+    return found
+
+
+def decode(codes: Codes, fmt: Format, result: Format) -> Codes:
+    """Decode codes to codes of a wider float format. Raises: as conversion.decode."""
+    found: Codes = conversion.decode(tensor_of(codes), fmt, result).numpy()
+    return found
+
+
+def transform(codes: Codes, source: Format, chosen: Transform, signs: int | None = None) -> Codes:
+    """Rotate codes. Raises: as rotation.transform."""
+    found: Codes = rotation.transform(tensor_of(codes), source, chosen, signs).numpy()
+    return found
+
+
+def quantize(
+    recipe: Recipe, codes: Codes, source: Format, *, tensor_amax: int | None = None, random: Codes | None = None, signs: int | None = None
+) -> tuple[Codes, dict[str, Codes]]:
+    """Quantize a matrix of codes. Raises: as block.quantize."""
+    found = block.quantize(recipe, tensor_of(codes), source, tensor_amax=tensor_amax, random=_maybe(random), signs=signs)
+    return found.codes.numpy(), {name: level.numpy() for name, level in found.levels.items()}
+
+
+def dequantize(
+    recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None = None, result: Format | None = None
+) -> Codes:
+    """Dequantize a matrix of codes. Raises: as block.dequantize."""
+    given = {name: tensor_of(level) for name, level in levels.items()}
+    found: Codes = block.dequantize(recipe, tensor_of(codes), given, profile=profile, result=result).numpy()
+    return found
+
+
+__all__ = ["check_environment", "convert", "decode", "dequantize", "quantize", "transform"]

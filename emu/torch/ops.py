@@ -1,0 +1,115 @@
+"""The column's operations registered with torch: a compiled graph takes each as one opaque node, so no compiler contracts, reorders
+or drops a rounding. Arguments are tensors, names and integers; each has a twin that tells shapes and dtypes only."""
+
+from __future__ import annotations
+
+import torch
+
+from emu.errors import OperandError
+from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
+from emu.spec.program import padded_size, place_of
+from emu.spec.registry import get
+from emu.torch import block, conversion, rotation
+from emu.torch.names import named
+from emu.torch.tensors import code_dtype, codes_of, float_dtype, signed_view
+
+_CONVERT = "(Tensor x, str to, str rounding, str policy, str source, Tensor? random) -> Tensor"
+_DECODE = "(Tensor codes, str format, str result) -> Tensor"
+_TRANSFORM = "(Tensor x, str transform, str source, int? signs) -> Tensor"
+_QUANTIZE = "(Tensor x, str recipe, str source, Tensor? tensor_amax, Tensor? random, int? signs) -> Tensor[]"
+_DEQUANTIZE = "(Tensor codes, Tensor[] levels, str recipe, str profile, str result) -> Tensor"
+
+
+def _result(fmt: Format) -> torch.dtype:
+    """Return the dtype of values of a format. Raises: OperandError."""
+    dtype = float_dtype(fmt.id)
+    if dtype is None:
+        raise OperandError(f"{fmt.id} has no torch float dtype here: one of fp16, bf16, fp32, fp64")
+    return dtype
+
+
+def _floats(codes: torch.Tensor, fmt: Format) -> torch.Tensor:
+    return signed_view(codes).view(_result(fmt))
+
+
+@torch.library.custom_op("emu::convert", mutates_args=(), schema=_CONVERT)
+def convert(x: torch.Tensor, to: str, rounding: str, policy: str, source: str, random: torch.Tensor | None) -> torch.Tensor:
+    """Convert codes or floats to codes; see conversion.convert."""
+    fmt: Format = named("format", to)
+    mode: Rounding = named("rounding", rounding)
+    rules: Conversion = named("conversion", policy)
+    return conversion.convert(*codes_of(x, source), fmt, mode, rules, random)
+
+
+@convert.register_fake
+def _(x: torch.Tensor, to: str, rounding: str, policy: str, source: str, random: torch.Tensor | None) -> torch.Tensor:
+    return torch.empty(x.shape, dtype=code_dtype(named("format", to)), device=x.device)
+
+
+@torch.library.custom_op("emu::decode", mutates_args=(), schema=_DECODE)
+def decode(codes: torch.Tensor, format: str, result: str) -> torch.Tensor:  # noqa: A002
+    """Decode codes to values of a float format; see conversion.decode."""
+    to: Format = named("format", result)
+    return _floats(conversion.decode(codes, named("format", format), to), to)
+
+
+@decode.register_fake
+def _(codes: torch.Tensor, format: str, result: str) -> torch.Tensor:  # noqa: A002
+    return torch.empty(codes.shape, dtype=_result(named("format", result)), device=codes.device)
+
+
+@torch.library.custom_op("emu::transform", mutates_args=(), schema=_TRANSFORM)
+def transform(x: torch.Tensor, transform: str, source: str, signs: int | None) -> torch.Tensor:
+    """Rotate groups along the last axis; see rotation.transform."""
+    chosen: Transform = named("transform", transform)
+    return _floats(rotation.transform(*codes_of(x, source), chosen, signs), get("format", chosen.facts.result))
+
+
+@transform.register_fake
+def _(x: torch.Tensor, transform: str, source: str, signs: int | None) -> torch.Tensor:
+    chosen: Transform = named("transform", transform)
+    return torch.empty(x.shape, dtype=_result(get("format", chosen.facts.result)), device=x.device)
+
+
+@torch.library.custom_op("emu::quantize", mutates_args=(), schema=_QUANTIZE)
+def quantize(
+    x: torch.Tensor, recipe: str, source: str, tensor_amax: torch.Tensor | None, random: torch.Tensor | None, signs: int | None
+) -> list[torch.Tensor]:
+    """Quantize a matrix: codes, then the levels in the order of the block; see block.quantize."""
+    chosen: Recipe = named("recipe", recipe)
+    bits = None if tensor_amax is None else int(tensor_amax.view(torch.int32)) & 0xFFFFFFFF
+    codes, fmt = codes_of(x, source)
+    found = block.quantize(chosen, codes, fmt, tensor_amax=bits, random=random, signs=signs)
+    return [found.codes, *found.levels.values()]
+
+
+@quantize.register_fake
+def _(
+    x: torch.Tensor, recipe: str, source: str, tensor_amax: torch.Tensor | None, random: torch.Tensor | None, signs: int | None
+) -> list[torch.Tensor]:
+    chosen: Recipe = named("recipe", recipe)
+    facts = get("block", chosen.facts.block)
+    padded = padded_size(chosen, x.shape[0], x.shape[1])
+    kept = tuple(x.shape) if chosen.facts.tail == "zero_pad_drop" else padded
+    element: Format = get("format", facts.element_formats[0])
+    out = [torch.empty(kept, dtype=code_dtype(element), device=x.device)]
+    for level in facts.facts.levels:
+        place = place_of(level.granularity, facts)
+        shape = (padded[0] // place.rows if place.rows else 1, padded[1] // place.columns if place.columns else 1)
+        out.append(torch.empty(shape, dtype=code_dtype(get("format", level.format)), device=x.device))
+    return out
+
+
+@torch.library.custom_op("emu::dequantize", mutates_args=(), schema=_DEQUANTIZE)
+def dequantize(codes: torch.Tensor, levels: list[torch.Tensor], recipe: str, profile: str, result: str) -> torch.Tensor:
+    """Return the values of codes and levels; see block.dequantize."""
+    chosen: Recipe = named("recipe", recipe)
+    to: Format = named("format", result)
+    names = [level.name for level in get("block", chosen.facts.block).facts.levels]
+    given = dict(zip(names, levels, strict=True))
+    return _floats(block.dequantize(chosen, codes, given, profile=profile or None, result=to), to)
+
+
+@dequantize.register_fake
+def _(codes: torch.Tensor, levels: list[torch.Tensor], recipe: str, profile: str, result: str) -> torch.Tensor:
+    return torch.empty(codes.shape, dtype=_result(named("format", result)), device=codes.device)
