@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from emu.errors import EngineError, FileError
+from emu.rtl import simulator
 from emu.rtl.netlist import Mutants
 from emu.rtl.netlist_bench import render
 from emu.vectors import mem
 from emu.vectors.suite import Suite
 
-VERILATOR: Final = (
-    "verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench",
-    "-CFLAGS", "-O1", "--x-assign", "0",
-)  # fmt: skip
+OPTIONS: Final = ("-CFLAGS", "-O1", "--x-assign", "0")
+COMPILE_SECONDS: Final = 3600
+SECONDS: Final = 3600  # one suite; the slowest takes a minute
 
 
 class Death(NamedTuple):
@@ -28,18 +26,19 @@ class Death(NamedTuple):
     why: str
 
 
-def judge(mutants: Mutants, suites: Sequence[Suite], work: Path, seconds: int = 900) -> dict[int, Death | None]:
+def judge(mutants: Mutants, suites: Sequence[Suite], work: Path, seconds: int = SECONDS) -> dict[int, Death | None]:
     """Return mutant -> its death, None for those that pass every suite.
 
     suites: of one operation and one layout, in the order in which they are tried; a mutant that a suite killed is not tried again.
-    Raises: EngineError (no Verilator, the right netlist differs), FileError (layouts differ).
+    seconds: of the wall clock for one suite.
+    Raises: ToolError (no Verilator), EngineError (the right netlist differs, a suite does not end), FileError (layouts differ).
     """
     if len({suite.layout for suite in suites}) != 1:
         raise FileError("the suites of a unit must have equal columns")
     bench = work / "bench.sv"
     most = max(len(suite.rows) for suite in suites) + 1
     bench.write_text(render(suites[0].layout, most, len(mutants.mutations), mutants.bits), encoding="ascii")
-    program = _compile(bench, mutants.path, work)
+    program = simulator.compile_sources(simulator.find("verilator"), [bench, mutants.path], OPTIONS, work, COMPILE_SECONDS)
     deaths: dict[int, Death | None] = {mutation.number: None for mutation in mutants.mutations}
     for suite in suites:
         living = [number for number, death in deaths.items() if death is None]
@@ -47,29 +46,18 @@ def judge(mutants: Mutants, suites: Sequence[Suite], work: Path, seconds: int = 
     return deaths
 
 
-def _compile(bench: Path, netlist: Path, work: Path) -> Path:
-    if shutil.which("verilator") is None:
-        raise EngineError("verilator: not found: install it (Debian: verilator)")
-    built = work / "obj"
-    done = subprocess.run(
-        [*VERILATOR, "--Mdir", str(built), str(bench), str(netlist)], cwd=work, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "%Error" in line] or done.stderr.splitlines()
-        raise EngineError(f"verilator: {(lines or ['failed'])[0]}")
-    return built / "Vbench"
-
-
-def _run(program: Path, suite: Suite, living: Iterable[int], count: int, work: Path, seconds: int) -> dict[int, Death]:
+def _run(program: Sequence[str], suite: Suite, living: Iterable[int], count: int, work: Path, seconds: int) -> dict[int, Death]:
     """Return the deaths by one suite."""
     vec, live = work / "rows.mem", work / "live.mem"
     vec.write_text(mem.render(suite.layout, suite.rows), encoding="ascii")
     chosen = {0, *living}
     live.write_text("".join(f"{int(number in chosen)}\n" for number in range(count + 1)), encoding="ascii")
-    command = [str(program), f"+vec={vec.name}", f"+live={live.name}", f"+n={len(suite.rows)}"]
-    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False, timeout=seconds)
-    lines = [line for line in done.stdout.splitlines() if line.split(" ", 1)[0] in ("KILL", "LIVE", "BAD", "DONE")]
-    if done.returncode or not lines or lines[0] != "LIVE 0" or lines[-1] != "DONE" or len(lines) != len(chosen) + 1:
+    command = [*program, f"+vec={vec.name}", f"+live={live.name}", f"+n={len(suite.rows)}"]
+    status, text = simulator.execute(command, work, seconds)
+    lines = [line for line in text.splitlines() if line.split(" ", 1)[0] in ("KILL", "LIVE", "BAD", "DONE")]
+    if status is None:
+        raise EngineError(f"{suite.stem}: {len(chosen)} netlists do not end within {seconds} s")
+    if status or not lines or lines[0] != "LIVE 0" or lines[-1] != "DONE" or len(lines) != len(chosen) + 1:
         raise EngineError(f"{suite.stem}: the netlist without a mutant fails, or the bench did not end: {(lines or ['no line'])[0]}")
     return dict(_deaths(suite.stem, lines))
 

@@ -96,11 +96,10 @@ def compile_bench(
     for name, value in macros.items():
         if not (name.isidentifier() and name.isascii()) or "\n" in str(value):
             raise OperandError(f"{name}={value}: not a macro")
-    sources = [str(Path(file).resolve()) for file in (shard.svh, kit.bench(op), *files)]
+    sources = [Path(file).resolve() for file in (shard.svh, kit.bench(op), *files)]
     work = Path(work).resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    folders = dict.fromkeys(f"-I{Path(file).parent}" for file in sources[1:])
-    command = _compile(simulator, sources, [*folders, *(f"-D{name}={value}" for name, value in macros.items())], work)
+    folders = dict.fromkeys(f"-I{file.parent}" for file in sources[1:])
+    command = compile_sources(simulator, sources, [*folders, *(f"-D{name}={value}" for name, value in macros.items())], work)
     return Built(simulator, shard, stages, command, work)
 
 
@@ -111,7 +110,7 @@ def run(built: Built, vec: Path, plusargs: Sequence[str] = (), timeout: float = 
     Raises: ToolError (the program cannot be started).
     """
     command = [*built.command, f"+vec={Path(vec).resolve()}", *plusargs]
-    status, text = _execute(command, built.work, timeout)
+    status, text = execute(command, built.work, timeout)
     return outcome(text, status)
 
 
@@ -166,13 +165,23 @@ def _verdict(built: Built, runs: Sequence[Outcome]) -> tuple[int, str]:
     return FINE, first.why
 
 
-def _compile(simulator: Simulator, sources: Sequence[str], options: Sequence[str], work: Path) -> tuple[str, ...]:
-    """Return the command that runs what was compiled. Raises: FileError (the sources), ToolError (the simulator)."""
-    (work / _MADE[simulator.name]).unlink(missing_ok=True)
-    status, text = _execute([*_compiler(simulator, work), *options, *sources], work, COMPILE_SECONDS)
+def compile_sources(
+    simulator: Simulator, sources: Sequence[Path], options: Sequence[str], work: Path, timeout: float = COMPILE_SECONDS
+) -> tuple[str, ...]:
+    """Compile sources with a module `bench` and return the command that runs it, plusargs to be added.
+
+    sources: in this order.   options: of the compiler, behind those of the kit.   work: a folder for what it makes.   timeout: seconds.
+    Raises: FileError (the sources do not compile, or not within the time), ToolError (the simulator does not work).
+    """
+    work = Path(work).resolve()
+    work.mkdir(parents=True, exist_ok=True)
     made = work / _MADE[simulator.name]
+    made.unlink(missing_ok=True)
+    status, text = execute([*_compiler(simulator, work), *options, *(str(Path(path).resolve()) for path in sources)], work, timeout)
     if status == 0 and made.is_file():
         return (simulator.programs[1], "-n", str(made)) if simulator.name == "icarus" else (str(made),)
+    if status is None:
+        raise FileError(f"{simulator.name}: the design does not compile within {timeout:g} s")
     complaints = [line.strip() for line in text.splitlines() if "error" in line.lower()] or text.strip().splitlines()
     _prove_working(simulator, work)
     shown = complaints[0] if complaints else f"code {status}"
@@ -193,14 +202,17 @@ def _prove_working(simulator: Simulator, work: Path) -> None:
     probe = work / "probe"
     probe.mkdir(exist_ok=True)
     (probe / "probe.sv").write_text("module bench; initial $finish; endmodule\n", encoding="ascii")
-    status, text = _execute([*_compiler(simulator, probe), str(probe / "probe.sv")], probe, COMPILE_SECONDS)
+    status, text = execute([*_compiler(simulator, probe), str(probe / "probe.sv")], probe, COMPILE_SECONDS)
     if status != 0 or not (probe / _MADE[simulator.name]).is_file():
         last = next((line for line in reversed(text.splitlines()) if line.strip()), f"code {status}")
         raise ToolError(f"{simulator.programs[0]}: does not work, not even with an empty module: {last.strip()}")
 
 
-def _execute(command: Sequence[str], work: Path, timeout: float) -> tuple[int | None, str]:
-    """Return exit code (None: stopped after timeout) and everything printed. Raises: ToolError (cannot be started)."""
+def execute(command: Sequence[str], work: Path, timeout: float) -> tuple[int | None, str]:
+    """Run a program in a folder; return its exit code (None: stopped after `timeout` seconds) and everything that it printed.
+
+    Raises: ToolError (it cannot be started).
+    """
     with tempfile.TemporaryFile(dir=work) as printed:
         try:
             process = subprocess.Popen(

@@ -7,13 +7,13 @@ it becomes. A fault is tried on every unit whose files hold it, or on those it n
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from emu.errors import EngineError, FileError, SpecError
+from emu.rtl import simulator
 from emu.rtl.netlist_bench import render
 from emu.rtl.units import Unit
 from emu.spec.loader import read
@@ -82,19 +82,23 @@ def _fault(entry: dict[str, Any], units: Mapping[str, Unit], kit: Path) -> RtlFa
 
 
 class RtlBench:
-    """Tries faults. folder: an empty one for suites, copies and programs.   suites: stem -> golden suite, of every unit that is tried."""
+    """Tries faults. folder: an empty one for suites, copies and programs.   suites: stem -> golden suite, of every unit that is tried.
+
+    Raises: ToolError (no Icarus Verilog).
+    """
 
     def __init__(self, folder: Path, kit: Path, units: Mapping[str, Unit], suites: Mapping[str, Suite]) -> None:
-        if shutil.which("iverilog") is None:
-            raise EngineError("iverilog: not found: install it (Debian: iverilog)")
+        self.simulator = simulator.find("icarus")
         self.folder, self.kit, self.units, self.suites = folder, kit, units, suites
-        self.number = 0
         for stem, suite in suites.items():
             (folder / f"{stem}.mem").write_text(mem.render(suite.layout, suite.rows), encoding="ascii")
         (folder / "live.mem").write_text("1\n", encoding="ascii")
 
     def run(self, faults: Sequence[RtlFault], jobs: int = 1) -> dict[str, dict[str, Judgement]]:
-        """Return fault id -> unit id -> what it changes. Raises: EngineError (the simulator refuses a fault)."""
+        """Return fault id -> unit id -> what it changes.
+
+        Raises: FileError (the simulator refuses a fault), EngineError (a run that does not end).
+        """
         tasks = [(fault, name) for fault in faults for name in fault.units]
         with ThreadPoolExecutor(jobs) as pool:
             answers = list(pool.map(lambda task: self.try_one(task[1], task[0]), tasks))
@@ -113,14 +117,14 @@ class RtlBench:
         found: dict[str, list[int]] = {}
         hung = ""
         for suite in suites:
-            rows, why = self._simulate(program, suite)
+            rows, why = self._simulate(work.name, program, suite)
             hung = hung or why
             if rows:
                 found[suite.stem] = rows
         shutil.rmtree(work)
         return Judgement(found, hung)
 
-    def _compile(self, unit: Unit, fault: RtlFault | None, suites: Sequence[Suite], work: Path) -> Path:
+    def _compile(self, unit: Unit, fault: RtlFault | None, suites: Sequence[Suite], work: Path) -> tuple[str, ...]:
         bench = work / "bench.sv"
         bench.write_text(render(suites[0].layout, max(len(suite.rows) for suite in suites) + 1, every=True), encoding="ascii")
         sources = list(unit.sources)
@@ -129,19 +133,18 @@ class RtlBench:
             copy.write_text(fault.changed(self.kit), encoding="ascii")
             sources[sources.index(self.kit / fault.file)] = copy
         defines = [f"-D{macro}={value}" for macro, value in unit.defines.items()]
-        command = ["iverilog", "-g2012", "-s", "bench", "-o", str(work / "t.vvp"), *defines, str(bench), *map(str, sources)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise EngineError(f"{work.name}: iverilog: {(done.stderr.splitlines() or ['failed'])[0]}")
-        return work / "t.vvp"
+        try:
+            return simulator.compile_sources(self.simulator, [bench, *sources], defines, work)
+        except FileError as error:
+            raise FileError(f"{work.name}: {error}") from None
 
-    def _simulate(self, program: Path, suite: Suite) -> tuple[list[int], str]:
+    def _simulate(self, name: str, program: Sequence[str], suite: Suite) -> tuple[list[int], str]:
         """Return (ids that differ, why it hung)."""
-        command = ["vvp", "-n", str(program), f"+vec={suite.stem}.mem", f"+n={len(suite.rows)}", "+live=live.mem"]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=SECONDS)
-        lines = [line.split() for line in done.stdout.splitlines() if line.split(" ", 1)[0] in ("KILL", "LIVE", "BAD", "DONE")]
-        if done.returncode or not lines or lines[-1] != ["DONE"] or any(line[0] == "BAD" for line in lines):
-            raise EngineError(f"{program.parent.name}: {suite.stem}: the bench did not end: {done.stderr[:200]}")
+        plusargs = [f"+vec={suite.stem}.mem", f"+n={len(suite.rows)}", "+live=live.mem"]
+        status, text = simulator.execute([*program, *plusargs], self.folder, SECONDS)
+        lines = [line.split() for line in text.splitlines() if line.split(" ", 1)[0] in ("KILL", "LIVE", "BAD", "DONE")]
+        if status != 0 or not lines or lines[-1] != ["DONE"] or any(line[0] == "BAD" for line in lines):
+            raise EngineError(f"{name}: {suite.stem}: the bench did not end: {text[:200]}")
         hung = [line[3] for line in lines if line[0] == "KILL" and line[3] in HUNG]
         return [int(line[2]) for line in lines if line[0] == "KILL" and line[3] == "bits"], (hung or [""])[0]
 

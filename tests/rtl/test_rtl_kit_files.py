@@ -64,7 +64,7 @@ def test_the_bench_refuses_what_the_simulator_lets_it_see(bench: simulator.Built
 
 def test_a_missing_file_and_no_file_are_refused(bench: simulator.Built, tmp_path: Path) -> None:
     assert complaint(bench, tmp_path / "absent.mem") == (2, "guard", 0)
-    out = simulator._execute([*bench.command], tmp_path, 60)
+    out = simulator.execute([*bench.command], tmp_path, 60)
     assert "reason=guard" in out[1]
     assert out[0] != 0
 

@@ -1,4 +1,4 @@
-"""Netlist mutants are drawn alike on every machine: yosys sees the sources below one folder, by relative paths."""
+"""Netlist mutants are drawn alike on every machine, and what runs mutants says what is missing or does not end."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import FileError
-from emu.rtl.netlist import draw, elaborate
+from emu.errors import EngineError, FileError, ToolError
+from emu.rtl import simulator
+from emu.rtl.netlist import Mutants, draw, elaborate
+from emu.rtl.netlist_run import judge
+from emu.rtl.suites import golden
 from emu.rtl.units import Unit, find_unit
+from emu.testing import mutation_rtl
+from emu.testing.mutation_rtl import RtlBench
+from emu.vectors.suite import Suite
 
 SUITE = "decode__e2m1_to_fp32__exact__all"
 
@@ -48,3 +54,38 @@ def test_two_files_of_one_name_are_refused(unit: Unit, tmp_path: Path) -> None:
     other.write_text("")
     with pytest.raises(FileError, match="decode_e2m1: two of its files have one name"):
         elaborate(unit, other, tmp_path)
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return golden(SUITE, tmp_path)
+
+
+def test_a_missing_simulator_is_a_missing_tool(
+    unit: Unit, suite: Suite, kit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolError, match="verilator: not installed"):
+        judge(Mutants(tmp_path / "mutants.v", 1, 1, ()), [suite], tmp_path)
+    with pytest.raises(ToolError, match="icarus: not installed"):
+        RtlBench(tmp_path, kit, {unit.id: unit}, {SUITE: suite})
+
+
+def test_a_run_that_does_not_end_is_an_error(unit: Unit, suite: Suite, kit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator, "find", lambda name: name)
+    monkeypatch.setattr(simulator, "compile_sources", lambda *words: ("sh", "-c", "sleep 60"))
+    with pytest.raises(EngineError, match="1 netlists do not end within 1 s"):
+        judge(Mutants(tmp_path / "mutants.v", 1, 1, ()), [suite], tmp_path, 1)
+    monkeypatch.setattr(mutation_rtl, "SECONDS", 1)
+    with pytest.raises(EngineError, match=r"right\.decode_e2m1: .* did not end"):
+        RtlBench(tmp_path, kit, {unit.id: unit}, {SUITE: suite}).try_one(unit.id, None)
+
+
+def test_sources_that_do_not_compile_in_time_are_refused(need: Callable[..., None], tmp_path: Path) -> None:
+    need("iverilog")
+    (tmp_path / "bench.sv").write_text("module bench; initial $finish; endmodule\n")
+    found = simulator.find("icarus")
+    command = simulator.compile_sources(found, [tmp_path / "bench.sv"], [], tmp_path / "made")
+    assert simulator.execute(command, tmp_path, 60)[0] == 0
+    with pytest.raises(FileError, match="icarus: the design does not compile within 0 s"):
+        simulator.compile_sources(found, [tmp_path / "bench.sv"], [], tmp_path / "made", 0)
