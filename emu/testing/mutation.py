@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from emu.errors import EmuError, FileError, SpecError
 from emu.spec import get
@@ -27,6 +28,14 @@ WORDS: Final = "words"  # rows of shared random words, which no vector file hold
 CALCULATE: Final = "calculate"  # rows of single operations of programs, which no vector file holds either
 LIBRARY: Final = "emu_ref.so"
 COMPILE: Final = ("cc", "-O0", "-std=c99", "-fPIC", "-fno-wrapv", "-DEMU_ONE_FORM")
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=_Named)
 
 
 class Fault(NamedTuple):
@@ -70,12 +79,7 @@ class Fault(NamedTuple):
 
     def changed(self) -> str:
         """Return the text of the file with the fault in it. Raises: FileError unless `old` stands in it exactly once."""
-        path = self.source()
-        text = path.read_text(encoding="utf-8")
-        count = text.count(self.old)
-        if count != 1 or self.old == self.new:
-            raise FileError(f"fault {self.id}: {self.old!r} stands {count} times in {self.where()}: it must stand there once")
-        return text.replace(self.old, self.new)
+        return replaced_once(self.source().read_text(encoding="utf-8"), self.old, self.new, f"fault {self.id}", self.where())
 
     def check(self) -> None:
         """Check that the fault can be made. Raises: EmuError."""
@@ -96,21 +100,37 @@ def c_folder() -> Path:
     return packaged if packaged.is_dir() else package_folder().parent / "c_ref"
 
 
-def read_faults(paths: Iterable[Path]) -> list[Fault]:
-    """Return the faults of catalogue files, each named after its layer. Raises: SpecError naming the file and line of a bad entry."""
-    found: list[Fault] = []
+def replaced_once(text: str, old: str, new: str, what: str, where: str) -> str:
+    """Return a text with the one place of `old` replaced. Raises: FileError unless `old` stands in it exactly once and is not `new`."""
+    count = text.count(old)
+    if count != 1 or old == new:
+        raise FileError(f"{what}: {old!r} stands {count} times in {where}: it must stand there once")
+    return text.replace(old, new)
+
+
+def read_entries(paths: Iterable[Path], make: Callable[[Path, dict[str, Any]], Entry]) -> list[Entry]:
+    """Return the entries of catalogue files. make: what an entry of a file becomes; a bad one is a KeyError, TypeError or ValueError.
+
+    Raises: SpecError naming the file and line of a bad entry, or the id that is listed twice.
+    """
+    found: list[Entry] = []
     for path in paths:
         document = read(path, path.name)
         for number, entry in enumerate(document.data["faults"]):
             try:
-                found.append(_fault(path.stem, dict(entry)))
+                found.append(make(path, dict(entry)))
             except (KeyError, TypeError, ValueError) as error:
                 raise SpecError(f"{document.where(('faults', number))}: {error}") from None
-    names = [fault.id for fault in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    counts = Counter(entry.id for entry in found)
+    twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
         raise SpecError(f"fault {twice[0]} is listed twice")
     return found
+
+
+def read_faults(paths: Iterable[Path]) -> list[Fault]:
+    """Return the faults of catalogue files, each named after its layer. Raises: SpecError, as read_entries."""
+    return read_entries(paths, lambda path, entry: _fault(path.stem, entry))
 
 
 def _fault(layer: str, entry: dict[str, Any]) -> Fault:

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from emu.errors import EngineError
 from emu.testing.mutation import Fault, Library
 from emu.testing.mutation_rows import Suite, write
-from emu.vectors.notes import NOTES
+from emu.vectors.notes import is_about
 
 SCHEMA: Final = "emu-kill-1"
 PROOFS: Final = ("exhaustion", "sat", "words")
@@ -83,11 +83,7 @@ def right(layer: str, ops: Sequence[str]) -> Fault:
 
 def class_rows(fault: Fault, kill: Kill, suites: Mapping[str, Suite]) -> int:
     """Return how many of the rows that kill a fault bear a flag which names its class."""
-    return sum(
-        any(fault.kill_class in NOTES[flag].kills for flag in suites[stem].rows[number - 1][0])
-        for stem, found in kill.found.items()
-        for number in found
-    )
+    return sum(is_about(fault.kill_class, suites[stem].rows[number - 1][0]) for stem, found in kill.found.items() for number in found)
 
 
 def head(fault: Fault) -> dict[str, Any]:
@@ -161,14 +157,15 @@ def record(
     }
 
 
-def catalogue_sha256(faults: Iterable[Fault]) -> str:
+def catalogue_sha256(faults: Iterable[tuple[Any, ...]]) -> str:
     """Return the digest of a catalogue: of what every fault is, not of the lines around it."""
     return hashlib.sha256(json.dumps([list(fault) for fault in faults]).encode("ascii")).hexdigest()
 
 
 def render(data: Mapping[str, Any]) -> str:
-    """Return the text of KILL.json: one line a fault."""
-    lines = ["{", *(f" {json.dumps(key)}: {json.dumps(data[key])}," for key in ("schema", "command", "catalogue_sha256")), ' "suites": {']
+    """Return the text of a record: one line a fault, one a suite."""
+    heads = [key for key in data if key not in ("suites", "mutants", "survivors")]
+    lines = ["{", *(f" {json.dumps(key)}: {json.dumps(data[key])}," for key in heads), ' "suites": {']
     lines.append(",\n".join(f"  {json.dumps(stem)}: {json.dumps(digest)}" for stem, digest in data["suites"].items()))
     lines.append(" },")
     for key, end in (("mutants", ","), ("survivors", "")):

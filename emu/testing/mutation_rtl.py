@@ -7,18 +7,18 @@ it becomes. A fault is tried on every unit whose files hold it, or on those it n
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emu.errors import EngineError, FileError, SpecError
+from emu.errors import EngineError, FileError
 from emu.rtl import simulator
 from emu.rtl.netlist_bench import render
 from emu.rtl.units import Unit
-from emu.spec.loader import read
+from emu.testing.mutation import read_entries, replaced_once
 from emu.vectors import mem
-from emu.vectors.notes import KILL_CLASSES, NOTES
+from emu.vectors.notes import KILL_CLASSES, is_about
 from emu.vectors.suite import Suite
 
 KEYS: Final = {"id", "class", "units", "text", "file", "old", "new"}
@@ -39,11 +39,7 @@ class RtlFault(NamedTuple):
 
     def changed(self, kit: Path) -> str:
         """Return the text of the file with the fault in it. Raises: FileError unless `old` stands in it exactly once."""
-        text = (kit / self.file).read_text(encoding="ascii")
-        count = text.count(self.old)
-        if count != 1 or self.old == self.new:
-            raise FileError(f"fault {self.id}: {self.old!r} stands {count} times in {self.file}: it must stand there once")
-        return text.replace(self.old, self.new)
+        return replaced_once((kit / self.file).read_text(encoding="ascii"), self.old, self.new, f"fault {self.id}", self.file)
 
 
 class Judgement(NamedTuple):
@@ -54,20 +50,8 @@ class Judgement(NamedTuple):
 
 
 def read_rtl_faults(paths: Iterable[Path], units: Mapping[str, Unit], kit: Path) -> list[RtlFault]:
-    """Return the faults of catalogue files. Raises: SpecError naming the file and line of a bad entry."""
-    found: list[RtlFault] = []
-    for path in paths:
-        document = read(path, path.name)
-        for number, entry in enumerate(document.data["faults"]):
-            try:
-                found.append(_fault(dict(entry), units, kit))
-            except (KeyError, TypeError, ValueError) as error:
-                raise SpecError(f"{document.where(('faults', number))}: {error}") from None
-    names = [fault.id for fault in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise SpecError(f"fault {twice[0]} is listed twice")
-    return found
+    """Return the faults of catalogue files. Raises: SpecError, as read_entries."""
+    return read_entries(paths, lambda _, entry: _fault(entry, units, kit))
 
 
 def _fault(entry: dict[str, Any], units: Mapping[str, Unit], kit: Path) -> RtlFault:
@@ -152,15 +136,5 @@ class RtlBench:
 def class_rows(fault: RtlFault, judgement: Judgement, suites: Mapping[str, Suite]) -> int:
     """Return how many of the rows that kill a fault bear a flag which names its class."""
     return sum(
-        any(fault.kill_class in NOTES[flag].kills for flag in suites[stem].rows[number - 1].flags)
-        for stem, found in judgement.found.items()
-        for number in found
+        is_about(fault.kill_class, suites[stem].rows[number - 1].flags) for stem, found in judgement.found.items() for number in found
     )
-
-
-def killing_rows(results: Mapping[str, Mapping[str, Judgement]]) -> Iterator[tuple[str, str, dict[str, list[int]]]]:
-    """Yield (fault id, unit id, stem -> rows) of every kill: what a cover of kill suites is made from."""
-    for name, by_unit in results.items():
-        for unit, judgement in by_unit.items():
-            if judgement.found:
-                yield name, unit, judgement.found

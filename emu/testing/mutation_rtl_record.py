@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from emu.rtl.netlist_record import sources_sha256
 from emu.rtl.units import Unit
-from emu.testing.mutation_kill import FIRST, SCHEMA
+from emu.testing.mutation_kill import FIRST, SCHEMA, catalogue_sha256
 from emu.testing.mutation_rtl import Judgement, RtlFault, class_rows
 from emu.vectors.suite import Suite
 
@@ -20,11 +18,6 @@ Results = Mapping[str, Mapping[str, Judgement]]
 def judged_by(unit: Unit) -> str:
     """Return the stem of the suite that judges the faults of a unit: its main one."""
     return unit.suites[0]
-
-
-def catalogue_sha256(faults: Iterable[RtlFault]) -> str:
-    """Return the digest of a catalogue: of what every fault is."""
-    return hashlib.sha256(json.dumps([list(fault) for fault in faults]).encode("ascii")).hexdigest()
 
 
 def head(fault: RtlFault) -> dict[str, Any]:
@@ -83,14 +76,3 @@ def record(
         "mutants": killed,
         "survivors": survivors,
     }
-
-
-def render(data: Mapping[str, Any]) -> str:
-    """Return the text of the file: one line a fault."""
-    heads = ("schema", "command", "catalogue_sha256", "units", "suites")
-    lines = ["{", *(f" {json.dumps(key)}: {json.dumps(data[key])}," for key in heads)]
-    for key, end in (("mutants", ","), ("survivors", "")):
-        lines.append(f' "{key}": [')
-        lines += [",\n".join(f"  {json.dumps(item)}" for item in data[key])] if data[key] else []
-        lines.append(f" ]{end}")
-    return "\n".join([*lines, "}", ""])

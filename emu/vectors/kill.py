@@ -16,7 +16,7 @@ from typing import Any, Final
 from emu.errors import FileError
 from emu.spec.loader import read
 from emu.vectors.names import OPERATIONS, parse_stem
-from emu.vectors.notes import NOTES
+from emu.vectors.notes import is_about
 
 SCHEMA: Final = "emu-kill-1"
 FOLDER: Final = Path(__file__).with_name("kill_rows")
@@ -66,7 +66,7 @@ def of_class(matrix: Mapping[str, Sequence[int]], flags: Sequence[Sequence[str]]
         if max(numbers) > len(flags):
             raise FileError(f"{name}: killed by row {max(numbers)}, the suite has {len(flags)}: the record is of other rows, make it again")
         kind = name.partition("/")[0]
-        named = [number for number in numbers if any(kind in NOTES[flag].kills for flag in flags[number - 1])]
+        named = [number for number in numbers if is_about(kind, flags[number - 1])]
         found[name] = named or list(numbers)
     return found
 

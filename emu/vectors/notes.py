@@ -171,6 +171,11 @@ NOTES: Final[dict[str, Note]] = {
 }
 
 
+def is_about(kill_class: str, flags: Iterable[str]) -> bool:
+    """Tell whether one of the flags of a row names a class of faults. Raises: KeyError for an undefined flag."""
+    return any(kill_class in NOTES[flag].kills for flag in flags)
+
+
 def described(flags: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the `notes` object of the flags that a suite uses, in the order of this file. Raises: KeyError for an undefined flag."""
     used = set(flags)

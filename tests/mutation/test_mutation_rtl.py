@@ -18,8 +18,9 @@ from emu.rtl.netlist_record import read_record, sources_sha256, stale
 from emu.rtl.suites import golden
 from emu.rtl.units import Unit, read_units
 from emu.spec.loader import read
+from emu.testing.mutation_kill import catalogue_sha256, render
 from emu.testing.mutation_rtl import RtlBench, RtlFault, read_rtl_faults
-from emu.testing.mutation_rtl_record import COMMAND, catalogue_sha256, judged_by, record, render
+from emu.testing.mutation_rtl_record import COMMAND, judged_by, record
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 SURVIVORS = CATALOGUE / "survivors_rtl.yaml"
