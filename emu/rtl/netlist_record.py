@@ -16,7 +16,7 @@ from emu.errors import FileError
 from emu.rtl.netlist import draw
 from emu.rtl.netlist_run import judge, tally
 from emu.rtl.netlist_settle import settle
-from emu.rtl.suites import golden
+from emu.rtl.suites import golden, path_of
 from emu.rtl.units import Unit
 from emu.vectors.plan import find
 
@@ -59,7 +59,7 @@ def examine(unit: Unit, work: Path, progress: Progress, count: int = COUNT, seed
     work: an empty folder.   count: how many at most.   seconds: of solver time for each survivor.   Raises: EngineError, FileError.
     """
     suites = [golden(stem, work) for stem in stems_of(unit)]
-    header = work / "suites" / f"{unit.suites[0]}.svh"
+    header = path_of(f"{unit.suites[0]}.svh", work)
     progress(f"{unit.id}: drawing")
     mutants = draw(unit, header, work, count, seed)
     progress(f"{unit.id}: {len(mutants.mutations)} mutants over {sum(len(suite.rows) for suite in suites)} rows")

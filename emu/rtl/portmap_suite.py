@@ -1,4 +1,4 @@
-"""The suites that judge a port map: found by stem or contract, built on the fly or read from a folder of golden vectors."""
+"""The suites that judge a port map: found by stem or contract, read from a folder of golden vectors. Not here: building them (suites)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from emu.vectors import manifest
 from emu.vectors.names import parse_stem
 from emu.vectors.plan import Plan, families, find, plans_of
 from emu.vectors.suite import Suite, load, render
-from emu.vectors.write import write_suite
 
 
 def plans_for(model: PortMap, wanted: Sequence[str] = (), contract: str | None = None) -> list[Plan]:
@@ -62,16 +61,6 @@ def _by_name(model: PortMap, names: Sequence[str], contract: str | None) -> list
 def _result(plan: Plan) -> str | None:
     """Return the result format where it is what a contract leaves open."""
     return plan.operation.dst if plan.operation.contract.op == "dequantize" else None
-
-
-def built(plan: Plan, work: Path) -> Suite:
-    """Return a suite built on the fly; every implementation present has derived its rows. work: a folder for its files.
-
-    Raises: EngineError (implementations differ).
-    """
-    folder = work / "golden"
-    write_suite(plan, folder, work / "building", lambda _: None)
-    return load(folder, plan.stem)
 
 
 def stored(plan: Plan, folder: Path) -> Suite:

@@ -14,9 +14,10 @@ from emu.rtl.latency import latency_hint
 from emu.rtl.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
 from emu.rtl.portmap_file import MapFile, check_columns
 from emu.rtl.portmap_rows import Derived, derive_suite, write_derived
-from emu.rtl.portmap_suite import built, stored
+from emu.rtl.portmap_suite import stored
 from emu.rtl.portmap_wrapper import wrapper_text
 from emu.rtl.simulator import Built, Judgement, Simulator, compile_bench, judge, run
+from emu.rtl.suites import built
 from emu.vectors.plan import Plan
 from emu.vectors.rows import is_open
 from emu.vectors.write import write_text

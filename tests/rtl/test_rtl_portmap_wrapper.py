@@ -3,9 +3,10 @@
 import pytest
 
 from emu.rtl.portmap_file import load_map
-from emu.rtl.portmap_suite import built, plans_for
+from emu.rtl.portmap_suite import plans_for
 from emu.rtl.run import run_map
 from emu.rtl.simulator import find
+from emu.rtl.suites import built
 from emu.vectors.plan import find as find_plan
 from emu.vectors.rows import unpack, value_of
 

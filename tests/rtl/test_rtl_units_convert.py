@@ -9,7 +9,7 @@ from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
 from emu.exact.value import finite
 from emu.rtl import kit, simulator
-from emu.rtl.suites import golden
+from emu.rtl.suites import golden, path_of
 from emu.rtl.units import read_units
 from emu.spec import derive
 from emu.spec.models.format import FloatFacts
@@ -115,7 +115,7 @@ def judged(name, stem, tool, work, stages=False):
     unit = UNITS[name]
     golden(stem, work)
     folder = work / f"{tool}_{name}_{stem}_{stages}"
-    path = work / "suites" / stem
+    path = path_of(stem, work)
     built = simulator.compile_bench(simulator.find(tool), stem.split("__")[0], path, unit.sources, unit.defines, folder, stages)
     found = simulator.judge(built, ["+stall=3"])
     return found.exit_code, found.why
@@ -142,7 +142,7 @@ def test_a_unit_with_another_rounding_fails(need, work):
     unit = UNITS["convert_fp32_e2m1_rne"]
     golden(unit.suites[0], work)
     built = simulator.compile_bench(
-        simulator.find("icarus"), "convert", work / "suites" / unit.suites[0], unit.sources, unit.defines | {"ROUND": 2}, work / "wrong"
+        simulator.find("icarus"), "convert", path_of(unit.suites[0], work), unit.sources, unit.defines | {"ROUND": 2}, work / "wrong"
     )
     assert simulator.judge(built).exit_code == 1
 

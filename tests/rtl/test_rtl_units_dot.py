@@ -11,7 +11,7 @@ import pytest
 from emu import philox
 from emu.rtl import kit, simulator
 from emu.rtl.cost_table import plan_of_product, products
-from emu.rtl.suites import golden
+from emu.rtl.suites import golden, path_of
 from emu.rtl.units import read_units
 from emu.spec import derive
 from emu.spec.datapath import resolve
@@ -163,7 +163,7 @@ def judged(name, stem, tool, work, stages=True, sources=None, changed=None, plus
     folder = work / f"{tool}_{name}_{stem}_{stages}_{len(list(work.iterdir()))}"
     defines = unit.defines | (changed or {})
     built = simulator.compile_bench(
-        simulator.find(tool), stem.split("__")[0], work / "suites" / stem, sources or unit.sources, defines, folder, stages
+        simulator.find(tool), stem.split("__")[0], path_of(stem, work), sources or unit.sources, defines, folder, stages
     )
     found = simulator.judge(built, list(plusargs))
     return found.exit_code, found.why.split(" compared=")[0]
