@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from emu.vectors import lint, mem, neg, suite, svh
+from emu.rtl.units import Unit
+from emu.vectors import lint as lint_files
+from emu.vectors import mem, neg, suite, svh
 from emu.vectors.columns import Column, layout_from, layout_of
 from emu.vectors.macros import counts_of
 from emu.vectors.names import shard_name
 from emu.vectors.rows import Input, Row, make_row
+
+Done = subprocess.CompletedProcess[str]
 
 
 def _need(*tools: str) -> None:
@@ -53,7 +57,7 @@ def _rendered(checkout: Path, folder: Path, stem: str) -> Path:
     layout = layout_from(data["columns"])
     rows: list[Row] = []
     for entry in data["shards"]:
-        rows += lint.parse_mem((source / entry["file"]).read_bytes(), entry["file"], layout, entry["tcFirst"])
+        rows += lint_files.parse_mem((source / entry["file"]).read_bytes(), entry["file"], layout, entry["tcFirst"])
     for name, text in suite.render(suite.Suite(data, layout, tuple(rows))).items():
         (folder / name).write_bytes(text.encode("ascii"))
     return folder / stem
@@ -90,6 +94,33 @@ def handmade(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / shard_name(stem, 0, shards)
 
     return write
+
+
+def _linted(unit: Unit, *more: str) -> Done:
+    macros = [f"-D{macro}={value}" for macro, value in unit.defines.items()]
+    # DECLFILENAME: a wrapper is module dut whatever its file is called
+    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", "dut", *macros, *more, *map(str, unit.sources)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session")
+def lint(need: Callable[..., None]) -> Callable[..., Done]:
+    """A function of a unit and more options: what Verilator says of it with all warnings."""
+    need("verilator")
+    return _linted
+
+
+def _synthesized(unit: Unit, last: str = "stat", *more: str) -> Done:
+    macros = " ".join([*(f"-D{macro}={value}" for macro, value in unit.defines.items()), *more])
+    script = f"read_verilog -sv {macros} {' '.join(map(str, unit.sources))}; prep -flatten -top dut; check -assert; {last}"
+    return subprocess.run(["yosys", "-Q", "-p", script], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session")
+def synthesized(need: Callable[..., None]) -> Callable[..., Done]:
+    """A function of a unit, the last command of the script, and more options: what yosys says of its flat netlist."""
+    need("yosys")
+    return _synthesized
 
 
 @pytest.fixture(scope="session")

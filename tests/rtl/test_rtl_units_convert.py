@@ -1,6 +1,5 @@
 """Reference decoders, converters, block quantizers: parameters as in the spec, results as in the golden rows; lint and yosys take them."""
 
-import subprocess
 from fractions import Fraction
 
 import pytest
@@ -147,44 +146,26 @@ def test_a_unit_with_another_rounding_fails(need, work):
     assert simulator.judge(built).exit_code == 1
 
 
-def lint(name):
-    unit = UNITS[name]
-    macros = [f"-D{macro}={value}" for macro, value in unit.defines.items()]
-    # DECLFILENAME: a wrapper is module dut whatever its file is called
-    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", "dut", *macros, *map(str, unit.sources)]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
-def synthesized(name):
-    unit = UNITS[name]
-    macros = " ".join(f"-D{macro}={value}" for macro, value in unit.defines.items())
-    script = f"read_verilog -sv {macros} {' '.join(map(str, unit.sources))}; prep -flatten -top dut; check -assert; stat"
-    return subprocess.run(["yosys", "-p", script], capture_output=True, text=True)
-
-
 @pytest.mark.parametrize("name", SMALL)
-def test_lint_has_nothing_to_say(name, need):
-    need("verilator")
-    done = lint(name)
+def test_lint_has_nothing_to_say(name, lint):
+    done = lint(UNITS[name])
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", SMALL[:3])
-def test_yosys_takes_units(name, need):
-    need("yosys")
-    done = synthesized(name)
+def test_yosys_takes_units(name, synthesized):
+    done = synthesized(UNITS[name])
     assert done.returncode == 0, done.stderr
     assert "Number of cells:" in done.stdout
     assert "Warning" not in done.stdout + done.stderr
 
 
 @pytest.mark.exhaustive
-def test_lint_and_yosys_take_every_unit(need):
-    need("verilator", "yosys")
-    for name in UNITS:
-        done = lint(name)
+def test_lint_and_yosys_take_every_unit(lint, synthesized):
+    for name, unit in UNITS.items():
+        done = lint(unit)
         assert (done.returncode, done.stdout + done.stderr) == (0, ""), name
-        assert synthesized(name).returncode == 0, name
+        assert synthesized(unit).returncode == 0, name
 
 
 @pytest.mark.exhaustive

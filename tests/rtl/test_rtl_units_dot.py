@@ -189,55 +189,37 @@ def test_a_lane_of_another_width_fails(need, work):
     assert judged("lane_nv_like_e1m2", unit.suites[1], "icarus", work, False, changed={"F": unit.defines["F"] - 12})[0] == 1
 
 
-def lint(name, *more):
-    unit = UNITS[name]
-    macros = [f"-D{macro}={value}" for macro, value in unit.defines.items()]
-    # DECLFILENAME: a wrapper is module dut whatever its file is called
-    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", "dut", *macros, *more, *map(str, unit.sources)]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
-def synthesized(name, last="stat", *more):
-    unit = UNITS[name]
-    macros = " ".join([*(f"-D{macro}={value}" for macro, value in unit.defines.items()), *more])
-    script = f"read_verilog -sv {macros} {' '.join(map(str, unit.sources))}; prep -flatten -top dut; check -assert; {last}"
-    return subprocess.run(["yosys", "-Q", "-p", script], capture_output=True, text=True)
-
-
 @pytest.mark.parametrize("name", SMALL)
-def test_lint_has_nothing_to_say(name, need):
-    need("verilator")
+def test_lint_has_nothing_to_say(name, lint):
     for more in ((), ("-DEMU_STAGES",)):
-        done = lint(name, *more)
+        done = lint(UNITS[name], *more)
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", SMALL[:2])
-def test_yosys_takes_units(name, need):
-    need("yosys")
-    done = synthesized(name)
+def test_yosys_takes_units(name, synthesized):
+    done = synthesized(UNITS[name])
     assert done.returncode == 0, done.stderr
     assert "Number of cells:" in done.stdout
     assert "Warning" not in done.stdout + done.stderr
 
 
 @pytest.mark.exhaustive
-def test_lint_and_yosys_take_every_unit(need):
-    need("verilator", "yosys")
-    for name in UNITS:
-        done = lint(name)
+def test_lint_and_yosys_take_every_unit(lint, synthesized):
+    for name, unit in UNITS.items():
+        done = lint(unit)
         assert (done.returncode, done.stdout + done.stderr) == (0, ""), name
-        done = synthesized(name)
+        done = synthesized(unit)
         assert (done.returncode, "Warning" in done.stdout + done.stderr) == (0, False), name
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["lane_nv_like_e1m2", "lane_int64_e2m1"])
-def test_the_netlist_of_yosys_equals_golden_rows(name, need, work):
+def test_the_netlist_of_yosys_equals_golden_rows(name, need, synthesized, work):
     """yosys reads the designs as the simulators do."""
-    need("yosys", "iverilog")
+    need("iverilog")
     netlist = work / f"{name}.v"
-    done = synthesized(name, f"write_verilog -noattr {netlist}", "-DEMU_STAGES=1")
+    done = synthesized(UNITS[name], f"write_verilog -noattr {netlist}", "-DEMU_STAGES=1")
     assert done.returncode == 0, done.stderr
     assert judged(name, UNITS[name].suites[0], "icarus", work, sources=[netlist]) == (0, "PASS reason=none")
 
