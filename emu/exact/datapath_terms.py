@@ -6,8 +6,8 @@ subnormals keep the lowest one and are never normalised.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from emu.exact.decode import decode_code
 from emu.exact.value import Value
@@ -26,7 +26,9 @@ class Triple(NamedTuple):
     frac_bits: int
 
 
-_KNOWN: dict[tuple[str, str], dict[int, Triple]] = {}
+_Decoded = TypeVar("_Decoded")
+_KNOWN_BITS: Final = 16  # wider codes are decoded each time: there are too many of them to keep
+_TRIPLES: dict[tuple[str, str], dict[int, Triple]] = {}
 _VALUES: dict[tuple[str, str, str], dict[int, Value]] = {}
 
 
@@ -52,11 +54,9 @@ def decode_operand(code: int, fmt: Format, subnormals: str, unused_bits: str = "
 
 
 def operands_of(codes: Sequence[int], fmt: Format, subnormals: str, unused_bits: str = "open") -> list[Value]:
-    """Return the values of elements or scales; a code is decoded once in the life of the process."""
+    """Return the values of elements or scales."""
     known = _VALUES.setdefault((fmt.facts_digest, subnormals, unused_bits), {})
-    for code in set(codes).difference(known):
-        known[code] = decode_operand(code, fmt, subnormals, unused_bits)
-    return [known[code] for code in codes]
+    return _decoded(codes, known, lambda code: decode_operand(code, fmt, subnormals, unused_bits))
 
 
 def decode_triple(code: int, fmt: Format, subnormals: str) -> Triple:
@@ -81,10 +81,17 @@ def decode_triple(code: int, fmt: Format, subnormals: str) -> Triple:
 
 
 def triples_of(codes: Sequence[int], fmt: Format, subnormals: str) -> list[Triple]:
-    """Return the triples of finite codes; a code of an element is decoded once in the life of the process."""
-    known = _KNOWN.setdefault((fmt.facts_digest, subnormals), {})
+    """Return the triples of finite codes."""
+    known = _TRIPLES.setdefault((fmt.facts_digest, subnormals), {})
+    return _decoded(codes, known, lambda code: decode_triple(code, fmt, subnormals))
+
+
+def _decoded(codes: Sequence[int], known: dict[int, _Decoded], decode: Callable[[int], _Decoded]) -> list[_Decoded]:
+    """Decode codes; narrow ones once in the life of the process. known: what those gave, never more than 2^_KNOWN_BITS."""
     for code in set(codes).difference(known):
-        known[code] = decode_triple(code, fmt, subnormals)
+        if code >> _KNOWN_BITS:
+            return [decode(each) for each in codes]
+        known[code] = decode(code)
     return [known[code] for code in codes]
 
 
