@@ -120,6 +120,7 @@ DOT_COLUMNS = {
     "native": "emu.native.kernel_datapath",
     "fast": "emu.fast.datapath",
     "c_ref": "emu.native.datapath",
+    "torch": "emu.torch.edge",
 }
 
 
@@ -163,6 +164,7 @@ TABLE = (
     Row("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
     Row("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
     Row("transform", "torch", _torch(able.can_transform)),
+    Row("dot", "torch", _torch(able.can_dot)),
 )
 
 

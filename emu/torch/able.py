@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from emu.spec import derive
+from emu.spec.datapath import Plan
 from emu.spec.models import Format, Rounding, Transform
+from emu.spec.models.datapath import PromoteFacts
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import Program
+from emu.spec.reach import frac_bits_of
 
 INSIDE_FP32 = ("fp32", "bf16", "fp16")
+_MOST_BITS = 61  # of a signed integer in the column
+_PRODUCT_BITS = 53  # of a number that is added to another
 
 
 def can_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
@@ -39,3 +44,31 @@ def fault(program: Program) -> str | None:
         if item.op == "cast" and to is not None and mode is not None and not can_convert(program.arithmetic, to, mode):
             return f"a cast to {to.id} with {mode.id}"
     return None
+
+
+def dot_fault(plan: Plan) -> str | None:
+    """Return why this column does not do a datapath, or None. Widths are those that the spec derives."""
+    facts, widths = plan.facts, plan.widths
+    if derive.codes(plan.a).bits > 16 or derive.codes(plan.b).bits > 16 or derive.codes(plan.d).bits > 32:
+        return "elements of more than 16 bits, or results of more than 32"
+    if facts.scale.apply == "promote":
+        room = _PRODUCT_BITS if isinstance(facts.promote, PromoteFacts) and facts.promote.fused == "yes" else _MOST_BITS
+        needed = widths.group_sum_bits + frac_bits_of(plan.d) + 1
+        return None if needed <= room else f"products of {needed} bits"
+    if facts.align.rounding not in ("rz", "rd", "rne"):
+        return f"alignment with {facts.align.rounding}"
+    if max(widths.group_sum_bits if facts.scale.apply == "group" else 0, widths.term_bits) > _MOST_BITS:
+        return f"terms of {max(widths.group_sum_bits, widths.term_bits)} bits"
+    if plan.accumulator is not None:
+        wide = plan.accumulator.bits > _MOST_BITS + 3 or widths.step_sum_bits > _MOST_BITS
+        return f"a register of {plan.accumulator.bits} bits with steps of {widths.step_sum_bits}" if wide else None
+    if plan.late_c is not None:
+        needed = plan.late_c.f2 + plan.integer_bits_needed + facts.split
+    else:
+        needed = 0 if plan.frac_bits is None else plan.frac_bits + plan.integer_bits_needed + 1
+    return f"sums of {needed} bits" if needed > _MOST_BITS else None
+
+
+def can_dot(plan: Plan) -> bool:
+    """Tell whether this column does a datapath with its operands chosen."""
+    return dot_fault(plan) is None

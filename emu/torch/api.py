@@ -10,6 +10,7 @@ from emu.errors import OperandError, ShapeError
 from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
 from emu.torch import ops
 from emu.torch.names import name_of
+from emu.torch.products import dot, matmul
 from emu.torch.tensors import format_id
 
 
@@ -135,3 +136,6 @@ def dequantize(q: QuantizedTensor, dtype: torch.dtype = torch.float32, profile: 
     levels = [level.reshape(-1, level.shape[-1]) for level in q.levels.values()]
     found: torch.Tensor = ops.dequantize(matrix, levels, q.recipe, profile or "", result)
     return found.reshape(q.codes.shape)
+
+
+__all__ = ["QuantizedTensor", "convert", "decode", "dequantize", "dot", "matmul", "quantize", "transform"]

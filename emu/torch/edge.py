@@ -10,9 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from emu.spec.datapath import Plan
 from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
-from emu.torch import block, conversion, rotation
-from emu.torch.environment import check_environment
+from emu.spec.models.datapath import EpilogueFacts
+from emu.torch import block, conversion, datapath, datapath_promote, rotation
+from emu.torch.tensors import from_int64, to_int64
 
 Codes = NDArray[Any]
 
@@ -65,4 +67,34 @@ def dequantize(
     return found
 
 
-__all__ = ["check_environment", "convert", "decode", "dequantize", "quantize", "transform"]
+def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: Plan) -> Codes:
+    """Return dot products of rows in pairs. Raises: as datapath.dot."""
+    found: Codes = datapath.dot(tensor_of(a), tensor_of(b), _maybe(scale_a), _maybe(scale_b), tensor_of(c), plan).numpy()
+    return found
+
+
+def matmul(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: Plan, jobs: int = 1) -> Codes:
+    """Return A times B transposed plus C; torch has threads of its own, jobs says nothing here. Raises: as datapath.matmul."""
+    found: Codes = datapath.matmul(tensor_of(a), tensor_of(b), _maybe(scale_a), _maybe(scale_b), _maybe(c), plan).numpy()
+    return found
+
+
+def alpha(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: Plan) -> int:
+    """Return alpha = round(scale a * scale b): binary32 codes of the multipliers in, code out."""
+    return datapath_promote.alpha(scale_a, scale_b, facts, plan)
+
+
+def epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: Plan) -> Codes:
+    """Return the codes of alpha * D, then + C where the epilogue adds it."""
+    addend = None if c is None else to_int64(tensor_of(c))
+    return _codes(datapath_promote.epilogue(to_int64(tensor_of(d)), alpha, addend, facts, plan), plan)
+
+
+def add(x: Codes, y: Codes, plan: Plan) -> Codes:
+    """Return x + y in the result format, to nearest even."""
+    return _codes(datapath_promote.add_results(to_int64(tensor_of(x)), to_int64(tensor_of(y)), plan), plan)
+
+
+def _codes(found: torch.Tensor, plan: Plan) -> Codes:
+    codes: Codes = from_int64(found, plan.d).numpy()
+    return codes

@@ -6,10 +6,11 @@ from __future__ import annotations
 import torch
 
 from emu.errors import OperandError
+from emu.spec.datapath import Plan, resolve
 from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
 from emu.spec.program import padded_size, place_of
 from emu.spec.registry import get
-from emu.torch import block, conversion, rotation
+from emu.torch import block, conversion, datapath, rotation
 from emu.torch.names import named
 from emu.torch.tensors import code_dtype, codes_of, float_dtype, signed_view
 
@@ -18,6 +19,7 @@ _DECODE = "(Tensor codes, str format, str result) -> Tensor"
 _TRANSFORM = "(Tensor x, str transform, str source, int? signs) -> Tensor"
 _QUANTIZE = "(Tensor x, str recipe, str source, Tensor? tensor_amax, Tensor? random, int? signs) -> Tensor[]"
 _DEQUANTIZE = "(Tensor codes, Tensor[] levels, str recipe, str profile, str result) -> Tensor"
+_PRODUCT = "(Tensor a, Tensor b, Tensor? a_scales, Tensor? b_scales, Tensor? c, str[] plan, bool pairs) -> Tensor"
 
 
 def _result(fmt: Format) -> torch.dtype:
@@ -113,3 +115,43 @@ def dequantize(codes: torch.Tensor, levels: list[torch.Tensor], recipe: str, pro
 @dequantize.register_fake
 def _(codes: torch.Tensor, levels: list[torch.Tensor], recipe: str, profile: str, result: str) -> torch.Tensor:
     return torch.empty(codes.shape, dtype=_result(named("format", result)), device=codes.device)
+
+
+def plan_named(plan: list[str]) -> Plan:
+    """Return the plan of names: datapath, a, b, scale, block; empty: not left free. Raises: SpecError, OpenError."""
+    which, first, second, scale, size = plan
+    a, b, s = (named("format", name) if name else None for name in (first, second, scale))
+    return resolve(named("datapath", which), a, b, s, int(size) if size else None)
+
+
+@torch.library.custom_op("emu::product", mutates_args=(), schema=_PRODUCT)
+def product(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_scales: torch.Tensor | None,
+    b_scales: torch.Tensor | None,
+    c: torch.Tensor | None,
+    plan: list[str],
+    pairs: bool,
+) -> torch.Tensor:
+    """Return the codes of dot products of rows: in pairs, or every row of A with every row of B; see datapath.py."""
+    chosen = plan_named(plan)
+    datapath.check_codes(a, b, a_scales, b_scales, chosen)
+    if pairs:
+        addend = torch.zeros(len(a), dtype=torch.int64, device=a.device) if c is None else c
+        return datapath.dot(a, b, a_scales, b_scales, addend, chosen)
+    return datapath.matmul(a, b, a_scales, b_scales, c, chosen)
+
+
+@product.register_fake
+def _(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_scales: torch.Tensor | None,
+    b_scales: torch.Tensor | None,
+    c: torch.Tensor | None,
+    plan: list[str],
+    pairs: bool,
+) -> torch.Tensor:
+    shape = (a.shape[0],) if pairs else (a.shape[0], b.shape[0])
+    return torch.empty(shape, dtype=code_dtype(plan_named(plan).d), device=a.device)

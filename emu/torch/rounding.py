@@ -62,7 +62,7 @@ def locate(x: Number, fmt: Format) -> Place:
     if isinstance(grid, int):
         return _locate_integer(x, grid)
     unit = exponent_of(x).clamp(min=grid.lowest_exp) - grid.frac_bits
-    whole, rest, shift = _cut(x.significand, unit - x.lsb_exp)
+    whole, rest, shift = cut(x.significand, unit - x.lsb_exp)
     hidden = 1 << grid.frac_bits
     normal = ((unit + grid.frac_bits + grid.bias) << grid.frac_bits) + whole - hidden
     below = whole < hidden
@@ -71,7 +71,7 @@ def locate(x: Number, fmt: Format) -> Place:
     return Place(torch.where(below, 0, normal), torch.where(below, 0, rest), shift)
 
 
-def _cut(significand: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def cut(significand: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return (kept bits, lost bits, shift), the shift at least 1; lost / 2^shift is the discarded part."""
     right, left = shift.clamp(0, MOST_BITS), (-shift).clamp(0, MOST_BITS - 1)
     whole = (significand >> right) << left
@@ -84,7 +84,7 @@ def _locate_integer(x: Number, unit_exp: int) -> Place:
     shift = unit_exp - x.lsb_exp
     huge = (x.significand > 0) & (shift < 0) & (top_bit(x.significand) - shift >= MOST_BITS)
     low = ((x.significand & signed_mask(_WRAPPED_BITS)) << (-shift).clamp(0, _WRAPPED_BITS)) & signed_mask(_WRAPPED_BITS)
-    whole, rest, shift = _cut(torch.where(huge, 0, x.significand), shift)
+    whole, rest, shift = cut(torch.where(huge, 0, x.significand), shift)
     return Place(torch.where(huge, _HUGE | low, whole), rest, shift)
 
 

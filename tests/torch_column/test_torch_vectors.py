@@ -64,6 +64,7 @@ ANSWERS = {
     "quantize": quantized,
     "dequantize": lambda op, rows: op.batch(rows, edge.dequantize),
     "transform": lambda op, rows: op.batch(rows, edge.transform),
+    "dot": lambda op, rows: op.batch(rows, edge.dot),
 }
 
 
@@ -81,5 +82,5 @@ def test_every_frozen_row(suites, operation):
         for number, (row, answer) in enumerate(zip(suite.rows, answers, strict=True)):
             assert mismatches(suite.layout, row, answer) == [], f"{suite.stem} tc={number + 1}"
             counted["rows"] += 1
-    least = {"decode": 2000, "convert": 12000, "quantize": 1600, "dequantize": 150, "transform": 100}[operation]
+    least = {"decode": 2000, "convert": 12000, "quantize": 1600, "dequantize": 150, "transform": 100, "dot": 180}[operation]
     assert counted["rows"] >= least and counted["refused"] == 0, counted
