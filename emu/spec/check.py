@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from emu.errors import SpecError
 from emu.spec import derive
+from emu.spec.check_checkpoint import check_checkpoint
 from emu.spec.check_datapath import check_datapath
 from emu.spec.instruction import check_instruction
 from emu.spec.loader import Document, Path
-from emu.spec.models import Block, Conversion, Datapath, Format, Instruction, Recipe, SpecObject, Transform
+from emu.spec.models import Block, Checkpoint, Conversion, Datapath, Format, Instruction, Recipe, SpecObject, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import StepFault, build
 from emu.spec.registry import get
@@ -28,6 +29,8 @@ def check_facts(model: SpecObject, document: Document) -> None:
             check_datapath(model)
         elif isinstance(model, Instruction):
             check_instruction(model)
+        elif isinstance(model, Checkpoint):
+            check_checkpoint(model)
     except SpecError as error:
         raise _placed(error, document, ("facts",)) from None
     if isinstance(model, Recipe):

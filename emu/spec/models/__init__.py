@@ -1,6 +1,7 @@
 """Pydantic models of the spec files, one module per kind. Not here: reading files (loader.py), resolving names (registry.py)."""
 
 from emu.spec.models.block import Block
+from emu.spec.models.checkpoint import Checkpoint
 from emu.spec.models.common import SpecObject
 from emu.spec.models.conversion import Conversion
 from emu.spec.models.coverage import Coverage
@@ -23,9 +24,10 @@ KINDS: dict[str, type[SpecObject]] = {
     "datapath": Datapath,
     "instruction": Instruction,
     "coverage": Coverage,
+    "checkpoint": Checkpoint,
 }
 
 __all__ = [
-    "KINDS", "Block", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding", "SpecObject",
+    "KINDS", "Block", "Checkpoint", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding", "SpecObject",
     "Transform",
 ]  # fmt: skip

@@ -1,0 +1,76 @@
+"""Which recipes could have written the bytes of a store: those with its elements, block length and scale format."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from emu.checkpoint.read import scale_format
+from emu.errors import EmuError
+from emu.spec import get, names
+from emu.spec.models import Block, Checkpoint, Recipe
+from emu.spec.program import quantize_program
+
+
+def candidates(store: Checkpoint) -> list[Recipe]:
+    """Return the recipes whose codes and scales a store can hold, those of its own blocks first.
+
+    Left out: recipes that draw random bits or rotate, whose bytes no original shows by itself.
+    """
+    found = [get("recipe", name) for name in names("recipe")]
+    found = [recipe for recipe in found if _fits(recipe, store)]
+    return sorted(found, key=lambda recipe: (not owns(store, recipe), recipe.id))
+
+
+def owns(store: Checkpoint, recipe: Recipe) -> bool:
+    """Tell whether the recipe's own block is one of the store's (or differs from one in nothing but the rows of a tile)."""
+    return recipe.facts.block in store.facts.blocks or any(_same_levels(get("block", recipe.facts.block), name) for name in store.facts.blocks)
+
+
+def _same_levels(block: Block, name: str) -> bool:
+    other: Block = get("block", name)
+    mine, theirs = ([(item.name, item.format, item.meaning) for item in found.facts.levels] for found in (block, other))
+    return mine == theirs and block.facts.factor == other.facts.factor and block.element_formats == other.element_formats
+
+
+def _fits(recipe: Recipe, store: Checkpoint) -> bool:
+    block: Block = get("block", recipe.facts.block)
+    own: Block = get("block", store.facts.blocks[0])
+    if block.element_formats != own.element_formats or block.facts.shape[1] != own.facts.shape[1]:
+        return False
+    scales = [level for level in block.facts.levels if level.meaning != "flag" and level.granularity != "tensor"]
+    if [level.format for level in scales] != [scale_format(store).id] or any(step.op == "transform" for step in recipe.facts.steps):
+        return False
+    if any(item.rounding is not None and item.rounding.random_bits for item in quantize_program(recipe).instructions):
+        return False
+    two = any(level.granularity == "tensor" for level in block.facts.levels)
+    return two or not any(level.granularity == "tensor" for level in own.facts.levels)  # one number more than the recipe makes: not its file
+
+
+def has_tensor_level(recipe: Recipe) -> bool:
+    """Tell whether a recipe makes a number for the whole tensor."""
+    block: Block = get("block", recipe.facts.block)
+    return any(level.granularity == "tensor" for level in block.facts.levels)
+
+
+def chooses(recipe: Recipe) -> bool:
+    """Tell whether a recipe takes the better of two codings of a block: then its largest element does not decide the scale."""
+    steps = {step.out: step for step in recipe.facts.steps if hasattr(step, "out")}
+    emitted = next(step for step in recipe.facts.steps if step.op == "emit")
+    source = steps.get(getattr(emitted, "codes", None))
+    return source is not None and source.op == "select"
+
+
+@lru_cache(maxsize=4096)
+def tensor_code(recipe_id: str, amax_bits: int) -> int | None:
+    """Return the bits that a recipe stores for a tensor maximum (binary32 bits); None where it refuses it."""
+    import numpy as np
+
+    from emu.api import quantize
+
+    recipe: Recipe = get("recipe", recipe_id)
+    shape = get("block", recipe.facts.block).facts.shape
+    try:
+        found = quantize(np.zeros(shape, np.float32), recipe, tensor_amax=np.array(amax_bits, np.uint32).view(np.float32)[()])
+    except EmuError:
+        return None
+    return None if found.tensor_scale is None else int(found.tensor_scale)

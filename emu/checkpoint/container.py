@@ -1,0 +1,135 @@
+"""Opening the files of a checkpoint: names, types and shapes at once, bytes only where they are looked at.
+
+Not here: what the tensors mean (store.py).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from emu.checkpoint.index import files_of
+from emu.errors import FileError, ToolError
+
+CONFIGS = ("config.json", "hf_quant_config.json")
+
+
+class Entry(NamedTuple):
+    """One tensor of a file. dtype: the file's own word.   shape: slowest axis first, in elements."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    path: Path
+    start: int
+    size: int
+
+    @property
+    def count(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Container:
+    """The files of a checkpoint.
+
+    kind: safetensors or gguf.   entries: name -> Entry.   metadata: of the headers, JSON texts parsed.   config: JSON files beside them.
+    """
+
+    path: Path
+    kind: str
+    entries: Mapping[str, Entry]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def raw(self, entry: Entry) -> NDArray[np.uint8]:
+        """Return the bytes of a tensor as a read-only view of the file. uint8 [size]."""
+        if entry.size == 0:
+            return np.zeros(0, np.uint8)
+        return np.memmap(entry.path, np.uint8, "r", entry.start, (entry.size,)).view(np.ndarray)
+
+
+def open_checkpoint(path: str | Path) -> Container:
+    """Open a .safetensors or .gguf file, an index of several, or a folder that holds them. Only headers are read.
+
+    Raises: FileError (missing, truncated, foreign, a name twice, an index that leaves its folder), ToolError (gguf is not installed).
+    """
+    root = Path(path)
+    files, placed = files_of(root)
+    kind = files[0].suffix.removeprefix(".")
+    entries: dict[str, Entry] = {}
+    metadata: dict[str, Any] = {}
+    for file in files:
+        found, said = (_safetensors if kind == "safetensors" else _gguf)(file)
+        for entry in found:
+            if entry.name in entries:
+                raise FileError(f"{file}: tensor {entry.name} is in {entries[entry.name].path.name} too: name one file")
+            entries[entry.name] = entry
+        metadata |= said
+    for name, file in placed.items():
+        if name not in entries or entries[name].path != file:
+            raise FileError(f"{root}: the index says that {name} is in {file.name}, which does not hold it: fetch the files again")
+    folder = root if root.is_dir() else root.parent
+    config = {name: _json(folder / name) for name in CONFIGS if (folder / name).is_file()}
+    return Container(root, kind, entries, metadata, config)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise FileError(f"{path}: cannot read as JSON: {error}") from None
+
+
+def _safetensors(path: Path) -> tuple[list[Entry], dict[str, Any]]:
+    """Read a header; the library checks it against the file first, so that places may be trusted."""
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            said = dict(file.metadata() or {})
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(length))
+    except (OSError, SafetensorError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise FileError(f"{path}: cannot read as .safetensors (truncated or foreign): {why}") from None
+    entries = []
+    for name, about in header.items():
+        if name != "__metadata__":
+            start, end = about["data_offsets"]
+            entries.append(Entry(name, about["dtype"], tuple(about["shape"]), path, 8 + length + start, end - start))
+    return entries, {key: _parsed(text) for key, text in said.items()}
+
+
+def _parsed(text: str) -> Any:
+    """Return a text of the metadata as what it holds as JSON, or as it is."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _gguf(path: Path) -> tuple[list[Entry], dict[str, Any]]:
+    try:
+        from gguf import GGUFReader
+    except ImportError as error:
+        raise ToolError(f"{path}: reading .gguf needs the package gguf ({error}): pip install 'fp4emu[checkpoint]'") from None
+    try:
+        reader = GGUFReader(path)
+        found = [(item.name, item.tensor_type.name, item.shape.tolist(), int(item.data_offset), int(item.n_bytes)) for item in reader.tensors]
+    except (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        why = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason given"])[0]
+        raise FileError(f"{path}: cannot read as .gguf (truncated or foreign): {why[:160]}") from None
+    size = path.stat().st_size
+    for name, _, _, start, length in found:
+        if start + length > size:
+            raise FileError(f"{path}: ends inside tensor {name}: truncated, fetch it again")
+    return [Entry(name, dtype, tuple(shape[::-1]), path, start, length) for name, dtype, shape, start, length in found], {}

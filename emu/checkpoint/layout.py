@@ -1,0 +1,88 @@
+"""In which order the scales of a tensor lie: what the file says, the count of bytes, and what stands in the padding."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.fast.layout import places
+from emu.spec import get
+from emu.spec.models import Layout
+
+Bytes = NDArray[np.uint8]
+
+
+class Order(NamedTuple):
+    """layout: id.   padded: sides of the memory in row-major order, None where it has no padding.   verdict: a word of identification."""
+
+    layout: str
+    padded: tuple[int, int] | None
+    verdict: str
+    why: str
+
+
+def order_of(raw: Bytes, rows: int, blocks: int, layouts: tuple[str, ...], declared: bool | None) -> Order | str:
+    """Return the order of the scales of a tensor, or what is wrong with their count.
+
+    raw: uint8, all of them.   rows, blocks: of the tensor.   layouts: what the store allows.   declared: does the file say "in tiles".
+    """
+    others = [name for name in layouts if name != "row_major"]
+    sides = {name: _sides(get("layout", name), rows, blocks) for name in others}
+    fits = [name for name in others if raw.size == sides[name][0] * sides[name][1]]
+    plain = raw.size == rows * blocks
+    if declared is True:
+        return Order(fits[0], None, "separated", "the file says so") if fits else _count(raw, rows, blocks)
+    if declared is False or not others or not fits:
+        if not plain:
+            return _count(raw, rows, blocks)
+        return Order("row_major", None, "separated", "the file says so" if declared is False else "one scale a block, none for padding")
+    name = fits[0]
+    if plain:
+        return Order("row_major", None, "not separated", f"no padding to see: {name} has the same count of bytes")
+    return _by_padding(raw, rows, blocks, name, sides[name])
+
+
+def _by_padding(raw: Bytes, rows: int, blocks: int, name: str, sides: tuple[int, int]) -> Order:
+    """Tell tiles from padded rows by the zeros that libraries write into the padding."""
+    matrix = raw.reshape(sides)
+    in_rows = not matrix[rows:].any() and not matrix[:, blocks:].any()
+    used = np.zeros(raw.size, bool)
+    used[places(rows, blocks, get("layout", name))] = True
+    in_tiles = not raw[~used].any()
+    if in_rows and not in_tiles:
+        return Order("row_major", sides, "separated", "the padding of rows is zero, that of tiles is not")
+    if in_tiles and not in_rows:
+        return Order(name, None, "separated", "the padding of tiles is zero, that of rows is not")
+    return Order(name, None, "not separated", "the padding tells nothing" if in_tiles else "neither padding is zero")
+
+
+def _sides(layout: Layout, rows: int, blocks: int) -> tuple[int, int]:
+    """Return the sides of a tensor of scales with its padding."""
+    step = {axis: max(digit.step for digit in layout.facts.digits if digit.axis == axis) for axis in ("row", "idx")}
+    return -(-rows // step["row"]) * step["row"], -(-blocks // step["idx"]) * step["idx"]
+
+
+def _count(raw: Bytes, rows: int, blocks: int) -> str:
+    return f"{raw.size} scales for {rows} x {blocks} blocks"
+
+
+def row_period(layout: str) -> int:
+    """Return after how many rows the order of a layout repeats."""
+    found: Layout = get("layout", layout)
+    return max(digit.step for digit in found.facts.digits if digit.axis == "row")
+
+
+def scales_of_rows(raw: Bytes, order: Order, first: int, count: int, blocks: int) -> Bytes:
+    """Return the scales of some rows. uint8 [count, blocks].
+
+    first: a multiple of row_period.   raw: all scales, a view of the file.
+    """
+    if order.layout == "row_major":
+        width = order.padded[1] if order.padded else blocks
+        return np.asarray(raw[first * width : (first + count) * width].reshape(count, width)[:, :blocks])
+    layout: Layout = get("layout", order.layout)
+    height, width = _sides(layout, count, blocks)
+    part = raw[first * width : (first + height) * width]
+    return np.asarray(part[places(count, blocks, layout)])

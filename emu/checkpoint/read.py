@@ -1,0 +1,188 @@
+"""A stored tensor as codes and levels: rows of it at a time, whatever the store's names, packing and order are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.checkpoint.container import Container
+from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
+from emu.checkpoint.store import Match
+from emu.quantized import unpack_nibbles
+from emu.spec import derive, get
+from emu.spec.models import Block, Checkpoint, Format
+from emu.spec.models.block import FlaggedElement
+
+CHUNK = 1 << 18  # elements
+Codes = NDArray[np.uint8]
+
+
+class Rows(NamedTuple):
+    """Some rows of a tensor. codes: uint8 [r, n], one each.   scales: uint8 [r, blocks], without the high bit.   flags: that bit."""
+
+    first: int
+    codes: Codes
+    scales: Codes
+    flags: Codes
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """One quantized weight. match: its store.   shape: of the weight.   order: of its scales.   others: stores it fits as well."""
+
+    container: Container
+    match: Match
+    shape: tuple[int, ...]
+    order: Order
+    others: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the weight in a file that is not quantized."""
+        return self.match.weight
+
+    @property
+    def store(self) -> Checkpoint:
+        """The store."""
+        return self.match.store
+
+    @property
+    def block(self) -> Block:
+        """The store's first block format."""
+        return block_of(self.store)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the tensor, all leading axes together."""
+        return math.prod(self.shape[:-1])
+
+    @property
+    def scale_format(self) -> Format:
+        """Format of the scales."""
+        return scale_format(self.store)
+
+    @property
+    def tensor_bits(self) -> int | None:
+        """Raw binary32 bits of the tensor factor as stored; None where the store has none."""
+        level = next((item.level for item in self.store.facts.levels if item.meaning != "scale"), None)
+        return None if level is None else int(self.container.raw(self.match.parts[level]).view("<u4")[0])
+
+    def chunks(self, most: int | None = None) -> Iterator[Rows]:
+        """Yield the tensor some rows at a time, from the top. most: stop after about so many elements."""
+        step = row_step(self.shape[-1])
+        for first in range(0, self.rows, step):
+            if most is not None and first * self.shape[-1] >= most:
+                return
+            yield self.take(first, min(step, self.rows - first))
+
+    def take(self, first: int, count: int) -> Rows:
+        """Return some rows. first: a multiple of the period of the order of scales."""
+        codes, raw = self._record(first, count) if self.store.facts.record is not None else self._parts(first, count)
+        bits = derive.codes(self.scale_format).bits
+        return Rows(first, codes, raw & np.uint8((1 << bits) - 1), raw >> bits if bits < 8 else np.zeros_like(raw))
+
+    def _parts(self, first: int, count: int) -> tuple[Codes, Codes]:
+        length = self.shape[-1]
+        packed = self.container.raw(self.match.parts["codes"]).reshape(self.rows, length // 2)[first : first + count]
+        level = next(item.level for item in self.store.facts.levels if item.meaning == "scale")
+        raw = self.container.raw(self.match.parts[level])
+        return unpack_nibbles(packed, length), scales_of_rows(raw, self.order, first, count, length // self.block.facts.shape[1])
+
+    def _record(self, first: int, count: int) -> tuple[Codes, Codes]:
+        assert self.store.facts.record is not None
+        elements, columns, length = self.store.facts.record.elements, self.block.facts.shape[1], self.shape[-1]
+        scales = elements // columns
+        unit = scales + elements // 2
+        raw = self.container.raw(self.match.parts["record"]).reshape(self.rows, length // elements, unit)[first : first + count]
+        packed = raw[..., scales:].reshape(count, -1, columns // 2)
+        codes = np.concatenate([packed & 15, packed >> 4], -1).reshape(count, length)
+        return codes, np.ascontiguousarray(raw[..., :scales]).reshape(count, -1)
+
+
+def row_step(length: int) -> int:
+    """Return how many rows are read at once: a multiple of every period of rows that an order of scales has."""
+    period = math.lcm(*(row_period(name) for name in ("row_major", "sf128x4")))
+    return max(CHUNK // max(length, 1) // period, 1) * period
+
+
+def block_of(store: Checkpoint) -> Block:
+    """Return the first block format of a store."""
+    found: Block = get("block", store.facts.blocks[0])
+    return found
+
+
+def scale_format(store: Checkpoint) -> Format:
+    """Return the format of a store's scales."""
+    block = block_of(store)
+    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
+    found: Format = get("format", [level.format for level in block.facts.levels if level.name != flag][-1])
+    return found
+
+
+def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTensor | str:
+    """Return a weight ready to be read, or what is wrong with the shapes of its parts.
+
+    fitting: the stores that its names fit; where several do, bit 7 of the scales tells the one that uses it from those that refuse it.
+    """
+    match, others = _told_by_flags(container, fitting)
+    shape = _shape(match)
+    if isinstance(shape, str):
+        return shape
+    rows, blocks = math.prod(shape[:-1]), shape[-1] // block_of(match.store).facts.shape[1]
+    tensor = next((item for item in match.store.facts.levels if item.meaning != "scale"), None)
+    if tensor is not None and match.parts[tensor.level].count != 1:
+        return f"{match.parts[tensor.level].name} has shape {list(match.parts[tensor.level].shape)}: one number was expected"
+    if match.store.facts.record is not None:
+        return StoredTensor(container, match, shape, Order("row_major", None, "separated", "scales stand before their codes"), others)
+    level = next(item.level for item in match.store.facts.levels if item.meaning == "scale")
+    order = order_of(container.raw(match.parts[level]), rows, blocks, match.store.facts.scale_layouts, _declared_tiles(container, match))
+    if isinstance(order, str):
+        return order
+    if order.layout != "row_major" and len(shape) > 2:
+        return "scales of a stack of matrices in tiles: how the stack is tiled is not known"
+    return StoredTensor(container, match, shape, order, others)
+
+
+def _told_by_flags(container: Container, fitting: tuple[Match, ...]) -> tuple[Match, tuple[str, ...]]:
+    flagged = [item for item in fitting if item.store.facts.high_bit == "flag"]
+    plain = [item for item in fitting if item.store.facts.high_bit != "flag"]
+    if not flagged or not plain:
+        return fitting[0], tuple(item.store.id for item in fitting[1:])
+    raw = container.raw(next(entry for role, entry in flagged[0].parts.items() if role == "scale"))
+    if bool((raw >> 7).any()):
+        return flagged[0], ()
+    return plain[0], tuple(item.store.id for item in (*plain[1:], *flagged))
+
+
+def _shape(match: Match) -> tuple[int, ...] | str:
+    """Return the shape of the weight, or what is wrong."""
+    facts, columns = match.store.facts, block_of(match.store).facts.shape[1]
+    entry = match.parts["record" if facts.record is not None else "codes"]
+    shape = entry.shape
+    if facts.codes is not None and facts.codes.grouped == "yes":
+        if len(shape) < 2 or shape[-1] * 2 != columns:
+            return f"{entry.name} has shape {list(shape)}: its last axis must be the {columns // 2} bytes of a block"
+        shape = (*shape[:-2], shape[-2] * columns)
+    elif facts.codes is not None and shape:
+        shape = (*shape[:-1], shape[-1] * 2)
+    unit = facts.record.elements if facts.record is not None else columns
+    if not shape or 0 in shape or shape[-1] % unit:
+        return f"{entry.name} has shape {list(entry.shape)}: rows of whole units of {unit} elements were expected"
+    if facts.record is not None and entry.size != math.prod(shape) // unit * (unit // columns + unit // 2):
+        return f"{entry.name} has {entry.size} bytes for shape {list(shape)}"
+    return (1, *shape) if len(shape) == 1 else shape
+
+
+def _declared_tiles(container: Container, match: Match) -> bool | None:
+    """Return what the header says of tiles, of this weight or of all; None when it says nothing."""
+    key = match.store.facts.swizzle_key
+    if key is None:
+        return None
+    about: Any = container.metadata.get(match.weight, container.metadata)
+    said = next((data[key] for data in (about, about.get("_data", {})) if isinstance(data, dict) and key in data), None)
+    return said if isinstance(said, bool) else None

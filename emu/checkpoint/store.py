@@ -1,0 +1,115 @@
+"""Which store holds the tensors of a container: by names, types and what the file says of itself. No tensor is read here.
+
+Two stores with the same names are told apart later, by what their scales hold (read.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from emu.checkpoint.container import Container, Entry
+from emu.errors import FileError
+from emu.spec import get, names
+from emu.spec.models import Checkpoint
+
+
+@dataclass(frozen=True)
+class Match:
+    """One weight as a store sees it. module: name without suffix.   parts: codes and levels by name, or record.   declared: by the file."""
+
+    store: Checkpoint
+    module: str
+    parts: Mapping[str, Entry]
+    declared: str | None
+
+    @property
+    def weight(self) -> str:
+        """Name of the weight in a file that is not quantized."""
+        return self.module + self.store.facts.weights[0]
+
+
+def matches(container: Container) -> list[tuple[Match, ...]]:
+    """Return, for each quantized tensor of a container, the stores that it fits; those the file declares, else the fullest.
+
+    Raises: FileError when a tensor of codes lacks what every store needs beside it.
+    """
+    stores = [get("checkpoint", name) for name in names("checkpoint")]
+    stores = [store for store in stores if store.facts.container == container.kind]
+    said = {store.id: declaration(store, container) for store in stores}
+    found: dict[str, list[Match]] = {}
+    lacking: dict[str, list[tuple[int, str]]] = {}
+    for entry in container.entries.values():
+        for store in stores:
+            for module, needed in _places(store, entry):
+                missing = [_lack(container, name, dtypes) for name, dtypes in needed.values()]
+                missing = [text for text in missing if text]
+                if not missing:
+                    parts = {role: container.entries[name] for role, (name, _) in needed.items()}
+                    found.setdefault(entry.name, []).append(Match(store, module, parts, said[store.id]))
+                elif len(needed) - len(missing) > 1 or said[store.id]:
+                    lacking.setdefault(entry.name, []).append((len(missing), f"{store.id} needs {missing[0]}"))
+    for name, texts in lacking.items():
+        if name not in found:
+            raise FileError(f"{container.path}: {name} is alone: {min(texts)[1]}: fetch all files of the checkpoint")
+    return [_best(items) for _, items in sorted(found.items())]
+
+
+def _best(items: list[Match]) -> tuple[Match, ...]:
+    """Return what the file declares where it declares any; of those, the ones with most parts."""
+    declared = [item for item in items if item.declared] or items
+    most = max(len(item.parts) for item in declared)
+    return tuple(item for item in declared if len(item.parts) == most)
+
+
+def _places(store: Checkpoint, entry: Entry) -> Iterator[tuple[str, dict[str, tuple[str, tuple[str, ...]]]]]:
+    """Yield the module that an entry may hold the codes of, and every part by role: its name and the types it may bear."""
+    facts = store.facts
+    if facts.record is not None:
+        if entry.dtype == facts.record.type:
+            yield entry.name, {"record": (entry.name, (facts.record.type,))}
+        return
+    assert facts.codes is not None
+    for number, suffix in enumerate(facts.codes.suffixes):
+        if entry.name.endswith(suffix) and entry.dtype in facts.codes.dtypes:
+            module = entry.name.removesuffix(suffix)
+            needed = {"codes": (entry.name, facts.codes.dtypes)}
+            needed |= {level.level: (module + level.suffixes[number], level.dtypes) for level in facts.levels}
+            yield module, needed
+
+
+def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> str | None:
+    entry = container.entries.get(name)
+    if entry is None:
+        return f"{name}, which is missing"
+    return None if entry.dtype in dtypes else f"{name} as {' or '.join(dtypes)}, which is {entry.dtype}"
+
+
+def declaration(store: Checkpoint, container: Container) -> str | None:
+    """Return where and in which word the file says that it is of a store, or None."""
+    for item in store.facts.declared:
+        sources = container.config if item.where == "config" else {"header": container.metadata}
+        for name, data in sources.items():
+            word = next((found for found in _at(data, item.keys) if found in item.words), None)
+            if word is not None:
+                return f"{name}: {'.'.join(item.keys)} = {word}"
+    return None
+
+
+def _at(data: Any, keys: tuple[str, ...]) -> Iterator[Any]:
+    """Yield what stands at the end of a way through nested keys; * goes through all of them."""
+    if not keys:
+        yield data if isinstance(data, str) else None
+    elif isinstance(data, Mapping):
+        for key in data if keys[0] == "*" else [keys[0]]:
+            if key in data:
+                yield from _at(data[key], keys[1:])
+
+
+def companions(container: Container, chosen: list[Match]) -> set[str]:
+    """Return the names of all tensors that belong to quantized ones."""
+    found = {entry.name for match in chosen for entry in match.parts.values()}
+    for match in chosen:
+        found |= {match.module + suffix for suffix in match.store.facts.companions}
+    return found & set(container.entries)

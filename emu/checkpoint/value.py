@@ -1,0 +1,83 @@
+"""Value of one element of a stored unit, exactly: bytes of the file -> codes -> value. The rule in its shortest form, for witnesses.
+
+Not here: whole tensors (read.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from emu.errors import OperandError
+from emu.exact.block import decode_block_value
+from emu.exact.decode import decode_code
+from emu.exact.value import Value, finite
+from emu.spec import derive, get
+from emu.spec.models import Block, Checkpoint, Format
+from emu.spec.models.block import FlaggedElement
+from emu.spec.models.format import ExponentFacts
+
+
+def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, block: str | None = None) -> Value:
+    """Return the value of one element of a unit of a store.
+
+    stored: bytes as the file has them: `codes` of one block and each level by name (little end first for the hex of a level is not
+    asked for: most significant byte first), or `record`.   lane: element of the unit.   block: one of the store's; None: the first.
+    Raises: OperandError (bytes missing or too few, a bit that the store refuses).   Source: the store's sources.
+    """
+    facts = store.facts
+    chosen: Block = get("block", block or facts.blocks[0])
+    columns = chosen.facts.shape[1]
+    flag = chosen.facts.element.flag if isinstance(chosen.facts.element, FlaggedElement) else None
+    levels = {level.name: level.format for level in chosen.facts.levels if level.name != flag}
+    scale = list(levels)[-1]
+    if facts.record is not None:
+        stored, lane = _unit(facts.record.elements, columns, stored.get("record", b""), scale, lane)
+    if set(stored) != {"codes", *levels} or len(stored["codes"]) * 2 != columns or not 0 <= lane < columns:
+        raise OperandError(f"{store.id}: a block is {columns // 2} bytes of codes and the levels {', '.join(levels)}")
+    numbers = {name: int.from_bytes(stored[name], "big") for name in levels}
+    code = _nibble(stored["codes"], lane, facts.packing)
+    fmt: Format = get("format", levels[scale])
+    numbers[scale], high = _scale(store, numbers[scale], fmt)
+    if flag is not None:
+        numbers[flag] = high
+    if derive.is_nan_code(numbers[scale], fmt) and facts.nan_scale != "nan":
+        return _special(store, chosen, code, numbers[scale], fmt)
+    return decode_block_value(chosen, code, numbers)
+
+
+def _unit(elements: int, columns: int, record: bytes, scale: str, lane: int) -> tuple[dict[str, bytes], int]:
+    """Return the block of a record that holds a lane, and the lane in it."""
+    blocks = elements // columns
+    if len(record) != blocks + elements // 2:
+        raise OperandError(f"a unit of {elements} elements has {blocks + elements // 2} bytes, not {len(record)}")
+    number, inside = divmod(lane, columns)
+    start = blocks + number * columns // 2
+    return {"codes": record[start : start + columns // 2], scale: record[number : number + 1]}, inside
+
+
+def _nibble(packed: bytes, lane: int, packing: str) -> int:
+    if packing == "halves":
+        high, place = divmod(lane, len(packed))
+    else:
+        place, high = divmod(lane, 2)
+    return packed[place] >> 4 * high & 15
+
+
+def _scale(store: Checkpoint, code: int, fmt: Format) -> tuple[int, int]:
+    """Return the code of a scale without a bit above its format, and that bit."""
+    bits = derive.codes(fmt).bits
+    high = code >> bits
+    if high and store.facts.high_bit == "refused":
+        raise OperandError(f"{store.id}: bit {bits} of a scale is set")
+    return code & (1 << bits) - 1, high
+
+
+def _special(store: Checkpoint, block: Block, code: int, scale: int, fmt: Format) -> Value:
+    """Return what the library reads under a scale that the format calls NaN. Only stores of one level have another rule than nan."""
+    element = decode_code(code, get("format", block.element_formats[0]))
+    if store.facts.nan_scale == "zero":
+        return Value("finite", element.sign)
+    assert isinstance(fmt.facts, ExponentFacts)
+    factor = Fraction(2) ** (scale - fmt.facts.bias) * derive.parse_exact(block.facts.factor)
+    return finite(element.signed * factor) if element.magnitude else element

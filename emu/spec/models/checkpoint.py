@@ -1,0 +1,132 @@
+"""Model of spec/checkpoint: how files hold block-scaled tensors. How their values were made is a recipe; what they mean is a block."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from emu.spec.models.common import Exact, HexString, Id, Name, Part, SpecObject, YesNo
+
+Dtype = Literal["U8", "F8_E4M3", "F8_E8M0", "F32"]
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+class Stored(Part):
+    """One tensor of a file: the name of the weight's module, then a suffix."""
+
+    suffixes: tuple[Text, ...] = Field(min_length=1, description="what follows the name of the module; the file uses one of them")
+    dtypes: tuple[Dtype, ...] = Field(min_length=1, description="words of the safetensors header that it may bear")
+
+
+class StoredCodes(Stored):
+    """The element codes, two in a byte."""
+
+    grouped: YesNo = Field(default="no", description="yes: the last axis is one block, the axis before it counts blocks")
+
+
+class StoredLevel(Stored):
+    """One level of the block, in a tensor of its own."""
+
+    level: Name = Field(description="name of the level in the block")
+    meaning: Literal["scale", "multiplier", "divisor", "amax"] = Field(
+        description="scale: of a block; else what the one number of the tensor is: multiplied, divided by, or the maximum itself"
+    )
+
+
+class Record(Part):
+    """Levels and codes of some blocks side by side, levels first: one unit of a GGUF tensor."""
+
+    type: Text = Field(description="name of the tensor type in the file")
+    elements: int = Field(ge=1, description="elements of a unit; its bytes follow from the block")
+
+
+class Declared(Part):
+    """A statement of the file itself."""
+
+    where: Literal["config", "header"] = Field(description="a JSON file beside the tensors, or the metadata of the file that holds them")
+    keys: tuple[Text, ...] = Field(min_length=1, description="the way to the entry; * for any key")
+    words: tuple[Text, ...] = Field(min_length=1, description="what stands there")
+
+
+class Profile(Part):
+    """An order of operations by which the library reads values back."""
+
+    recipe: Id = Field(description="recipe that has the profile")
+    profile: Name = Field(description="one of its dequantize profiles")
+
+
+class CheckpointFacts(Part):
+    """Names, types and order of the stored numbers."""
+
+    container: Literal["safetensors", "gguf"] = Field(description="kind of file")
+    blocks: tuple[Id, ...] = Field(min_length=1, description="block formats that it holds under these names; the first one unless told")
+    packing: Literal["low_nibble_first", "halves"] = Field(
+        description="halves: byte j of a block holds element j in the low nibble, element j + half in the high one"
+    )
+    codes: StoredCodes | None = Field(default=None, description="element codes, where they are a tensor of their own")
+    levels: tuple[StoredLevel, ...] = Field(default=(), description="levels, where they are tensors of their own")
+    record: Record | None = Field(default=None, description="unit of a tensor that holds both")
+    scale_layouts: tuple[Id, ...] = Field(min_length=1, description="orders in which the scales may lie")
+    nan_scale: Literal["nan", "zero", "number"] = Field(description="how the library reads a scale code that the format calls NaN")
+    high_bit: Literal["none", "refused", "ignored", "flag"] = Field(description="bit 7 of a scale of 7 bits")
+    companions: tuple[Text, ...] = Field(default=(), description="suffixes of further tensors that belong to a weight and carry none of it")
+    weights: tuple[str, ...] = Field(min_length=1, description="what follows the name of the module in a file that is not quantized")
+    declared: tuple[Declared, ...] = Field(default=(), description="statements by which the file names its store; any of them is enough")
+    swizzle_key: Text | None = Field(default=None, description="key of the header's metadata that says whether the scales lie in tiles")
+    dequantize: tuple[Profile, ...] = Field(default=(), description="how the library reads values back")
+
+    @model_validator(mode="after")
+    def _parts(self) -> CheckpointFacts:
+        if (self.record is None) == (self.codes is None):
+            raise ValueError("give either codes and levels, or a record")
+        if (self.record is not None) != (self.container == "gguf"):
+            raise ValueError("a record belongs to a gguf file, tensors for codes and levels to safetensors")
+        if self.record is not None and self.levels:
+            raise ValueError("a record holds the levels: leave levels out")
+        names = [level.level for level in self.levels]
+        if len(set(names)) != len(names):
+            raise ValueError("levels: a level is stored twice")
+        return self
+
+
+class FileTensor(Part):
+    """What the header of a file says of one tensor."""
+
+    name: str = Field(description="its name")
+    type: str = Field(description="its type, in the words of the file")
+
+
+class NamesWitness(Part):
+    """Tensors of a file that this store must recognise."""
+
+    tensors: tuple[FileTensor, ...] = Field(min_length=1, description="tensors of one module")
+    finds: str = Field(description="the weight's name in a file that is not quantized")
+    why: str | None = Field(default=None, description="what the row shows")
+
+
+class StoredWitness(Part):
+    """Stored bytes of one unit, and the value of one element."""
+
+    stored: dict[str, HexString] = Field(description="bytes as the file has them: codes and each level by name, or record")
+    block: Id | None = Field(default=None, description="block format; absent: the first one")
+    lane: int = Field(ge=0, description="which element of the unit")
+    value: Exact | Literal["-0"] = Field(description="its exact value")
+    why: str | None = Field(default=None, description="what the row shows")
+
+
+class Checkpoint(SpecObject):
+    """One way to store block-scaled tensors in files."""
+
+    kind: Literal["checkpoint"] = Field(description="the folder the file lies in")
+    facts: CheckpointFacts = Field(description="names, types and order")
+    expect: tuple[NamesWitness | StoredWitness, ...] = Field(default=(), description="hand-checked names and values")
+
+    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
+        """Return the blocks, the layouts of scales, and the recipes whose profiles are named."""
+        facts = self.facts
+        found: list[tuple[str, str, tuple[str | int, ...]]] = []
+        found += [("block", name, ("facts", "blocks", number)) for number, name in enumerate(facts.blocks)]
+        found += [("layout", name, ("facts", "scale_layouts", number)) for number, name in enumerate(facts.scale_layouts)]
+        found += [("recipe", item.recipe, ("facts", "dequantize", number, "recipe")) for number, item in enumerate(facts.dequantize)]
+        return tuple(found)
