@@ -1,0 +1,127 @@
+"""identify_files: which store, layout, recipe and reader a checkpoint shows, by its bytes alone or against the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from emu.checkpoint.amax import maxima
+from emu.checkpoint.candidates import candidates, has_tensor_level, owns
+from emu.checkpoint.compare import Original, compare
+from emu.checkpoint.container import Container, open_checkpoint
+from emu.checkpoint.dequantized import profile_findings
+from emu.checkpoint.passive import UNSEEN, Finding, passive_findings
+from emu.checkpoint.read import StoredTensor, open_tensor
+from emu.checkpoint.report import CheckpointReport, TensorReport
+from emu.checkpoint.scan import Scan, scan_tensor
+from emu.checkpoint.store import companions, matches
+
+ODD = 24  # binades from 1: a maximum of weights beyond it is no maximum of weights
+
+
+def identify_files(quantized: str | Path, original: str | Path | None = None, dequantized: str | Path | None = None) -> CheckpointReport:
+    """Identify a checkpoint: store, layout, recipe, scale rule, shared maxima, damage; nothing is loaded whole.
+
+    quantized: a .safetensors or .gguf file, a folder of them, or an index.   original: the weights before quantization, likewise: every
+    recipe that the store could hold quantizes them and its bytes are compared.   dequantized: the weights as a library reads them back.
+    Returns: a report; exit_code 0 identified or nothing wrong, 1 departs or damaged, 3 no quantized weight.
+    Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions, an index that leaves its folder), ToolError.
+    Source: spec/checkpoint.   Tests: tests/checkpoint.
+    """
+    container = open_checkpoint(quantized)
+    before, after = (None if path is None else open_checkpoint(path) for path in (original, dequantized))
+    found = matches(container)
+    opened = [(fitting, open_tensor(container, fitting)) for fitting in found]
+    tensors = [item for _, item in opened if isinstance(item, StoredTensor)]
+    groups = _sharing(tensors)
+    tops = _shared_maxima(groups, before)
+    reports = []
+    for fitting, item in opened:
+        if isinstance(item, str):
+            reports.append(TensorReport(fitting[0].weight, fitting[0].store.id, damage=[(item, 1, [])]))
+        else:
+            reports.append(_report(item, before, after, tops.get(item.name)))
+    chosen = [fitting[0] for fitting in found]
+    declared = {match.store.id: match.declared for match in chosen if match.declared}
+    others = len(container.entries) - len(companions(container, chosen))
+    named = [tuple(tensor.name for tensor in group) for group in groups]
+    return CheckpointReport(container.path, _path(original), _path(dequantized), reports, declared, named, others)
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _report(tensor: StoredTensor, before: Container | None, after: Container | None, shared: int | None) -> TensorReport:
+    order = tensor.order
+    report = TensorReport(tensor.name, tensor.store.id, tensor.shape, tensor.block.id, order.layout, order.verdict, order.why)
+    report.also_fits = tensor.others
+    scan = scan_tensor(tensor)
+    report.blocks = scan.blocks
+    report.damage = [(text, count, places) for text, (count, places) in scan.faults.items()]
+    report.tensor_factor = None if tensor.tensor_bits is None else f"{tensor.tensor_bits:08X}"
+    report.notes = list(_notes(tensor, scan))
+    if before is None:
+        report.recipes = passive_findings(tensor, scan)
+    else:
+        _compared(report, tensor, Original(before, tensor), scan, shared)
+    if after is not None:
+        values = Original(after, tensor)
+        report.profiles = [Finding("any", UNSEEN, values.fault)] if values.fault else profile_findings(tensor, values)
+    return report
+
+
+def _compared(report: TensorReport, tensor: StoredTensor, original: Original, scan: Scan, shared: int | None) -> None:
+    """Fill in what the original shows; where it lacks the weight, what the bytes alone show."""
+    if original.fault is not None:
+        report.recipes = [Finding(recipe.id, UNSEEN, original.fault) for recipe in candidates(tensor.store)]
+        report.damage.append((original.fault, 1, []))
+        return
+    outcomes = compare(tensor, original, shared)
+    report.recipes = [outcome.finding() for outcome in outcomes]
+    report.rows = [] if outcomes[0].exact else outcomes[0].rows
+
+
+def _notes(tensor: StoredTensor, scan: Scan) -> Iterable[str]:
+    if scan.tiled and tensor.rows >= 16:
+        yield "scales are equal over every 16 rows: quantized in tiles"
+    if scan.flagged and tensor.store.facts.high_bit != "refused":
+        yield f"bit 7 of scales is set somewhere ({tensor.store.facts.high_bit})"
+    if tensor.tensor_bits is None or scan.faults:
+        return
+    recipe = next((item for item in candidates(tensor.store) if has_tensor_level(item) and owns(tensor.store, item)), None)
+    behind = None if recipe is None else maxima(recipe, tensor.tensor_bits)
+    if recipe is None or behind is None:
+        yield "the tensor factor comes from no tensor maximum that the store's recipe knows"
+    elif abs((behind.bits >> 23) - 127) > ODD:
+        value = np.array(behind.bits, np.uint32).view(np.float32)
+        yield f"the tensor factor stands for a maximum of {value}: is it a {'multiplier' if _divides(tensor) else 'divisor'} there"
+    elif behind.short:
+        yield "the tensor factor is that of a bf16 maximum"
+
+
+def _divides(tensor: StoredTensor) -> bool:
+    return any(level.meaning == "divisor" for level in tensor.store.facts.levels)
+
+
+def _sharing(tensors: list[StoredTensor]) -> list[list[StoredTensor]]:
+    """Return the weights of one parent module that have bit-equal tensor factors."""
+    found: dict[tuple[str, int], list[StoredTensor]] = {}
+    for tensor in tensors:
+        bits = tensor.tensor_bits
+        if bits is not None:
+            found.setdefault((tensor.match.module.rpartition(".")[0], bits), []).append(tensor)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _shared_maxima(groups: list[list[StoredTensor]], before: Container | None) -> dict[str, int]:
+    """Return name -> binary32 bits of the largest magnitude among the weights that share its tensor factor."""
+    tops: dict[str, int] = {}
+    for group in groups if before is not None else []:
+        assert before is not None
+        found = [original.amax() for original in (Original(before, tensor) for tensor in group) if original.fault is None]
+        if found:
+            tops |= {tensor.name: max(found) for tensor in group}
+    return tops
