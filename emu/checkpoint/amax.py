@@ -47,7 +47,9 @@ def converted(recipe: Recipe, store: Block, stored: int) -> Maximum | None:
     store: block whose tensor level `stored` is.   Both factors are taken as multipliers; the conversion's own rounding is a few steps.
     """
     unit = tensor_code(recipe.id, ONE)
-    mine, theirs = (None if bits is None else multiplier(block, bits) for block, bits in ((get("block", recipe.facts.block), unit), (store, stored)))
+    mine, theirs = (
+        None if bits is None else multiplier(block, bits) for block, bits in ((get("block", recipe.facts.block), unit), (store, stored))
+    )
     if not mine or not theirs:
         return None
     with np.errstate(all="ignore"):

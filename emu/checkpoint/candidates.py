@@ -23,7 +23,9 @@ def candidates(store: Checkpoint) -> list[Recipe]:
 
 def owns(store: Checkpoint, recipe: Recipe) -> bool:
     """Tell whether the recipe's own block is one of the store's (or differs from one in nothing but the rows of a tile)."""
-    return recipe.facts.block in store.facts.blocks or any(_same_levels(get("block", recipe.facts.block), name) for name in store.facts.blocks)
+    return recipe.facts.block in store.facts.blocks or any(
+        _same_levels(get("block", recipe.facts.block), name) for name in store.facts.blocks
+    )
 
 
 def _same_levels(block: Block, name: str) -> bool:
@@ -43,7 +45,9 @@ def _fits(recipe: Recipe, store: Checkpoint) -> bool:
     if any(item.rounding is not None and item.rounding.random_bits for item in quantize_program(recipe).instructions):
         return False
     two = any(level.granularity == "tensor" for level in block.facts.levels)
-    return two or not any(level.granularity == "tensor" for level in own.facts.levels)  # one number more than the recipe makes: not its file
+    return two or not any(
+        level.granularity == "tensor" for level in own.facts.levels
+    )  # one number more than the recipe makes: not its file
 
 
 def has_tensor_level(recipe: Recipe) -> bool:

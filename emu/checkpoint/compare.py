@@ -1,4 +1,7 @@
-"""The original quantized by every recipe that the store could hold, and the bytes compared: some rows for all, all rows for those that fit."""
+"""The original quantized by every recipe that the store could hold, and the bytes compared.
+
+Some rows for all recipes, all rows for those that are nearest there.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,9 @@ def _run(outcome: Outcome, recipe: Recipe, tensor: StoredTensor, original: Origi
     outcome.whole = outcome.elements == tensor.rows * tensor.shape[-1]
 
 
-def _quantized(recipe: Recipe, x: NDArray[Any], source: str, amax_bits: int | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+def _quantized(
+    recipe: Recipe, x: NDArray[Any], source: str, amax_bits: int | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
     """Return codes, scales and flags of some rows; scales of a tile once for each of its rows."""
     top = None if amax_bits is None else np.array(amax_bits, np.uint32).view(np.float32)[()]
     found = quantize(x, recipe, source=source, tensor_amax=top)

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     size: int
 
     @property
-    def count(self) -> int:
+    def elements(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
 
@@ -124,7 +124,9 @@ def _gguf(path: Path) -> tuple[list[Entry], dict[str, Any]]:
         raise ToolError(f"{path}: reading .gguf needs the package gguf ({error}): pip install 'fp4emu[checkpoint]'") from None
     try:
         reader = GGUFReader(path)
-        found = [(item.name, item.tensor_type.name, item.shape.tolist(), int(item.data_offset), int(item.n_bytes)) for item in reader.tensors]
+        found = [
+            (item.name, item.tensor_type.name, item.shape.tolist(), int(item.data_offset), int(item.n_bytes)) for item in reader.tensors
+        ]
     except (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError) as error:
         why = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason given"])[0]
         raise FileError(f"{path}: cannot read as .gguf (truncated or foreign): {why[:160]}") from None

@@ -84,7 +84,7 @@ class StoredTensor:
         """Return some rows. first: a multiple of the period of the order of scales."""
         codes, raw = self._record(first, count) if self.store.facts.record is not None else self._parts(first, count)
         bits = derive.codes(self.scale_format).bits
-        return Rows(first, codes, raw & np.uint8((1 << bits) - 1), raw >> bits if bits < 8 else np.zeros_like(raw))
+        return Rows(first, codes, raw & np.uint8((1 << bits) - 1), (raw >> bits).astype(np.uint8) if bits < 8 else np.zeros_like(raw))
 
     def _parts(self, first: int, count: int) -> tuple[Codes, Codes]:
         length = self.shape[-1]
@@ -135,7 +135,7 @@ def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTenso
         return shape
     rows, blocks = math.prod(shape[:-1]), shape[-1] // block_of(match.store).facts.shape[1]
     tensor = next((item for item in match.store.facts.levels if item.meaning != "scale"), None)
-    if tensor is not None and match.parts[tensor.level].count != 1:
+    if tensor is not None and match.parts[tensor.level].elements != 1:
         return f"{match.parts[tensor.level].name} has shape {list(match.parts[tensor.level].shape)}: one number was expected"
     if match.store.facts.record is not None:
         return StoredTensor(container, match, shape, Order("row_major", None, "separated", "scales stand before their codes"), others)

@@ -74,7 +74,7 @@ def _places(store: Checkpoint, entry: Entry) -> Iterator[tuple[str, dict[str, tu
     for number, suffix in enumerate(facts.codes.suffixes):
         if entry.name.endswith(suffix) and entry.dtype in facts.codes.dtypes:
             module = entry.name.removesuffix(suffix)
-            needed = {"codes": (entry.name, facts.codes.dtypes)}
+            needed: dict[str, tuple[str, tuple[str, ...]]] = {"codes": (entry.name, facts.codes.dtypes)}
             needed |= {level.level: (module + level.suffixes[number], level.dtypes) for level in facts.levels}
             yield module, needed
 

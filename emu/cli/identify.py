@@ -23,6 +23,7 @@ from emu.errors import OperandError
     "--quantized", metavar="CKPT", type=click.Path(path_type=Path), help="Identify the files of a checkpoint instead of a target."
 )
 @click.option("--original", metavar="CKPT", type=click.Path(path_type=Path), help="The checkpoint before quantization.")
+@click.option("--dequantized", metavar="CKPT", type=click.Path(path_type=Path), help="The checkpoint as a library reads it back.")
 @click.option("--refresh", is_flag=True, help="Derive the kept discriminating rows again from the spec.")
 @common_options
 def command(
@@ -33,6 +34,7 @@ def command(
     among: str | None,
     quantized: Path | None,
     original: Path | None,
+    dequantized: Path | None,
     refresh: bool,
 ) -> int:
     """Name the documented behaviour of TARGET: py:module:function, c:library.so:symbol or exec:command. Runs the code of the target.
@@ -42,9 +44,9 @@ def command(
     if [target is not None, quantized is not None, refresh].count(True) != 1:
         raise OperandError("identify: name one TARGET, or --quantized CKPT, or --refresh")
     if quantized is not None:
-        return _files(quantized, original)
-    if original is not None:
-        raise OperandError("identify: --original goes with --quantized")
+        return _files(quantized, original, dequantized)
+    if original is not None or dequantized is not None:
+        raise OperandError("identify: --original and --dequantized go with --quantized")
     if refresh:
         click.echo("\n".join(import_module("emu.identify.refresh").refresh()))
         return 0
@@ -59,7 +61,7 @@ def command(
     return found.exit_code
 
 
-def _files(quantized: Path, original: Path | None) -> int:
-    report = import_module("emu.checkpoint").identify_files(quantized, original)
+def _files(quantized: Path, original: Path | None, dequantized: Path | None) -> int:
+    report = import_module("emu.checkpoint").identify_files(quantized, original, dequantized)
     print_json(report.json()) if settings_of().json else click.echo(report.text())
     return int(report.exit_code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from emu.cli.witness_checkpoint import check as _checkpoint
 from emu.cli.witness_coverage import check as _coverage
 from emu.cli.witness_instruction import check as _instruction
 from emu.docgen.hex_rows import split
@@ -174,4 +175,5 @@ _CHECKS: dict[str, Any] = {
     "datapath": _datapath,
     "instruction": _instruction,
     "coverage": _coverage,
+    "checkpoint": _checkpoint,
 }

@@ -3,6 +3,7 @@
 from emu.spec.models import (
     KINDS,
     Block,
+    Checkpoint,
     Conversion,
     Coverage,
     Datapath,
@@ -19,6 +20,7 @@ from emu.spec.registry import digest, get, load_spec, names
 __all__ = [
     "KINDS",
     "Block",
+    "Checkpoint",
     "Conversion",
     "Coverage",
     "Datapath",

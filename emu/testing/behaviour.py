@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from emu.checkpoint.value import stored_value
 from emu.errors import EmuError
 from emu.exact.block import QuantizedCodes, decode_block_value, dequantize, quantize
 from emu.exact.convert import convert_value
@@ -20,7 +21,7 @@ from emu.exact.random_bits import element_bits
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value, finite
-from emu.spec import Block, Conversion, Coverage, Format, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
+from emu.spec import Block, Checkpoint, Conversion, Coverage, Format, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
 from emu.spec.contract import fits
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
@@ -174,6 +175,21 @@ def _coverage(model: Coverage) -> Iterator[Any]:
     yield model.facts_json()
 
 
+def _checkpoint(store: Checkpoint) -> Iterator[Any]:
+    """Names and types are plain facts; packing and scales show in the values of each lane, and under each scale byte."""
+    yield store.facts_json()
+    for name in store.facts.blocks:
+        columns = get("block", name).facts.shape[1]
+        packed, tops = bytes(range(16, 256, 15))[: columns // 2], {"codes": columns}
+        others = {level.level: bytes.fromhex("3E800000") for level in store.facts.levels if level.meaning != "scale"}
+        for byte, lane in [*((byte, 3) for byte in range(256)), *((0x38, lane) for lane in range(tops["codes"]))]:
+            stored = {"codes": packed, "scale": bytes([byte]), **others}
+            if store.facts.record is not None:
+                blocks = store.facts.record.elements // columns
+                stored = {"record": bytes([byte]) * blocks + (packed * blocks)[: store.facts.record.elements // 2]}
+            yield _tried(stored_value, store, stored, lane, name)
+
+
 def _recipe(recipe: Recipe, more: Sequence[Tensor]) -> Iterator[Any]:
     fp32 = get("format", "fp32")
     rows, columns = get("block", recipe.facts.block).facts.shape
@@ -215,4 +231,5 @@ _RUNS: dict[str, Any] = {
     "transform": _transform,
     "instruction": family_runs,
     "coverage": _coverage,
+    "checkpoint": _checkpoint,
 }

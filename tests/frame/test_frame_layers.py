@@ -164,7 +164,8 @@ def test_columns_see_no_other_column():
 
 def test_every_dependency_has_a_library_rule_and_the_reverse():
     project = PROJECT["project"]
-    declared = [*project["dependencies"], *project["optional-dependencies"]["test"], *project["optional-dependencies"]["torch"]]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["test"], *extras["torch"], *extras["checkpoint"]]
     names = {line.split(">")[0].split("=")[0].lower() for line in declared} - {"gfloat", "setuptools", "pytest-xdist"}
     rules = {{"yaml": "pyyaml"}.get(name, name) for name in LIBRARIES} - {"triton"}
     assert names == rules

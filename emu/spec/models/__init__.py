@@ -28,6 +28,6 @@ KINDS: dict[str, type[SpecObject]] = {
 }
 
 __all__ = [
-    "KINDS", "Block", "Checkpoint", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding", "SpecObject",
-    "Transform",
+    "KINDS", "Block", "Checkpoint", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
+    "SpecObject", "Transform",
 ]  # fmt: skip
