@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -33,12 +33,13 @@ class Reading:
     """How answers are read.
 
     gives: None to infer; "codes", "packed" or "values"; names in the order of a tuple; or name of a mapping -> name of the contract.
-    packing: of two codes in a byte.   scale_layout: of the innermost level.
+    packing: of two codes in a byte.   scale_layout: of the innermost level.   seen: "packed" once codes came packed: they stay so.
     """
 
     gives: str | tuple[str, ...] | Mapping[str, str] | None = None
     packing: str = "low_nibble_first"
     scale_layout: str = "row_major"
+    seen: set[str] = field(default_factory=set)
 
 
 def named(found: Any, form: Form, reading: Reading) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def read(found: Any, form: Form, operands: Arrays, reading: Reading, result: str
             raise TargetError("shape", f"it answers {name}, {form.contract} has {', '.join(form.answers)}: declare gives=")
         wanted = form.answers[target]
         _check_format(name, fmt, wanted)
-        packed = PACKED in (name, fmt) or (target == "codes" and _is_packed(bits.shape, shapes["codes"], wanted))
+        packed = PACKED in (name, fmt) or (target == "codes" and _is_packed(bits.shape, shapes["codes"], wanted, reading.seen))
         if packed:
             bits = _unpacked(bits, shapes["codes"], reading.packing)
         elif target == _innermost(form) and reading.scale_layout != "row_major":
@@ -180,8 +181,12 @@ def _innermost(form: Form) -> str:
     return levels[-1] if levels else ""
 
 
-def _is_packed(shape: Shape, wanted: Shape, fmt: Format) -> bool:
-    return derive.codes(fmt).bits == 4 and len(shape) == len(wanted) > 0 and wanted[-1] > 1 and shape == (*wanted[:-1], -(-wanted[-1] // 2))
+def _is_packed(shape: Shape, wanted: Shape, fmt: Format, seen: set[str]) -> bool:
+    """Tell whether codes came two a byte; rows of one code are packed if wider ones were."""
+    fits = derive.codes(fmt).bits == 4 and len(shape) == len(wanted) > 0 and shape == (*wanted[:-1], -(-wanted[-1] // 2))
+    if fits and wanted[-1] > 1:
+        seen.add(PACKED)
+    return fits and PACKED in seen
 
 
 def _unpacked(bits: Bits, wanted: Shape, packing: str) -> Bits:

@@ -20,7 +20,8 @@ from emu.check.sorting import Case, Index, class_of, sample, whole_class
 if TYPE_CHECKING:
     from emu.check.run import _Checker
 
-MOST: Final = 96  # differences of one answer that are looked at one by one
+MOST: Final = 96  # blocks of one answer that are looked at one by one
+MOST_CODES: Final = 4096  # codes to convert
 KEPT: Final = 3  # candidates of a class
 
 
@@ -30,6 +31,7 @@ class Candidate:
 
     rank: tuple[int, ...]
     question: Question
+    got: Arrays
     index: Index
 
 
@@ -52,14 +54,14 @@ class Findings:
         """Sort the differences of one answer into classes; of many, some of each reason for asking."""
         case = Case(question.operands, expected, got)
         whole = whole_class(self.form, case, difference)
-        places = sample(difference.wrong, MOST)
+        places = sample(difference.wrong, MOST_CODES if self.form.op in ("convert", "decode") else MOST)
         if whole is not None:
-            self._put(whole, difference.name, difference.count, Candidate((0,), question, places[0]))
+            self._put(whole, difference.name, difference.count, Candidate((0,), question, got, places[0]))
             return
         self.left += difference.count - len(places)
         for index in places:
             name = class_of(self.form, case, difference.name, index)
-            self._put(name, difference.name, 1, Candidate(self._rank(question, index), question, index))
+            self._put(name, difference.name, 1, Candidate(self._rank(question, index), question, got, index))
 
     def _put(self, name: str, stage: str, count: int, candidate: Candidate) -> None:
         found = self.found.setdefault((name, stage), _Found(stage))

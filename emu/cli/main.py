@@ -19,7 +19,7 @@ from emu.cli.settings import Settings, common_options, settings_of
 from emu.errors import EmuError, ToolError
 
 COMMANDS = (
-    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe",
+    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe", "check",
     "study", "identify", "vectors", "rtl", "sweep", "docs", "bench", "doctor",
 )  # fmt: skip
 MISUSE = 2

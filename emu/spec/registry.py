@@ -181,6 +181,12 @@ def digest(thing: SpecObject) -> str:
     return _digests[key]
 
 
+def added_folders() -> tuple[str, ...]:
+    """Return the folders of spec files beside the shipped one, for a process that is to know the same objects."""
+    _scan()
+    return tuple(str(root.resolve()) for root in _roots[1:])
+
+
 def load_spec(folder: str | Path) -> tuple[str, ...]:
     """Add every spec file below a folder to the registry.
 

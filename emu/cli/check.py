@@ -1,0 +1,132 @@
+"""emu check: does a kernel give the bits of a contract?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from emu.cli.settings import common_options, note, progress, settings_of
+from emu.errors import OperandError
+
+LATE = 10  # seconds that a process may take beyond the program that it runs
+
+
+@click.command("check")
+@click.argument("target", required=False)
+@click.option(
+    "--against",
+    "contract",
+    required=True,
+    metavar="CONTRACT",
+    help="What must come out: quantize/nvfp4_te_ref, convert/e2m1/rne/nvidia ...",
+)
+@click.option("--suite", "suites", multiple=True, metavar="NAME", help="directed, exhaustive, stratified; left out: all.")
+@click.option("--count", type=click.IntRange(1), metavar="N", help="Stratified elements; never fewer than the suite's minimum.")
+@click.option("--key", default=1, show_default=True, type=click.IntRange(0, (1 << 64) - 1), help="Key of the generator of inputs.")
+@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
+@click.option("--signature", metavar="TEXT", help='Of a C symbol: "f(x: const float*, n: size_t, codes: uint8_t*)".')
+@click.option("--takes", metavar="KIND", help="numpy.fp32, torch.bf16 ..., numpy.bits: what a Python target is given.")
+@click.option("--gives", metavar="NAMES", help="codes, packed, values, or names separated by commas; outer=inner for names of a mapping.")
+@click.option("--wants", metavar="NAMES", help="Which of tensor_amax, random, signs it takes, separated by commas; none: nothing.")
+@click.option("--source", metavar="ID", help="Format of x, or of the codes to convert.")
+@click.option("--result", metavar="ID", help="Format of values.")
+@click.option("--packing", metavar="NAME", help="low_nibble_first or high_nibble_first.")
+@click.option("--scale-layout", metavar="NAME", help="row_major or 128x4.")
+@click.option("--device", metavar="NAME", help="Device of torch tensors.")
+@click.option("--profile", metavar="NAME", help="Dequantize profile for fake-quantized values; left out: the recipe's first.")
+@click.option("--multiple", default="1x1", show_default=True, metavar="RxC", help="Rows and columns that the kernel needs, as multiples.")
+@click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
+@click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@common_options
+def command(target: str | None, contract: str, **options: Any) -> int:
+    """Compare TARGET with a contract, bit for bit. This runs the target's code with your rights, in a process of its own.
+
+    TARGET: py:module:function or file.py:function, c:lib.so:symbol, exec:command. With --emit and --results there is none: the inputs are
+    run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared.
+    """
+    from emu.files.whole import check_target, whole_file
+
+    emit, results, junit, force = (options.pop(name) for name in ("emit", "results", "junit", "force"))
+    if (target is not None) + (emit is not None) + (results is not None) != 1:
+        raise OperandError("check: name a TARGET, or --emit, or --results, one of them")
+    if junit is not None:
+        check_target(junit, force)
+    options["multiple"] = _multiple(options["multiple"])
+    if emit is not None:
+        return _emit(emit, contract, options, force)
+    report = _report(target, results, contract, options)
+    if junit is not None:
+        with whole_file(junit, force) as stream:
+            stream.write(report.junit().encode("utf-8"))
+    click.echo(report.json() if settings_of().json else report.text())
+    return int(report.exit_code)
+
+
+def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:
+    from emu.check.files import SUITES, emit
+
+    wants = _names(options["wants"])
+    about = emit(
+        path, contract, source=options["source"], result=options["result"], suites=options["suites"] or SUITES, count=options["count"],
+        key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, multiple=options["multiple"], force=force,
+    )  # fmt: skip
+    note(f"{path}: {about['questions']} questions of {about['contract']}, digest {about['digest'][:16]}; answer <number>.<name> each")
+    return 0
+
+
+def _report(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
+    from emu.check.files import results_target
+    from emu.check.isolate import spawned
+    from emu.check.make import make
+    from emu.check.run import SUITES, check
+    from emu.spec.registry import added_folders
+
+    asked = {"profile": options["profile"], "multiple": options["multiple"], "count": options["count"], "key": options["key"]}
+    gives = _gives(options["gives"])
+    with progress() as bar:
+        bar.add_task("check", total=None)
+        if results is not None:
+            layout = {name: options[name] for name in ("packing", "scale_layout") if options[name] is not None}
+            stored = results_target(
+                results, contract=contract, gives=gives if isinstance(gives, dict) else None, result=options["result"], **layout
+            )
+            about = stored.about
+            asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}
+            return check(stored, contract, suites=about["suites"], **asked)
+        names = ("signature", "takes", "source", "result", "packing", "scale_layout", "device")
+        given = {name: options[name] for name in names} | {"gives": gives, "wants": _names(options["wants"])}
+        from emu.check.report import Report
+        from emu.errors import TargetError
+
+        try:
+            own = str(target).startswith("exec:")  # it stops its program by itself
+            given |= {"seconds": options["seconds"]} if own else {}
+            with spawned(make, (target, contract, given, added_folders()), options["seconds"] + (LATE if own else 0)) as isolated:
+                return check(isolated, contract, suites=options["suites"] or SUITES, **asked)
+        except TargetError as error:
+            return Report(str(target), contract, error.verdict, message=str(error))  # type: ignore[arg-type]
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name for name in text.split(",") if name and name != "none")
+
+
+def _gives(text: str | None) -> str | tuple[str, ...] | dict[str, str] | None:
+    if text is None or ("," not in text and "=" not in text):
+        return text
+    parts = text.split(",")
+    if "=" not in text:
+        return tuple(parts)
+    pairs = [part.partition("=") for part in parts]
+    return {outer: inner or outer for outer, _, inner in pairs}
+
+
+def _multiple(text: str) -> tuple[int, int]:
+    rows, _, columns = text.partition("x")
+    if not rows.isdigit() or not columns.isdigit() or not int(rows) or not int(columns):
+        raise OperandError(f"--multiple {text!r}: write rows x columns, such as 128x64")
+    return int(rows), int(columns)
