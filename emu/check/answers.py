@@ -207,7 +207,8 @@ def _unswizzled(bits: Bits, wanted: Shape, layout: str) -> Bits:
         raise TargetError(
             "shape", f"{flat.size} scale codes are too few for {wanted} in layout {layout}, which needs {int(where.max()) + 1}"
         )
-    return flat[where]
+    found: Bits = flat[where]
+    return found
 
 
 def _unsigned(name: str, bits: Bits, fmt: Format) -> Bits:

@@ -17,6 +17,7 @@ from emu.check.trace import trace_dequantize, trace_quantize, value_at
 from emu.errors import EmuError
 from emu.exact.convert import convert_value
 from emu.exact.decode import decode_code
+from emu.exact.program import Cells
 from emu.exact.round import locate, round_magnitude
 from emu.exact.value import Value
 from emu.spec import derive, get
@@ -124,11 +125,16 @@ def _element(form: Form, shrunk: Shrunk, stage: str) -> tuple[dict[str, Bits], i
     return operands, index[0] * base[0] // shape[0], index[1] * base[1] // shape[1]
 
 
-def _program(program: Program, cells: dict[str, object], row: int, column: int) -> Iterator[str]:
-    """One line a step: name, operation, arguments, the value for one element."""
+def _program(program: Program, cells: dict[str, Cells], row: int, column: int, answer: str | None = None) -> Iterator[str]:
+    """One line a step that leads to an answer: name, operation, arguments, the value for one element."""
+    needed = {program.outputs[answer]} if answer is not None else set(program.types)
+    for item in reversed(program.instructions):
+        needed |= {arg for arg in item.args if isinstance(arg, str)} if item.out in needed else set()
     for item in program.instructions:
+        if item.out not in needed:
+            continue
         args = ", ".join(_argument(arg, program) for arg in item.args)
-        value = value_at(program, cells, item.out, row, column)  # type: ignore[arg-type]
+        value = value_at(program, cells, item.out, row, column)
         fmt = item.type.formats[0] if item.type.formats else None
         if isinstance(value, int):
             text = "open" if value < 0 else code_text(value, fmt) if fmt is not None else f"{value:#x}"
@@ -150,18 +156,18 @@ def _quantize(checker: _Checker, shrunk: Shrunk, stage: str) -> Iterator[str]:
         source = form.operands["x"]
         assert source is not None
         yield f"x[{row}, {column}] = {code_text(int(x[row, column]), source)}"
-    yield from _program(program, cells, row, column)  # type: ignore[arg-type]
+    yield from _program(program, cells, row, column, None if stage == "values" else stage)
     if stage == "values":
         found = checker.expect(operands, "exact", {"values": x})
         levels = {name: bits for name, bits in found.arrays.items() if name not in ("codes", "values")}
-        yield from _program(*trace_dequantize(form, checker.profile, found.arrays["codes"], levels), row, column)  # type: ignore[arg-type]
+        yield from _program(*trace_dequantize(form, checker.profile, found.arrays["codes"], levels), row, column)
 
 
 def _dequantize(checker: _Checker, shrunk: Shrunk, stage: str) -> Iterator[str]:
     form = checker.form
     operands, row, column = _element(form, shrunk, stage)
     levels = {name: array for name, array in operands.items() if name != "codes"}
-    yield from _program(*trace_dequantize(form, form.contract.parts[1], operands["codes"], levels), row, column)  # type: ignore[arg-type]
+    yield from _program(*trace_dequantize(form, form.contract.parts[1], operands["codes"], levels), row, column)
 
 
 def _decode(checker: _Checker, shrunk: Shrunk, stage: str) -> Iterator[str]:

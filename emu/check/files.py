@@ -47,8 +47,19 @@ def questions(about: Mapping[str, Any]) -> Iterator[tuple[str, Question]]:
         yield from ((suite, question) for question in found)
 
 
-def emit(path: str | Path, contract: str, *, source: str | None = None, result: str | None = None, suites: Iterable[str] = SUITES,
-         count: int | None = None, key: int = 1, takes_amax: bool = True, multiple: tuple[int, int] = (1, 1), force: bool = False) -> dict[str, Any]:  # fmt: skip
+def emit(
+    path: str | Path,
+    contract: str,
+    *,
+    source: str | None = None,
+    result: str | None = None,
+    suites: Iterable[str] = SUITES,
+    count: int | None = None,
+    key: int = 1,
+    takes_amax: bool = True,
+    multiple: tuple[int, int] = (1, 1),
+    force: bool = False,
+) -> dict[str, Any]:
     """Write the inputs of a check into one .safetensors file; whole or not at all.
 
     takes_amax: False puts tensor maxima into the tensors instead of an operand.   Returns: what the header says.
@@ -125,8 +136,15 @@ class FileTarget:
         return answers
 
 
-def results_target(path: str | Path, *, contract: str | None = None, gives: Mapping[str, str] | None = None, packing: str = "low_nibble_first",
-                   scale_layout: str = "row_major", result: str | None = None) -> FileTarget:  # fmt: skip
+def results_target(
+    path: str | Path,
+    *,
+    contract: str | None = None,
+    gives: Mapping[str, str] | None = None,
+    packing: str = "low_nibble_first",
+    scale_layout: str = "row_major",
+    result: str | None = None,
+) -> FileTarget:
     """Return the answers of a file as a target.
 
     contract: what the file must be about, None: whatever its header says.   gives: name of a tensor -> name of the contract.
@@ -168,6 +186,5 @@ def verify(path: Path, about: Mapping[str, Any]) -> None:
         for name, bits in question.operands.items():
             _add(summary, number, name, bits)
     if summary.hexdigest() != about["digest"]:
-        raise FileError(
-            f"{path}: its digest is not that of the inputs that this version makes (header of {about.get('version', 'no version')}): emit again"
-        )
+        made = about.get("version", "an unknown version")
+        raise FileError(f"{path}: its digest is not that of the inputs that emu {__version__} makes (its header is of {made}): emit again")

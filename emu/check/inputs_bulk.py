@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from emu.arrays import float_dtype
-from emu.check.form import Form, draw_bits, integer_dtype
+from emu.check.form import MAIN, Form, draw_bits, integer_dtype
 from emu.check.inputs_directed import _own_signs
 from emu.check.model import Bits, Question
 from emu.engines import run_amax, run_dequantize, run_quantize
@@ -30,7 +30,8 @@ from emu.vectors.grid import code_at
 ELEMENTS: Final = 1 << 16  # least number of stratified elements
 DOT_ROWS: Final = 1 << 12
 WIDTH: Final = 1 << 10
-CHUNK: Final = 1 << 22
+BASE: Final = 1 << 18  # elements that are drawn one by one
+CHUNK: Final = 1 << 22  # elements of one question
 WINDOW: Final = 8  # binades of one tensor of exhaustive blocks
 
 
@@ -127,26 +128,59 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
         yield from _dot(form, max(count or 0, DOT_ROWS), key)
         return
     left, first = max(count or 0, ELEMENTS), 0
+    stream = stream_of(f"check {form.contract}")
+    if form.op == "dequantize":
+        yield _codes(form, left, key, stream)
+        return
+    base = _base(form, min(left, BASE), key, stream)
     while left > 0:
         size = min(left, CHUNK)
-        stream = stream_of(f"check {form.contract} {first}")
-        yield from _part(form, takes_amax, size, key, stream, first, multiple)
+        yield _question(form, takes_amax, varied(form, base, size, key, first), key, first, multiple)
         left, first = left - size, first + 1
 
 
-def _part(form: Form, takes_amax: bool, size: int, key: int, stream: int, first: int, multiple: tuple[int, int]) -> Iterator[Question]:
+def _base(form: Form, size: int, key: int, stream: int) -> Bits:
+    """Return the first inputs of the suite, drawn one by one."""
+    source = form.operands[MAIN[form.op]]
+    assert source is not None
     if form.op == "convert":
-        source, to = form.operands["codes"], form.answers["codes"]
-        assert source is not None
-        codes = numbers(source, to, size, key, stream)
-        yield Question({"codes": codes, **random_operand(form, (1, size), key, first)}, ("stratified",))
-    elif form.op == "dequantize":
-        yield _codes(form, size, key, stream)
-    else:
-        source = form.operands["x"]
-        assert source is not None
-        codes = blocks(form, source, size, key, stream)
-        yield _matrix(form, codes, takes_amax, multiple, "stratified", key, first)
+        return numbers(source, form.answers["codes"], size, key, stream)
+    return blocks(form, source, size, key, stream)
+
+
+def varied(form: Form, base: Bits, size: int, key: int, first: int) -> Bits:
+    """Return `size` inputs of question `first`: the base, then copies of it with other fractions and signs, each copy with its own.
+
+    A copy is the base exclusive-or a mask that runs through all patterns of fraction and sign: far cheaper than drawing, and every
+    exponent of the base comes again with new numbers.
+    """
+    if size == base.size and not first:
+        return base
+    source = form.operands[MAIN[form.op]]
+    assert source is not None
+    facts, kind = source.facts, base.dtype.type
+    free = derive.codes(source).sign_bit | ((1 << facts.frac_bits) - 1 if isinstance(facts, FloatFacts) else 0)
+    copies = -(-size // base.size)
+    steps = words(key, copies, copies * first, stream_of("copies")).astype(np.uint64)
+    count = np.arange(base.size, dtype=base.dtype)
+    out = np.empty(copies * base.size, base.dtype)
+    for copy in range(copies):
+        part = out[copy * base.size : (copy + 1) * base.size]
+        if first == copy == 0:
+            part[:] = base
+            continue
+        odd = kind(int(steps[copy]) & int(np.iinfo(base.dtype).max) | 1)  # times an odd number: a permutation of all patterns
+        with np.errstate(over="ignore"):
+            np.multiply(count, odd, out=part)
+        part &= kind(free)
+        part ^= base
+    return out[:size]
+
+
+def _question(form: Form, takes_amax: bool, codes: Bits, key: int, first: int, multiple: tuple[int, int]) -> Question:
+    if form.op == "convert":
+        return Question({"codes": codes, **random_operand(form, (1, codes.size), key, first)}, ("stratified",))
+    return _matrix(form, codes, takes_amax, multiple, "stratified", key, first)
 
 
 def numbers(source: Format, to: Format, size: int, key: int, stream: int) -> Bits:
@@ -155,7 +189,7 @@ def numbers(source: Format, to: Format, size: int, key: int, stream: int) -> Bit
     drawn = words(key, 2 * size, 0, stream).reshape(2, size)
     kind = np.dtype(integer_dtype(source))
     wide = (drawn[0].astype(np.uint64) << np.uint64(32) | drawn[1]).astype(kind if kind.itemsize == 8 else np.uint64)
-    out = (wide & np.uint64((1 << derived.bits) - 1)).astype(kind)
+    out: Bits = (wide & np.uint64((1 << derived.bits) - 1)).astype(kind)
     if not isinstance(facts, FloatFacts):
         return out
     near = np.array([code_at(point, source) for point in decision_points(to)], np.int64)
@@ -170,7 +204,7 @@ def numbers(source: Format, to: Format, size: int, key: int, stream: int) -> Bit
 
 
 def blocks(form: Form, source: Format, size: int, key: int, stream: int) -> Bits:
-    """Return elements of blocks of kinds in turn: one binade, 8 binades, ties of the grid under their own scale, powers of two, tiny, huge."""
+    """Return elements of blocks of kinds in turn: one binade, 8 binades, ties of the grid, powers of two, tiny, huge."""
     lanes = 16 if form.block is None else form.block.facts.shape[0] * form.block.facts.shape[1]
     columns = 16 if form.block is None else form.block.facts.shape[1]
     count = -(-size // lanes) * (lanes // columns)
@@ -191,7 +225,8 @@ def blocks(form: Form, source: Format, size: int, key: int, stream: int) -> Bits
     if form.op == "quantize":
         ties = np.flatnonzero((which == 2) | (which == 6))
         out[ties] = _ties(form, source, out[ties], drawn[ties])
-    return out.reshape(-1)[:size]
+    found: Bits = out.reshape(-1)[:size]
+    return found
 
 
 def _centres(drawn: Bits, which: Bits, bias: int) -> Bits:

@@ -80,7 +80,9 @@ class _Checker:
                     self.ask(suite, question)
             self.report.failures = self.findings.failures(self)
             if not self.takes_random:
-                self.report.notes.append("the target draws by itself: codes must be one of the two that can be, and their distribution is judged")
+                self.report.notes.append(
+                    "the target draws by itself: codes must be one of the two that can be, and their distribution is judged"
+                )
                 self.report.failures += judge_distribution(self)
         except TargetError as error:
             self.report.verdict, self.report.message = error.verdict, str(error)  # type: ignore[assignment]

@@ -45,7 +45,7 @@ def parse_signature(text: str) -> Signature:
     whole = _WHOLE.match(text)
     if whole is None:
         raise OperandError(f"signature {text!r} is no signature: {HELP}")
-    parts = [part for part in whole[2].split(",")] if whole[2].strip() else []
+    parts = whole[2].split(",") if whole[2].strip() else []
     found = tuple(_parameter(part) for part in parts)
     names = [item.name for item in found]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -38,8 +38,9 @@ def whole_class(form: Form, case: Case, difference: Difference) -> str | None:
     want, have = case.expected.arrays[difference.name], case.got[difference.name]
     if want.shape != have.shape or want.ndim != HALF_TOP or difference.name in case.expected.known:
         return None
-    if difference.name == "codes" and want.shape[1] % 2 == 0:
-        swapped = want.reshape(-1, 2)[:, ::-1].reshape(want.shape)
+    if difference.name == "codes":
+        even = np.pad(want, ((0, 0), (0, want.shape[1] % 2)))
+        swapped = even.reshape(-1, 2)[:, ::-1].reshape(even.shape)[:, : want.shape[1]]
         if bool((swapped == have)[difference.wrong].all()) and _varied(want, difference.wrong):
             return "nibble_order"
     if difference.name in ("codes", "values") or not _varied(want, difference.wrong):
@@ -64,6 +65,8 @@ def class_of(form: Form, case: Case, name: str, index: Index) -> str:
     """Return the class of one difference: a key of classes.CLASSES."""
     want, have = int(case.expected.arrays[name][index]), int(case.got[name][index])
     fmt = format_of(form, name, case.expected.arrays[name])
+    if _only_sign(want, have, fmt) and not want & ~derive.codes(fmt).sign_bit:
+        return "minus_zero"
     near = _inputs_near(form, case, name, index)
     for rule in (_special, _of_block, _of_answer):
         found = rule(form, case, name, index, want, have, fmt, near)
@@ -124,7 +127,7 @@ def _of_block(form: Form, case: Case, name: str, index: Index, want: int, have: 
     source = form.operands["x"]
     assert source is not None
     if not bool((near & near.dtype.type(derive.codes(source).sign_bit - 1)).any()):
-        return "minus_zero" if _only_sign(want, have, fmt) else "zero_block"
+        return "zero_block"
     width, wide = case.operands["x"].shape[1], form.block.facts.shape[1]
     columns = case.expected.arrays[name].shape[1]
     column = index[1] * (wide if columns != width and name not in ("codes", "values") else 1)
@@ -141,7 +144,7 @@ def _only_sign(want: int, have: int, fmt: Format) -> bool:
 def _of_answer(form: Form, case: Case, name: str, index: Index, want: int, have: int, fmt: Format, near: Bits) -> str | None:
     derived, scale = derive.codes(fmt), name not in ("codes", "values", "d")
     if _only_sign(want, have, fmt):
-        return "minus_zero" if not want & ~derived.sign_bit else "sign"
+        return "sign"
     if scale:
         ends = {derived.max_code, 0 if derived.has_zero else -1, 1 if derived.has_zero else 0}
         return "scale_saturation" if want in ends else None

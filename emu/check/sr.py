@@ -126,7 +126,11 @@ def buckets(answers: Bits, first: Bits, second: Bits, chance: list[Fraction]) ->
         if expected == 1:
             continue  # what cannot move is judged as bits
         hits = int(np.count_nonzero(answers[:, place] == first[place]))
-        found.append(Test("bucket", f"place {place}, code {first[place]:#x} of {first[place]:#x} and {second[place]:#x}", hits, len(answers), expected))
+        found.append(
+            Test(
+                "bucket", f"place {place}, code {first[place]:#x} of {first[place]:#x} and {second[place]:#x}", hits, len(answers), expected
+            )
+        )
     return found
 
 

@@ -77,8 +77,14 @@ class PythonTarget:
                 now = item.view(plain).cpu().numpy()
             else:
                 now = np.asarray(item)
-            if now.tobytes() != np.ascontiguousarray(operands[name]).tobytes():
+            if not same_bytes(now, operands[name]):
                 raise TargetError("mutates", f"{self.name} changed its operand {name}")
+
+
+def same_bytes(one: Bits, other: Bits) -> bool:
+    """Tell whether two arrays hold the same bytes."""
+    first, second = (np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}") for array in (one, other))
+    return bool(np.array_equal(first, second))
 
 
 def _parameters(fn: Callable[..., Any]) -> frozenset[str]:

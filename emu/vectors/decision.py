@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu import philox
-from emu.fast.block import quantize as fast_quantize
+from emu.engines import run_quantize
 from emu.spec.models import Recipe
 from emu.spec.registry import get, names
 from emu.vectors.draws import SEED
@@ -81,8 +81,8 @@ def scales(recipe: Recipe) -> NDArray[np.int64]:
     codes[:, 0] = (TENSOR_FIELD - space[:, 2]) << 7 | space[:, 0]
     for fraction in range(SIGNIFICANDS):
         places = np.flatnonzero(space[:, 1] == fraction)
-        found = fast_quantize(recipe, codes[places], source, tensor_amax=tensor_bits(fraction), masked=True)
-        out[places] = found.levels["scale"][:, 0]
+        _, levels = run_quantize(recipe, codes[places], source, engine="auto", tensor_amax=tensor_bits(fraction))
+        out[places] = levels["scale"][:, 0]
     return out
 
 
