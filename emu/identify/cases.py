@@ -1,0 +1,116 @@
+"""Candidates of discriminating rows: directed rows of the recipes of a family, parting pairs of the decision space, random blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu import philox
+from emu.fast.convert import to_fp32
+from emu.identify.rows import CORNERS, KEY, Row
+from emu.identify.variants import Variant, shape_of
+from emu.spec.contract import parse
+from emu.spec.registry import get
+from emu.vectors import decision
+from emu.vectors.cases_quantize import directed
+from emu.vectors.pick import spread
+from emu.vectors.quantize_rows import QuantizeRows
+from emu.vectors.rows import unpack
+
+DECISION_ROWS: Final = 200
+RANDOM_ROWS: Final = 64
+PLAIN_ROWS: Final = 8
+PLAIN_GROUPS: Final = 4
+SOURCES: Final = ("bf16", "fp32")
+
+
+def candidates(variants: Sequence[Variant]) -> list[Row]:
+    """Return the rows to choose from for the recipes of one family; bf16 rows first, each once.
+
+    variants: documented recipes of one tile shape.
+    """
+    found: dict[tuple[tuple[int, ...], int, int], Row] = {}
+    for source in SOURCES:
+        for item in _one_for_each_block(variants):
+            for row in _directed(item.base, source):
+                found.setdefault((row.x, row.amax, row.draw), row)
+    shape = shape_of(variants[0].recipe)
+    extra = (_decision(shape) if shape[1] == decision.LANES else []) + _random(shape)
+    for row in extra:
+        found.setdefault((row.x, row.amax, row.draw), row)
+    return sorted(found.values(), key=lambda row: any(code & 0xFFFF for code in row.x))
+
+
+def _one_for_each_block(variants: Sequence[Variant]) -> list[Variant]:
+    """Return one recipe for each block and random operand: the directed rows follow from those."""
+    found: dict[tuple[str, bool], Variant] = {}
+    for item in variants:
+        draws = any(getattr(step, "random", None) for step in item.recipe.facts.steps)
+        found.setdefault((item.recipe.facts.block, draws), item)
+    return list(found.values())
+
+
+def _directed(recipe: str, source: str) -> list[Row]:
+    op = QuantizeRows(parse(f"quantize/{recipe}"), source)
+    out = []
+    for number, case in enumerate(directed(op, f"identify_{recipe}")):
+        values = dict(zip((column.name for column in op.layout.inputs), case.values, strict=True))
+        lanes = unpack(values["x"], op.layout.inputs[0])
+        wide = _wide(np.array(lanes), source)
+        amax = values.get("ts", max(code & 0x7FFFFFFF for code in wide))
+        if values.get("n_valid", op.n) == op.n:
+            out.append(Row(tuple(wide), min(amax, 0x7FC00000), number % (CORNERS + 2) if op.rounding else CORNERS, case.flags))
+    return out
+
+
+def _wide(codes: NDArray[Any], source: str) -> list[int]:
+    fmt = get("format", source)
+    if source == "fp32":
+        return [int(code) for code in codes]
+    return [int(code) for code in to_fp32(codes.astype(np.uint16), fmt).view(np.uint32)]
+
+
+def _decision(shape: tuple[int, int]) -> list[Row]:
+    """Pairs of significands of block and tensor maximum where documented recipes give different scale codes; in the first row of a tile."""
+    rest = (0,) * ((shape[0] - 1) * shape[1])
+    parting, pairs = decision.parting(), decision.pairs()
+    out = []
+    for place in spread(len(parting), DECISION_ROWS):
+        at = int(parting[place])
+        lanes = decision.blocks(at, at + 1)[0]
+        out.append(Row((*(int(code) << 16 for code in lanes), *rest), decision.tensor_bits(int(pairs[at, 1])), CORNERS, ("decision",)))
+    return out
+
+
+def _random(shape: tuple[int, int]) -> list[Row]:
+    """Random bf16 blocks in falling binades under their own maximum and one 16 times as large."""
+    size = shape[0] * shape[1]
+    words = philox.words(KEY, RANDOM_ROWS * size, 0, philox.stream_of("identify_rows")).reshape(RANDOM_ROWS, size).astype(np.int64)
+    out = []
+    for number, row in enumerate(words):
+        codes = ((127 - (row >> 8 & 7)) << 7 | row & 0x7F | (row >> 16 & 1) << 15) << 16
+        top = int((codes & 0x7FFFFFFF).max()) + (number % 2) * (4 << 23)
+        out.append(Row(tuple(codes.tolist()), top, number % (CORNERS + 8), ("random",)))
+    return out
+
+
+@lru_cache(maxsize=8)
+def plain(shape: tuple[int, int]) -> tuple[Row, ...]:
+    """Return rows that no variant was looked at for: random blocks in groups under a few tensor maxima. They weigh against extremes."""
+    rows = _random(shape)
+    out: list[Row] = []
+    for group in range(PLAIN_GROUPS):
+        members = rows[group::PLAIN_GROUPS][:PLAIN_ROWS]
+        top = max(code & 0x7FFFFFFF for row in members for code in row.x) + group * (1 << 23)
+        out += [Row(row.x, top, row.draw, ("plain",)) for row in members]
+    return tuple(out)
+
+
+@lru_cache(maxsize=8)
+def of_recipe(recipe: str, source: str) -> tuple[Row, ...]:
+    """Return the directed rows of one recipe, for the confirmation of what was found."""
+    return tuple(_directed(recipe, source))

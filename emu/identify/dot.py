@@ -1,0 +1,141 @@
+"""identify the datapath of a dot-product kernel: the rows of a probe of each candidate, and what their results say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from emu.check.model import Target
+from emu.errors import OpenError, OperandError, SpecError, TargetError
+from emu.fast.convert import code_dtype
+from emu.identify.model import Axis, Departure, Identity, Pair
+from emu.spec.contract import plans
+from emu.spec.datapath import Plan
+from emu.study.dot_rows import same_answer
+from emu.study.probe import Finding, Probe, make_probe
+from emu.study.probe import identify as read_probe
+
+SHOWN: Final = 4
+DEPTH: Final = 1  # facts changed at a time; combinations are searched where nothing fits
+
+
+def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
+    """Return which datapath a kernel has.
+
+    among: contracts without `dot/`, or ids of datapaths: the plans that are probed; each probe covers its neighbours and all datapaths with
+    the same operands. None: the target's own `datapath`, a contract, where it has that attribute.
+    Raises: TargetError, OperandError (none named, the kernel takes no operands of them).
+    """
+    wanted = among or [name for name in [getattr(target, "datapath", None)] if name is not None]
+    if not wanted:
+        raise OperandError(
+            "identify: a dot product needs --among with datapaths, such as blackwell_mxf4nvf4_b16_ue4m3: they say its operands"
+        )
+    best: tuple[Probe, Finding, list[int | None]] | None = None
+    for plan in _plans(wanted):
+        probe = _probe(plan)
+        given = _ask(target, probe)
+        if given is None:
+            continue
+        finding = read_probe(probe, given)
+        if best is None or _rank(finding) > _rank(best[1]):
+            best = (probe, finding, given)
+        if finding.fits and not finding.combined:
+            break
+    if best is None:
+        raise OperandError(f"identify: {target.name} took no row of {', '.join(wanted)}")
+    return _report(target, *best)
+
+
+def _plans(wanted: Sequence[str]) -> Iterator[Plan]:
+    """Return the plans of ids and contracts, each combination of operands once. Raises: OperandError."""
+    known = [plan for plan in plans() if plan.name in wanted or plan.datapath.id in wanted]
+    if not known:
+        raise OperandError(f"identify: no datapath {', '.join(wanted)}: `emu list datapaths`")
+    seen: set[tuple[Any, ...]] = set()
+    for plan in known:
+        key = (plan.datapath.id, plan.a.id, plan.b.id, None if plan.scale is None else plan.scale.id, plan.block)
+        if key not in seen:
+            seen.add(key)
+            yield plan
+
+
+def _probe(plan: Plan) -> Probe:
+    return _made(plan.datapath.id, plan.a.id, plan.b.id, None if plan.scale is None else plan.scale.id, plan.block or None)
+
+
+@lru_cache(maxsize=8)
+def _made(datapath: str, a: str, b: str, scale: str | None, block: int | None) -> Probe:
+    return make_probe(datapath, a, b, scale, block, DEPTH)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, int]:
+    return bool(finding.fits), not finding.combined, finding.nearest_right
+
+
+def _ask(target: Target, probe: Probe) -> list[int | None] | None:
+    """Return the results of the rows of a probe; None where the kernel does not take them."""
+    plan, rows = probe.plan, [built.row for built in probe.rows]
+    operands: dict[str, Any] = {
+        "a": np.array([row.a for row in rows], code_dtype(plan.a)),
+        "b": np.array([row.b for row in rows], code_dtype(plan.b)),
+        "c": np.array([row.c for row in rows], code_dtype(plan.c)),
+    }
+    if plan.scale is not None:
+        operands["scale_a"] = np.array([row.scale_a for row in rows], code_dtype(plan.scale))
+        operands["scale_b"] = np.array([row.scale_b for row in rows], code_dtype(plan.scale))
+    try:
+        found = np.asarray(target(operands)["d"])
+    except TargetError as error:
+        if error.verdict in ("raises", "shape"):
+            return None
+        raise
+    except (OpenError, SpecError):
+        return None
+    return [int(code) for code in found.reshape(-1)] if found.size == len(rows) else None
+
+
+def _report(target: Target, probe: Probe, finding: Finding, given: Sequence[int | None]) -> Identity:
+    plain = [item for item in finding.fits if not item.changes]
+    kind: Any = "documented" if plain else "variant" if finding.fits else "nearest"
+    shown = plain or list(finding.fits) or list(finding.nearest)
+    names = tuple(item.text for item in shown)
+    title = " or ".join(names) if finding.fits else f"nothing documented; nearest {' or '.join(names)}"
+    axes = [Axis("datapath", path, str(value)) for path, value in (shown[0].changes if len(shown) == 1 else ())]
+    axes.insert(0, Axis("operands", "operands", probe.plan.name))
+    numbers = [number for number, item in enumerate(probe.hypotheses) if item in shown]
+    departures = [] if finding.fits or not numbers else list(_departures(probe, numbers[0], given))
+    right = finding.given - len(departures) if finding.fits else finding.nearest_right
+    pairs = tuple(_pairs(probe, numbers[0])) if numbers else ()
+    return Identity(target.name, target.op, kind, names, title, tuple(axes), pairs, tuple(departures[:SHOWN]), finding.given, right)
+
+
+def _departures(probe: Probe, number: int, given: Sequence[int | None]) -> Iterator[Departure]:
+    for place, (wanted, got) in enumerate(zip(probe.answers[number], given, strict=True)):
+        if wanted is not None and got is not None and not same_answer(wanted, got, probe.plan):
+            yield Departure(probe.rows[place].row.texts(probe.plan), "d", f"{wanted:#x}", f"{got:#x}")
+
+
+def _pairs(probe: Probe, number: int) -> Iterator[Pair]:
+    """Yield the verdict on what was found and every other hypothesis of the probe."""
+    mine = probe.answers[number]
+    together: Callable[[int], bool] = lambda other: any(number in members and other in members for members in probe.classes)  # noqa: E731
+    for other, item in enumerate(probe.hypotheses):
+        if other == number:
+            continue
+        first, second = probe.hypotheses[number].text, item.text
+        if together(other):
+            yield Pair(first, second, "not separated", f"{probe.tried} rows tried")
+            continue
+        places = (at for at, (one, two) in enumerate(zip(mine, probe.answers[other], strict=True)) if not same_answer(one, two, probe.plan))
+        at = next(places)
+        yield Pair(
+            first, second, "separated", f"d {_hex(mine[at])} and {_hex(probe.answers[other][at])}", probe.rows[at].row.texts(probe.plan)
+        )
+
+
+def _hex(code: int | None) -> str:
+    return "refused" if code is None else f"{code:x}"

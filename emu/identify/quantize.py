@@ -1,0 +1,263 @@
+"""identify a quantize kernel: layout, then scale bytes, then element codes. Not here: kernels that give values alone (values.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.check.model import Target
+from emu.errors import OperandError
+from emu.identify.ask import answers_of, ask
+from emu.identify.cases import SOURCES, of_recipe, plain
+from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
+from emu.identify.model import Axis, Departure, Identity
+from emu.identify.rows import OPEN, Answers, Call, Row, calls, canonical, expected, random_bits
+from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
+from emu.identify.verdicts import pairs_of
+from emu.identify.witness import kept, stem_of
+from emu.spec.models import Block, Format
+from emu.spec.program import quantize_program
+from emu.spec.registry import get
+
+MOST: Final = 4  # nearest recipes whose variants are tried
+SHOWN: Final = 4  # rows that a report prints
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked and answered. own_amax: the kernel takes the tensor maximum from x."""
+
+    rows: tuple[Row, ...]
+    calls: tuple[Call, ...]
+    answers: Answers
+    source: Format
+    own_amax: bool
+    cache: dict[str, Answers]
+
+    def expected(self, item: Variant) -> Answers:
+        """Return what a variant answers."""
+        key = item.recipe.facts_digest
+        if key not in self.cache:
+            self.cache[key] = expected(item.recipe, self.calls, self.source, len(self.rows), self.own_amax)
+        return self.cache[key]
+
+    def given(self, item: Variant, name: str) -> NDArray[np.int64]:
+        """Return the kernel's answers of one name, NaNs of a wide level as one code."""
+        if name == "codes":
+            return self.answers[name]
+        block: Block = get("block", item.recipe.facts.block)
+        level = next(level for level in block.facts.levels if level.name == name)
+        return canonical(self.answers[name], get("format", level.format))
+
+    def agreement(self, item: Variant, names: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return by row: do the answers of those names agree; is anything compared. A name that the variant lacks agrees nowhere."""
+        wanted = self.expected(item)
+        good, compared = np.ones(len(self.rows), bool), np.zeros(len(self.rows), bool)
+        for name in names:
+            if name not in wanted or wanted[name].shape != self.answers[name].shape:
+                return np.zeros(len(self.rows), bool), np.ones(len(self.rows), bool)
+            mine, theirs = wanted[name], self.given(item, name)
+            known = (mine != OPEN) & (theirs != OPEN)
+            good &= ((mine == theirs) | ~known).all(axis=1)
+            compared |= known.any(axis=1)
+        return good, compared
+
+    def fits(self, item: Variant, names: Sequence[str]) -> bool:
+        """Tell whether every answer of those names agrees, and something was compared."""
+        good, compared = self.agreement(item, names)
+        return bool(good.all()) and bool(compared.any())
+
+    def score(self, item: Variant, names: Sequence[str]) -> int:
+        """Return on how many rows those answers agree."""
+        good, compared = self.agreement(item, names)
+        return int((good & compared).sum())
+
+
+def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
+    """Return which recipe a quantize kernel follows. Raises: TargetError, OperandError (no recipe has its blocks)."""
+    layout = _layout(target)
+    if layout.block is None:
+        from emu.identify.values import identify_values
+
+        return identify_values(target, among, layout)
+    known = family(documented(among), layout.block)
+    if not known:
+        raise OperandError(f"identify: no recipe has one scale for {layout.block[0]} x {layout.block[1]} elements")
+    asked = ask_rows(target, layout, known)
+    found = _decode(asked, known)
+    if layout.axes[0].finding == UNDECIDED and found[0] != "documented":
+        turned = replace(layout, views=replace(layout.views, codes=swapped))
+        again = ask_rows(target, turned, known)
+        second = _decode(again, known)
+        if second[0] == "documented":
+            layout = replace(turned, axes=(Axis("layout", "packing", "high nibble first (pairs exchanged)"), *layout.axes[1:]))
+            asked, found = again, second
+    kind, items = found
+    if kind != "nearest":
+        other = _confirmed(target, layout, asked, known, items)
+        if other is not None:
+            kind, asked = "nearest", other
+    return report(target, layout, asked, known, kind, items)
+
+
+def _layout(target: Target) -> Found:
+    """Return the layout under blocks of one row; where the answers do not follow those, under tiles of as many rows as columns."""
+    layout = find_layout(target)
+    if layout.block is None or UNKNOWN not in layout.views.words:
+        return layout
+    tall = layout.block[1]
+    tiled = find_layout(target, tall)
+    if tiled.block is None or UNKNOWN in tiled.views.words:
+        return layout
+    return replace(tiled, block=(tall, tiled.block[1]))
+
+
+def ask_rows(target: Target, layout: Found, known: Sequence[Variant]) -> Asked:
+    """Ask the kept rows of a family. Raises: TargetError, OperandError (no kept rows)."""
+    shape = shape_of(known[0].recipe)
+    store = kept(stem_of(shape))
+    if store is None:
+        raise OperandError(f"identify: no kept rows for tiles of {shape[0]} x {shape[1]}: run `emu identify --refresh`")
+    own = takes_own_maximum(target, get("format", target.source or "fp32"), layout)
+    return _asked(target, layout, known, (*store.rows, *plain(shape)), own)
+
+
+def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[Row, ...], own: bool) -> Asked:
+    source: Format = get("format", target.source or "fp32")
+    shape = shape_of(known[0].recipe)
+    questions = tuple(calls(rows, shape, source))
+    bits = max(random_bits(quantize_program(item.recipe)) for item in known)
+    answers = answers_of(target, questions, layout.views, shape, len(rows), bits)
+    return Asked(rows, questions, answers, source, own, {})
+
+
+def _confirmed(target: Target, layout: Found, asked: Asked, known: Sequence[Variant], found: Sequence[Variant]) -> Asked | None:
+    """Ask the directed rows of what was found too; None where all agree, else what was asked."""
+    best = found[0]
+    rows = of_recipe(best.base, asked.source.id if asked.source.id in SOURCES else "bf16")
+    more = _asked(target, layout, known, rows, asked.own_amax)
+    names = [name for name in more.answers if name != "values"]
+    return None if more.agreement(best, names)[0].all() else more
+
+
+def takes_own_maximum(target: Target, source: Format, layout: Found) -> bool:
+    """Tell whether the tensor maximum that is handed in changes nothing. Raises: TargetError."""
+    assert layout.block is not None
+    one = {"fp32": 0x3F800000, "bf16": 0x3F80, "fp16": 0x3C00}[source.id]
+    x = np.full((layout.block[0], layout.block[1]), one, np.uint32 if source.id == "fp32" else np.uint16)
+    random = np.zeros(x.shape, np.uint32)
+    shown = []
+    for amax in (0x3F800000, 0x41A00000):
+        found = ask(target, x, amax, random, layout.views.size)
+        shown.append([found[name].tobytes() for name in sorted(found) if name in ("codes", "scale")])
+    return shown[0] == shown[1]
+
+
+def _decode(asked: Asked, known: Sequence[Variant]) -> tuple[str, list[Variant]]:
+    """Return (documented | variant | nearest, variants that fit or the nearest one)."""
+    levels = [name for name in asked.answers if name not in ("codes", "values")]
+    scale = _stage(asked, known, levels, scale_variants) if levels else ("documented", list(known))
+    if scale[0] == "nearest":
+        names = [*levels, "codes"]
+        pool = [item for base in scale[1] for item in (*scale_variants(base), *code_variants(base))]
+        return "nearest", [max(pool, key=lambda item: (asked.score(item, levels), asked.score(item, names), not item.changes))]
+    names = [*levels, "codes"]
+    codes = _stage(asked, scale[1], names, lambda item, depth: code_variants(item, known, depth))
+    if codes[0] == "nearest":
+        return "nearest", codes[1][:1]
+    exact = [item for item in codes[1] if item.is_documented]
+    return ("documented", exact) if exact else ("variant", _simplest(codes[1]))
+
+
+def _simplest(items: Sequence[Variant]) -> list[Variant]:
+    """Return the variants with the fewest changes."""
+    least = min(len(item.changes) + bool(item.codes_of) for item in items)
+    return [item for item in items if len(item.changes) + bool(item.codes_of) == least]
+
+
+def _stage(
+    asked: Asked, bases: Sequence[Variant], names: Sequence[str], more: Callable[[Variant, int], list[Variant]]
+) -> tuple[str, list[Variant]]:
+    """Return those of some variants that fit; else their changed ones, one rule, then two, around the nearest; else the nearest."""
+    fits = [item for item in bases if asked.fits(item, names)]
+    if fits:
+        return "fits", fits
+    order = sorted(bases, key=lambda item: -asked.score(item, names))
+    for depth, part in ((1, order[:MOST]), (1, order[MOST:]), (2, order[:1])):
+        tried = [other for item in part for other in more(item, depth)]
+        fits = [item for item in tried if asked.fits(item, names)]
+        if fits:
+            return "fits", _simplest(fits)
+    return "nearest", order[:MOST]
+
+
+def report(target: Target, layout: Found, asked: Asked, known: Sequence[Variant], kind: str, found: Sequence[Variant]) -> Identity:
+    """Return the identity of what was found."""
+    best = found[0]
+    names = [name for name in asked.answers if name != "values"]
+    good, compared = asked.agreement(best, names)
+    axes = [*layout.axes, *(_axes(asked, best, names) if kind != "nearest" else ())]
+    axes += [Axis("scale", "tensor maximum", "taken from x, not from the operand")] if asked.own_amax and _reads_amax(best) else []
+    kinds: Any = kind if compared.any() else "nothing"
+    title = f"{best.name} ({best.recipe.title})" if kind != "nearest" else f"nothing documented; nearest {best.name}"
+    words = [axis.finding for axis in layout.axes]
+    return Identity(
+        target.name,
+        target.op,
+        kinds,
+        tuple(item.name for item in found),
+        "; ".join([title, *words]),
+        tuple(axes),
+        tuple(pairs_of(asked, best, known, names)),
+        tuple(_departures(asked, best, names, good)),
+        int(compared.sum()),
+        int((good & compared).sum()),
+    )
+
+
+def _reads_amax(item: Variant) -> bool:
+    return quantize_program(item.recipe).reads("tensor_amax")
+
+
+def _axes(asked: Asked, best: Variant, names: Sequence[str]) -> list[Axis]:
+    """Return the changes of a variant, and what it does where its sources are open."""
+    out = [Axis("codes", "order", f"element codes as {best.codes_of}")] if best.codes_of else []
+    out += [Axis("changed", axis, says) for axis, says in best.changes]
+    mine = asked.expected(best)
+    for item in (*scale_variants(best)[1:], *code_variants(best)[1:]):
+        theirs = asked.expected(item)
+        opened = any(((mine[name] == OPEN) & (theirs[name] != OPEN)).any() for name in names)
+        if opened and asked.fits(item, names):
+            axis, says = item.changes[-1]
+            out.append(Axis("open in the sources", axis, says))
+    return out
+
+
+def _departures(asked: Asked, best: Variant, names: Sequence[str], good: NDArray[np.bool_]) -> list[Departure]:
+    out = []
+    wanted = asked.expected(best)
+    for place in np.flatnonzero(~good)[:SHOWN]:
+        row = asked.rows[int(place)]
+        for name in names:
+            if name not in wanted or wanted[name].shape != asked.answers[name].shape:
+                out.append(Departure(shown_row(row), name, "another number of codes", str(asked.answers[name].shape[1])))
+                break
+            mine, theirs = wanted[name][place], asked.given(best, name)[place]
+            differs = np.flatnonzero((mine != theirs) & (mine != OPEN) & (theirs != OPEN))
+            if len(differs):
+                at = int(differs[0])
+                out.append(Departure(shown_row(row), f"{name}[{at}]", f"{int(mine[at]):#x}", f"{int(theirs[at]):#x}"))
+                break
+    return out
+
+
+def shown_row(row: Row) -> dict[str, str]:
+    """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out."""
+    codes = list(row.x)
+    while len(codes) > 1 and codes[-1] == 0:
+        codes.pop()
+    return {"x": " ".join(f"{code:08x}" for code in codes), "tensor_amax": f"{row.amax:08x}"}

@@ -1,0 +1,112 @@
+"""Deriving the discriminating rows of every family again from the spec, and writing them. Not here: reading them (witness.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from emu.files.whole import whole_file
+from emu.identify.axes import axes_digest
+from emu.identify.cases import candidates
+from emu.identify.choose import choose, marks, pairs_of, separating
+from emu.identify.proof import equal_documented
+from emu.identify.rows import Answers, Row, calls, expected
+from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
+from emu.identify.witness import VERSION, path_of, stem_of
+from emu.spec.registry import digest, get
+
+
+def shapes() -> list[tuple[int, int]]:
+    """Return the tile shapes of the shipped recipes."""
+    return sorted({shape_of(item.recipe) for item in documented()})
+
+
+def refresh(folder: Path | None = None, only: Sequence[tuple[int, int]] | None = None) -> list[str]:
+    """Derive and write the kept rows; return one line per file.
+
+    folder: None: the package's own.   only: shapes of tiles; None: all.   Raises: FileError.
+    """
+    lines = []
+    for shape in only or shapes():
+        path = path_of(stem_of(shape), folder)
+        data = derive(shape)
+        text = text_of(data)
+        with whole_file(path, force=True) as file:
+            file.write(text.encode("ascii"))
+        lines.append(f"{path.name}: {len(data['rows'])} of {data['tried']} rows separate {data['variants']} variants")
+    return lines
+
+
+def text_of(data: dict[str, Any]) -> str:
+    """Return kept data as text: a row a line."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, list) and value:
+            inner = ",\n".join("  " + json.dumps(item) for item in value)
+            parts.append(f"{json.dumps(key)}: [\n{inner}\n]")
+        else:
+            parts.append(f"{json.dumps(key)}: {json.dumps(value, sort_keys=True)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def derive(shape: tuple[int, int], note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Return the kept data of one family, derived anew."""
+    known = family(documented(), shape)
+    pool = candidates(known)
+    asked = calls(pool, shape, get("format", "fp32"))
+
+    def answers(item: Variant) -> Answers:
+        note(item.name)
+        return expected(item.recipe, asked, get("format", "fp32"), len(pool))
+
+    scale = [item for base in known for item in scale_variants(base)]
+    found = [answers(item) for item in scale]
+    levels = sorted({name for item in found for name in item} - {"codes", "tensor"})
+    table = marks(found, levels)
+    parts = [separating(table, pairs_of([range(len(scale))]))]
+    same = _same(table, scale, "scale", _starts(scale))
+    for base in known:
+        codes = code_variants(base)
+        answered = marks([answers(item) for item in codes], ["codes"])
+        parts.append(separating(answered, pairs_of([range(len(codes))])))
+        same += _same(answered, codes, "codes", {base.base: 0})
+    bases = [found[place] for place, item in enumerate(scale) if item.is_documented]
+    whole = marks(bases, ["codes", *levels])
+    documented_pairs = pairs_of([range(len(known))])
+    split = separating(whole, documented_pairs)
+    parts.append(split)
+    left = documented_pairs[~split.any(axis=1)]
+    unsplit = [(known[int(a)], known[int(b)]) for a, b in left]
+    chosen = choose(parts, pool)
+    return {
+        "version": VERSION,
+        "recipes": {item.base: digest(item.recipe) for item in known},
+        "axes": axes_digest(),
+        "tried": len(pool),
+        "variants": len(scale) + sum(len(code_variants(base)) - 1 for base in known),
+        "equal": equal_documented(unsplit),
+        "same": same,
+        "rows": [_row(pool[place]) for place in chosen],
+    }
+
+
+def _starts(scale: Sequence[Variant]) -> dict[str, int]:
+    return {item.base: place for place, item in enumerate(scale) if item.is_documented}
+
+
+def _same(table: Any, items: Sequence[Variant], stage: str, starts: dict[str, int]) -> list[list[str]]:
+    """Return (stage, base, variant) of the variants that no candidate separates from their base."""
+    out = []
+    for place, item in enumerate(items):
+        start = starts[item.base]
+        if place != start and not separating(table, pairs_of([[start, place]])).any():
+            out.append([stage, item.base, item.name])
+    return out
+
+
+def _row(row: Row) -> dict[str, Any]:
+    narrow = not any(code & 0xFFFF for code in row.x)
+    x = "".join(f"{code >> 16:04x}" if narrow else f"{code:08x}" for code in row.x)
+    return {"source": "bf16" if narrow else "fp32", "x": x, "amax": f"{row.amax:08x}", "draw": row.draw, "flags": " ".join(row.flags)}

@@ -1,0 +1,193 @@
+"""identify a quantize kernel that gives values alone: recipe and dequantize profile together. Scale bytes and codes stay unobservable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.check.model import Target
+from emu.engines import run_dequantize
+from emu.errors import EmuError, OperandError, TargetError
+from emu.identify.ask import answers_of
+from emu.identify.layout import Found
+from emu.identify.model import Axis, Departure, Identity, Pair
+from emu.identify.rows import OPEN, Call, Row, calls, canonical, random_bits
+from emu.identify.variants import Variant, changed, documented, family, shape_of
+from emu.identify.witness import kept, stem_of
+from emu.spec.models import Format
+from emu.spec.program import quantize_program
+from emu.spec.registry import get
+
+SHOWN: Final = 4
+NEAREST: Final = 3
+Values = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Faked:
+    """A recipe, a profile of it, and their values by row; OPEN where nobody knows.   given: the kernel's."""
+
+    item: Variant
+    profile: str
+    values: Values
+    given: Values
+    rows: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """Recipe and profile."""
+        return f"{self.item.name}, dequantize profile {self.profile}"
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """Tell by row whether all known values agree."""
+        known = (self.values != OPEN) & (self.given != OPEN)
+        agreed: NDArray[np.bool_] = ((self.values == self.given) | ~known).all(axis=1)
+        return agreed
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Tell by row whether anything is compared."""
+        known: NDArray[np.bool_] = ((self.values != OPEN) & (self.given != OPEN)).any(axis=1)
+        return known
+
+    @property
+    def share(self) -> float:
+        """How many of the compared rows agree, as a part of them."""
+        return float((self.good & self.compared).sum() / max(int(self.compared.sum()), 1))
+
+
+def identify_values(target: Target, among: Sequence[str] | None, layout: Found) -> Identity:
+    """Return which recipe and profile a fake-quantizing kernel follows. Raises: TargetError, OperandError (none has kept rows)."""
+    known = documented(among)
+    found: list[Faked] = []
+    for shape in sorted({shape_of(item.recipe) for item in known}):
+        found += _family(target, family(known, shape), shape, layout)
+    if not found:
+        raise OperandError("identify: the kernel took no question: hand out its answers one code per place, or name another --source")
+    order = sorted(found, key=lambda item: -item.share)
+    fits = [item for item in order if item.good.all() and item.compared.any()]
+    kind = "documented" if fits else "nearest"
+    if not fits:
+        fits = _changed(target, order, layout)
+        kind = "variant" if fits else "nearest"
+    best = (fits or order)[0]
+    names = tuple(item.name for item in fits) or (best.name,)
+    axes = (
+        *layout.axes,
+        Axis("scale", "scale bytes", "unobservable here: the kernel gives values"),
+        Axis("values", "profile", best.profile),
+    )
+    title = " or ".join(names) if fits else f"nothing documented; nearest {best.name}"
+    pairs = tuple(_pair(best, item) for item in found if item is not best and item.item.base != best.item.base)
+    return Identity(
+        target.name,
+        target.op,
+        kind,  # type: ignore[arg-type]
+        names,
+        title,
+        axes,
+        pairs,
+        tuple(_departures(best)),
+        int(best.compared.sum()),
+        int((best.good & best.compared).sum()),
+    )
+
+
+def _family(target: Target, known: Sequence[Variant], shape: tuple[int, int], layout: Found) -> list[Faked]:
+    asked = _ask(target, known, shape, layout)
+    if asked is None:
+        return []
+    rows, questions, given, result = asked
+    return [item for each in known for item in _faked(each, rows, questions, given, target.source or "fp32", result)]
+
+
+def _ask(
+    target: Target, known: Sequence[Variant], shape: tuple[int, int], layout: Found
+) -> tuple[tuple[Row, ...], list[Call], Values, Format] | None:
+    """Return rows, calls, values by row and their format; None where the kernel does not take blocks of that shape."""
+    store = kept(stem_of(shape))
+    if store is None:
+        return None
+    questions = calls(store.rows, shape, get("format", target.source or "fp32"))
+    bits = max(random_bits(quantize_program(item.recipe)) for item in known)
+    try:
+        answers = answers_of(target, questions, layout.views, shape, len(store.rows), bits)
+    except TargetError as error:
+        if error.verdict in ("raises", "shape"):
+            return None
+        raise
+    result: Format = get("format", target.result or target.source or "fp32")
+    return store.rows, questions, canonical(answers["values"], result), result
+
+
+def _faked(item: Variant, rows: tuple[Row, ...], asked: Sequence[Call], given: Values, source: str, result: Format) -> Iterator[Faked]:
+    for profile in item.recipe.facts.dequantize:
+        values = np.full(given.shape, OPEN, np.int64)
+        for call in asked:
+            found = _values(item, profile, call, get("format", source), result)
+            if found is not None:
+                tall = found.shape[0] // (call.x.size // given.shape[1])
+                values[list(call.numbers)] = found.reshape(-1, tall * found.shape[1])[: len(call.numbers)]
+        yield Faked(item, profile, canonical(values, result), given, rows)
+
+
+def _values(item: Variant, profile: str, call: Call, source: Format, result: Format) -> Values | None:
+    from emu.native.block import quantize_with_open
+
+    program = quantize_program(item.recipe)
+    bits = random_bits(program)
+    drawn = call.random & np.uint32((1 << bits) - 1) if bits else None
+    amax = call.amax if program.reads("tensor_amax") else None
+    try:
+        found, marks = quantize_with_open(item.recipe, call.x, source, tensor_amax=amax, random=drawn)
+        if any(bool(mark.any()) for mark in (marks.codes, *marks.levels.values())):
+            return None
+        out = run_dequantize(item.recipe, found.codes, found.levels, profile=profile, result=result, engine="auto")
+    except EmuError:
+        return None
+    return out.astype(np.int64)
+
+
+def _changed(target: Target, order: Sequence[Faked], layout: Found) -> list[Faked]:
+    """Return the variants with one rule around the nearest recipes that fit."""
+    out: list[Faked] = []
+    for near in order[:NEAREST]:
+        shape = shape_of(near.item.recipe)
+        asked = _ask(target, [near.item], shape, layout)
+        if asked is None:
+            continue
+        rows, questions, given, result = asked
+        for item in (*changed(near.item, "scale"), *changed(near.item, "codes")):
+            tried = _faked(item, rows, questions, given, target.source or "fp32", result)
+            out += [each for each in tried if each.good.all() and each.compared.any()]
+    return out
+
+
+def _departures(best: Faked) -> Iterator[Departure]:
+    from emu.identify.quantize import shown_row
+
+    for place in np.flatnonzero(~best.good)[:SHOWN]:
+        mine, theirs = best.values[place], best.given[place]
+        at = int(np.flatnonzero((mine != theirs) & (mine != OPEN) & (theirs != OPEN))[0])
+        yield Departure(shown_row(best.rows[int(place)]), f"values[{at}]", f"{int(mine[at]):#x}", f"{int(theirs[at]):#x}")
+
+
+def _pair(best: Faked, other: Faked) -> Pair:
+    from emu.identify.quantize import shown_row
+
+    if best.values.shape != other.values.shape:
+        return Pair(best.name, other.name, "separated", "blocks of another shape")
+    differ = (best.values != other.values) & (best.values != OPEN) & (other.values != OPEN) & (best.given != OPEN)
+    rows = np.flatnonzero(differ.any(axis=1))
+    if not len(rows):
+        return Pair(
+            best.name, other.name, "unobservable", "the values of the rows that were asked are the same; codes and scales are hidden"
+        )
+    at = int(np.flatnonzero(differ[rows[0]])[0])
+    said = f"values[{at}] {int(best.values[rows[0], at]):x} and {int(other.values[rows[0], at]):x}"
+    return Pair(best.name, other.name, "separated", said, shown_row(best.rows[int(rows[0])]))

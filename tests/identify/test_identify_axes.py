@@ -1,0 +1,93 @@
+"""Axes as data: every rule applies somewhere and changes what it says; the files are strict; kept rows are those of the spec."""
+
+import json
+
+import pytest
+
+from emu.errors import FileError, SpecError
+from emu.identify import axes as axes_module
+from emu.identify import witness
+from emu.identify.axes import Axes, axes
+from emu.identify.edit import apply, is_joint, stages
+from emu.identify.refresh import derive, shapes, text_of
+from emu.identify.variants import documented
+from emu.identify.witness import COMMAND, kept, path_of, stem_of
+from emu.spec import get
+
+SMALL = [(1, 64), (16, 16), (1, 32)]
+
+
+@pytest.mark.parametrize("stage", ["scale", "codes"])
+def test_every_rule_fits_a_documented_recipe(stage):
+    recipes = [item.recipe for item in documented()]
+    recipes.append(apply(get("recipe", "nvfp4_te_ref"), axes("scale").rule("nan_dropped"), "scale"))  # no recipe drops it
+    lost = [rule.id for _, rule in axes(stage).pairs() if all(apply(recipe, rule, stage) is None for recipe in recipes)]
+    assert not lost
+
+
+def test_codes_rules_leave_the_steps_of_the_scale_alone():
+    recipe = get("recipe", "nvfp4_te_ref")
+    kept_steps = [step for step, stage in zip(recipe.facts.steps, stages(recipe), strict=False) if stage == "scale"]
+    for _, rule in axes("codes").pairs():
+        changed = apply(recipe, rule, "codes")
+        if changed is not None:
+            assert all(step in changed.facts.steps for step in kept_steps), rule.id
+
+
+def test_recipes_that_choose_by_error_are_joint():
+    assert is_joint(get("recipe", "nvfp4_te_4over6_mse_256")) and not is_joint(get("recipe", "nvfp4_te_ref"))
+
+
+def test_division_and_reciprocal_undo_one_another():
+    torchao = get("recipe", "mxfp4_torchao_floor")
+    once = apply(torchao, axes("codes").rule("reciprocal"), "codes")
+    assert apply(once, axes("codes").rule("division"), "codes").facts.steps[-2] == torchao.facts.steps[-2]
+
+
+@pytest.mark.parametrize("fault", [{"stage": "values"}, {"more": "x"}, {"axes": ()}])
+def test_axes_are_strict(fault):
+    data = axes("scale").model_dump() | fault
+    with pytest.raises(ValueError, match="1 validation error"):
+        Axes.model_validate(data)
+
+
+def test_a_rule_that_is_not_there():
+    with pytest.raises(SpecError, match="no rule 'other'"):
+        axes("scale").rule("other")
+
+
+@pytest.mark.parametrize("shape", shapes())
+def test_kept_rows_are_those_of_the_spec(shape):
+    stale = kept(stem_of(shape)).stale()
+    assert not stale, f"{stem_of(shape)}: {', '.join(stale)} changed since: run `{COMMAND}`"
+
+
+def test_kept_rows_are_small():
+    assert sum(path_of(stem_of(shape)).stat().st_size for shape in shapes()) < 200_000
+
+
+def test_a_changed_spec_makes_rows_stale(monkeypatch):
+    monkeypatch.setattr(witness, "axes_digest", lambda: "other")
+    assert kept(stem_of((1, 64))).stale() == ("axes",)
+
+
+def test_a_file_that_is_none(monkeypatch, tmp_path):
+    (tmp_path / "quantize_1x64.json").write_text('{"version": 1}')
+    monkeypatch.setattr(witness, "path_of", lambda stem: tmp_path / f"{stem}.json")
+    kept.cache_clear()
+    with pytest.raises(FileError, match="not a file of kept rows"):
+        kept("quantize_1x64")
+    kept.cache_clear()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("shape", SMALL)
+def test_kept_rows_are_derived_again(shape):
+    assert path_of(stem_of(shape)).read_text() == text_of(derive(shape)), f"run `{COMMAND}`"
+
+
+@pytest.mark.parametrize("shape", shapes())
+def test_kept_pairs_name_why(shape):
+    data = json.loads(path_of(stem_of(shape)).read_text())
+    assert all(len(item) == 4 and item[2] in ("equal", "not separated", "separated") for item in data["equal"])
+    assert axes_module.axes_digest() == data["axes"]

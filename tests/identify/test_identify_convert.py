@@ -1,0 +1,80 @@
+"""identify of convert kernels: every rounding and policy of the 4-bit grids is itself or equal by exhaustion."""
+
+import numpy as np
+import pytest
+
+from emu.errors import EmuError, TargetError
+from emu.identify.run import identify
+from emu.spec import get, names
+from emu.spec.contract import parse
+
+
+def contracts(formats):
+    found = []
+    for fmt in formats:
+        for rounding in names("rounding"):
+            for policy in names("conversion"):
+                try:
+                    parse(f"convert/{fmt}/{rounding}/{policy}")
+                except EmuError:
+                    continue
+                found.append(f"{fmt}/{rounding}/{policy}")
+    return found
+
+
+QUICK = ("e2m1/rne/nvidia", "e2m1/rz/amd", "e1m2/rna/ocp_saturate", "e2m1/sr_add8/te_software", "e4m3/rne/torch", "e5m2/rne/nvidia")
+
+
+@pytest.mark.parametrize("contract", QUICK)
+def test_a_conversion_is_itself(convert_target, contract):
+    found = identify(convert_target(contract))
+    assert found.kind == "documented" and f"convert/{contract}" in found.found, found.text()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("contract", contracts(["e2m1", "e1m2"]))
+def test_every_conversion_is_itself_or_equal(convert_target, contract):
+    words = get("rounding", contract.split("/")[1])
+    if words.random_bits > 8 or "word" in words.facts.model_dump()["random"]:
+        pytest.skip("random integers of more than eight bits, or shared between elements, are not asked")
+    found = identify(convert_target(contract))
+    assert found.kind == "documented" and f"convert/{contract}" in found.found, found.text()
+    for pair in found.pairs:
+        if pair.verdict == "not separated":
+            assert words.random_bits, pair.text
+
+
+def test_other_policies_are_separated_with_a_witness(convert_target):
+    found = identify(convert_target("e2m1/rne/nvidia"))
+    pair = next(pair for pair in found.pairs if pair.second == "convert/e2m1/rne/amd")
+    assert pair.verdict == "separated" and int(pair.witness["x"], 16) > 0xFF80  # a NaN with a sign
+
+
+def test_equal_by_exhaustion_of_16_bit_sources(convert_target):
+    found = identify(convert_target("e2m1/rne/nvidia"))
+    pair = next(pair for pair in found.pairs if {pair.first, pair.second} == {"convert/e2m1/rne/nvidia", "convert/e2m1/rne/te_software"})
+    assert pair.verdict == "equal" and "65536" in pair.why
+
+
+def test_refusing_nan_makes_its_rule_unobservable(convert_target):
+    class Refusing(convert_target):
+        def __call__(self, operands):
+            if (operands["codes"] & 0x7FFF > 0x7F80).any():
+                raise TargetError("raises", "NaN")
+            return super().__call__(operands)
+
+    found = identify(Refusing("e2m1/rne/nvidia"))
+    assert next(axis for axis in found.axes if axis.axis == "NaN").finding == "refused by the kernel"
+    verdicts = {pair.second: pair.verdict for pair in found.pairs} | {pair.first: pair.verdict for pair in found.pairs}
+    assert "convert/e2m1/rne/amd" in found.found and verdicts["convert/e2m1/rne/nvidia"] == "unobservable"
+
+
+def test_a_wrong_tie_is_a_departure(convert_target):
+    class Wrong(convert_target):
+        def __call__(self, operands):
+            found = super().__call__(operands)
+            codes = np.where(operands["codes"] == 0x40A0, 7, found["codes"])  # 5 becomes 6
+            return {"codes": codes.astype(np.uint8)}
+
+    found = identify(Wrong("e2m1/rne/nvidia"))
+    assert found.kind == "nearest" and found.departures[0].operands == {"x": "40a0"} and found.departures[0].expected == "0x6"

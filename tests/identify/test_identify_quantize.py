@@ -1,0 +1,139 @@
+"""identify of quantize kernels: every documented recipe is itself, every edit is named, layouts are found, a foreign kernel departs."""
+
+import numpy as np
+import pytest
+
+from emu.errors import OperandError
+from emu.identify.axes import axes
+from emu.identify.edit import apply
+from emu.identify.run import identify
+from emu.identify.variants import code_variants, documented, joined_of, scale_variants
+from emu.spec import get, names
+
+QUICK = ("nvfp4_te_ref", "mxfp4_torchao_even", "nvfp4_te_2d_ref", "hif4")
+
+
+def variant(base, stage, says):
+    made = {item.changes[0][1]: item for item in (scale_variants if stage == "scale" else code_variants)(documented([base])[0])[1:]}
+    return made[says]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_recipe_is_itself(quantize_target, name):
+    found = identify(quantize_target(get("recipe", name)))
+    assert found.kind == "documented" and name in found.found and found.agreed == found.asked > 0
+    assert not found.departures and found.exit_code == 0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("source", ["bf16", "fp32"])
+@pytest.mark.parametrize("name", names("recipe"))
+def test_every_recipe_is_itself_or_equal(quantize_target, name, source):
+    found = identify(quantize_target(get("recipe", name), source))
+    assert found.kind == "documented" and name in found.found
+    others = [pair for pair in found.pairs if pair.verdict != "separated"]
+    assert all(pair.verdict in ("equal", "unobservable") for pair in others), [pair.text for pair in others]
+    assert set(found.found) - {name} <= {pair.second for pair in others} | {pair.first for pair in others}
+
+
+def slow(*words):
+    return pytest.param(*words, marks=pytest.mark.exhaustive)
+
+
+@pytest.mark.parametrize(
+    ("base", "stage", "says"),
+    [
+        ("mxfp4_torchao_floor", "codes", "ties away from zero"),
+        ("mxfp4_torchao_floor", "scale", "exponent of the maximum plus one"),
+        slow("nvfp4_te_ref", "scale", "block maximum divided by the element maximum"),
+        slow("nvfp4_te_ref", "scale", "scale rounded up"),
+        slow("nvfp4_te_ref", "codes", "NaN -> +max (code 7)"),
+        slow("nvfp4_torchao", "scale", "no smallest scale, zero allowed"),
+    ],
+)
+def test_an_edit_is_named(quantize_target, base, stage, says):
+    found = identify(quantize_target(variant(base, stage, says).recipe, "fp32"))
+    assert found.found[0].startswith(base) and any(axis.finding == says for axis in found.axes), found.text()
+    assert found.exit_code == (1 if found.kind == "variant" else 0)
+
+
+@pytest.mark.exhaustive
+def test_a_drawing_recipe_that_ignores_its_integers(quantize_target):
+    found = identify(quantize_target(variant("ufp4_sr", "codes", "random integers ignored: ties to even").recipe))
+    assert found.kind == "documented" and found.found == ("ufp4",)
+
+
+@pytest.mark.exhaustive
+def test_scale_of_one_recipe_and_codes_of_another(quantize_target):
+    te, torchao = documented(["nvfp4_te_ref", "nvfp4_torchao"])
+    found = identify(quantize_target(joined_of(te, torchao).recipe, "fp32"))
+    assert found.kind == "variant" and "nvfp4_te_ref: element codes as nvfp4_torchao" in found.found, found.text()
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (("high nibble first",), "high nibble first (pairs exchanged)"),
+        (("bytes",), "bytes, low nibble first"),
+        (("bytes", "high nibble first"), "bytes, high nibble first"),
+        (("sf128x4",), "sf128x4"),
+        (("transposed",), "transposed"),
+    ],
+)
+def test_layout_is_found_before_the_recipe(quantize_target, what, said):
+    found = identify(quantize_target(get("recipe", "mxfp4_torchao_even"), what=what + (("multiples of 128",) if "sf128x4" in what else ())))
+    assert found.kind == "documented" and said in [axis.finding for axis in found.axes]
+
+
+@pytest.mark.exhaustive
+def test_high_nibble_of_rotated_elements(quantize_target):
+    found = identify(quantize_target(get("recipe", "ufp4"), what=("high nibble first",)))
+    assert found.kind == "documented" and found.axes[0].finding == "high nibble first (pairs exchanged)"
+
+
+@pytest.mark.exhaustive
+def test_a_kernel_with_its_own_maximum(quantize_target):
+    found = identify(quantize_target(get("recipe", "nvfp4_te_ref"), what=("own maximum",)))
+    assert "nvfp4_te_ref" in found.found and any("taken from x" in axis.finding for axis in found.axes)
+
+
+def test_a_kernel_of_whole_tiles(quantize_target):
+    target = quantize_target(get("recipe", "mxfp4_te_pow2"), what=("multiples of 128",))
+    found = identify(target)
+    assert found.kind == "documented" and all(rows % 128 == 0 for rows, _ in target.asked[2:])
+
+
+def test_values_alone(quantize_target):
+    target = quantize_target(get("recipe", "mxfp4_torchao_floor"), "fp32", ("values",), "fp32")
+    target.recipe = get("recipe", "ufp4")
+    found = identify(target, among=["ufp4", "e1m2_fp32scale"])
+    assert found.kind == "documented" and found.found[0].startswith("ufp4") and "unobservable" in found.axes[0].finding
+
+
+def test_a_foreign_kernel_departs_in_rows(quantize_target):
+    class Foreign(quantize_target):
+        def shaped(self, codes, levels):
+            found = super().shaped(codes, levels)
+            return found | {"scale": np.where(found["scale"] > 0x80, found["scale"] ^ 3, found["scale"]).astype(np.uint8)}
+
+    found = identify(Foreign(get("recipe", "mxfp4_te_pow2")))
+    assert found.kind == "nearest" and found.exit_code == 1 and found.departures and found.agreed < found.asked
+    assert "nearest" in found.title and found.departures[0].where.startswith("scale")
+
+
+def test_open_points_are_resolved_by_the_kernel(quantize_target):
+    floor = documented(["mxfp4_torchao_floor"])[0]
+    rule = axes("codes").rule("plus_max")
+    found = identify(quantize_target(apply(floor.recipe, rule, "codes")))
+    assert found.kind == "documented" and "mxfp4_torchao_floor" in found.found
+    assert [axis.finding for axis in found.axes if axis.stage == "open in the sources"] == ["NaN -> +max (code 7)"]
+
+
+def test_another_operation_is_refused(quantize_target):
+    with pytest.raises(OperandError, match="layout cannot be identified"):
+        identify(quantize_target(get("recipe", "hif4"), op="layout"))
+
+
+def test_no_recipe_of_the_shape(quantize_target):
+    with pytest.raises(OperandError, match="no recipe has one scale"):
+        identify(quantize_target(get("recipe", "hif4")), among=["nvfp4_te_ref"])

@@ -1,0 +1,42 @@
+"""identify of rotations: every documented one is itself; signs, factor, order of additions and result of others are read."""
+
+import numpy as np
+import pytest
+
+from emu.identify.run import identify
+from emu.spec import get, names
+
+
+def changed(name, **facts):
+    model = get("transform", name)
+    return model.model_copy(update={"facts": model.facts.model_copy(update=facts)})
+
+
+@pytest.mark.parametrize("source", ["bf16", "fp32"])
+@pytest.mark.parametrize("name", names("transform"))
+def test_a_rotation_is_itself(transform_target, name, source):
+    found = identify(transform_target(get("transform", name), source))
+    assert found.kind == "documented" and found.found == (name,)
+    assert all(pair.verdict == "separated" and pair.witness for pair in found.pairs)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"signs": "0x1234"}, "0x1234, of no documented rotation"),
+        ({"scale": "1/8"}, "factor 1/8"),
+        ({"sum": "butterfly"}, "butterfly sum in fp32, signs 0xD7E8, factor 1/4, result bf16"),
+    ],
+)
+def test_axes_of_a_rotation_are_read(transform_target, facts, said):
+    found = identify(transform_target(changed("rht16_te", **facts)))
+    assert found.kind == "variant" and said in [axis.finding for axis in found.axes], found.text()
+
+
+def test_another_matrix_is_said(transform_target):
+    class Rolled(transform_target):
+        def __call__(self, operands):
+            return {"values": np.ascontiguousarray(np.roll(super().__call__(operands)["values"], 1, axis=1))}
+
+    found = identify(Rolled(get("transform", "rht16_te")))
+    assert found.kind == "nearest" and found.axes[0].finding.startswith("no Hadamard matrix") and found.departures
