@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROUNDS: Final = 10
-_MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
-_WEYL: Final = (0x9E3779B9, 0xBB67AE85)
+MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
+WEYL: Final = (0x9E3779B9, 0xBB67AE85)
 _LOW: Final = 0xFFFFFFFF
 _CHUNK: Final = 1 << 16
 
@@ -31,9 +31,9 @@ def philox_block(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tu
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(ROUNDS):
-        product0, product1 = _MULTIPLIERS[0] * c0, _MULTIPLIERS[1] * c2
+        product0, product1 = MULTIPLIERS[0] * c0, MULTIPLIERS[1] * c2
         c0, c1, c2, c3 = (product1 >> 32) ^ c1 ^ k0, product1 & _LOW, (product0 >> 32) ^ c3 ^ k1, product0 & _LOW
-        k0, k1 = (k0 + _WEYL[0]) & _LOW, (k1 + _WEYL[1]) & _LOW
+        k0, k1 = (k0 + WEYL[0]) & _LOW, (k1 + WEYL[1]) & _LOW
     return c0, c1, c2, c3
 
 
@@ -77,9 +77,9 @@ def _fill(out: NDArray[np.uint32], first: int, key: int, stream: int) -> None:
     c2, c3 = np.full_like(index, stream & _LOW), np.full_like(index, stream >> 32)
     k0, k1 = key & _LOW, key >> 32
     for _ in range(ROUNDS):
-        product0, product1 = np.uint64(_MULTIPLIERS[0]) * c0, np.uint64(_MULTIPLIERS[1]) * c2
+        product0, product1 = np.uint64(MULTIPLIERS[0]) * c0, np.uint64(MULTIPLIERS[1]) * c2
         c0, c1, c2, c3 = product1 >> half ^ c1 ^ np.uint64(k0), product1 & low, product0 >> half ^ c3 ^ np.uint64(k1), product0 & low
-        k0, k1 = (k0 + _WEYL[0]) & _LOW, (k1 + _WEYL[1]) & _LOW
+        k0, k1 = (k0 + WEYL[0]) & _LOW, (k1 + WEYL[1]) & _LOW
     for column, word in enumerate((c0, c1, c2, c3)):
         out[:, column] = word
 

@@ -1,0 +1,70 @@
+"""Every recipe and transform that the kernels cover, and a launch of each kernel for it, on small tensors that nothing reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from emu.errors import EngineError
+from emu.spec.models import Recipe, Transform
+from emu.spec.registry import get, names
+from emu.torch.kernels.amax import prepare_amax
+from emu.torch.kernels.launch import Launch
+from emu.torch.kernels.program import kernel_program, rotation
+from emu.torch.kernels.quantize import prepare_quantize
+from emu.torch.kernels.row_and_column import prepare_both
+from emu.torch.kernels.side import Side, make_side
+from emu.torch.kernels.transform import prepare_transform
+
+SIZE = 64
+
+
+def recipes() -> list[str]:
+    """Return the ids of the recipes that the kernels cover."""
+    return [name for name in names("recipe") if _covers(lambda: kernel_program(_recipe(name)))]
+
+
+def transforms() -> list[str]:
+    """Return the ids of the transforms that the kernels cover."""
+    return [name for name in names("transform") if _covers(lambda: rotation(_transform(name)))]
+
+
+def _recipe(name: str) -> Recipe:
+    return get("recipe", name)
+
+
+def _transform(name: str) -> Transform:
+    return get("transform", name)
+
+
+def _covers(lower: Any) -> bool:
+    try:
+        lower()
+    except EngineError:
+        return False
+    return True
+
+
+def launches() -> Iterator[tuple[str, Launch]]:
+    """Yield (name, launch) of every kernel with every program: what the PTX test compiles."""
+    x, word = torch.zeros((SIZE, SIZE), dtype=torch.bfloat16), torch.zeros(1, dtype=torch.int32)
+    for name in transforms():
+        chosen: Transform = get("transform", name)
+        out = torch.zeros(x.shape, dtype=torch.int32 if chosen.facts.result == "fp32" else torch.int16)
+        yield f"transform/{name}", prepare_transform(x, out, chosen, None)
+        yield f"amax/{name}", prepare_amax(x, word, name, None)
+    yield "amax", prepare_amax(x.to(torch.float16), word, None, None)
+    for name in recipes():
+        yield f"quantize/{name}", prepare_quantize(x.to(torch.float32), _side(x, name), word, word)
+        yield f"row_and_column/{name}", prepare_both(x, (_side(x, name, packed=True), _side(x.T, name, packed=True)), (word, word), word)
+    rotated = _side(x, "nvfp4_te_ref", rotate="rht16_te", layout="sf128x4", packed=True)
+    yield "quantize/rht16_te+nvfp4_te_ref", prepare_quantize(x, rotated, word, word)
+
+
+def _side(x: torch.Tensor, recipe: str, **options: Any) -> Side:
+    """Return a side that draws from a key where the recipe draws."""
+    key = 1 if kernel_program(get("recipe", recipe)).random_bits else None
+    given = {"rotate": None, "signs": None, "random": None, "key": key, "stream": 0, "packed": False, "layout": "row_major", **options}
+    return make_side(x, recipe, **given)

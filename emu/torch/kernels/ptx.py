@@ -1,0 +1,87 @@
+"""What the compiler made of a kernel: its PTX, and the instructions in it that break a rounding. No GPU is needed to compile.
+
+`python -m emu.torch.kernels.ptx --capability 90` compiles every kernel and recipe and prints the findings as JSON; it must run without
+TRITON_INTERPRET. Not here: the machine code that ptxas makes of correctly rounded division, which has approximations and repairs them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from emu.errors import EngineError
+from emu.torch.kernels.launch import OPTIONS, Launch, interpreted
+
+BANNED: Final[Mapping[str, str]] = {
+    r"div\.(full|approx)\.": "approximate division",
+    r"rcp\.approx\.": "approximate reciprocal",
+    r"(rsqrt|sqrt|ex2|lg2|sin|cos|tanh)\.approx\.": "approximate function",
+    r"(fma|mad)\.(\w+\.)*f(16|32|64)": "a product and a sum rounded once",
+    r"fma\.(\w+\.)*bf16": "a product and a sum rounded once",
+    r"\w+\.(\w+\.)*ftz\.": "subnormals flushed",
+    r"cvt\.(\w+\.)*(e2m1|e4m3|e5m2|e2m3|e3m2|ue8m0)": "a conversion instruction instead of integers",
+}
+ALLOWED: Final[Mapping[str, str]] = {}  # an instruction as it is printed -> why it is right here
+INSTRUCTION: Final = re.compile(r"^\s*(?:@!?%\w+\s+)?([a-z][\w.:]*)\s")
+POINTERS: Final = {"torch.uint8": "*u8", "torch.int16": "*i16", "torch.int32": "*i32", "torch.int64": "*i64", "torch.float32": "*fp32"}
+
+
+def compile_ptx(launch: Launch, capability: int = 90, *, options: Mapping[str, Any] = OPTIONS) -> str:
+    """Return the PTX of a launch for compute capability `capability` (90: sm_90).
+
+    Raises: EngineError (the kernels run in Triton's interpreter in this process).
+    """
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    if interpreted(launch.kernel):
+        raise EngineError("TRITON_INTERPRET is set: compile kernels in a process without it")
+    signature: dict[str, str] = {}
+    constants: dict[tuple[int, ...], Any] = {}
+    for place, name in enumerate(launch.kernel.arg_names):
+        if name in launch.constants:
+            signature[name], constants[(place,)] = "constexpr", launch.constants[name]
+        else:
+            signature[name] = type_of(name, launch.arguments[name])
+    source = ASTSource(fn=launch.kernel, signature=signature, constexprs=constants)
+    target = GPUTarget("cuda", capability, 32)
+    return str(triton.compile(source, target=target, options={**options, "num_warps": launch.warps}).asm["ptx"])
+
+
+def type_of(name: str, argument: Any) -> str:
+    """Return the Triton type of a run-time argument."""
+    if isinstance(argument, int):
+        return "u64" if name.startswith(("key", "stream")) else "i32"
+    return POINTERS[str(argument.dtype)]
+
+
+def instructions(ptx: str) -> Iterator[str]:
+    """Yield the instructions of a PTX text, modifiers included, operands left out."""
+    for line in ptx.splitlines():
+        if found := INSTRUCTION.match(line):
+            yield found.group(1)
+
+
+def findings(ptx: str) -> dict[str, str]:
+    """Return the banned instructions of a PTX text that nothing allows -> what is wrong with them."""
+    found = {}
+    for name in sorted(set(instructions(ptx))):
+        for pattern, what in BANNED.items():
+            if name not in ALLOWED and re.search(rf"^{pattern}" if not pattern.startswith(r"\w") else pattern, name + "."):
+                found[name] = what
+    return found
+
+
+def main(capability: int) -> dict[str, dict[str, str]]:
+    """Return the findings of every kernel and recipe; a kernel without any has an empty entry."""
+    from emu.torch.kernels.catalogue import launches
+
+    return {name: findings(compile_ptx(launch, capability)) for name, launch in launches()}
+
+
+if __name__ == "__main__":
+    json.dump(main(int(sys.argv[sys.argv.index("--capability") + 1]) if "--capability" in sys.argv else 90), sys.stdout, indent=1)
