@@ -18,9 +18,7 @@ SIZE = 16
 
 
 @triton.jit
-def amax_kernel(
-    x, out, signs, rows, columns, source: tl.constexpr, turn: tl.constexpr, height: tl.constexpr, width: tl.constexpr
-):
+def amax_kernel(x, out, signs, rows, columns, source: tl.constexpr, turn: tl.constexpr, height: tl.constexpr, width: tl.constexpr):
     """Raise out (int32, the bits of a float32 magnitude) to the maximum of a tile. turn: facts of a rotation, or ()."""
     row = tl.program_id(0).to(tl.int64) * height + tl.arange(0, height)[:, None]
     column = tl.program_id(1).to(tl.int64) * width + tl.arange(0, width)[None, :]
@@ -46,7 +44,8 @@ def prepare_amax(x: torch.Tensor, out: torch.Tensor, rotate: str | Transform | N
 def amax(x: torch.Tensor, *, rotate: str | Transform | None = None, signs: int | None = None) -> torch.Tensor:
     """Return the largest magnitude of a matrix as float32 [1]; any NaN gives the canonical NaN.
 
-    x: float32, bfloat16 or float16 [R, C].   rotate: the transform that groups of 16 elements of a row go through first; a short last group is padded with +0.
+    x: float32, bfloat16 or float16 [R, C].
+    rotate: the transform that groups of 16 elements of a row go through first; a short last group is padded with +0.
     Raises: OperandError (dtype, signs), ShapeError, EngineError (device, a rotation that the kernels lack).
     Exactness: equals emu.amax of emu.transform.   Tests: tests/triton_kernels/test_triton_amax.py.
     """
@@ -54,5 +53,3 @@ def amax(x: torch.Tensor, *, rotate: str | Transform | None = None, signs: int |
     out = torch.zeros(1, dtype=torch.int32, device=x.device)
     prepare_amax(x, out, rotate, signs).run()
     return out.view(torch.float32)
-
-

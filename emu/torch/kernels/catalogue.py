@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from emu.errors import EngineError
-from emu.spec.models import Recipe, Transform
+from emu.spec.models import Transform
 from emu.spec.registry import get, names
 from emu.torch.kernels.amax import prepare_amax
 from emu.torch.kernels.launch import Launch
@@ -18,30 +18,22 @@ from emu.torch.kernels.row_and_column import prepare_both
 from emu.torch.kernels.side import Side, make_side
 from emu.torch.kernels.transform import prepare_transform
 
-SIZE = 64
+SIZE = 32
 
 
 def recipes() -> list[str]:
     """Return the ids of the recipes that the kernels cover."""
-    return [name for name in names("recipe") if _covers(lambda: kernel_program(_recipe(name)))]
+    return [name for name in names("recipe") if _covers(kernel_program, get("recipe", name))]
 
 
 def transforms() -> list[str]:
     """Return the ids of the transforms that the kernels cover."""
-    return [name for name in names("transform") if _covers(lambda: rotation(_transform(name)))]
+    return [name for name in names("transform") if _covers(rotation, get("transform", name))]
 
 
-def _recipe(name: str) -> Recipe:
-    return get("recipe", name)
-
-
-def _transform(name: str) -> Transform:
-    return get("transform", name)
-
-
-def _covers(lower: Any) -> bool:
+def _covers(lower: Callable[[Any], Any], model: Any) -> bool:
     try:
-        lower()
+        lower(model)
     except EngineError:
         return False
     return True

@@ -79,7 +79,8 @@ def to_result(values, grid: tl.constexpr):
 def rotate(values, signs, facts: tl.constexpr):
     """Return rotated elements of a tile of any shape whose last axis is a multiple of 16.
 
-    signs: int32 scalar, bit i negates element i of a group.   facts: order of additions, power of two that scales the sum, grid of the result.
+    signs: int32 scalar, bit i negates element i of a group.
+    facts: order of additions, power of two that scales the sum, grid of the result.
     """
     groups = tl.reshape(values, (values.numel // SIZE, SIZE))
     flip = ((signs >> tl.arange(0, SIZE)) & 1).to(tl.uint32) << 31

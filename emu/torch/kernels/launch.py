@@ -49,15 +49,20 @@ def check_device(x: torch.Tensor, kernel: Any) -> None:
         raise EngineError(f"the Triton kernels run on CUDA devices, not {x.device.type}: move x")
 
 
+def check_matrix(x: torch.Tensor) -> None:
+    """Raises: OperandError (dtype), ShapeError (no matrix, empty)."""
+    if x.dtype not in SOURCES:
+        raise OperandError(f"x is {x.dtype}: the Triton kernels take float32, bfloat16 and float16")
+    if x.ndim != 2 or x.numel() == 0:
+        raise ShapeError(f"x has shape {tuple(x.shape)}: the Triton kernels take a matrix with at least one element")
+
+
 def matrix_bits(x: torch.Tensor) -> tuple[torch.Tensor, tuple[int, ...]]:
     """Return a matrix as signed integers of its bits, row-major, and the facts that decode them.
 
     x: float32, bfloat16 or float16 [R, C].   Raises: OperandError (dtype), ShapeError (no matrix, empty).
     """
-    if x.dtype not in SOURCES:
-        raise OperandError(f"x is {x.dtype}: the Triton kernels take float32, bfloat16 and float16")
-    if x.ndim != 2 or x.numel() == 0:
-        raise ShapeError(f"x has shape {tuple(x.shape)}: the Triton kernels take a matrix with at least one element")
+    check_matrix(x)
     facts = decode_facts(get("format", SOURCES[x.dtype]))[1]
     bits = torch.int32 if x.element_size() == 4 else torch.int16
     return x.contiguous().view(bits), (*facts, (1 << 8 * x.element_size()) - 1)

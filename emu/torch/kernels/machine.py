@@ -1,4 +1,4 @@
-"""Device function: the step interpreter. A program is a compile-time tuple (program.py makes it), so the compiler sees straight-line code."""
+"""Device function: the step interpreter. A program is a compile-time tuple made by program.py: the compiler sees straight-line code."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def decode(item: tl.constexpr, code):
 def run_program(program: tl.constexpr, values, tensor_amax, random, signs):
     """Return the results of all steps, x and tensor_amax first.
 
-    values: float32 [rows, blocks, lanes].   tensor_amax: float32 [1, 1, 1].   random: uint32 of the shape of values, or any where none draws.
+    values: float32 [rows, blocks, lanes].   tensor_amax: float32 [1, 1, 1].
+    random: uint32 of the shape of values, or any where none draws.
     """
     names = (values, tensor_amax)
     for number in tl.static_range(len(program)):

@@ -13,15 +13,15 @@ ROUNDS = tl.constexpr(philox.ROUNDS)
 
 
 @triton.jit
-def block_words(block, key, stream):
+def block_words(block, seed):
     """Return the four uint32 words of counter blocks.
 
-    block: int64 tensor, the number of the block.   key, stream: uint64 scalars, low half first in key and counter.
+    block: int64 tensor, the number of the block.   seed: pointer to int32 halves of key and stream, each low half first.
     """
     c0, c1 = (block & 0xFFFFFFFF).to(tl.uint32), (block >> 32).to(tl.uint32)
     zero = tl.zeros_like(c0)
-    c2, c3 = zero + (stream & 0xFFFFFFFF).to(tl.uint32), zero + (stream >> 32).to(tl.uint32)
-    k0, k1 = zero + (key & 0xFFFFFFFF).to(tl.uint32), zero + (key >> 32).to(tl.uint32)
+    k0, k1 = zero + tl.load(seed).to(tl.uint32, bitcast=True), zero + tl.load(seed + 1).to(tl.uint32, bitcast=True)
+    c2, c3 = zero + tl.load(seed + 2).to(tl.uint32, bitcast=True), zero + tl.load(seed + 3).to(tl.uint32, bitcast=True)
     for _ in tl.static_range(ROUNDS):
         high0, low0 = tl.umulhi(c0, zero + MULTIPLIER0), c0 * MULTIPLIER0
         high1, low1 = tl.umulhi(c2, zero + MULTIPLIER1), c2 * MULTIPLIER1
@@ -31,18 +31,18 @@ def block_words(block, key, stream):
 
 
 @triton.jit
-def words(index, key, stream):
+def words(index, seed):
     """Return the uint32 word of every index (int64 tensor): word i % 4 of block i // 4. Any order of indices."""
-    w0, w1, w2, w3 = block_words(index // 4, key, stream)
+    w0, w1, w2, w3 = block_words(index // 4, seed)
     lane = index % 4
     return tl.where(lane == 0, w0, tl.where(lane == 1, w1, tl.where(lane == 2, w2, w3)))
 
 
 @triton.jit
-def words_of_rows(first, key, stream):
+def words_of_rows(first, seed):
     """Return the words of four consecutive indices for each start that is a multiple of 4.
 
     first: int64 [rows, groups].   Returns: uint32 [rows, 4 * groups].
     """
-    w0, w1, w2, w3 = block_words(first // 4, key, stream)
+    w0, w1, w2, w3 = block_words(first // 4, seed)
     return tl.reshape(tl.join(tl.join(w0, w2), tl.join(w1, w3)), (first.shape[0], first.shape[1] * 4))

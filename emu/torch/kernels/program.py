@@ -77,7 +77,9 @@ class _Lowering:
         self.require(len(levels) <= 2, "three levels")
         draws = {item.rounding.random_bits for item in checked.instructions if item.rounding is not None}
         may_open = any(step[0] == "cast" and step[2] == "float" and step[3][6] < 0 for step in self.steps)
-        return KernelProgram(tuple(self.steps), self.numbers[checked.outputs["codes"]], tuple(levels), lanes, max(draws, default=0), may_open)
+        return KernelProgram(
+            tuple(self.steps), self.numbers[checked.outputs["codes"]], tuple(levels), lanes, max(draws, default=0), may_open
+        )
 
     def require(self, condition: bool, what: str) -> None:
         """Raise EngineError unless the kernels can do this."""
@@ -149,7 +151,9 @@ def grid_of(fmt: Format) -> tuple[int, int]:
     if isinstance(facts, IntegerFacts) and facts.signed == "sign_magnitude":
         frac_bits = derive.codes(fmt).magnitude_bits  # every code is a subnormal
         return frac_bits, facts.unit_exp + frac_bits
-    raise EngineError(f"format {fmt.id}: the Triton kernels round to floats with subnormals and sign-magnitude integers: use another engine")
+    raise EngineError(
+        f"format {fmt.id}: the Triton kernels round to floats with subnormals and sign-magnitude integers: use another engine"
+    )
 
 
 def rounding_words(rounding: Rounding) -> tuple[tuple[int, ...], tuple[int, ...], int]:

@@ -25,7 +25,7 @@ class QuantizedTensors(NamedTuple):
 
 @triton.jit
 def quantize_kernel(
-    x, amax, random, codes, level0, level1, flag, signs, key, stream, rows, columns, stored,
+    x, amax, random, codes, level0, level1, flag, signs, rows, columns, stored,
     source: tl.constexpr, turn: tl.constexpr, draw: tl.constexpr, side: tl.constexpr, height: tl.constexpr, width: tl.constexpr,
 ):  # fmt: skip
     """Quantize one tile. stored: columns of the codes.   turn: facts of a rotation before the program, or ()."""
@@ -34,7 +34,7 @@ def quantize_kernel(
     tile = load_tile(x, row, column, rows, columns, source)
     if len(turn) != 0:
         tile = to_values(canonical(rotate(tile, signs, turn)))
-    drawn = load_random(random, row, column, rows, columns, key, stream, draw)
+    drawn = load_random(random, row, column, rows, columns, draw)
     maximum = tl.load(amax + tl.zeros((1, 1, 1), tl.int32))
     quantize_tile(tile, drawn, to_values(maximum), signs, row, column, rows, stored, codes, level0, level1, flag, side)
 
@@ -48,8 +48,16 @@ def prepare_quantize(x: torch.Tensor, side: Side, amax: torch.Tensor, flag: torc
     rows, columns = x.shape
     height, width = tile_shape(rows, columns, max(side.program.lanes, 16), quantize_kernel)
     arguments = {
-        **{"x": bits, "amax": amax, "random": side.random, "codes": side.codes, "level0": side.levels[0], "level1": side.levels[-1]},
-        **{"flag": flag, "signs": side.signs, "key": side.key, "stream": side.stream, "rows": rows, "columns": columns},
+        "x": bits,
+        "amax": amax,
+        "random": side.random,
+        "codes": side.codes,
+        "level0": side.levels[0],
+        "level1": side.levels[-1],
+        "flag": flag,
+        "signs": side.signs,
+        "rows": rows,
+        "columns": columns,
         "stored": side.width,
     }
     constants = {"source": source, "turn": side.turn, "draw": side.draw, "side": side.constant, "height": height, "width": width}
@@ -76,9 +84,10 @@ def quantize(
     tensor_amax: float32 [1]; None: the maximum of x, rotated first where `rotate` says so, by a pass of its own.
     random: integers [R, C] for a recipe that draws; or key and stream: Philox words by the row-major place, as emu.philox.draw.
     packed: two codes per byte, the even element low.   scale_layout: order of the block scales; padding is 0.
-    check: False skips what makes the host wait: open results (NaN and more), range of random, sign of tensor_amax; open codes are then 0xFF.
+    check: False skips what makes the host wait: open results, range of random, sign of tensor_amax; open codes are then 0xFF.
     Returns: codes uint8 [R, C] (or padded to whole blocks, as the recipe's tail says), levels.
-    NaN, Inf: as the recipe's steps say.   Exactness: equals emu.quantize bit for bit.
+    NaN, Inf: as the recipe's steps say.
+    Exactness: equals emu.quantize bit for bit.
     Raises: SpecError, ShapeError (length against the tail rule), OperandError, OpenError, EngineError (device; what the kernels lack).
     Source: the recipe's sources.   Tests: tests/triton_kernels/test_triton_quantize.py.
     """

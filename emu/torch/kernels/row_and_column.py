@@ -29,8 +29,8 @@ class BothSides(NamedTuple):
 
 @triton.jit
 def row_and_column_kernel(
-    x, amax0, random0, codes0, level00, level01, signs0, key0, stream0, stored0,
-    amax1, random1, codes1, level10, level11, signs1, key1, stream1, stored1, flag, rows, columns,
+    x, amax0, random0, codes0, level00, level01, signs0, stored0,
+    amax1, random1, codes1, level10, level11, signs1, stored1, flag, rows, columns,
     source: tl.constexpr, turn0: tl.constexpr, draw0: tl.constexpr, side0: tl.constexpr,
     turn1: tl.constexpr, draw1: tl.constexpr, side1: tl.constexpr, height: tl.constexpr, width: tl.constexpr,
 ):  # fmt: skip
@@ -38,12 +38,12 @@ def row_and_column_kernel(
     first_row, first_column = tl.program_id(0).to(tl.int64) * height, tl.program_id(1).to(tl.int64) * width
     row, column = first_row + tl.arange(0, height)[:, None], first_column + tl.arange(0, width)[None, :]
     tile, one = load_tile(x, row, column, rows, columns, source), tl.zeros((1, 1, 1), tl.int32)
-    drawn = load_random(random0, row, column, rows, columns, key0, stream0, draw0)
+    drawn = load_random(random0, row, column, rows, columns, draw0)
     turned = to_values(canonical(rotate(tile, signs0, turn0))) if len(turn0) != 0 else tile
     maximum = to_values(tl.load(amax0 + one))
     quantize_tile(turned, drawn, maximum, signs0, row, column, rows, stored0, codes0, level00, level01, flag, side0)
     across = tl.trans(tile)
-    drawn = tl.trans(load_random(random1, row, column, rows, columns, key1, stream1, draw1))
+    drawn = tl.trans(load_random(random1, row, column, rows, columns, draw1))
     turned = to_values(canonical(rotate(across, signs1, turn1))) if len(turn1) != 0 else across
     row, column = first_column + tl.arange(0, width)[:, None], first_row + tl.arange(0, height)[None, :]
     maximum = to_values(tl.load(amax1 + one))
@@ -57,7 +57,7 @@ def prepare_both(x: torch.Tensor, sides: tuple[Side, Side], amaxes: tuple[torch.
     arguments: dict[str, Any] = {"x": bits, "flag": flag, "rows": rows, "columns": columns}
     constants: dict[str, Any] = {"source": source}
     for number, (side, amax) in enumerate(zip(sides, amaxes, strict=True)):
-        mine = {"amax": amax, "random": side.random, "codes": side.codes, "signs": side.signs, "key": side.key, "stream": side.stream}
+        mine = {"amax": amax, "random": side.random, "codes": side.codes, "signs": side.signs}
         arguments |= {f"{name}{number}": value for name, value in {**mine, "stored": side.width}.items()}
         arguments |= {f"level{number}0": side.levels[0], f"level{number}1": side.levels[-1]}
         constants |= {f"turn{number}": side.turn, f"draw{number}": side.draw, f"side{number}": side.constant}

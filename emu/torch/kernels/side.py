@@ -13,7 +13,7 @@ from emu.spec.models import Layout, Recipe, Transform
 from emu.spec.program import padded_size, quantize_program
 from emu.spec.registry import get
 from emu.torch.kernels.amax import amax
-from emu.torch.kernels.launch import fp32_code, layout_digits, layout_size, sign_mask
+from emu.torch.kernels.launch import check_matrix, fp32_code, layout_digits, layout_size, sign_mask
 from emu.torch.kernels.program import KernelProgram, kernel_program, rotation
 
 INFINITY = 0x7F800000
@@ -36,8 +36,6 @@ class Side:
     constant: tuple[Any, ...]
     signs: int
     random: torch.Tensor
-    key: int
-    stream: int
     codes: torch.Tensor
     levels: tuple[torch.Tensor, ...]
     width: int
@@ -66,6 +64,7 @@ def make_side(
     """
     chosen: Recipe = get("recipe", recipe)
     program = kernel_program(chosen)
+    check_matrix(x)
     rows, columns = x.shape
     padded = padded_size(chosen, rows, columns)[1]
     width = columns if chosen.facts.tail == "zero_pad_drop" else padded
@@ -73,13 +72,12 @@ def make_side(
         raise OperandError(f"x has {columns} columns: packed codes need an even number of stored elements")
     turn_model: Transform | None = None if rotate is None else get("transform", rotate)
     mask, turn = _rotation(chosen, program, turn_model, signs)
-    draw, drawn = _draw(chosen, program, x.device, tuple(drawn_in or x.shape), random, key)
+    draw, drawn = _draw(chosen, program, x.device, tuple(drawn_in or x.shape), random, key, stream)
     digits = layout_digits(layout)
     constant = (program.steps, program.codes, program.levels, program.lanes, bool(program.random_bits), program.may_open, packed, digits)
-    philox.check_key(key or 0, stream)
     codes = torch.empty((rows, width // 2 if packed else width), dtype=torch.uint8, device=x.device)
     levels = tuple(_level(program, number, rows, padded, digits, x.device) for number in range(len(program.levels)))
-    return Side(chosen, program, (rows, columns), turn_model, turn, draw, constant, mask, drawn, key or 0, stream, codes, levels, width)
+    return Side(chosen, program, (rows, columns), turn_model, turn, draw, constant, mask, drawn, codes, levels, width)
 
 
 def _rotation(recipe: Recipe, program: KernelProgram, before: Transform | None, signs: int | None) -> tuple[int, tuple[Any, ...]]:
@@ -95,9 +93,18 @@ def _rotation(recipe: Recipe, program: KernelProgram, before: Transform | None, 
 
 
 def _draw(
-    recipe: Recipe, program: KernelProgram, device: torch.device, shape: tuple[int, ...], random: torch.Tensor | None, key: int | None
+    recipe: Recipe,
+    program: KernelProgram,
+    device: torch.device,
+    shape: tuple[int, ...],
+    random: torch.Tensor | None,
+    key: int | None,
+    stream: int,
 ) -> tuple[tuple[str, int, bool], torch.Tensor]:
-    """Return how random integers come, and the operand, int32. Raises: OperandError (missing, twice, unwanted, wrong shape)."""
+    """Return how random integers come, and what the kernel reads: the integers, or the four halves of key and stream.
+
+    Raises: OperandError (missing, twice, unwanted, wrong shape, key too wide).
+    """
     none = torch.zeros(1, dtype=torch.int32, device=device)
     if not program.random_bits:
         if random is not None or key is not None:
@@ -106,7 +113,10 @@ def _draw(
     if (random is None) == (key is None):
         raise OperandError(f"recipe {recipe.id} draws {program.random_bits} bits per element: give random or key, one of them")
     if random is None:
-        return ("philox", program.random_bits, shape[1] % 4 == 0), none
+        philox.check_key(key or 0, stream)
+        halves = [(value or 0) >> shift & 0xFFFFFFFF for value in (key, stream) for shift in (0, 32)]
+        seed = torch.tensor(halves, dtype=torch.int64, device=device).to(torch.int32)
+        return ("philox", program.random_bits, shape[1] % 4 == 0), seed
     if tuple(random.shape) != shape or random.dtype.is_floating_point or random.dtype in (torch.bool, torch.complex64):
         raise OperandError(f"random is {random.dtype} {tuple(random.shape)}: give an integer for each element of x")
     kept = random if random.dtype in (torch.uint8, torch.int32) else random.to(torch.int64)
@@ -125,7 +135,7 @@ def _level(program: KernelProgram, number: int, rows: int, padded: int, digits: 
 
 
 def tensor_amax_of(x: torch.Tensor, side: Side, given: torch.Tensor | None, check: bool) -> torch.Tensor:
-    """Return the bits of the tensor maximum, int32 [1]. Raises: OperandError (dtype, negative, unwanted), OpenError (outside the domain)."""
+    """Return the bits of the tensor maximum, int32 [1]. Raises: OperandError (dtype, negative, unwanted), OpenError (domain)."""
     reads = quantize_program(side.recipe).reads("tensor_amax")
     if not reads and given is not None:
         raise OperandError(f"recipe {side.recipe.id} reads no tensor_amax: leave it out")

@@ -21,9 +21,10 @@ def load_tile(x, row, column, rows, columns, source: tl.constexpr):
 
 
 @triton.jit
-def load_random(random, row, column, rows, columns, key, stream, draw: tl.constexpr):
+def load_random(random, row, column, rows, columns, draw: tl.constexpr):
     """Return the uint32 random integer of each element, by its row-major place in the matrix; 0 outside.
 
+    random: pointer to the integers, or to the halves of key and stream (philox.py).
     draw: (none, operand or philox; bits of an integer; are rows whole blocks of four words).
     """
     inside = (row < rows) & (column < columns)
@@ -34,9 +35,9 @@ def load_random(random, row, column, rows, columns, key, stream, draw: tl.conste
         if draw[2]:
             groups: tl.constexpr = column.shape[1] // 4
             first = tl.min(tl.reshape(place, (place.shape[0], groups, 4)), axis=2)
-            found = words_of_rows(first, key, stream)
+            found = words_of_rows(first, random)
         else:
-            found = words(place, key, stream)
+            found = words(place, random)
         return tl.where(inside, found & ((1 << draw[1]) - 1), 0).to(tl.uint32)
     else:
         return tl.zeros((1, 1), tl.uint32)
@@ -52,7 +53,10 @@ def digit_of(row, idx, digit: tl.constexpr):
 @triton.jit
 def digit_count(rows, codes, digit: tl.constexpr):
     """Return how many values a digit takes."""
-    return digit[2] if digit[2] else ((rows if digit[0] else codes) + digit[1] - 1) // digit[1]
+    if digit[2]:
+        return digit[2]
+    else:
+        return ((rows if digit[0] else codes) + digit[1] - 1) // digit[1]
 
 
 @triton.jit
@@ -91,9 +95,7 @@ def store_level(out, found, row, block, rows, blocks, level: tl.constexpr, digit
 
 
 @triton.jit
-def quantize_tile(
-    tile, random, amax, signs, row, column, rows, width, codes_out, level0_out, level1_out, open_out, side: tl.constexpr
-):
+def quantize_tile(tile, random, amax, signs, row, column, rows, width, codes_out, level0_out, level1_out, open_out, side: tl.constexpr):
     """Run a program on a tile and store what it gives.
 
     tile: float32 [R, C], rows of blocks.   row, column: int64 [R, 1] and [1, C], places in the matrix that is stored.

@@ -17,9 +17,7 @@ from emu.torch.kernels.tiles import load_tile
 
 
 @triton.jit
-def transform_kernel(
-    x, out, signs, rows, columns, source: tl.constexpr, turn: tl.constexpr, height: tl.constexpr, width: tl.constexpr
-):
+def transform_kernel(x, out, signs, rows, columns, source: tl.constexpr, turn: tl.constexpr, height: tl.constexpr, width: tl.constexpr):
     """Store the rotated tile: int32 bits of float32, or int16 bits of a shorter format with its exponents."""
     row = tl.program_id(0).to(tl.int64) * height + tl.arange(0, height)[:, None]
     column = tl.program_id(1).to(tl.int64) * width + tl.arange(0, width)[None, :]

@@ -99,4 +99,3 @@ def wide_sums(values, power: tl.constexpr):
     top, base = leading(carried(terms, minus))
     bits = rounded(top, base, power)
     return to_values(bits | tl.where(minus != 0, SIGN, 0).to(tl.uint32))
-
