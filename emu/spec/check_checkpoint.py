@@ -7,6 +7,7 @@ from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format, Layout, Recipe
 from emu.spec.models.block import FlaggedElement, LevelFacts
 from emu.spec.models.checkpoint import StoredLevel
+from emu.spec.models.format import ExponentFacts
 from emu.spec.registry import get
 
 
@@ -41,6 +42,8 @@ def _check_block(model: Checkpoint, block: Block) -> None:
     bits = derive.codes(scale).bits
     if (facts.high_bit == "none") != (bits == 8) or (facts.high_bit == "flag") != (flag is not None):
         raise SpecError(f"high_bit: {facts.high_bit} does not fit block {block.id}, whose scales have {bits} bits")
+    if facts.nan_scale == "number" and not isinstance(scale.facts, ExponentFacts):
+        raise SpecError(f"nan_scale: only powers of two go on above {scale.id}: say nan or zero")
     if facts.record is not None:
         if len(levels) != 1 or facts.record.elements % block.facts.shape[1]:
             raise SpecError(f"record: {facts.record.elements} elements with one scale each {block.facts.shape[1]} do not hold {block.id}")

@@ -21,6 +21,7 @@ SUBSET = {
     "datapath": 60,
     "instruction": 60,
     "coverage": 8,
+    "checkpoint": 40,
 }
 
 

@@ -1,0 +1,127 @@
+"""Files that the real libraries wrote, as recorded bytes: store, order of scales, recipe, with the original and without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from emu.checkpoint import identify_files
+
+At = Callable[[str], Path]
+HERE = Path(__file__).parent
+
+
+class Known(NamedTuple):
+    """store, order of scales, type of the weights, recipes with the original, recipes that the bytes alone leave."""
+
+    store: str
+    layout: str
+    dtype: str
+    recipes: set[str]
+    left: set[str]
+
+
+RCEIL = {"mxfp4_torchao_rceil", "mxfp4_te_pow2", "mxfp4_f46_static_6"}  # one rule on normal numbers
+RULES = RCEIL | {"mxfp4_torchao_floor", "mxfp4_torchao_even"}
+KNOWN = {
+    "compressed_tensors_nvfp4": Known(
+        "compressed_tensors_nvfp4", "row_major", "float32", {"nvfp4_compressed_tensors"}, {"nvfp4_compressed_tensors"}
+    ),
+    "compressed_tensors_mxfp4": Known("compressed_tensors_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_even"}, RULES),
+    "modelopt_nvfp4": Known("modelopt_nvfp4", "row_major", "bfloat16", {"nvfp4_modelopt"}, {"nvfp4_modelopt"}),
+    "torchao_nvfp4": Known("torchao_nvfp4", "row_major", "bfloat16", {"nvfp4_torchao"}, {"nvfp4_torchao"}),
+    "torchao_nvfp4_swizzled": Known("torchao_nvfp4", "sf128x4", "bfloat16", {"nvfp4_torchao"}, {"nvfp4_torchao"}),
+    "torchao_nvfp4_1level": Known("torchao_nvfp4_1level", "row_major", "float32", {"nvfp4_torchao_1level"}, {"nvfp4_torchao_1level"}),
+    "torchao_mxfp4_floor": Known("torchao_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_floor"}, RULES),
+    "torchao_mxfp4_rceil": Known("torchao_mxfp4", "sf128x4", "bfloat16", RCEIL, RCEIL),
+    "gguf_nvfp4": Known("gguf_nvfp4", "row_major", "float32", {"nvfp4_modelopt"}, set()),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_file_of_a_library_is_identified_with_the_original(name: str, recorded: At, original: At) -> None:
+    known = KNOWN[name]
+    found = identify_files(recorded(name), original(known.dtype))
+    assert found.stores == {known.store: 2}
+    assert {tensor.layout for tensor in found.tensors} == {known.layout}
+    assert set(found.recipes) == known.recipes
+    assert all(set(tensor.identified) == known.recipes for tensor in found.tensors)
+    assert (found.exit_code, found.damaged, found.departing) == (0, [], [])
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_its_bytes_alone_leave_few_recipes(name: str, recorded: At) -> None:
+    found = identify_files(recorded(name))
+    assert found.stores == {KNOWN[name].store: 2} and found.exit_code == 0
+    assert set(found.recipes) == KNOWN[name].left
+
+
+def test_both_orders_of_scales_hold_the_same_numbers(recorded: At) -> None:
+    """The two files of torchao differ in nothing else; so a wrong order would show."""
+    from emu.checkpoint.container import open_checkpoint
+    from emu.checkpoint.read import StoredTensor, open_tensor
+    from emu.checkpoint.store import matches
+
+    def rows(name: str) -> list[bytes]:
+        container = open_checkpoint(recorded(name))
+        tensors = [open_tensor(container, fitting) for fitting in matches(container)]
+        return [tensor.take(0, 8).scales.tobytes() for tensor in tensors if isinstance(tensor, StoredTensor)]
+
+    assert rows("torchao_nvfp4") == rows("torchao_nvfp4_swizzled") and len(rows("torchao_nvfp4")) == 2
+
+
+def test_a_tensor_factor_taken_in_bf16_departs_by_itself(recorded: At, original: At) -> None:
+    """compressed-tensors divides in the type of the observed maximum: bf16 weights give a bf16 factor, 2688 / maximum rounded twice."""
+    found = identify_files(recorded("compressed_tensors_nvfp4_bf16"), original("bfloat16"))
+    assert found.exit_code == 1 and found.recipes == [] and len(found.departing) == 2
+    best = found.tensors[0].recipes[0]
+    assert best.recipe == "nvfp4_compressed_tensors"
+    assert best.why == "0 of 1024 codes and 0 of 64 scales differ; the tensor factor is 46290000, the original gives 4628A8A9"
+    assert all(tensor.tensor_factor == "46290000" for tensor in found.tensors)
+
+
+def test_the_quantizer_of_gguf_is_near_floor(recorded: At, original: At) -> None:
+    """Its Python quantizer takes the first of the nearest codes: no minus zero, ties to the smaller magnitude; the scales are those of floor."""
+    found = identify_files(recorded("gguf_mxfp4"), original("float32"))
+    assert found.exit_code == 1 and found.recipes == []
+    best = found.tensors[0].recipes[0]
+    assert best.recipe == "mxfp4_torchao_floor" and best.why.startswith("217 of 1024 codes and 0 of 32 scales differ; row 0 block 0: ")
+    assert len(found.tensors[0].rows) == 3 and set(identify_files(recorded("gguf_mxfp4")).recipes) == RULES
+
+
+def test_mxfp4_of_modelopt_is_near_rceil(recorded: At, original: At) -> None:
+    """Codes of ties and of zero blocks differ from every recipe of the spec; the scales are those of rceil."""
+    found = identify_files(recorded("gpt_oss_mxfp4"), original("bfloat16"))
+    assert found.stores == {"gpt_oss_mxfp4": 2} and found.exit_code == 1
+    assert found.tensors[0].recipes[0].recipe in RCEIL
+    assert ": stored scale 00 codes 88888888888888888888888888888888, recipe 00 0000" in found.tensors[0].rows[0]
+
+
+def test_shared_maxima_and_what_a_file_says_of_itself(recorded: At) -> None:
+    found = identify_files(recorded("modelopt_nvfp4"))
+    names = ("model.layers.0.self_attn.k_proj.weight", "model.layers.0.self_attn.q_proj.weight")
+    assert found.fused == [names] and found.others == 0
+    assert found.declared == {"modelopt_nvfp4": "hf_quant_config.json: quantization.quant_algo = NVFP4"}
+    assert found.tensors[0].notes == ["the tensor factor is that of a bf16 maximum"]
+    assert identify_files(recorded("compressed_tensors_nvfp4")).others == 1  # the norm
+
+
+def test_no_recorded_file_is_left_out(recorded: At) -> None:
+    files = {path.stem for path in (HERE / "files").glob("*.json")}
+    assert files - set(KNOWN) == {"compressed_tensors_nvfp4_bf16", "gguf_mxfp4", "gpt_oss_mxfp4"}
+    for name in files:
+        about = json.loads((HERE / "files" / f"{name}.json").read_text(encoding="utf-8"))
+        assert about["command"].endswith(f" {name}") and about["versions"] and about["files"]
+
+
+def test_text_and_json_say_the_same(recorded: At, original: At) -> None:
+    found = identify_files(recorded("torchao_nvfp4"), original("bfloat16"))
+    text, data = found.text(), json.loads(json.dumps(found.json()))
+    assert "store: torchao_nvfp4, 2 weights (header: *._type = NVFP4Tensor)" in text
+    assert "recipe: nvfp4_torchao\n" in text and "nvfp4_torchao: identified: all 1024 codes and 64 scales are equal" in text
+    assert data["recipes"] == ["nvfp4_torchao"] and data["exit_code"] == 0
+    assert {item["verdict"] for item in data["tensors"][0]["recipes"]} == {"identified", "separated"}
