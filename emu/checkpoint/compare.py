@@ -32,6 +32,7 @@ FORMATS = {"F32": ("fp32", "<u4"), "BF16": ("bf16", "<u2"), "F16": ("fp16", "<u2
 class Outcome:
     """What a recipe gives against the file. codes, scales: how many differ, of how many.   factor: why the tensor factor differs, or None.
 
+    note: which maximum the file's tensor factor stands for, where it is larger than the weight's own.
     rows: the first departing blocks, as text.   whole: was every row compared.
     """
 
@@ -41,6 +42,7 @@ class Outcome:
     elements: int = 0
     blocks: int = 0
     factor: str | None = None
+    note: str | None = None
     refused: str | None = None
     rows: list[str] = field(default_factory=list)
     whole: bool = False
@@ -60,7 +62,8 @@ class Outcome:
         if self.refused is not None:
             return Finding(self.recipe, UNSEEN, self.refused)
         if self.exact:
-            return Finding(self.recipe, IDENTIFIED, f"all {self.elements} codes and {self.blocks} scales are equal")
+            text = f"all {self.elements} codes and {self.blocks} scales are equal"
+            return Finding(self.recipe, IDENTIFIED, "; ".join(filter(None, [text, self.note])))
         part = "" if self.whole else " of the first rows"
         text = f"{self.codes} of {self.elements} codes and {self.scales} of {self.blocks} scales{part} differ"
         return Finding(self.recipe, SEPARATED, "; ".join(filter(None, [text, self.factor, *self.rows[:1]])))
@@ -123,7 +126,7 @@ def compare(tensor: StoredTensor, original: Original, shared_amax: int | None = 
     least = found[0][0].rate
     for outcome, recipe, amax_bits in found:
         if outcome.refused is None and outcome.rate == least and not outcome.whole:
-            again = Outcome(outcome.recipe, factor=outcome.factor)
+            again = Outcome(outcome.recipe, factor=outcome.factor, note=outcome.note)
             _run(again, recipe, tensor, original, amax_bits, None)
             outcome.__dict__.update(again.__dict__)
     return sorted((item[0] for item in found), key=lambda item: (item.refused is not None, item.rate, item.factor is not None))
@@ -141,8 +144,13 @@ def _prepared(recipe: Recipe, tensor: StoredTensor, tops: list[int]) -> tuple[Ou
         if tensor_code(recipe.id, top) == stored:
             return outcome, top
     behind = maxima(recipe, stored)
+    if behind is not None and behind.high >= max(tops):
+        outcome.note = f"with the tensor maximum {behind.bits:08X} of the file, above the weights' own {max(tops):08X}"
+        return outcome, behind.bits
     given = tensor_code(recipe.id, tops[-1])
     outcome.factor = f"the tensor factor is {stored:08X}, the original gives {'nothing' if given is None else f'{given:08X}'}"
+    if given is not None and not stored & 0xFFFF and abs(stored - given) < 1 << 16:
+        outcome.factor += ": it was rounded to bf16"
     return outcome, tops[-1] if behind is None else behind.bits
 
 

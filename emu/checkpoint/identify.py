@@ -18,7 +18,7 @@ from emu.checkpoint.report import CheckpointReport, TensorReport
 from emu.checkpoint.scan import Scan, scan_tensor
 from emu.checkpoint.store import companions, matches
 
-ODD = 24  # binades from 1: a maximum of weights beyond it is no maximum of weights
+ODD = 16  # binades from 1: a maximum of weights beyond it is no maximum of weights
 
 
 def identify_files(quantized: str | Path, original: str | Path | None = None, dequantized: str | Path | None = None) -> CheckpointReport:

@@ -80,12 +80,15 @@ def test_a_tensor_factor_taken_in_bf16_departs_by_itself(recorded: At, original:
     assert found.exit_code == 1 and found.recipes == [] and len(found.departing) == 2
     best = found.tensors[0].recipes[0]
     assert best.recipe == "nvfp4_compressed_tensors"
-    assert best.why == "0 of 1024 codes and 0 of 64 scales differ; the tensor factor is 46290000, the original gives 4628A8A9"
+    assert (
+        best.why
+        == "0 of 1024 codes and 0 of 64 scales differ; the tensor factor is 46290000, the original gives 4628A8A9: it was rounded to bf16"
+    )
     assert all(tensor.tensor_factor == "46290000" for tensor in found.tensors)
 
 
 def test_the_quantizer_of_gguf_is_near_floor(recorded: At, original: At) -> None:
-    """Its Python quantizer takes the first of the nearest codes: no minus zero, ties to the smaller magnitude; the scales are those of floor."""
+    """Its Python quantizer takes the first of the nearest codes: no minus zero, ties to the smaller one; scales are those of floor."""
     found = identify_files(recorded("gguf_mxfp4"), original("float32"))
     assert found.exit_code == 1 and found.recipes == []
     best = found.tensors[0].recipes[0]
