@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -22,6 +23,8 @@ OTHERS = {
     "dot": "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke",
     "accumulate": "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke",
 }
+ALL = bool(os.environ.get("EMU_ALL"))  # every bench where two are enough for a change: with several outputs, and with a state
+PLAYED = ("quantize", "accumulate")
 # fault -> (cycles of latency, exit code, reason); x and z are bits like others here
 FAULTS = {
     "none": (3, 0, "none"),
@@ -113,6 +116,15 @@ def test_a_missing_file_is_refused(bench: simulator.Built, tmp_path: Path) -> No
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("op", OTHERS)
+def test_verilator_takes_every_bench(op: str, frozen: Callable[[str], Path], table: Path, kit: Path, need: Callable[..., None]) -> None:
+    need("verilator")
+    words = ["verilator", "--lint-only", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "bench", f"-I{kit}"]
+    done = subprocess.run([*words, f"{frozen(OTHERS[op])}.svh", str(kit / f"{op}.sv"), str(table)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("op", OTHERS if ALL else PLAYED)
 def test_every_bench(op: str, frozen: Callable[[str], Path], table: Path, need: Callable[..., None], tmp_path: Path) -> None:
     need("verilator", "g++", "make")
     path = frozen(OTHERS[op])
