@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
-from emu.cli.settings import common_options, print_json, settings_of
+from emu.cli.settings import common_options, print_json, progress, settings_of
 from emu.errors import OperandError
 
 
 @click.command("identify")
 @click.argument("target", required=False)
 @click.option(
-    "--op", metavar="OPERATION", help="quantize, dequantize, convert, decode, transform or dot, where the target does not say it."
+    "--op",
+    default="quantize",
+    show_default=True,
+    metavar="OPERATION",
+    help="quantize, dequantize, convert, decode, transform or dot; or a contract with the same operands and answers.",
 )
 @click.option("--source", metavar="ID", help="Format of the values that the target takes.")
 @click.option("--result", metavar="ID", help="Format of the values that it answers.")
+@click.option("--takes", metavar="KIND", help="numpy.fp32, torch.bf16 ..., numpy.bits: what a Python target is given.")
+@click.option("--gives", metavar="NAMES", help="codes, packed, values, or names separated by commas; outer=inner for names of a mapping.")
+@click.option("--wants", metavar="NAMES", help="Which of tensor_amax, random, signs it takes, separated by commas; none: nothing.")
+@click.option("--signature", metavar="TEXT", help='Of a C symbol: "f(x: const float*, n: size_t, codes: uint8_t*)".')
+@click.option("--packing", metavar="NAME", help="low_nibble_first or high_nibble_first, where it is known.")
+@click.option("--scale-layout", metavar="NAME", help="row_major or 128x4, where it is known.")
+@click.option("--device", metavar="NAME", help="Device of torch tensors.")
+@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
 @click.option("--among", metavar="IDS", help="Compare with these spec objects alone, ids with commas between.")
 @click.option(
     "--quantized", metavar="CKPT", type=click.Path(path_type=Path), help="Identify the files of a checkpoint instead of a target."
@@ -28,14 +40,12 @@ from emu.errors import OperandError
 @common_options
 def command(
     target: str | None,
-    op: str | None,
-    source: str | None,
-    result: str | None,
     among: str | None,
     quantized: Path | None,
     original: Path | None,
     dequantized: Path | None,
     refresh: bool,
+    **options: Any,
 ) -> int:
     """Name the documented behaviour of TARGET: py:module:function, c:library.so:symbol or exec:command. Runs the code of the target.
 
@@ -48,20 +58,43 @@ def command(
     if original is not None or dequantized is not None:
         raise OperandError("identify: --original and --dequantized go with --quantized")
     if refresh:
-        click.echo("\n".join(import_module("emu.identify.refresh").refresh()))
+        from emu.identify.refresh import refresh as derive_again
+
+        click.echo("\n".join(derive_again()))
         return 0
-    from emu.identify.run import identify
-
-    parse_target = import_module("emu.check.targets").parse_target
-
     assert target is not None
-    options = {key: value for key, value in (("op", op), ("source", source), ("result", result)) if value is not None}
-    found = identify(parse_target(target, **options), among=None if among is None else among.split(","))
+    return _target(target, None if among is None else among.split(","), options)
+
+
+def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
+    """Identify a kernel in a process of its own; a kernel that fails has a verdict and exit code 1."""
+    from emu.check.isolate import spawned
+    from emu.check.make import make
+    from emu.cli.check import LATE, _gives, _names
+    from emu.errors import TargetError
+    from emu.identify.forms import contracts_of, identify_any
+    from emu.spec.registry import added_folders
+
+    own = text.startswith("exec:")  # it stops its program by itself
+    seconds = options.pop("seconds")
+    contracts = contracts_of(options.pop("op"), among)
+    given = options | {"gives": _gives(options["gives"]), "wants": _names(options["wants"])} | ({"seconds": seconds} if own else {})
+    try:
+        with progress() as bar:
+            bar.add_task("identify", total=None)
+            found = identify_any(
+                contracts, lambda contract: spawned(make, (text, contract, given, added_folders()), seconds + (LATE if own else 0)), among
+            )
+    except TargetError as error:
+        click.echo(f"{text}: {error.verdict}: {error}")
+        return 1
     print_json(found.json()) if settings_of().json else click.echo(found.text())
     return found.exit_code
 
 
 def _files(quantized: Path, original: Path | None, dequantized: Path | None) -> int:
-    report = import_module("emu.checkpoint").identify_files(quantized, original, dequantized)
+    from emu.checkpoint import identify_files
+
+    report = identify_files(quantized, original, dequantized)
     print_json(report.json()) if settings_of().json else click.echo(report.text())
     return int(report.exit_code)

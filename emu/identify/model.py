@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["documented", "variant", "nearest", "nothing"]
+LONG = 8  # codes of one operand that a line of text shows
 PairVerdict = Literal["separated", "equal", "not separated", "unobservable"]
+
+
+def shown(operands: dict[str, str]) -> str:
+    """Return operands as one line; long ones are cut, JSON has them whole."""
+    parts = []
+    for name, text in operands.items():
+        codes = text.split()
+        parts.append(f"{name} {' '.join(codes[:LONG])}" + (f" ... ({len(codes)} codes)" if len(codes) > LONG else ""))
+    return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -38,10 +48,9 @@ class Pair:
     @property
     def text(self) -> str:
         """The pair in one line."""
-        shown = "; ".join(f"{name} {value}" for name, value in self.witness.items())
         words = {"equal": f"equal on {self.why}", "unobservable": f"unobservable here because {self.why}"}
         said = words.get(self.verdict, f"{self.verdict} ({self.why})")
-        return f"{self.first} | {self.second}: {said}" + (f": {shown}" if shown else "")
+        return f"{self.first} | {self.second}: {said}" + (f": {shown(self.witness)}" if self.witness else "")
 
 
 @dataclass(frozen=True)
@@ -56,8 +65,7 @@ class Departure:
     @property
     def text(self) -> str:
         """The row in one line."""
-        shown = "; ".join(f"{name} {value}" for name, value in self.operands.items())
-        return f"{self.where}: expected {self.expected}, got {self.got} | {shown}"
+        return f"{self.where}: expected {self.expected}, got {self.got} | {shown(self.operands)}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class Identity:
         """0 a documented variant, 1 only near one, 3 nothing compared."""
         return {"documented": 0, "variant": 1, "nearest": 1, "nothing": 3}[self.kind]
 
-    def text(self, pairs: int = 12) -> str:
+    def text(self, pairs: int = 4) -> str:
         """Return the report. pairs: how many pairs are printed, those not separated first."""
         lines = [f"{self.target}: {self.title}", f"  {self.agreed} of {self.asked} rows agree"]
         names = {
@@ -98,9 +106,9 @@ class Identity:
         lines += [f"  {axis.stage}, {axis.axis}: {axis.finding}" for axis in self.axes]
         lines += ["  departs in:"] if self.departures else []
         lines += [f"    {row.text}" for row in self.departures]
-        shown = sorted(self.pairs, key=lambda pair: pair.verdict == "separated")[:pairs]
-        lines += [f"  {pair.text}" for pair in shown]
-        left = len(self.pairs) - len(shown)
+        first = sorted(self.pairs, key=lambda pair: pair.verdict == "separated")[:pairs]
+        lines += [f"  {pair.text}" for pair in first]
+        left = len(self.pairs) - len(first)
         return "\n".join([*lines, *([f"  {left} more pairs: --json lists them"] if left else [])])
 
     def json(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from emu.spec.program import quantize_program
 from emu.spec.registry import get
 
 MOST: Final = 4  # nearest recipes whose variants are tried
+INFINITE: Final = 0x7F800000  # fp32 code
 SHOWN: Final = 4  # rows that a report prints
 
 
@@ -44,6 +45,11 @@ class Asked:
         if key not in self.cache:
             self.cache[key] = expected(item.recipe, self.calls, self.source, len(self.rows), self.own_amax)
         return self.cache[key]
+
+    def finite(self) -> Asked:
+        """Return the same with the answers of rows with NaN or Inf left out."""
+        special = np.array([row.is_special or row.amax >= INFINITE for row in self.rows])
+        return replace(self, answers={name: np.where(special[:, None], OPEN, array) for name, array in self.answers.items()})
 
     def given(self, item: Variant, name: str) -> NDArray[np.int64]:
         """Return the kernel's answers of one name, NaNs of a wide level as one code."""
@@ -97,6 +103,9 @@ def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
             layout = replace(turned, axes=(Axis("layout", "packing", "high nibble first (pairs exchanged)"), *layout.axes[1:]))
             asked, found = again, second
     kind, items = found
+    if kind == "nearest":
+        plain_only = _decode(asked.finite(), known)
+        items = plain_only[1] if plain_only[0] != "nearest" else items
     if kind != "nearest":
         other = _confirmed(target, layout, asked, known, items)
         if other is not None:
@@ -201,9 +210,12 @@ def report(target: Target, layout: Found, asked: Asked, known: Sequence[Variant]
     names = [name for name in asked.answers if name != "values"]
     good, compared = asked.agreement(best, names)
     axes = [*layout.axes, *(_axes(asked, best, names) if kind != "nearest" else ())]
+    if kind == "nearest" and asked.finite().agreement(best, names)[0].all():
+        axes.append(Axis("rows", "rows without NaN and Inf", "all agree"))
     axes += [Axis("scale", "tensor maximum", "taken from x, not from the operand")] if asked.own_amax and _reads_amax(best) else []
     kinds: Any = kind if compared.any() else "nothing"
     title = f"{best.name} ({best.recipe.title})" if kind != "nearest" else f"nothing documented; nearest {best.name}"
+    title += ", departs only where an element or the tensor maximum is NaN or Inf" if any(axis.stage == "rows" for axis in axes) else ""
     words = [axis.finding for axis in layout.axes]
     return Identity(
         target.name,
