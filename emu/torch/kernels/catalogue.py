@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -39,20 +40,21 @@ def _covers(lower: Callable[[Any], Any], model: Any) -> bool:
     return True
 
 
-def launches() -> Iterator[tuple[str, Launch]]:
-    """Yield (name, launch) of every kernel with every program: what the PTX test compiles."""
+def launches() -> Iterator[tuple[str, Callable[[], Launch]]]:
+    """Yield (name, maker of a launch) of every kernel with every program: what the PTX test compiles."""
     x, word = torch.zeros((SIZE, SIZE), dtype=torch.bfloat16), torch.zeros(1, dtype=torch.int32)
     for name in transforms():
         chosen: Transform = get("transform", name)
         out = torch.zeros(x.shape, dtype=torch.int32 if chosen.facts.result == "fp32" else torch.int16)
-        yield f"transform/{name}", prepare_transform(x, out, chosen, None)
-        yield f"amax/{name}", prepare_amax(x, word, name, None)
-    yield "amax", prepare_amax(x.to(torch.float16), word, None, None)
+        yield f"transform/{name}", partial(prepare_transform, x, out, chosen, None)
+        yield f"amax/{name}", partial(prepare_amax, x, word, name, None)
+    yield "amax", partial(prepare_amax, x.to(torch.float16), word, None, None)
     for name in recipes():
-        yield f"quantize/{name}", prepare_quantize(x.to(torch.float32), _side(x, name), word, word)
-        yield f"row_and_column/{name}", prepare_both(x, (_side(x, name, packed=True), _side(x.T, name, packed=True)), (word, word), word)
+        yield f"quantize/{name}", partial(prepare_quantize, x.to(torch.float32), _side(x, name), word, word)
+        both = (_side(x, name, packed=True), _side(x.T, name, packed=True))
+        yield f"row_and_column/{name}", partial(prepare_both, x, both, (word, word), word)
     rotated = _side(x, "nvfp4_te_ref", rotate="rht16_te", layout="sf128x4", packed=True)
-    yield "quantize/rht16_te+nvfp4_te_ref", prepare_quantize(x, rotated, word, word)
+    yield "quantize/rht16_te+nvfp4_te_ref", partial(prepare_quantize, x, rotated, word, word)
 
 
 def _side(x: torch.Tensor, recipe: str, **options: Any) -> Side:

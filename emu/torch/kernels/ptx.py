@@ -1,7 +1,8 @@
 """What the compiler made of a kernel: its PTX, and the instructions in it that break a rounding. No GPU is needed to compile.
 
-`python -m emu.torch.kernels.ptx --capability 90` compiles every kernel and recipe and prints the findings as JSON; it must run without
-TRITON_INTERPRET. Not here: the machine code that ptxas makes of correctly rounded division, which has approximations and repairs them.
+`python -m emu.torch.kernels.ptx 90 [NAME ...]` compiles kernels for sm_90 and prints the findings as JSON, of every kernel and recipe where
+none is named; it must run without TRITON_INTERPRET. Not here: the machine code that ptxas makes of correctly rounded division, which has
+approximations and repairs them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ BANNED: Final[Mapping[str, str]] = {
     r"fma\.(\w+\.)*bf16": "a product and a sum rounded once",
     r"\w+\.(\w+\.)*ftz\.": "subnormals flushed",
     r"cvt\.(\w+\.)*(e2m1|e4m3|e5m2|e2m3|e3m2|ue8m0)": "a conversion instruction instead of integers",
+    r"cvt\.(\w+\.)*(bf16|f16)(x2)?\.f32": "a conversion instruction instead of integers",
 }
 ALLOWED: Final[Mapping[str, str]] = {}  # an instruction as it is printed -> why it is right here
 INSTRUCTION: Final = re.compile(r"^\s*(?:@!?%\w+\s+)?([a-z][\w.:]*)\s")
@@ -76,17 +78,17 @@ def findings(ptx: str) -> dict[str, str]:
     found = {}
     for name in sorted(set(instructions(ptx))):
         for pattern, what in BANNED.items():
-            if name not in ALLOWED and re.search(rf"^{pattern}" if not pattern.startswith(r"\w") else pattern, name + "."):
-                found[name] = what
+            if name not in ALLOWED and re.match(pattern, name + "."):
+                found.setdefault(name, what)
     return found
 
 
-def main(capability: int) -> dict[str, dict[str, str]]:
-    """Return the findings of every kernel and recipe; a kernel without any has an empty entry."""
+def main(capability: int, wanted: list[str]) -> dict[str, dict[str, str]]:
+    """Return the findings of kernels by name, of all for an empty list; a kernel without any has an empty entry."""
     from emu.torch.kernels.catalogue import launches
 
-    return {name: findings(compile_ptx(launch, capability)) for name, launch in launches()}
+    return {name: findings(compile_ptx(launch(), capability)) for name, launch in launches() if not wanted or name in wanted}
 
 
 if __name__ == "__main__":
-    json.dump(main(int(sys.argv[sys.argv.index("--capability") + 1]) if "--capability" in sys.argv else 90), sys.stdout, indent=1)
+    json.dump(main(int(sys.argv[1]), sys.argv[2:]), sys.stdout, indent=1)
