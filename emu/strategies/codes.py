@@ -1,0 +1,140 @@
+"""Codes of a format: edges, neighbours of ties, random integers of a rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from emu.errors import OperandError
+from emu.exact.codebook import codebook_values
+from emu.exact.decode import decode_code, magnitude_of
+from emu.exact.round import locate
+from emu.spec import derive, get
+from emu.spec.models import Block, Format, Recipe, Rounding
+from emu.spec.models.format import CodebookFacts, FloatFacts
+from emu.spec.models.rounding import Word
+
+CodeArray = NDArray[np.unsignedinteger]
+
+
+def edge_codes(of: str | Format) -> tuple[int, ...]:
+    """Return the codes of a format where things change, ascending.
+
+    Both signs of zero, the smallest and largest subnormal, the smallest normal, 1 and its neighbours, the two largest finite numbers,
+    Inf, and quiet and signalling NaN; for formats of at most 4 bits all codes.
+    """
+    fmt: Format = get("format", of)
+    derived = derive.codes(fmt)
+    if derived.bits <= 4:
+        return tuple(range(1 << derived.bits))
+    found = {0, 1, derived.max_code, derived.max_code - 1}
+    if isinstance(fmt.facts, FloatFacts):
+        hidden, one = 1 << fmt.facts.frac_bits, fmt.facts.bias << fmt.facts.frac_bits
+        found |= {hidden - 1, hidden, hidden + 1, one - 1, one, one + 1, *_infinite(fmt)}
+    found |= {code | derived.sign_bit for code in found}
+    if derive.is_twos_complement(fmt):
+        found |= {derived.max_code + 1, (1 << derived.bits) - 1}
+    return tuple(sorted(code for code in found | set(derived.nan) if 0 <= code < 1 << derived.bits))
+
+
+def _infinite(fmt: Format) -> set[int]:
+    """Return Inf and the first and last NaN above it, magnitudes only."""
+    derived = derive.codes(fmt)
+    if derived.inf is None:
+        return set()
+    return {derived.inf, min(derived.inf + 1, (1 << derived.magnitude_bits) - 1), (1 << derived.magnitude_bits) - 1}
+
+
+def is_finite_code(code: int, of: str | Format) -> bool:
+    """Tell whether a code stands for a number."""
+    return decode_code(code, get("format", of)).kind == "finite"
+
+
+def codes(of: str | Format, *, specials: bool = True) -> st.SearchStrategy[int]:
+    """Codes of a format; about half of them edge codes.
+
+    of: id or model of a format.   specials: False leaves NaN and Inf out.
+    """
+    fmt: Format = get("format", of)
+    every = st.integers(0, (1 << derive.codes(fmt).bits) - 1)
+    edges = st.sampled_from(edge_codes(fmt))
+    return st.one_of(edges, every) if specials else st.one_of(edges, every).filter(lambda code: is_finite_code(code, fmt))
+
+
+def decision_points(of: str | Format) -> tuple[Fraction, ...]:
+    """Return every magnitude where some rounding mode changes its code, ascending: grid points and the midpoints between them.
+
+    The grid goes one code beyond the maximum, where overflow begins.
+    """
+    fmt: Format = get("format", of)
+    return _points(fmt.facts_digest, fmt)
+
+
+@lru_cache(maxsize=256)
+def _points(digest: str, fmt: Format) -> tuple[Fraction, ...]:  # the digest is the key that differs between formats
+    if isinstance(fmt.facts, CodebookFacts):
+        signed = sorted({value.signed for value in codebook_values(fmt)})
+        middles = [(a + b) / 2 for a, b in pairwise(signed)]
+        return tuple(sorted({abs(point) for point in (*signed, *middles)}))
+    last = derive.codes(fmt).max_code + 1 + derive.is_twos_complement(fmt)
+    grid = [magnitude_of(code, fmt.facts) for code in range(last + 1)]
+    return tuple(sorted({*grid, *((a + b) / 2 for a, b in pairwise(grid))}))
+
+
+def codes_near(point: Fraction, source: str | Format, distances: Sequence[int] = range(-3, 4)) -> tuple[int, ...]:
+    """Return the source codes at given distances, in ulps, from the code at or below a magnitude; finite ones only, ascending."""
+    fmt: Format = get("format", source)
+    centre = locate(point, fmt).code
+    return tuple(sorted({centre + step for step in distances if 0 <= centre + step <= derive.codes(fmt).max_code}))
+
+
+def near_ties(to: str | Format, source: str | Format = "fp32", *, distances: Sequence[int] = range(-3, 4)) -> st.SearchStrategy[int]:
+    """Source codes beside the numbers where conversion to a format changes its code, both signs.
+
+    to: destination.   source: a float format.   distances: ulps of the source from each grid point and midpoint.
+    """
+    fmt: Format = get("format", source)
+    near = sorted({code for point in decision_points(to) for code in codes_near(point, fmt, distances)})
+    if not near:
+        raise OperandError(f"no {fmt.id} number lies near the grid of {get('format', to).id}")
+    return st.builds(lambda code, sign: code | sign, st.sampled_from(near), st.sampled_from([0, derive.codes(fmt).sign_bit]))
+
+
+def random_operands(rounding: str | Rounding, size: int) -> st.SearchStrategy[NDArray[np.uint64]]:
+    """Random operands of a rounding that draws, for `size` consecutive elements: uint64, one per element or one word per `lanes`.
+
+    All-zero and all-one integers and single bits come up often.   Raises: OperandError when the rounding draws nothing.
+    """
+    mode: Rounding = get("rounding", rounding)
+    if mode.facts.random == "none":
+        raise OperandError(f"rounding {mode.id} draws nothing")
+    source = mode.facts.random
+    lanes, bits = (source.lanes, source.word) if isinstance(source, Word) else (1, mode.random_bits)
+    count = -(-size // lanes)
+    top = (1 << bits) - 1
+    one = st.one_of(st.sampled_from([0, top, 1, 1 << (bits - 1), top - 1]), st.integers(0, top), st.integers(0, bits - 1).map(_bit))
+    return st.lists(one, min_size=count, max_size=count).map(lambda items: np.array(items, np.uint64))
+
+
+def _bit(place: int) -> int:
+    return 1 << place
+
+
+def dtype_of(fmt: Format) -> Any:
+    """Return the dtype that holds one code of a format."""
+    bits = derive.codes(fmt).bits
+    return np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32 if bits <= 32 else np.uint64
+
+
+def element_maximum(recipe: Recipe) -> Fraction:
+    """Return the largest magnitude of the element format that a recipe writes."""
+    block: Block = get("block", recipe.facts.block)
+    fmt: Format = get("format", block.element_formats[0])
+    return decode_code(derive.codes(fmt).max_code, fmt).magnitude
