@@ -1,1 +1,33 @@
-"""Help for tests, of this project and of a user's own spec files: mutants of a spec and digests of what it means."""
+"""Help for tests, of this project and of a user's own kernels and spec files.
+
+check and conforms hold a kernel to a contract (conformance.py); the pytest plugin collects what is decorated (plugin.py); strategies of
+Hypothesis are in emu.strategies. Also here: mutants of a spec and digests of what it means. Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emu import strategies
+    from emu.testing.conformance import check, conforms
+
+_NAMES = {"check": "emu.testing.conformance", "conforms": "emu.testing.conformance"}
+
+
+def __getattr__(name: str) -> Any:
+    """Return check, conforms or strategies. Raises: ToolError (Hypothesis is not installed), AttributeError."""
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
+    if name == "strategies":
+        from emu.errors import ToolError
+
+        try:
+            return import_module("emu.strategies")
+        except ModuleNotFoundError as error:
+            raise ToolError(f"emu.testing.strategies needs {error.name}: pip install {error.name}") from error
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["check", "conforms", "strategies"]

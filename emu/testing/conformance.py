@@ -1,0 +1,86 @@
+"""emu.testing.check and emu.testing.conforms: a kernel against a contract in a test suite. The command is `emu check`.
+
+Not here: how a check works (emu.check), how pytest collects kernels that conform (plugin.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any
+
+from emu.check.model import Target
+from emu.check.report import Report
+from emu.check.run import SUITES
+from emu.check.run import check as run_check
+from emu.check.target_python import PythonTarget, python_target
+
+
+def check(
+    fn: Callable[..., Any] | Target,
+    contract: str,
+    *,
+    suites: Iterable[str] = SUITES,
+    count: int | None = None,
+    key: int = 1,
+    seconds: float | None = None,
+    profile: str | None = None,
+    multiple: tuple[int, int] = (1, 1),
+    raises: bool = True,
+    **adapter: Any,
+) -> Report:
+    """Compare a kernel with a contract, bit for bit, and fail with the report where it differs. It runs the kernel.
+
+    fn: a function on NumPy arrays or torch tensors, or a target.   contract: such as "quantize/nvfp4_te_ref".
+    suites, count, key, seconds, profile, multiple: as emu.check.run.check.   adapter: takes, gives, wants, packing, scale_layout, source,
+    result, name, device, as emu.check.target_python.python_target.
+    raises: False returns the report whatever its verdict.
+    Raises: AssertionError with the report's text (also when nothing was compared); SpecError, OperandError for a call that has no meaning.
+    Tests: tests/check/test_check_python.py.
+    """
+    ready = isinstance(fn, PythonTarget) or (hasattr(fn, "op") and hasattr(fn, "source"))
+    target: Any = fn if ready else python_target(fn, contract, **adapter)
+    report = run_check(target, contract, suites=suites, count=count, key=key, seconds=seconds, profile=profile, multiple=multiple)
+    if raises and report.verdict != "pass":
+        raise AssertionError(report.text())
+    return report
+
+
+@dataclass(frozen=True)
+class Case:
+    """A contract that a kernel says it keeps, and how it is called. options: keywords of check."""
+
+    contract: str
+    options: dict[str, Any]
+
+
+class Conforming:
+    """A kernel with the contracts that it says it keeps; calling it calls the kernel. pytest collects a test for each case."""
+
+    def __init__(self, kernel: Callable[..., Any], cases: tuple[Case, ...]) -> None:
+        update_wrapper(self, kernel)
+        self.kernel, self.cases = kernel, cases
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel."""
+        return self.kernel(*args, **kwargs)
+
+
+def conforms(contract: str, **options: Any) -> Callable[[Callable[..., Any]], Conforming]:
+    """Declare that a kernel keeps a contract: pytest then checks it, wherever the name is in a test module.
+
+    contract: such as "quantize/nvfp4_te_ref".   options: as check: takes, gives, packing, suites, count, key, seconds ...
+    A kernel may be decorated several times; marks of pytest, above or below, count for each of its tests.
+    Raises: SpecError (no contract), OperandError (options that do not fit).   Tests: tests/plugin/test_plugin.py.
+    """
+
+    def declare(kernel: Callable[..., Any]) -> Conforming:
+        inner = kernel.kernel if isinstance(kernel, Conforming) else kernel
+        known = kernel.cases if isinstance(kernel, Conforming) else ()
+        return Conforming(inner, (Case(contract, options), *known))
+
+    return declare
+
+
+__all__ = ["Case", "Conforming", "check", "conforms"]

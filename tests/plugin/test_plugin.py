@@ -1,0 +1,123 @@
+"""The pytest plugin, seen by a project that uses it: the example project is copied and its tests run against the installed emu."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+PROJECT = Path(__file__).parent / "project"
+
+
+def run(folder, *arguments):
+    command = [sys.executable, "-c", "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return copytree(PROJECT, tmp_path_factory.mktemp("user") / "project", ignore=lambda *_: ["__pycache__"])
+
+
+@pytest.fixture(scope="module")
+def outcome(project):
+    """One run of the example project: exit status, output, its JUnit file."""
+    code, text = run(project, "-v", "--emu-junit", "emu.xml")
+    return code, text, project / "emu.xml"
+
+
+def test_conforming_kernel_passes_and_wrong_one_fails(outcome):
+    code, text, _ = outcome
+    assert code == 1
+    assert "tests/test_kernels.py::right PASSED" in text
+    assert "tests/test_kernels.py::wrong FAILED" in text
+    assert "1 failed, 3 passed, 2 skipped" in text, text
+
+
+def test_failure_shows_the_smallest_counterexample_and_no_traceback(outcome):
+    _, text, _ = outcome
+    shown = text.partition("= FAILURES =")[2]
+    assert "wrong against quantize/mxfp4_torchao_floor: DIFFERS" in shown
+    assert "tie: exactly half way between two codes" in shown
+    assert "x[0, 22] = 0x3FA00000 (1.25)" in shown
+    assert "contract says 0x6 (4), kernel gave 0x7 (6)" in shown
+    assert "Traceback" not in shown and "conformance.py" not in shown
+
+
+def test_marks_count_for_each_contract_of_a_kernel(outcome):
+    _, text, _ = outcome
+    assert "later[quantize/mxfp4_torchao_even] SKIPPED (has no bf16 kernel yet)" in text
+    assert "later[quantize/mxfp4_torchao_ceil] SKIPPED (has no bf16 kernel yet)" in text
+
+
+def test_reports_are_written_as_junit(outcome):
+    suites = ET.parse(outcome[2]).getroot()
+    assert suites.tag == "testsuites" and len(suites) == 2
+    assert [int(suite.get("failures")) > 0 for suite in suites] == [False, True]
+
+
+def test_reports_of_workers_reach_the_file(project):
+    pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    code, text = run(project, "-q", "-n", "2", "--emu-junit", "workers.xml", "tests/test_kernels.py::right", "tests/test_kernels.py::wrong")
+    assert code == 1, text
+    assert len(ET.parse(project / "workers.xml").getroot()) == 2
+
+
+def test_options_reach_the_check(project):
+    code, text = run(project, "-q", "--emu-count", "200000", "--emu-seconds", "60", "tests/test_kernels.py::wrong")
+    assert code == 1
+    stratified = next(line for line in text.splitlines() if "stratified:" in line)
+    assert int(stratified.split()[1]) >= 200000
+
+
+def test_plugin_is_registered_and_light():
+    """A run of pytest without kernels imports nothing of emu but the plugin: no NumPy, Hypothesis or torch."""
+    assert [entry.value for entry in entry_points(group="pytest11", name="emu")] == ["emu.testing.plugin"]
+    code = (
+        "import sys, emu.testing.plugin, emu.testing\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules} & {'numpy', 'hypothesis', 'torch', 'pydantic', 'yaml'}\n"
+        "assert not loaded, loaded\n"
+        "assert sorted(name for name in sys.modules if name.startswith('emu')) == ['emu', 'emu.testing', 'emu.testing.plugin']"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_missing_library_is_named_when_it_is_used():
+    code = (
+        "import sys\n"
+        "sys.modules['hypothesis'] = sys.modules['pytest'] = None\n"
+        "import emu.testing\n"
+        "assert callable(emu.testing.check) and callable(emu.testing.conforms)\n"
+        "try:\n    emu.testing.strategies\n"
+        "except ValueError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+    assert done.stdout == "emu.testing.strategies needs hypothesis: pip install hypothesis\n"
+
+
+def test_a_wrong_declaration_says_so_when_the_test_runs(tmp_path):
+    (tmp_path / "test_one.py").write_text(
+        "import emu.testing\n\n@emu.testing.conforms('quantize/nvfp5')\ndef kernel(x):\n    return x\n", encoding="utf-8"
+    )
+    code, text = run(tmp_path, "-q", "test_one.py")
+    assert code == 1
+    assert "nvfp5" in text and "SpecError" in text
+
+
+def test_a_decorated_kernel_is_still_the_kernel():
+    import emu.testing
+
+    @emu.testing.conforms("convert/e2m1/rz/nvidia")
+    @emu.testing.conforms("convert/e2m1/rne/nvidia", takes="numpy.fp32")
+    def kernel(x):
+        """Doubles."""
+        return 2 * x
+
+    assert kernel(3) == 6
+    assert kernel.__name__ == "kernel" and kernel.__doc__ == "Doubles."
+    assert [case.contract for case in kernel.cases] == ["convert/e2m1/rz/nvidia", "convert/e2m1/rne/nvidia"]
+    assert [case.options for case in kernel.cases] == [{}, {"takes": "numpy.fp32"}]
