@@ -13,7 +13,6 @@ import numpy as np
 
 from emu.arrays import float_dtype
 from emu.check.form import MAIN, Form, draw_bits, integer_dtype
-from emu.check.inputs_directed import _own_signs
 from emu.check.model import Bits, Question
 from emu.engines import run_amax, run_dequantize, run_quantize
 from emu.errors import EmuError
@@ -29,7 +28,7 @@ from emu.vectors.grid import code_at
 
 ELEMENTS: Final = 1 << 16  # least number of stratified elements
 DOT_ROWS: Final = 1 << 12
-WIDTH: Final = 1 << 10
+WIDTH: Final = 1 << 8  # a suite is then taller than 128 rows and wider than four scales: several tiles of a scale layout each way
 BASE: Final = 1 << 18  # elements that are drawn one by one
 CHUNK: Final = 1 << 22  # elements of one question
 WINDOW: Final = 8  # binades of one tensor of exhaustive blocks
@@ -107,14 +106,17 @@ def _matrix(form: Form, codes: Bits, takes_amax: bool, multiple: tuple[int, int]
         operands["tensor_amax"] = np.array(run_amax(operands["x"], source), "u4")
     operands |= random_operand(form, (height, width), key, first)
     if "signs" in form.extras:
-        operands["signs"] = np.array(_signs(form), "u4")
+        operands["signs"] = np.array(_signs(form, key), "u4")
     return Question(operands, (why,))
 
 
-def _signs(form: Form) -> int:
+def _signs(form: Form, key: int) -> int:
+    """Return a drawn mask, so that one is seen which is not the transform's own."""
+    name = form.contract.parts[0]
     if form.op == "quantize":
-        return _own_signs(form)
-    return int(get("transform", form.contract.parts[0]).facts.signs, 16)
+        name = next(step.transform for step in get("recipe", name).facts.steps if step.op == "transform")
+    transform = get("transform", name)
+    return int(draw(key, 1, transform.facts.size, stream_of(f"signs {form.contract}"))[0])
 
 
 def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multiple: tuple[int, int] = (1, 1)) -> Iterator[Question]:

@@ -1,4 +1,4 @@
-"""The table of the zoo and its kernels: every fourth wrong kernel and all right ones by default, all with every suite under `exhaustive`."""
+"""The table of the zoo and its kernels: right ones and every fourth wrong one by default, all under `exhaustive`, every suite."""
 
 from __future__ import annotations
 
