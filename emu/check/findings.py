@@ -20,8 +20,9 @@ from emu.check.sorting import Case, Index, class_of, sample, whole_class
 if TYPE_CHECKING:
     from emu.check.run import _Checker
 
-MOST: Final = 96  # blocks of one answer that are looked at one by one
-MOST_CODES: Final = 4096  # codes to convert
+MOST: Final = {"convert": 4096, "decode": 4096, "quantize": 24}  # differences of one answer that are looked at one by one
+OTHERS: Final = 96
+TRACED: Final = 240  # differences of a recipe in all: each is sorted by the oracle's steps
 KEPT: Final = 3  # candidates of a class
 
 
@@ -48,17 +49,19 @@ class Findings:
     def __init__(self, form: Form) -> None:
         self.form = form
         self.found: dict[tuple[str, str], _Found] = {}
-        self.left = 0
+        self.left, self.budget = 0, TRACED
 
     def add(self, question: Question, expected: Expected, got: Arrays, difference: Difference) -> None:
         """Sort the differences of one answer into classes; of many, some of each reason for asking."""
         case = Case(question.operands, expected, got)
-        whole = whole_class(self.form, case, difference)
-        places = sample(difference.wrong, MOST_CODES if self.form.op in ("convert", "decode") else MOST)
+        whole = whole_class(self.form, case, difference, any(name == "nibble_order" for name, _ in self.found))
+        most = MOST.get(self.form.op, OTHERS)
+        places = sample(difference.wrong, min(most, max(self.budget, 2)) if self.form.op == "quantize" else most)
         if whole is not None:
             self._put(whole, difference.name, difference.count, Candidate((0,), question, got, places[0]))
             return
         self.left += difference.count - len(places)
+        self.budget -= len(places)
         for index in places:
             name = class_of(self.form, case, difference.name, index)
             self._put(name, difference.name, 1, Candidate(self._rank(question, index), question, got, index))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,7 +76,9 @@ class IsolatedTarget:
 
 
 def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, ...]) -> None:
-    """Make the target, say what it is, then answer until the pipe closes."""
+    """Make the target, say what it is, then answer until the pipe closes. What a kernel prints goes to stderr: stdout is the report's."""
+    faulthandler.disable()
+    os.dup2(2, 1)
     try:
         target = make(*arguments)
     except EmuError as error:

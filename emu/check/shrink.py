@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from emu.check.findings import Candidate
     from emu.check.run import _Checker
 
-CALLS: Final = 300
-SECONDS: Final = 10
+CALLS: Final = 160
+SECONDS: Final = 20
 LARGE: Final = 1 << 14  # elements of a question that the oracle judges while shrinking
 
 

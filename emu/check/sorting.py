@@ -33,15 +33,18 @@ class Case(NamedTuple):
     got: Arrays
 
 
-def whole_class(form: Form, case: Case, difference: Difference) -> str | None:
-    """Return the class of all differences of an answer together: right codes in wrong places; None: they are looked at one by one."""
+def whole_class(form: Form, case: Case, difference: Difference, known: bool = False) -> str | None:
+    """Return the class of all differences of an answer together: right codes in wrong places; None: they are looked at one by one.
+
+    known: nibbles were found exchanged before, so that a row of a single code is believed too.
+    """
     want, have = case.expected.arrays[difference.name], case.got[difference.name]
     if want.shape != have.shape or want.ndim != HALF_TOP or difference.name in case.expected.known:
         return None
     if difference.name == "codes":
         even = np.pad(want, ((0, 0), (0, want.shape[1] % 2)))
         swapped = even.reshape(-1, 2)[:, ::-1].reshape(even.shape)[:, : want.shape[1]]
-        if bool((swapped == have)[difference.wrong].all()) and _varied(want, difference.wrong):
+        if bool((swapped == have)[difference.wrong].all()) and (known or _varied(want, difference.wrong)):
             return "nibble_order"
     if difference.name in ("codes", "values") or not _varied(want, difference.wrong):
         return None

@@ -1,0 +1,115 @@
+"""Stochastic rounding without the operand: the tails are exact, the false-alarm rate holds by construction, right kernels pass, wrong ones do not."""
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+
+import emu
+from emu import philox
+from emu.check.binomial import holm, lower_tail, p_value
+from emu.check.sr import RATE
+from emu.testing.check import check
+
+CONTRACT, RECIPE = "convert/e2m1/sr_add8/nvidia", "quantize/ufp4_sr"
+
+
+@pytest.mark.parametrize("chance", [Fraction(1, 2), Fraction(1, 256), Fraction(255, 256), Fraction(3, 7), Fraction(0), Fraction(1)])
+@pytest.mark.parametrize("draws", [1, 2, 17])
+def test_tails_are_the_sums_of_the_distribution(chance, draws):
+    terms = [comb(draws, hits) * chance**hits * (1 - chance) ** (draws - hits) for hits in range(draws + 1)]
+    assert sum(terms) == 1
+    for hits in range(draws + 1):
+        below, above = sum(terms[: hits + 1]), sum(terms[hits:])
+        assert lower_tail(hits, draws, chance) == below
+        assert p_value(hits, draws, chance) == min(Fraction(1), 2 * min(below, above)) or chance in (0, 1)
+
+
+@pytest.mark.parametrize("chance", [Fraction(1, 2), Fraction(1, 16), Fraction(13, 256)])
+def test_the_p_value_is_no_smaller_than_it_may_be(chance):
+    """P(p_value <= a) <= a, summed exactly over all outcomes, for every a that p_value takes: one test alone raises no more false alarms."""
+    draws = 40
+    terms = [comb(draws, hits) * chance**hits * (1 - chance) ** (draws - hits) for hits in range(draws + 1)]
+    values = [p_value(hits, draws, chance) for hits in range(draws + 1)]
+    for level in set(values):
+        assert sum(term for term, value in zip(terms, values, strict=True) if value <= level) <= level
+
+
+def test_holm_rejects_as_published():
+    values = [Fraction(1, 100), Fraction(4, 100), Fraction(3, 100), Fraction(5, 1000)]
+    assert holm(values, Fraction(5, 100)) == [True, False, False, True]
+    assert holm([Fraction(1)], Fraction(1, 10)) == [False] and holm([], RATE) == []
+
+
+def test_holm_keeps_the_rate_over_a_family():
+    """Two independent tests of a fair coin, all outcomes of 12 throws each: the chance of any rejection is summed exactly."""
+    rate, draws = Fraction(1, 20), 12
+    weight = [Fraction(comb(draws, hits), 2**draws) for hits in range(draws + 1)]
+    values = [p_value(hits, draws, Fraction(1, 2)) for hits in range(draws + 1)]
+    alarm = sum(weight[a] * weight[b] for a in range(draws + 1) for b in range(draws + 1) if any(holm([values[a], values[b]], rate)))
+    assert 0 < alarm <= rate
+
+
+class Kernel:
+    """A kernel that draws by itself: the key, the number of calls, and how it goes wrong."""
+
+    def __init__(self, key, fault=""):
+        self.key, self.fault, self.calls = key, fault, 0
+
+    def integers(self, size):
+        self.calls += self.fault != "same each call"
+        drawn = philox.words(self.key, size, 0, self.calls) & np.uint32(255)
+        if self.fault == "zeros":
+            return np.zeros_like(drawn)
+        if self.fault == "reused":
+            return np.repeat(drawn[: -(-size // 16)], 16)[:size]
+        if self.fault == "biased":
+            return drawn * np.uint32(240) >> np.uint32(8)
+        return drawn
+
+    def __call__(self, x):
+        return emu.convert(x, "e2m1", rounding="sr_add8", random=self.integers(x.size))
+
+
+@pytest.mark.parametrize("key", range(8))
+def test_a_right_kernel_passes_under_every_key(key):
+    report = check(Kernel(key), CONTRACT, suites=("directed",))
+    assert report.verdict == "pass" and [item["name"] for item in report.statistics] == ["mean", "bucket", "neighbours", "calls"]
+    assert all(item["rejected"] == 0 and "false-alarm rate at most 1/1000000" in item["rule"] for item in report.statistics)
+
+
+@pytest.mark.parametrize(("fault", "families"), [
+    ("zeros", {"mean", "bucket", "neighbours", "calls"}),
+    ("reused", {"neighbours"}),
+    ("biased", {"mean", "bucket"}),
+    ("same each call", {"calls"}),
+])  # fmt: skip
+def test_a_wrong_kernel_is_caught_by_the_test_that_is_meant_for_it(fault, families):
+    report = check(Kernel(3, fault), CONTRACT, suites=("directed",), raises=False)
+    assert report.verdict == "differs" and {failure.name for failure in report.failures} == {"random"}
+    assert {failure.stage for failure in report.failures} == families
+
+
+def test_a_code_that_cannot_be_is_no_matter_of_statistics():
+    report = check(lambda x: emu.convert(x, "e2m1", rounding="sr_add8", random=np.zeros(x.size, np.uint32)) ^ np.uint8(1), CONTRACT,
+                   suites=("directed",), raises=False)  # fmt: skip
+    assert "codes" in {failure.stage for failure in report.failures}
+
+
+def test_with_the_operand_bits_are_judged():
+    def kernel(x, random):
+        return emu.convert(x, "e2m1", rounding="sr_add8", random=random ^ np.uint8(1))
+
+    report = check(kernel, CONTRACT, raises=False, suites=("directed",))
+    assert report.verdict == "differs" and not report.statistics and report.failures[0].name == "random"
+
+
+def test_a_recipe_that_draws_is_judged_in_blocks():
+    def kernel(fault):
+        own = Kernel(5, fault)
+        return lambda x: emu.quantize(x, "ufp4_sr", random=own.integers(x.size).reshape(x.shape))
+
+    assert check(kernel(""), RECIPE, suites=("directed",)).verdict == "pass"
+    report = check(kernel("zeros"), RECIPE, suites=("directed",), raises=False)
+    assert {failure.name for failure in report.failures} == {"random"}
