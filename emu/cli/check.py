@@ -80,6 +80,7 @@ def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> in
 
 def _report(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
     from emu.check.files import results_target
+    from emu.check.form import form_of
     from emu.check.isolate import spawned
     from emu.check.make import make
     from emu.check.run import SUITES, check
@@ -97,6 +98,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
             about = stored.about
             asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}
             return check(stored, contract, suites=about["suites"], **asked)
+        form_of(contract, options["source"], options["result"])
         names = ("signature", "takes", "source", "result", "packing", "scale_layout", "device")
         given = {name: options[name] for name in names} | {"gives": gives, "wants": _names(options["wants"])}
         from emu.check.report import Report

@@ -74,7 +74,6 @@ def test_a_missing_library_exits_with_5(capsys):
 @pytest.mark.parametrize(("words", "error"), [
     (["--against", CONTRACT], "name a TARGET, or --emit, or --results"),
     (["nothing", "--against", CONTRACT], "is no target"),
-    (["no.module:f", "--against", CONTRACT], "cannot be imported: ModuleNotFoundError"),
     (["math:pi", "--against", CONTRACT], "math has no function pi"),
     (["math:sqrt", "--against", "convert/e2m1/rne"], "write convert/<format>"),
     (["c:k.so", "--against", CONTRACT], "a C symbol needs its signature"),

@@ -1,4 +1,4 @@
-"""Python targets end to end: every way to answer, right kernels pass, wrong ones are named with their minimal case, misbehaviour has verdicts."""
+"""Python targets end to end: every way to answer, right kernels pass, wrong ones are named, misbehaviour has verdicts."""
 
 import itertools
 import time

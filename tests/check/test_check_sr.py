@@ -1,4 +1,4 @@
-"""Stochastic rounding without the operand: the tails are exact, the false-alarm rate holds by construction, right kernels pass, wrong ones do not."""
+"""Stochastic rounding without the operand: the tails are exact, the false-alarm rate holds, right kernels pass, wrong ones do not."""
 
 from fractions import Fraction
 from math import comb
@@ -28,7 +28,7 @@ def test_tails_are_the_sums_of_the_distribution(chance, draws):
 
 @pytest.mark.parametrize("chance", [Fraction(1, 2), Fraction(1, 16), Fraction(13, 256)])
 def test_the_p_value_is_no_smaller_than_it_may_be(chance):
-    """P(p_value <= a) <= a, summed exactly over all outcomes, for every a that p_value takes: one test alone raises no more false alarms."""
+    """P(p_value <= a) <= a, summed exactly over all outcomes, for every a that it takes: the rate of one test holds."""
     draws = 40
     terms = [comb(draws, hits) * chance**hits * (1 - chance) ** (draws - hits) for hits in range(draws + 1)]
     values = [p_value(hits, draws, chance) for hits in range(draws + 1)]
