@@ -43,7 +43,9 @@ def example_of(checker: _Checker, shrunk: Shrunk, name: str, stage: str) -> Exam
         steps = (f"(not explained: {error})",)
     note = "" if shrunk.alone else "only inside the whole question: the part by itself comes out right, or is too large to be cut"
     place = stage + ("" if not index else f"[{', '.join(map(str, index))}]")
-    return Example(operands_text(form, shrunk), place, code_text(want, fmt), code_text(have, fmt), shrunk.why, steps, shrunk.calls, note)
+    return Example(
+        operands_text(form, shrunk, stage), place, code_text(want, fmt), code_text(have, fmt), shrunk.why, steps, shrunk.calls, note
+    )
 
 
 def code_text(code: int, fmt: Format) -> str:
@@ -63,12 +65,12 @@ def value_text(value: Value | int) -> str:
     return dot_text.value_text(value)
 
 
-def operands_text(form: Form, shrunk: Shrunk) -> dict[str, str]:
+def operands_text(form: Form, shrunk: Shrunk, stage: str) -> dict[str, str]:
     """Return the operands of a counterexample as hex codes; of large ones the shape and the part around the failure."""
     out = {}
     source = dict(shrunk.operands)
     if not shrunk.alone and source[MAIN[form.op]].size > MOST:
-        source = cut(form, source, next(iter(shrunk.got)), shrunk.index if len(shrunk.index) else ())[0]
+        source = cut(form, source, stage, shrunk.index if len(shrunk.index) else ())[0]
     for name, array in source.items():
         fmt = form.operands.get(name)
         digits = array.dtype.itemsize * 2 if fmt is None else -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)

@@ -1,4 +1,4 @@
-"""Targets by text, as the command line names them: py:module:function, c:lib.so:symbol, exec:command."""
+"""Targets by text, as the command line names them: py:module:function, c:lib.so:symbol, exec:command, foreign:library.kernel."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from emu.check.target_exec import exec_target
 from emu.check.target_python import python_target
 from emu.errors import OperandError
 
-KINDS: Final = ("py", "c", "exec")
+KINDS: Final = ("py", "c", "exec", "foreign")
 OPTIONS: Final = {
     "py": ("takes", "gives", "wants", "source", "result", "packing", "scale_layout", "device"),
     "c": ("signature", "source", "result", "packing", "scale_layout"),
     "exec": ("gives", "wants", "source", "result", "packing", "seconds"),
+    "foreign": ("gives", "source", "result"),
 }
 
 
@@ -27,7 +28,8 @@ def parse_target(text: str, contract: str, **options: Any) -> Target:
     """Return the target of a text.
 
     text: "py:module:function", "py:file.py:function" (py: may be left out), "c:lib.so" or "c:lib.so:symbol" with a signature,
-    "exec:command words".   options: of python_target, c_target or exec_target; None counts as not given.
+    "exec:command words", "foreign:library.kernel" (emu/check/foreign).
+    options: of python_target, c_target or exec_target; None counts as not given.
     Raises: OperandError (unknown kind, an option that it has not, nothing importable), ToolError, SpecError.
     """
     kind, _, rest = text.partition(":")
@@ -41,6 +43,10 @@ def parse_target(text: str, contract: str, **options: Any) -> Target:
         return exec_target(rest, contract, **given)
     if kind == "c":
         return _library(rest, contract, given)
+    if kind == "foreign":
+        from emu.check.foreign.registry import find
+
+        return find(rest).target(contract, **given)
     return python_target(_function(rest), contract, name=rest, **given)
 
 

@@ -10,6 +10,7 @@ import emu.exact
 from emu.docgen.c_tables import c_table_pages
 from emu.docgen.datapath_errors import study_pages
 from emu.docgen.dpi import dpi_pages
+from emu.docgen.foreign_kernels import foreign_pages
 from emu.docgen.hardware_cost import cost_pages
 from emu.docgen.schemas import COMMENT, schema_pages
 from emu.docgen.writers import reference_texts
@@ -39,6 +40,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= {path: f"{MARK}\n\n{text}" for path, text in reference_texts(root).items()}
         found |= study_pages(root)
         found |= cost_pages(root)
+        found |= foreign_pages(root)
     return found | dpi_pages(root)
 
 

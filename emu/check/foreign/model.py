@@ -75,12 +75,16 @@ class Kernel:
         """The name with its library: torchao.nvfp4."""
         return f"{self.library.name}.{self.name}"
 
-    def target(self) -> Target:
-        """Return the kernel as a target. Raises: ToolError (the library is not installed)."""
+    def target(self, contract: str | None = None, **options: Any) -> Target:
+        """Return the kernel as a target.
+
+        contract: another one than its own that it is compared with.   options: of python_target, in place of its own.
+        Raises: ToolError (the library is not installed).
+        """
         from emu.check.target_python import python_target
 
         self.library.demand()
-        return python_target(self.call, self.contract, name=f"foreign:{self.id}", **self.options)
+        return python_target(self.call, contract or self.contract, name=f"foreign:{self.id}", **{**self.options, **options})
 
 
 def load(module: str) -> Any:
