@@ -13,7 +13,7 @@ from emu.check.expected import Expected
 from emu.check.form import form_of
 from emu.check.judge import judge
 from emu.errors import OperandError, SpecError
-from emu.testing.check import check
+from emu.testing import check
 
 CONVERT, NVFP4, MXFP4 = "convert/e2m1/rne/nvidia", "quantize/nvfp4_te_ref", "quantize/mxfp4_te_pow2"
 DIRECTED = {"suites": ("directed",)}

@@ -10,7 +10,7 @@ import emu
 from emu import philox
 from emu.check.binomial import holm, lower_tail, p_value
 from emu.check.sr import RATE
-from emu.testing.check import check
+from emu.testing import check
 
 CONTRACT, RECIPE = "convert/e2m1/sr_add8/nvidia", "quantize/ufp4_sr"
 
