@@ -75,7 +75,7 @@ def instructions(ptx: str) -> Iterator[str]:
 
 def findings(ptx: str) -> dict[str, str]:
     """Return the banned instructions of a PTX text that nothing allows -> what is wrong with them."""
-    found = {}
+    found: dict[str, str] = {}
     for name in sorted(set(instructions(ptx))):
         for pattern, what in BANNED.items():
             if name not in ALLOWED and re.match(pattern, name + "."):
