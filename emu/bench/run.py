@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from emu.bench.cases import Case, cases
+from emu.bench.checks import run_checks
 from emu.bench.dots import run_dots
 from emu.bench.measurement import SEED, Measurement
 from emu.bench.suites import run_suites
@@ -35,7 +36,12 @@ def run(
             if progress is not None:
                 progress(case.name)
             found += _measure(case, data[case.data], repeats)
-    return [*found, *run_dots(repeats, only, progress, jobs), *run_suites(repeats, only, progress)]
+    return [
+        *found,
+        *run_dots(repeats, only, progress, jobs),
+        *run_suites(repeats, only, progress),
+        *run_checks(elements, repeats, only, progress),
+    ]
 
 
 def _measure(case: Case, x: Any, repeats: int) -> list[Measurement]:
