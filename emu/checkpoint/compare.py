@@ -72,7 +72,7 @@ class Outcome:
 class Original:
     """The weight of another file: rows of raw codes. Raises nothing: `fault` says why it cannot be used."""
 
-    def __init__(self, container: Container, tensor: StoredTensor) -> None:
+    def __init__(self, container: Container, tensor: StoredTensor, called: str = "the original") -> None:
         self.container = container
         names = [tensor.match.module + suffix for suffix in tensor.store.facts.weights]
         entry = next((container.entries[name] for name in names if name in container.entries), None)
@@ -80,14 +80,14 @@ class Original:
         self.entry: Entry | None = entry
         self.turned = False
         if entry is None:
-            self.fault = f"the original has no tensor {' or '.join(names)}"
+            self.fault = f"{called} has no tensor {' or '.join(names)}"
         elif entry.dtype not in FORMATS:
-            self.fault = f"{entry.name} is {entry.dtype} in the original: {', '.join(FORMATS)} can be quantized again"
+            self.fault = f"{entry.name} is {entry.dtype} in {called}: one of {', '.join(FORMATS)} is needed"
         elif _plain(entry.shape) != _plain(tensor.shape):
             swapped = (*tensor.shape[:-2], tensor.shape[-1], tensor.shape[-2])
             self.turned = _plain(entry.shape) == _plain(swapped) and len(tensor.shape) == 2
             if not self.turned:
-                self.fault = f"{entry.name} has shape {list(entry.shape)} in the original, {list(tensor.shape)} here"
+                self.fault = f"{entry.name} has shape {list(entry.shape)} in {called}, {list(tensor.shape)} here"
         if entry is not None and self.fault is None:
             self.format, word = FORMATS[entry.dtype]
             bits = container.raw(entry).view(word)

@@ -16,7 +16,7 @@ from emu.spec import get, names
 from emu.spec.models import Recipe
 from emu.spec.models.block import FlaggedElement
 
-SHOWN = 4
+ORDER = (IDENTIFIED, SEPARATED, UNSEEN)
 
 
 def profile_findings(tensor: StoredTensor, values: Original) -> list[Finding]:
@@ -25,7 +25,7 @@ def profile_findings(tensor: StoredTensor, values: Original) -> list[Finding]:
     values: the dequantized weight. Codes, scales and tensor factor are taken from the quantized file.
     """
     found = [_finding(tensor, values, recipe, profile, label) for recipe, profile, label in _profiles(tensor)]
-    return sorted(found, key=lambda item: item.verdict != IDENTIFIED)
+    return sorted(found, key=lambda item: ORDER.index(item.verdict))
 
 
 def _profiles(tensor: StoredTensor) -> list[tuple[Recipe, str, str]]:

@@ -68,7 +68,7 @@ def _report(tensor: StoredTensor, before: Container | None, after: Container | N
     else:
         _compared(report, tensor, Original(before, tensor), scan, shared)
     if after is not None:
-        values = Original(after, tensor)
+        values = Original(after, tensor, "the dequantized file")
         report.profiles = [Finding("any", UNSEEN, values.fault)] if values.fault else profile_findings(tensor, values)
     return report
 
@@ -77,7 +77,6 @@ def _compared(report: TensorReport, tensor: StoredTensor, original: Original, sc
     """Fill in what the original shows; where it lacks the weight, what the bytes alone show."""
     if original.fault is not None:
         report.recipes = [Finding(recipe.id, UNSEEN, original.fault) for recipe in candidates(tensor.store)]
-        report.damage.append((original.fault, 1, []))
         return
     outcomes = compare(tensor, original, shared)
     report.recipes = [outcome.finding() for outcome in outcomes]

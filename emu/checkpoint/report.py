@@ -96,7 +96,7 @@ class CheckpointReport:
         """0 fine, 1 something departs or is damaged, 3 nothing is quantized."""
         if not self.tensors:
             return NOTHING
-        unread = any(item.verdict != "identified" for tensor in self.tensors for item in tensor.profiles[:1])
+        unread = any(item.verdict == "separated" for tensor in self.tensors for item in tensor.profiles[:1])
         return DEPARTS if self.damaged or self.departing or unread else FINE
 
     def text(self) -> str:

@@ -53,7 +53,8 @@ def _recipes(report: CheckpointReport) -> Iterator[str]:
 
 
 def _profiles(report: CheckpointReport) -> Iterator[str]:
-    tensor = next((item for item in report.tensors if item.profiles), None)
+    read = [item for item in report.tensors if item.profiles]
+    tensor = next((item for item in read if item.profiles[0].verdict != "unobservable"), read[0] if read else None)
     if tensor is not None:
         yield f"read back, of {tensor.name}:"
         for item in tensor.profiles:
@@ -78,6 +79,8 @@ def _nearest(tensor: TensorReport) -> str:
     if not tensor.recipes:
         return "no recipe to compare with"
     first = tensor.recipes[0]
+    if first.verdict == "unobservable":
+        return first.why
     return f"{'written by' if first.verdict == 'identified' else 'nearest'} {first.recipe}: {first.why}"
 
 

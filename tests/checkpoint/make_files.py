@@ -46,16 +46,26 @@ def save(folder: Path, tensors: dict[str, Any], metadata: dict[str, str] | None 
         (folder / "config.json").write_text(json.dumps(config, sort_keys=True), encoding="utf-8")
 
 
+def save_values(folder: Path, values: dict[str, Any]) -> None:
+    """Keep the first weight as the library reads it back, in binary32. The suffix keeps it out of the checkpoint."""
+    from safetensors.torch import save_file
+
+    name = MODULES[0]
+    save_file({f"{name}.weight": values[name].contiguous()}, folder / "values.safetensors.read")
+
+
 def compressed_tensors(folder: Path, preset: str, dtype: str) -> None:
     """Observed minimum and maximum per group, global scale of both projections together, then the library's compressor."""
     import torch
     from compressed_tensors.compressors import BaseCompressor
+    from compressed_tensors.compressors.nvfp4.helpers import unpack_fp4_from_uint8
     from compressed_tensors.quantization import preset_name_to_scheme
+    from compressed_tensors.quantization.lifecycle.forward import dequantize as read_back
     from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
 
     scheme = preset_name_to_scheme(preset, ["Linear"])
     word = f"{preset.lower()}-pack-quantized"
-    weights, stored = torch_weights(dtype), {}
+    weights, stored, read = torch_weights(dtype), {}, {}
     top = max(item.abs().max() for item in weights.values())
     for name, item in weights.items():
         groups = item.reshape(ROWS, -1, scheme.weights.group_size)
@@ -64,6 +74,16 @@ def compressed_tensors(folder: Path, preset: str, dtype: str) -> None:
         given = {"weight": item, "weight_scale": scale} | ({} if shared is None else {"weight_global_scale": shared})
         found = BaseCompressor.get_value_from_registry(word).compress(given, scheme)
         stored |= {f"{name}.{part}": tensor for part, tensor in found.items()}
+        if shared is not None:
+            read[name] = read_back(
+                x_q=unpack_fp4_from_uint8(found["weight_packed"], ROWS, COLUMNS, torch.float32),
+                scale=found["weight_scale"].float(),
+                args=scheme.weights,
+                global_scale=shared,
+                dtype=torch.float32,
+            )
+    if read:
+        save_values(folder, read)
     stored["model.norm.weight"] = torch.ones(COLUMNS, dtype=torch.bfloat16)
     group = scheme.model_dump(mode="json", exclude_none=True)
     config = {"quantization_config": {"config_groups": {"group_0": group}, "format": word, "quant_method": "compressed-tensors"}}
@@ -74,15 +94,17 @@ def modelopt(folder: Path, dtype: str) -> None:
     import torch
     from modelopt.torch.quantization.qtensor import NVFP4QTensor
 
-    weights, stored = torch_weights(dtype), {}
+    weights, stored, read = torch_weights(dtype), {}, {}
     shared = torch.stack([NVFP4QTensor.get_weights_scaling_factor_2(item) for item in weights.values()]).max()
     for name, item in weights.items():
         found, scale, tensor = NVFP4QTensor.quantize(item, 16, weights_scaling_factor_2=shared)
         stored |= {f"{name}.weight": found._quantized_data, f"{name}.weight_scale": scale, f"{name}.weight_scale_2": tensor.clone()}
         stored[f"{name}.input_scale"] = torch.tensor(0.001)
+        read[name] = found.dequantize(torch.float32, scale=scale, double_scale=tensor, block_sizes={-1: 16})
     producer = {"name": "modelopt", "version": version("nvidia-modelopt")}
     config = {"producer": producer, "quantization": {"quant_algo": "NVFP4", "group_size": 16}}
     save(folder, stored)
+    save_values(folder, read)
     (folder / "hf_quant_config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
@@ -95,6 +117,10 @@ def torchao_nvfp4(folder: Path, dtype: str, swizzled: bool, levels: int) -> None
         scale = per_tensor_amax_to_scale(item.abs().max()) if levels == 2 else None
         tensors[f"{name}.weight"] = NVFP4Tensor.to_nvfp4(item, per_tensor_scale=scale, is_swizzled_scales=swizzled)
     save(folder, *flatten_tensor_state_dict(tensors))
+    if levels == 2 and not swizzled:
+        import torch
+
+        save_values(folder, {name: tensors[f"{name}.weight"].dequantize(torch.float32) for name in MODULES})
 
 
 def torchao_mx(folder: Path, dtype: str, mode: str, swizzled: bool) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from emu.checkpoint import identify_files
+from emu.checkpoint.container import open_checkpoint
+from emu.checkpoint.read import StoredTensor, open_tensor
+from emu.checkpoint.scan import scan_tensor
+from emu.checkpoint.store import matches
 
 At = Callable[[str], Path]
 HERE = Path(__file__).parent
@@ -62,14 +66,9 @@ def test_its_bytes_alone_leave_few_recipes(name: str, recorded: At) -> None:
 
 def test_both_orders_of_scales_hold_the_same_numbers(recorded: At) -> None:
     """The two files of torchao differ in nothing else; so a wrong order would show."""
-    from emu.checkpoint.container import open_checkpoint
-    from emu.checkpoint.read import StoredTensor, open_tensor
-    from emu.checkpoint.store import matches
 
     def rows(name: str) -> list[bytes]:
-        container = open_checkpoint(recorded(name))
-        tensors = [open_tensor(container, fitting) for fitting in matches(container)]
-        return [tensor.take(0, 8).scales.tobytes() for tensor in tensors if isinstance(tensor, StoredTensor)]
+        return [tensor.take(0, 8).scales.tobytes() for tensor in opened(recorded(name))]
 
     assert rows("torchao_nvfp4") == rows("torchao_nvfp4_swizzled") and len(rows("torchao_nvfp4")) == 2
 
@@ -111,6 +110,45 @@ def test_shared_maxima_and_what_a_file_says_of_itself(recorded: At) -> None:
     assert found.declared == {"modelopt_nvfp4": "hf_quant_config.json: quantization.quant_algo = NVFP4"}
     assert found.tensors[0].notes == ["the tensor factor is that of a bf16 maximum"]
     assert identify_files(recorded("compressed_tensors_nvfp4")).others == 1  # the norm
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "others"),
+    [
+        ("compressed_tensors_nvfp4", "nvfp4_compressed_tensors/compressed_tensors", set()),
+        ("modelopt_nvfp4", "nvfp4_modelopt/modelopt", {"nvfp4_torchao/torchao"}),
+        ("torchao_nvfp4", "nvfp4_torchao/torchao", {"nvfp4_modelopt/modelopt"}),
+    ],
+)
+def test_values_that_a_library_read_back_name_its_reader(name: str, profile: str, others: set[str], recorded: At, tmp_path: Path) -> None:
+    """The first weight, as the library itself dequantized it to binary32."""
+    values = tmp_path / "values.safetensors"
+    values.write_bytes((recorded(name) / "values.safetensors.read").read_bytes())
+    found = identify_files(recorded(name), dequantized=values)
+    tensor = next(item for item in found.tensors if item.name.endswith("q_proj.weight"))
+    verdicts = {item.recipe: item.verdict for item in tensor.profiles}
+    assert verdicts == {profile: "identified"} | dict.fromkeys(others, "separated")
+    assert found.exit_code == 0 and f"{profile:<40} identified: all 1024 values are equal" in found.text()
+
+
+@pytest.mark.parametrize("name", ["gguf_mxfp4", "gguf_nvfp4"])
+def test_the_package_gguf_reads_the_same_values(name: str, recorded: At, write: Any, tmp_path: Path) -> None:
+    """Doubled codebook times halved scale against codes and scales as read here: equal but for minus zero, which the package lacks."""
+    path = recorded(name) / "model.gguf"
+    library = pytest.importorskip("gguf", reason="reading .gguf needs the extra [checkpoint]")
+    found = {item.name: library.quants.dequantize(item.data, item.tensor_type).view("<u4") for item in library.GGUFReader(path).tensors[:2]}
+    values = write(tmp_path / "values.safetensors", {key: ("F32", bits.shape, bits) for key, bits in found.items()})
+    report = identify_files(path, dequantized=values)
+    for tensor, stored in zip(report.tensors, opened(path), strict=True):
+        minus = scan_tensor(stored).minus_zero
+        why = f"{minus} of 1024 values differ; " if minus else "all 1024 values are equal"
+        assert tensor.profiles[0].why.startswith(why)
+    assert ("80000000" in report.tensors[0].profiles[0].why) == (name == "gguf_nvfp4")
+
+
+def opened(path: Path) -> list[StoredTensor]:
+    container = open_checkpoint(path)
+    return [item for item in (open_tensor(container, fitting) for fitting in matches(container)) if isinstance(item, StoredTensor)]
 
 
 def test_no_recorded_file_is_left_out(recorded: At) -> None:

@@ -12,22 +12,19 @@ Dtype = Literal["U8", "F8_E4M3", "F8_E8M0", "F32"]
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
-class Stored(Part):
-    """One tensor of a file: the name of the weight's module, then a suffix."""
+class StoredCodes(Part):
+    """The element codes, two in a byte, in a tensor of their own."""
 
     suffixes: tuple[Text, ...] = Field(min_length=1, description="what follows the name of the module; the file uses one of them")
     dtypes: tuple[Dtype, ...] = Field(min_length=1, description="words of the safetensors header that it may bear")
-
-
-class StoredCodes(Stored):
-    """The element codes, two in a byte."""
-
     grouped: YesNo = Field(default="no", description="yes: the last axis is one block, the axis before it counts blocks")
 
 
-class StoredLevel(Stored):
+class StoredLevel(Part):
     """One level of the block, in a tensor of its own."""
 
+    suffixes: tuple[Text, ...] = Field(min_length=1, description="what follows the name of the module; the file uses one of them")
+    dtypes: tuple[Dtype, ...] = Field(min_length=1, description="words of the safetensors header that it may bear")
     level: Name = Field(description="name of the level in the block")
     meaning: Literal["scale", "multiplier", "divisor", "amax"] = Field(
         description="scale: of a block; else what the one number of the tensor is: multiplied, divided by, or the maximum itself"
