@@ -57,10 +57,10 @@ def test_a_wrong_program_differs(program, monkeypatch):
     ("short", "shape", "printed 1419 lines for 1420 rows"),
     ("wide", "shape", "line 1 has 2 columns, declared were codes"),
     ("word", "dtype", "'zz' is no column of codes: 1 hex digits a code"),
-    ("hang", "hangs", "no answer within 3 s"),
+    ("hang", "hangs", "no answer within 1 s"),
 ])  # fmt: skip
 def test_misbehaviour_has_a_verdict(program, how, verdict, words):
-    report = run(program, how, seconds=3 if how == "hang" else 100)
+    report = run(program, how, seconds=1 if how == "hang" else 100)
     assert report.verdict == verdict and words in report.message
 
 

@@ -1,0 +1,107 @@
+"""Inputs: counts that an option raises but never lowers, the same for a key, whole spaces whole, tensor maxima carried by tensors."""
+
+import numpy as np
+import pytest
+
+from emu.check.expected import expect
+from emu.check.form import form_of
+from emu.check.inputs_bulk import BASE, ELEMENTS, exhaustive, stratified, varied
+from emu.check.inputs_directed import directed
+from emu.engines import run_quantize
+from emu.errors import OpenError
+from emu.fast.block import amax_bits
+from emu.spec import derive, get
+
+CONVERT, NVFP4 = form_of("convert/e2m1/rne/nvidia"), form_of("quantize/nvfp4_te_ref")
+
+
+def elements(questions):
+    return sum(question.operands["codes" if "codes" in question.operands else "x"].size for question in questions)
+
+
+@pytest.mark.parametrize("count", [None, 1, ELEMENTS, ELEMENTS + 5, 3 * BASE + 7])
+def test_a_count_is_raised_and_never_lowered(count):
+    assert elements(stratified(CONVERT, True, count, 1)) == max(count or 0, ELEMENTS)
+
+
+def test_a_key_decides_the_inputs_and_nothing_else():
+    first, again, other = (next(stratified(NVFP4, True, None, key)).operands["x"] for key in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    more = next(stratified(CONVERT, True, BASE + 9, 1)).operands["codes"]
+    assert np.unique(more).size > BASE // 2 and more.size == BASE + 9
+
+
+def test_copies_keep_the_exponents_and_change_the_rest():
+    base = np.arange(1 << 12, dtype=np.uint32) << 19
+    found = varied(CONVERT, base, 3 << 12, 1, 0).reshape(3, -1)
+    assert np.array_equal(found[0], base)
+    for copy in found[1:]:
+        assert np.array_equal(copy & 0x7F800000, base & 0x7F800000) and (copy != base).mean() > 0.9
+    assert not np.array_equal(found[1], found[2])
+
+
+def test_every_bf16_and_fp16_pattern_is_converted():
+    (question,) = exhaustive(CONVERT, True)
+    codes = set(question.operands["codes"].tolist())
+    assert {pattern << 16 for pattern in range(1 << 16)} <= codes
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    finite = halves[np.isfinite(halves)].astype(np.float32).view(np.uint32)
+    assert set(finite.tolist()) <= codes
+    (narrow,) = exhaustive(form_of("convert/e2m1/rne/nvidia", "fp16"), True)
+    assert np.array_equal(narrow.operands["codes"], np.arange(1 << 16))
+
+
+@pytest.mark.parametrize("source", ["fp32", "bf16", "fp16"])
+def test_every_pattern_is_in_a_block(source):
+    seen = set()
+    for question in exhaustive(form_of("quantize/nvfp4_te_ref", source), True):
+        assert question.operands["x"].shape[1] % 16 == 0
+        seen |= set(question.operands["x"].reshape(-1).tolist())
+    shift = 16 if source == "fp32" else 0
+    assert {pattern << shift for pattern in range(1 << 16)} <= seen
+
+
+def test_tensors_carry_the_maximum_for_a_kernel_that_takes_its_own():
+    source = get("format", "fp32")
+    wanted = {int(question.operands["tensor_amax"]) for question in directed(NVFP4, "fp32", True)}
+    own = [question for question in directed(NVFP4, "fp32", False) if "carrier" in question.why]
+    assert own and all("tensor_amax" not in question.operands for question in own)
+    assert {amax_bits(question.operands["x"], source) for question in own} <= wanted
+
+
+def test_multiples_are_kept_and_padding_is_zero():
+    for question in directed(NVFP4, "fp32", True, (128, 64)):
+        rows, columns = question.operands["x"].shape
+        assert rows % 128 == 0 and columns % 64 == 0 and len(question.why) == rows
+        assert not question.operands["x"][np.array(question.why) == "padding"].any()
+
+
+QUICK = (
+    "decode/e2m1", "convert/e2m1/rne/nvidia", "convert/e4m3/rna/ocp_saturate", "convert/e2m1/sr_add8/nvidia",
+    "convert/e2m1/sr_ptx_split8/nvidia", "quantize/nvfp4_te_ref", "quantize/mxfp4_torchao_floor", "quantize/ufp4_sr",
+    "dequantize/nvfp4_te_ref/te", "transform/rht16_te",
+)  # fmt: skip
+SLOW = ("quantize/hif4", "quantize/nvfp4_te_2d_ref", "quantize/if4_mse", "dot/blackwell_mxf4nvf4_b16_ue4m3")
+
+
+@pytest.mark.parametrize("contract", [*QUICK, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in SLOW)])
+def test_the_quick_engine_says_what_the_oracle_says_where_it_is_known(contract):
+    form = form_of(contract)
+    for question in directed(form, "fp32", True):
+        exact, quick = (expect(form, question.operands, engine) for engine in ("exact", "auto"))
+        for name, want in exact.arrays.items():
+            known = exact.known.get(name, np.ones(want.shape, bool))
+            assert np.array_equal(known, quick.known.get(name, np.ones(want.shape, bool)))
+            same = (want == quick.arrays[name]) | ~known
+            if derive.codes(get("format", "fp32")).bits == want.dtype.itemsize * 8:
+                same |= (want & 0x7FFFFFFF > 0x7F800000) & (quick.arrays[name] & 0x7FFFFFFF > 0x7F800000)
+            assert same.all(), name
+
+
+def test_what_nobody_knows_is_masked_not_guessed():
+    form = form_of("quantize/nvfp4_torchao")
+    x = np.array([[0x7FC00000] + [0x3F800000] * 15], np.uint32)
+    found = expect(form, {"x": x, "tensor_amax": np.array(0x3F800000, np.uint32)}, "auto")
+    assert not found.known["codes"].all() and "scale" not in found.known and found.arrays["scale"][0, 0] == 0x7F
+    with pytest.raises(OpenError):
+        run_quantize(get("recipe", "nvfp4_torchao"), x, get("format", "fp32"), engine="auto", tensor_amax=0x3F800000)
