@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,41 @@ def _quantize(recipe: str, engine: str, axis: int = -1) -> MakeJob:
     import emu
 
     return lambda x: lambda: emu.quantize(x, recipe, axis=axis, engine=engine)
+
+
+def _torch_quantize(recipe: str, dtype: str) -> MakeJob:
+    """Return the torch column on a tensor, eager, one thread; nothing where torch is not installed."""
+
+    def make(x: Any) -> Job | None:
+        if peers.installed("torch") is None:
+            return None
+        import torch
+
+        from emu.torch.api import quantize
+
+        torch.set_num_threads(1)
+        tensor = torch.from_numpy(x).to(getattr(torch, dtype))
+        return lambda: quantize(tensor, recipe)
+
+    return make
+
+
+def _torch_cases() -> list[Case]:
+    found = []
+    for dtype, short in (("float32", "fp32"), ("bfloat16", "bf16")):
+        nvfp4, mxfp4 = partial(peers.torchao_nvfp4, dtype=dtype), partial(peers.torchao_mxfp4, dtype=dtype)
+        found += [
+            Case(f"quantize nvfp4_te_ref torch {short}", _torch_quantize("nvfp4_te_ref", dtype), f"torchao nvfp4 {short}", nvfp4, 3),
+            Case(f"quantize nvfp4_torchao torch {short}", _torch_quantize("nvfp4_torchao", dtype), f"torchao nvfp4 {short}", nvfp4, 3),
+            Case(
+                f"quantize mxfp4_torchao_floor torch {short}",
+                _torch_quantize("mxfp4_torchao_floor", dtype),
+                f"torchao mxfp4 {short}",
+                mxfp4,
+                3,
+            ),
+        ]
+    return found
 
 
 def _transform(name: str, engine: str) -> MakeJob:
@@ -152,6 +188,7 @@ def cases() -> list[Case]:
         *_conversions(),
         Case("decode e2m1", _decode, "ml_dtypes e2m1", peers.ml_dtypes_decode, 5),
         *_tensors(),
+        *_torch_cases(),
         Case("transform rht16_te native", _transform("rht16_te", "native"), "emu fast", _transform("rht16_te", "fast"), None),
         Case("dequantize nvfp4_te_ref", _dequantize, "", _nothing, None),
         Case("quantize nvfp4_te_4over6_mse_256", _quantize("nvfp4_te_4over6_mse_256", "auto"), "", _nothing, None),

@@ -45,21 +45,21 @@ def torchao_convert(x: Any) -> Job | None:
     return lambda: f32_to_f4_unpacked(tensor)
 
 
-def torchao_nvfp4(x: Any) -> Job | None:
-    """NVFP4 with a tensor scale by torchao, eager, one thread; None when it is not installed."""
+def torchao_nvfp4(x: Any, dtype: str = "float32") -> Job | None:
+    """NVFP4 with a tensor scale by torchao, eager, one thread; None when it is not installed. dtype: of the tensor."""
     if installed("torchao") is None or installed("torch") is None:
         return None
     import torch
     from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
 
     torch.set_num_threads(1)
-    tensor = torch.from_numpy(x)
+    tensor = torch.from_numpy(x).to(getattr(torch, dtype))
     scale = per_tensor_amax_to_scale(tensor.abs().max())
     return lambda: nvfp4_quantize(tensor, 16, scale)
 
 
-def torchao_mxfp4(x: Any) -> Job | None:
-    """MXFP4 with the floor rule by torchao, eager, one thread; None when it is not installed."""
+def torchao_mxfp4(x: Any, dtype: str = "float32") -> Job | None:
+    """MXFP4 with the floor rule by torchao, eager, one thread; None when it is not installed. dtype: of the tensor."""
     if installed("torchao") is None or installed("torch") is None:
         return None
     import torch
@@ -67,7 +67,7 @@ def torchao_mxfp4(x: Any) -> Job | None:
     from torchao.prototype.mx_formats.mx_tensor import to_mx
 
     torch.set_num_threads(1)
-    tensor = torch.from_numpy(x)
+    tensor = torch.from_numpy(x).to(getattr(torch, dtype))
     return lambda: to_mx(tensor, torch.float4_e2m1fn_x2, 32, ScaleCalculationMode.FLOOR)
 
 

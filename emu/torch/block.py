@@ -21,8 +21,19 @@ from emu.torch.program import Cells, Machine
 from emu.torch.rotation import codes_from, values_from
 from emu.torch.tensors import checked, code_bytes, code_dtype, signed_view
 
-CHUNK = 1 << 17
+CHUNK = 1 << 18
 GPU_CHUNK = 1 << 24
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep what chunks free instead of handing it back and faulting it in again.
+
+    Its limit grows to the largest block that was freed, of at most 32 MB; an untouched block costs nothing.
+    """
+    torch.empty(31 << 20, dtype=torch.uint8)
+
+
+keep_freed_memory()
 
 
 class QuantizedCodes(NamedTuple):
@@ -93,7 +104,7 @@ class _Run:
         self.device, self.masked = codes.device, masked
         self.padded = padded_size(recipe, codes.shape[0], codes.shape[1])
         kept = tuple(codes.shape) if recipe.facts.tail == "zero_pad_drop" else self.padded
-        self.domain_open = self.found_open = False
+        self.domain_open, self.found_open = False, list[torch.Tensor]()
         self.formats = {"codes": self.program.types[self.program.outputs["codes"]].formats[0]}
         self.out = {"codes": self._room(self.formats["codes"], kept)}
         for level in self.program.block.facts.levels:
@@ -179,7 +190,7 @@ class _Run:
         """Write a part, cut to the tensor; note whether it holds an open code."""
         target = signed_view(self.out[name])[top : top + part.shape[0], left : left + part.shape[1]]
         if self.may_be_open and code_bytes(self.formats[name]) < 4 and part.dtype != torch.uint8:
-            self.found_open |= bool((part < 0).any())
+            self.found_open.append((part < 0).any())
         cut = part[: target.shape[0], : target.shape[1]]
         target.copy_(cut.to(torch.int64) & signed_mask(32) if self.masked and cut.dtype == torch.int32 else cut)
 
@@ -188,7 +199,8 @@ class _Run:
         if self.domain_open and self.masked:
             for tensor in self.out.values():
                 tensor.fill_(derive.OPEN)
-        if (self.domain_open or self.found_open) and not self.masked:
+        found_open = bool(self.found_open) and bool(torch.stack(self.found_open).any())
+        if (self.domain_open or found_open) and not self.masked:
             raise OpenError(
                 f"quantize/{self.recipe.id}: this input has results that the sources leave open "
                 "(NaN, Inf or a tensor maximum outside its domain)"

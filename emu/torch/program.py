@@ -59,7 +59,8 @@ class Machine:
             inner = Machine(self.plan, {step.head or "": every.view(1, 1, 1, -1)}, self.device)
             for item in step.chain:
                 inner.cells[item.out] = inner.step(item)
-            known = _chains[key] = (self.plan, inner.cells[step.item.out].reshape(-1).to(torch.int16))
+            table = inner.cells[step.item.out].reshape(-1).to(torch.int16)
+            known = _chains[key] = (self.plan, table if bool((table < 0).any()) else table.to(torch.uint8))
         return known[1]
 
     def step(self, item: Instruction) -> torch.Tensor:
