@@ -51,7 +51,7 @@ def _head(libraries: Record, rows: list[Record]) -> list[str]:
             [
                 "pip install -c constraints.txt 'fp4emu[foreign]'        # .ci/foreign makes an environment with all of them",
                 "emu check foreign:torchao.mxfp4_floor --against quantize/mxfp4_torchao_floor",
-                "emu identify foreign:torchao.mxfp4_floor",
+                "emu identify foreign:torchao.mxfp4_floor --op quantize/mxfp4_torchao_floor",
                 f"{COMMAND}        # this record again",
             ]
         ),
@@ -99,7 +99,8 @@ def _departures(row: Record) -> list[str]:
         lines[0] += f" It stopped: {row['message']}"
     if row["note"]:
         lines[0] += f" (Read so: {row['note']}.)"
-    lines += ["", *fence([_one_liner(row)]), ""]
+    words = _one_liner(row)
+    lines += ["", *fence([words, words.replace("emu check", "emu identify").replace("--against", "--op")]), ""]
     shown = [
         [item["class"], "; ".join(f"{name} {text}" for name, text in item["operands"].items()), item["place"], item["want"], item["got"]]
         for item in row["failures"]

@@ -29,7 +29,7 @@ def compare(kernel: Any, suite: str) -> None:
     found, published = kernel.library.version, RECORD["libraries"][name]["version"]
     if found is None:
         pytest.skip(f"{kernel.library.package} is not installed: .ci/foreign makes an environment with it")
-    if found != published:
+    if found.partition("+")[0] != published.partition("+")[0]:
         pytest.skip(f"{kernel.library.package} {found} is installed, the record is about {published}: make it again")
     report = examine(kernel, suite)
     want = ROWS[kernel.id]["suites"].get(suite, {"compared": 0, "differing": 0})

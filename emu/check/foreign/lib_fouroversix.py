@@ -51,7 +51,7 @@ def cast(x: Any) -> Any:
 
 def _two_level(name: str, recipe: str, dtype: str, rule: str) -> Kernel:
     what = f"quantize_to_fp4(x, amax, {dtype}, {rule})"
-    return Kernel(LIBRARY, name, f"quantize/{recipe}", partial(two_level, dtype=dtype, rule=rule), what, options=_FP32)
+    return Kernel(LIBRARY, name, f"quantize/{recipe}", partial(two_level, dtype=dtype, rule=rule), what, options=_FP32, multiple=(1, 16))
 
 
 KERNELS = (
@@ -73,13 +73,20 @@ KERNELS = (
             partial(mxfp4, rule=rule),
             f"quantize_to_fp4(x, mxfp4, {rule})",
             options=_FP32,
+            multiple=(1, 32),
         )
         for rule in ("static_6", "static_4")
     ),
     _two_level("nvint4", "f46_nvint4", "nvint4", "static_6"),
     *(
         Kernel(
-            LIBRARY, f"if4_{rule}", f"quantize/if4_{rule}", partial(if4, rule=rule), f"quantize_to_fp4(x, amax, if4, {rule})", options=_FP32
+            LIBRARY,
+            f"if4_{rule}",
+            f"quantize/if4_{rule}",
+            partial(if4, rule=rule),
+            f"quantize_to_fp4(x, amax, if4, {rule})",
+            options=_FP32,
+            multiple=(1, 16),
         )
         for rule in ("mse", "mae", "abs_max")
     ),
