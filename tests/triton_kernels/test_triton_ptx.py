@@ -25,7 +25,7 @@ CAUGHT = {
     "reciprocal": "approximate division",
     "sum of a product": "a product and a sum rounded once",
     "exponential": "approximate function",
-    "logarithm": "approximate function",
+    "logarithm": "a product and a sum rounded once",
     "root": "approximate function",
     "bf16 by instruction": "a conversion instruction instead of integers",
     "fp8 by instruction": "a conversion instruction instead of integers",
@@ -43,6 +43,12 @@ def compiled(*words: str) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("capability", [pytest.param("90"), pytest.param("100", marks=pytest.mark.exhaustive)])
 def test_every_kernel_rounds_each_operation_once(torch: Any, capability: str) -> None:
     assert compiled("-m", "emu.torch.kernels.ptx", capability, *EVERY_KERNEL) == {name: {} for name in EVERY_KERNEL}
+
+
+def test_launches_bind_and_compile_as_they_would_for_a_gpu(torch: Any) -> None:
+    """The types of arguments and constants that a launch finds, not those that the other tests name."""
+    names = ["transform/rht16_ufp4", "amax", "quantize/nvfp4_te_ref", "row_and_column/ufp4_sr"]
+    assert compiled(str(Path(__file__).with_name("bound.py")), *names) == {name: {} for name in names}
 
 
 @pytest.mark.exhaustive
