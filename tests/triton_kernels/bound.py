@@ -1,4 +1,4 @@
-"""Kernels bound and compiled by Triton's own launch path, for a device that is only named. `python bound.py NAME ...` prints JSON findings."""
+"""Kernels bound and compiled by Triton's own launch path, for a device that is only named. `python bound.py NAME ...` prints JSON."""
 
 from __future__ import annotations
 
