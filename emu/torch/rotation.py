@@ -48,7 +48,9 @@ def values_from(codes: torch.Tensor, source: Format) -> torch.Tensor:
     if source.id == "fp32":
         return signed_view(codes).view(torch.float32)
     if source.id == "bf16":
-        return (signed_view(codes).to(torch.int32) << 16).view(torch.float32)
+        wide = signed_view(codes).to(torch.int32)
+        wide <<= 16
+        return wide.view(torch.float32)
     x = split(checked(codes, source), source)
     values = round_number(x, fp32(), get("rounding", "rne"))
     if source.id == "fp64":
