@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,7 @@ from emu.vectors.cases_convert import directed
 from emu.vectors.convert_rows import ConvertRows
 
 SHOWN: Final = 4
+NEAREST: Final = 1  # formats that are looked at where no grid is documented
 EXHAUSTED: Final = 16  # bits of sources that are asked whole
 WIDEST: Final = 8  # bits of the codes that are looked for
 
@@ -66,8 +68,9 @@ def identify_convert(target: Target, among: Sequence[str] | None) -> Identity:
     """
     source: Format = get("format", target.source or "fp32")
     asked = _ask(target, source, sources(source, ()))
-    formats = [fmt for fmt in _formats(among) if _same_grid(asked, fmt)]
-    near = formats or _formats(among)
+    shares = {fmt: _grid_share(asked, fmt) for fmt in _formats(among)}
+    formats = [fmt for fmt, share in shares.items() if share == 1]
+    near = formats or sorted(shares, key=lambda fmt: -shares[fmt])[:NEAREST]
     if derive.codes(source).bits > EXHAUSTED:
         asked = _ask(target, source, sources(source, near))
     roundings = [item for item in _chosen("rounding", among) if bool(get("rounding", item).random_bits) == asked.draws]
@@ -203,17 +206,17 @@ def _any_policy(fmt: str) -> str:
     return next(policy for policy in names("conversion") if _covers(policy, fmt))
 
 
-def _same_grid(asked: Asked, fmt: str) -> bool:
-    """Tell whether every source that is a value of the format gets its code."""
+def _grid_share(asked: Asked, fmt: str) -> Fraction:
+    """Return which part of the sources that are values of the format get their codes."""
     to: Format = get("format", fmt)
     inside = _inside(asked, fmt)
     mine = _converted(Asked(asked.source, asked.x, asked.random, False, asked.answers, 0), fmt, "rne", _any_policy(fmt))
     if mine is None:
-        return False
+        return Fraction(0)
     known = inside & (mine >= 0)
     exact = np.zeros(known.shape, bool)
     exact[known] = _values(mine[known].astype(np.uint16), to) == _values(asked.x[known], asked.source)
-    return bool(exact.any()) and bool((asked.answers[exact] == mine[exact]).all())
+    return Fraction(int((asked.answers[exact] == mine[exact]).sum()), max(int(exact.sum()), 1))
 
 
 def _same_inside(asked: Asked, fmt: str, rounding: str) -> bool:

@@ -21,9 +21,11 @@ from emu.spec.program import place_of
 from emu.spec.registry import get, names
 
 SHOWN: Final = 4
+WIDE: Final = 64  # elements of the widest block
 WIDTHS: Final = (4, 6, 8)
-ROWS: Final = 64
-TENSORS: Final = (0x3F800000, 0x45280000, 0x3AA29C47, 0x40556D1D, 0x44498323)  # tensor levels: 1, 2688, and three that round
+ROWS: Final = 16
+# fp32 codes of tensor levels: 1, 2688, numbers whose products and quotients round, tiny ones, a huge one
+TENSORS: Final = (0x3F800000, 0x45280000, 0x3AA29C47, 0x40556D1D, 0x44498323, 0x40DB22D5, 0x3F8CCCCD, 0x00000500, 0x02A80003, 0x7E967699)
 
 
 @dataclass(frozen=True)
@@ -78,42 +80,52 @@ def identify_dequantize(target: Target, among: Sequence[str] | None) -> Identity
         block: Block = get("block", recipe.facts.block)
         key = str([block.facts.shape, block.element_formats, [level.model_dump() for level in block.facts.levels]])
         if key not in asked:
-            operands = _operands(block)
-            asked[key] = (operands, _given(target, operands, operands["codes"].shape))
+            asked[key] = _asked(target, block)
         operands, given = asked[key]
         if given is not None:
             found += _profiles(recipe, operands, canonical(given, result), result)
     return _report(target, found, "profile")
 
 
-def _operands(block: Block) -> dict[str, Any]:
+def _asked(target: Target, block: Block) -> tuple[dict[str, Any], NDArray[np.int64] | None]:
+    """Return questions, one for each tensor level, stacked, and the values; None where the kernel does not take them."""
+    tensors = TENSORS if any(level.granularity == "tensor" for level in block.facts.levels) else TENSORS[:1]
+    questions = [_operands(block, bits) for bits in tensors]
+    stacked = {name: np.stack([np.atleast_2d(one[name]) for one in questions]) for name in questions[0]}
+    values = [_given(target, one, one["codes"].shape) for one in questions]
+    return stacked, None if any(one is None for one in values) else np.stack([one for one in values if one is not None])
+
+
+def _operands(block: Block, tensor: int) -> dict[str, Any]:
     """Return codes and levels: every pair of an element code and a scale of eight bits at least once, wider scales in turn."""
     rows, lanes = block.facts.shape
-    size = (ROWS * rows, 4 * lanes * (4 if lanes < ROWS else 1))
+    size = (ROWS * rows, 4 * lanes * (4 if lanes < WIDE else 1))
     words = philox.words(KEY, size[0] * size[1], 0, philox.stream_of("identify_dequantize")).astype(np.uint32)
     element: Format = get("format", block.element_formats[0])
     out: dict[str, Any] = {"codes": (words & ((1 << derive.codes(element).bits) - 1)).reshape(size).astype(np.uint8)}
     for level in block.facts.levels:
         place, fmt = place_of(level.granularity, block), get("format", level.format)
+        if place == (0, 0):
+            out[level.name] = np.array(tensor, np.uint32)
+            continue
         shape = (size[0] // (place.rows or size[0]), size[1] // (place.columns or size[1]))
-        bits = derive.codes(fmt).bits
-        count = shape[0] * shape[1]
-        if bits > 16:
-            codes = np.array(TENSORS, np.uint32)[np.arange(count) % len(TENSORS)] + (np.arange(count) // len(TENSORS)).astype(np.uint32)
-        else:
-            codes = (np.arange(count) % (1 << bits)).astype(np.uint8 if bits <= 8 else np.uint16)
-        out[level.name] = codes.reshape(() if place == (0, 0) else shape)
+        bits, numbers = derive.codes(fmt).bits, np.arange(shape[0] * shape[1], dtype=np.uint32)
+        wide = np.array(TENSORS, np.uint32)[numbers % len(TENSORS)] + numbers // len(TENSORS)
+        codes = wide if bits > 16 else (numbers % (1 << bits)).astype(np.uint8 if bits <= 8 else np.uint16)
+        out[level.name] = codes.reshape(shape)
     return out
 
 
 def _profiles(recipe: Recipe, operands: dict[str, Any], given: Any, result: Format) -> Iterator[Known]:
-    levels = {name: np.atleast_2d(array) for name, array in operands.items() if name != "codes"}
     for profile in recipe.facts.dequantize:
+        values = []
         try:
-            values = run_dequantize(recipe, operands["codes"], levels, profile=profile, result=result, engine="auto")
+            for number, codes in enumerate(operands["codes"]):
+                levels = {name: array[number] for name, array in operands.items() if name != "codes"}
+                values.append(run_dequantize(recipe, codes, levels, profile=profile, result=result, engine="auto"))
         except EmuError:
             continue
-        yield Known(f"dequantize/{recipe.id}/{profile}", canonical(values.astype(np.int64), result), given, operands)
+        yield Known(f"dequantize/{recipe.id}/{profile}", canonical(np.stack(values).astype(np.int64), result), given, operands)
 
 
 def _given(target: Target, operands: dict[str, Any], shape: tuple[int, ...]) -> NDArray[np.int64] | None:

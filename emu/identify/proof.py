@@ -1,4 +1,4 @@
-"""Proofs that two documented recipes are equal on a domain: the same steps, or every pair of the bf16 decision space."""
+"""Proofs that two variants are equal on a domain: the same steps, every pair of the bf16 decision space, every bf16 block maximum."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from emu.identify.edit import is_joint
 from emu.identify.variants import Variant, shape_of
+from emu.native.block import quantize_with_open
+from emu.spec import derive
 from emu.spec.models.common import digest_json
 from emu.spec.program import quantize_program
 from emu.spec.registry import get
@@ -15,22 +19,46 @@ from emu.vectors import decision
 
 STEPS: Final = "every input: the same steps"
 SPACE: Final = "the scale bytes of the bf16 decision space ({} pairs of significands of block and tensor maximum)"
+MAXIMA: Final = "the scale bytes of every bf16 block maximum ({} codes, NaN and Inf too)"
 NONE: Final = ""
+SIGN: Final = 0x8000  # of bf16
 
 
 def equal_documented(pairs: Sequence[tuple[Variant, Variant]]) -> list[list[str]]:
     """Return (first, second, verdict, domain) of pairs that no row separates: equal on a domain, or not separated."""
-    return [[first.base, second.base, *_verdict(first, second)] for first, second in pairs]
+    return [[first.base, second.base, *verdict(first, second)] for first, second in pairs]
 
 
-def _verdict(first: Variant, second: Variant) -> tuple[str, str]:
+def verdict(first: Variant, second: Variant) -> tuple[str, str]:
+    """Return what is proven of two variants, by their steps or their scale bytes: (equal, domain), (separated, domain) or not separated."""
     if program_digest(first) == program_digest(second):
         return "equal", STEPS
     if _has_decision_space(first) and _has_decision_space(second):
-        if np.array_equal(decision.scales(first.recipe), decision.scales(second.recipe)):
-            return "equal", SPACE.format(decision.SIZE)
-        return "separated", "on the bf16 decision space"
-    return "not separated", NONE
+        scales, domain = (decision.scales(first.recipe), decision.scales(second.recipe)), SPACE.format(decision.SIZE)
+    elif _takes_block_alone(first) and _takes_block_alone(second):
+        scales, domain = (of_maxima(first), of_maxima(second)), MAXIMA.format(SIGN)
+    else:
+        return "not separated", NONE
+    return ("equal", domain) if np.array_equal(*scales) else ("separated", domain)
+
+
+def of_maxima(item: Variant) -> NDArray[np.int64]:
+    """Return the scale codes of blocks whose largest magnitude is each bf16 code, the other elements zero; OPEN where nobody knows."""
+    x = np.zeros((SIGN, shape_of(item.recipe)[1]), np.uint16)
+    x[:, 0] = np.arange(SIGN)
+    found, marks = quantize_with_open(item.recipe, x, get("format", "bf16"))
+    return np.where(marks.levels["scale"] == 1, -1, found.levels["scale"].astype(np.int64))
+
+
+def _takes_block_alone(item: Variant) -> bool:
+    """Tell whether a scale of at most 16 bits follows from its own block, one row high, and is finished before any code."""
+    program = quantize_program(item.recipe)
+    narrow = [
+        level for level in program.block.facts.levels if level.name == "scale" and derive.codes(get("format", level.format)).bits <= 16
+    ]
+    alone = not program.reads("tensor_amax") and not program.reads("random") and shape_of(item.recipe)[0] == 1
+    turned = any(step.op == "transform" for step in item.recipe.facts.steps)
+    return bool(narrow) and alone and not turned and item.recipe.facts.domain.non_finite == "yes" and not is_joint(item.recipe)
 
 
 def _has_decision_space(item: Variant) -> bool:

@@ -11,8 +11,9 @@ from emu.files.whole import whole_file
 from emu.identify.axes import axes_digest
 from emu.identify.cases import candidates
 from emu.identify.choose import choose, marks, pairs_of, separating
-from emu.identify.proof import equal_documented
-from emu.identify.rows import Answers, Row, calls, expected
+from emu.identify.edit import is_joint
+from emu.identify.proof import equal_documented, verdict
+from emu.identify.rows import OPEN, Answers, Row, calls, expected
 from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.witness import VERSION, path_of, stem_of
 from emu.spec.registry import digest, get
@@ -97,13 +98,20 @@ def _starts(scale: Sequence[Variant]) -> dict[str, int]:
 
 
 def _same(table: Any, items: Sequence[Variant], stage: str, starts: dict[str, int]) -> list[list[str]]:
-    """Return (stage, base, variant) of the variants that no candidate separates from their base."""
+    """Return (stage, base, variant, verdict, domain) of the variants that no candidate separates from their base."""
     out = []
     for place, item in enumerate(items):
         start = starts[item.base]
         if place != start and not separating(table, pairs_of([[start, place]])).any():
-            out.append([stage, item.base, item.name])
+            out.append([stage, item.base, item.name, *why_same(stage, table[start], table[place], items[start], item)])
     return out
+
+
+def why_same(stage: str, mine: Any, theirs: Any, base: Variant, item: Variant) -> tuple[str, str]:
+    """Return the verdict on a variant that no candidate separates from its base. mine, theirs: marks of their answers."""
+    if ((mine == OPEN) != (theirs == OPEN)).any():
+        return "unobservable", "the sources leave the answer open where they part"
+    return verdict(base, item) if stage == "scale" and not is_joint(base.recipe) else ("not separated", "")
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from emu.identify.model import Pair
+from emu.identify.model import Pair, PairVerdict
 from emu.identify.rows import OPEN
 from emu.identify.variants import Variant, shape_of
 from emu.identify.witness import kept, stem_of
@@ -21,6 +21,10 @@ def pairs_of(asked: Asked, best: Variant, known: Sequence[Variant], names: Seque
     for other in known:
         if other.recipe.facts_digest != best.recipe.facts_digest:
             yield _pair(asked, best, other, names)
+    store = kept(stem_of(shape_of(best.recipe)))
+    for _, base, name, verdict, domain in store.same if store is not None and best.is_documented else ():
+        if base == best.base and verdict in ("equal", "not separated"):
+            yield Pair(base, name, cast("PairVerdict", verdict), domain or f"{store.tried if store else 0} rows tried")
 
 
 def _pair(asked: Asked, best: Variant, other: Variant, names: Sequence[str]) -> Pair:

@@ -23,14 +23,15 @@ class Kept:
     """Rows of one family.
 
     recipes: id -> digest when they were derived.   axes: digest of the rules.   tried: candidates they were chosen from.
-    same: (stage, base, variant) that no candidate separates.   equal: (recipe, recipe, domain) with a proof, or the number tried.
+    same: (stage, base, variant, verdict, domain) of variants that no candidate separates from their base.
+    equal: (recipe, recipe, verdict, domain) of documented ones, likewise.
     """
 
     stem: str
     recipes: dict[str, str]
     axes: str
     tried: int
-    same: tuple[tuple[str, str, str], ...]
+    same: tuple[tuple[str, str, str, str, str], ...]
     equal: tuple[tuple[str, str, str, str], ...]
     rows: tuple[Row, ...]
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from emu.errors import FileError, SpecError
@@ -9,8 +10,9 @@ from emu.identify import axes as axes_module
 from emu.identify import witness
 from emu.identify.axes import Axes, axes
 from emu.identify.edit import apply, is_joint, stages
+from emu.identify.proof import of_maxima, verdict
 from emu.identify.refresh import derive, shapes, text_of
-from emu.identify.variants import documented
+from emu.identify.variants import documented, scale_variants
 from emu.identify.witness import COMMAND, kept, path_of, stem_of
 from emu.spec import get
 
@@ -86,8 +88,17 @@ def test_kept_rows_are_derived_again(shape):
     assert path_of(stem_of(shape)).read_text() == text_of(derive(shape)), f"run `{COMMAND}`"
 
 
+def test_equal_by_exhaustion_of_block_maxima():
+    base = documented(["mxfp4_te_pow2"])[0]
+    made = {item.changes[0][1]: item for item in scale_variants(base)[1:]}
+    assert verdict(base, made["block maximum times the reciprocal of the element maximum"])[0] == "equal"
+    assert verdict(base, made["power-of-two scale rounded down"])[0] == "separated"
+    assert np.array_equal(of_maxima(base)[0x3F80:0x3F82, 0], [125, 125]) and of_maxima(base)[0x40C1, 0] == 128
+
+
 @pytest.mark.parametrize("shape", shapes())
 def test_kept_pairs_name_why(shape):
     data = json.loads(path_of(stem_of(shape)).read_text())
     assert all(len(item) == 4 and item[2] in ("equal", "not separated", "separated") for item in data["equal"])
+    assert all(len(item) == 5 and item[3] in ("equal", "not separated", "separated", "unobservable") for item in data["same"])
     assert axes_module.axes_digest() == data["axes"]

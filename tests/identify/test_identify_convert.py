@@ -78,3 +78,13 @@ def test_a_wrong_tie_is_a_departure(convert_target):
 
     found = identify(Wrong("e2m1/rne/nvidia"))
     assert found.kind == "nearest" and found.departures[0].operands == {"x": "40a0"} and found.departures[0].expected == "0x6"
+
+
+def test_a_grid_with_a_hole_has_a_nearest_one(convert_target):
+    class Without(convert_target):
+        def __call__(self, operands):
+            codes = super().__call__(operands)["codes"]
+            return {"codes": np.where(codes & 7 == 7, codes - 1, codes).astype(np.uint8)}
+
+    found = identify(Without("e2m1/rne/nvidia"))
+    assert found.kind == "nearest" and found.found[0].startswith("convert/e2m1/rne/") and found.axes[0].finding == "no documented grid"
