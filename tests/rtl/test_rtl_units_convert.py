@@ -29,12 +29,12 @@ SMALL = ("decode_int4", "convert_fp32_e2m1_rne", "convert_bf16_e0m3_sr_add8", "c
 ALL = bool(os.environ.get("EMU_ALL"))  # every unit where one of a family is enough for a change
 FAMILIES = (
     "convert_bf16_e2m1_rne", "convert_bf16_e1m2_rz_pipe", "convert_bf16_e0m3_rne", "convert_bf16_int4_rne",
-    "quantize_mxfp4_torchao_rceil_bf16", "quantize_nvfp4_te_ref_bf16", "quantize_e1m2_fp32scale_bf16",
+    "quantize_mxfp4_torchao_rceil_bf16", "quantize_nvfp4_te_ref_bf16",
     *(name for name in UNITS if name.startswith(("decode_", "convert_fp"))),
 )  # fmt: skip
 ALL_CODES = [name for name, unit in UNITS.items() if any(stem.endswith("__all") for stem in unit.suites)]
-IN_VERILATOR = ALL_CODES if ALL else ["decode_e2m1", "convert_bf16_e2m1_rz"]
-QUANTIZERS = ("quantize_nvfp4_te_ref_bf16", "quantize_mxfp4_torchao_rceil_bf16", "quantize_ufp4_fp32")
+IN_VERILATOR = ALL_CODES if ALL else ["convert_bf16_e2m1_rz"]
+QUANTIZERS = ("quantize_mxfp4_torchao_rceil_bf16", "quantize_nvfp4_te_ref_bf16", "quantize_ufp4_fp32")
 
 
 @pytest.fixture(scope="module")
