@@ -2,7 +2,7 @@
 
 Scales are known because the tensor maximum is a power of two times the largest element times the largest scale: then every factor is a
 power of two, in the order of any recipe. A recipe that rotates first sees these tensors rotated.
-Not here: kinds of blocks without a chosen scale (blocks.py), whole sets of operands (operands.py).
+Not here: kinds of blocks without a chosen scale (kinds.py), whole sets of operands (questions.py).
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import LevelFacts
 from emu.spec.program import quantize_program
-from emu.strategies.blocks import blocks, tensor_maxima
-from emu.strategies.codes import CodeArray, codes, codes_near, decision_points, dtype_of, element_maximum
+from emu.strategies.kinds import blocks, tensor_maxima
+from emu.strategies.numbers import codes
+from emu.strategies.points import CodeArray, codes_near, decision_points, dtype_of, element_maximum
 
 NEAR = (0, -1, 1)  # ulps of the source; the tie itself is the simplest
 

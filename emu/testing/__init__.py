@@ -17,16 +17,11 @@ _NAMES = {"check": "emu.testing.conformance", "conforms": "emu.testing.conforman
 
 
 def __getattr__(name: str) -> Any:
-    """Return check, conforms or strategies. Raises: ToolError (Hypothesis is not installed), AttributeError."""
+    """Return check, conforms or the module strategies. Raises: AttributeError."""
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
     if name == "strategies":
-        from emu.errors import ToolError
-
-        try:
-            return import_module("emu.strategies")
-        except ModuleNotFoundError as error:
-            raise ToolError(f"emu.testing.strategies needs {error.name}: pip install {error.name}") from error
+        return import_module("emu.strategies")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -92,11 +92,12 @@ def test_a_missing_library_is_named_when_it_is_used():
         "sys.modules['hypothesis'] = sys.modules['pytest'] = None\n"
         "import emu.testing\n"
         "assert callable(emu.testing.check) and callable(emu.testing.conforms)\n"
-        "try:\n    emu.testing.strategies\n"
+        "assert emu.testing.strategies.decision_points('e2m1')\n"
+        "try:\n    emu.testing.strategies.blocks\n"
         "except ValueError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
-    assert done.stdout == "emu.testing.strategies needs hypothesis: pip install hypothesis\n"
+    assert done.stdout == "emu.strategies.blocks needs hypothesis: pip install hypothesis\n"
 
 
 def test_a_wrong_declaration_says_so_when_the_test_runs(tmp_path):

@@ -13,9 +13,10 @@ from emu.spec import contract as contracts
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Layout, Recipe, Rounding, Transform
 from emu.spec.program import place_of, quantize_program
-from emu.strategies.blocks import draws_random
-from emu.strategies.codes import codes, dtype_of, near_ties, random_operands
 from emu.strategies.directed import tensors
+from emu.strategies.kinds import draws_random
+from emu.strategies.numbers import codes, near_ties, random_operands
+from emu.strategies.points import dtype_of
 
 Operands = dict[str, NDArray[np.unsignedinteger]]
 

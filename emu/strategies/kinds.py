@@ -15,7 +15,8 @@ from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.program import Program, quantize_program
-from emu.strategies.codes import CodeArray, codes, codes_near, decision_points, dtype_of, edge_codes, element_maximum
+from emu.strategies.numbers import codes
+from emu.strategies.points import CodeArray, codes_near, decision_points, dtype_of, edge_codes, element_maximum
 
 
 @st.composite
