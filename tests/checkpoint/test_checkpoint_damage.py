@@ -62,6 +62,14 @@ def test_a_nan_scale_of_a_store_without_nan_is_no_damage(changed: Any) -> None:
     assert [item.name for item in torchao.damaged] == [f"{Q}.weight"]
 
 
+def test_one_block_is_enough_to_exclude_a_recipe(changed: Any) -> None:
+    """A single block of zeros under another scale than the recipe gives it."""
+    found = identify_files(changed("modelopt_nvfp4", f"{Q}.weight_scale", put(10, 0x08)))
+    why = {item.recipe: (item.verdict, item.why) for item in found.tensors[1].recipes}["nvfp4_modelopt"]
+    text = "1 of 64 blocks are none of it: row 1 block 2 has scale 08 and largest code 0"
+    assert why == ("separated", text) and {item.verdict for item in found.tensors[1].recipes} == {"separated", "unobservable"}
+
+
 def test_one_code_that_departs_is_found(changed: Any, original: At) -> None:
     found = identify_files(changed("modelopt_nvfp4", f"{Q}.weight", lambda data: data.__ixor__(0) is None or put(70, data[70] ^ 1)(data)),
                            original("bfloat16"))  # fmt: skip

@@ -85,6 +85,8 @@ def test_a_flag_in_bit_7_is_if4(recipe: str, weights: Any, pair: Any) -> None:
     assert report.stores == {"fouroversix_if4": 1} and recipe in report.recipes and report.exit_code == 0
     alone = identify_files(pair(tensors)[0]).tensors[0]
     assert {item.verdict for item in alone.recipes} == {"unobservable"} and alone.damage == [] and alone.also_fits == ()
+    tensors[F46[1]][2][3, 2] ^= 0x80
+    assert identify_files(*pair(tensors)).tensors[0].recipes[0].why.startswith("0 of 3840 codes and 1 of 240 scales differ; row 3 block 2")
     plain = identify_files(pair(stored(emu.quantize(weights, "nvfp4_f46_static_6"), *F46))[0])
     assert plain.stores == {"fouroversix_nvfp4": 1} and plain.tensors[0].also_fits == ("fouroversix_if4",)
 

@@ -52,6 +52,7 @@ def test_a_file_of_a_library_is_identified_with_the_original(name: str, recorded
     found = identify_files(recorded(name), original(known.dtype))
     assert found.stores == {known.store: 2}
     assert {tensor.layout for tensor in found.tensors} == {known.layout}
+    assert {tensor.layout_why == "the file says so" for tensor in found.tensors} == {name.startswith("torchao")}
     assert set(found.recipes) == known.recipes
     assert all(set(tensor.identified) == known.recipes for tensor in found.tensors)
     assert (found.exit_code, found.damaged, found.departing) == (0, [], [])
