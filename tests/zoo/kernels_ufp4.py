@@ -154,41 +154,41 @@ def stochastic(x, random):
     return lambda y: codes_with_random(y, whole_blocks(random).reshape(y.shape))
 
 
-def right_ufp4(x, signs):
+def right_ufp4(x, signs=0):
     return quantize(x, signs)
 
 
-def right_ufp4_random(x, random, signs):
+def right_ufp4_random(x, random, signs=0):
     return quantize(x, signs, codes=stochastic(x, random))
 
 
 # wrong recipes
 
 
-def not_rotated(x, signs):
+def not_rotated(x, signs=0):
     return quantize(x, signs, turn=lambda x, signs: x)
 
 
-def rotated_without_signs(x, signs):
+def rotated_without_signs(x, signs=0):
     return quantize(x, 0)
 
 
-def not_rounded_to_bf16(x, signs):
+def not_rounded_to_bf16(x, signs=0):
     """The rotated values stay in float32."""
     return quantize(x, signs, turn=lambda x, signs: rotate(x, signs, result=lambda y: y))
 
 
-def maximum_before_the_rotation(x, signs):
+def maximum_before_the_rotation(x, signs=0):
     with np.errstate(invalid="ignore"):
         raw = np.abs(whole_blocks(x).reshape(len(x), -1, 16)).max(axis=-1) / F32(1.75)
     return quantize(x, signs, scale=lambda blocks: np.where(raw == 0, F32(1), raw))
 
 
-def multiplies_by_the_reciprocal(x, signs):
+def multiplies_by_the_reciprocal(x, signs=0):
     return quantize(x, signs, scaled=lambda blocks, unit: blocks * (F32(1) / unit))
 
 
-def multiplies_by_four_sevenths(x, signs):
+def multiplies_by_four_sevenths(x, signs=0):
     """amax * fl(4/7) for amax / 1.75."""
 
     def scale(blocks):
@@ -198,12 +198,12 @@ def multiplies_by_four_sevenths(x, signs):
     return quantize(x, signs, scale=scale)
 
 
-def scale_zero_stays(x, signs):
+def scale_zero_stays(x, signs=0):
     """0 / 0 in a block of zeros: code 0, scale 0."""
     return quantize(x, signs, scale=lambda blocks: np.abs(blocks).max(axis=-1) / F32(1.75))
 
 
-def scale_of_e2m1(x, signs):
+def scale_of_e2m1(x, signs=0):
     """amax / 6."""
 
     def scale(blocks):
@@ -213,7 +213,7 @@ def scale_of_e2m1(x, signs):
     return quantize(x, signs, scale=scale)
 
 
-def scale_of_a_power_of_two(x, signs):
+def scale_of_a_power_of_two(x, signs=0):
     """The scale is rounded up to a power of two."""
 
     def scale(blocks):
@@ -223,24 +223,24 @@ def scale_of_a_power_of_two(x, signs):
     return quantize(x, signs, scale=scale)
 
 
-def random_not_used(x, random, signs):
+def random_not_used(x, random, signs=0):
     return quantize(x, signs)
 
 
-def random_zeros(x, random, signs):
+def random_zeros(x, random, signs=0):
     return quantize(x, signs, codes=stochastic(x, np.zeros_like(random)))
 
 
-def random_of_the_first_block(x, random, signs):
+def random_of_the_first_block(x, random, signs=0):
     """The same sixteen draws in every block."""
     again = np.resize(random.reshape(-1)[:16], random.shape)
     return quantize(x, signs, codes=stochastic(x, again))
 
 
-def random_transposed(x, random, signs):
+def random_transposed(x, random, signs=0):
     """Draws are taken column by column."""
     return quantize(x, signs, codes=stochastic(x, np.ascontiguousarray(random.T).reshape(random.shape)))
 
 
-def random_low_bit_lost(x, random, signs):
+def random_low_bit_lost(x, random, signs=0):
     return quantize(x, signs, codes=stochastic(x, random & 0xFE))
