@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from emu.check.classes import CLASSES
 from emu.check.expected import Expected
 from emu.check.explain import example_of
-from emu.check.form import MAIN, Form
+from emu.check.form import Form
 from emu.check.judge import Difference
 from emu.check.model import Arrays, Question
 from emu.check.report import Failure
 from emu.check.shrink import shrink
-from emu.check.sorting import Case, Index, class_of, sample, whole_class
+from emu.check.sorting import Case, Index, class_of, inputs_near, sample, whole_class
 
 if TYPE_CHECKING:
     from emu.check.run import _Checker
 
 MOST: Final = {"convert": 4096, "decode": 4096, "quantize": 24}  # differences of one answer that are looked at one by one
 OTHERS: Final = 96
+MOST_RANKED: Final = 4096  # elements that are looked at to rank a candidate
 TRACED: Final = 240  # differences of a recipe in all: each is sorted by the oracle's steps
 KEPT: Final = 3  # candidates of a class
 
@@ -58,13 +57,13 @@ class Findings:
         most = MOST.get(self.form.op, OTHERS)
         places = sample(difference.wrong, min(most, max(self.budget, 2)) if self.form.op == "quantize" else most)
         if whole is not None:
-            self._put(whole, difference.name, difference.count, Candidate((0,), question, got, places[0]))
+            self._put(whole, difference.name, difference.count, Candidate((0, 0), question, got, places[0]))
             return
         self.left += difference.count - len(places)
         self.budget -= len(places)
         for index in places:
             name = class_of(self.form, case, difference.name, index)
-            self._put(name, difference.name, 1, Candidate(self._rank(question, index), question, got, index))
+            self._put(name, difference.name, 1, Candidate(self._rank(case, difference.name, index), question, got, index))
 
     def _put(self, name: str, stage: str, count: int, candidate: Candidate) -> None:
         found = self.found.setdefault((name, stage), _Found(stage))
@@ -73,13 +72,10 @@ class Findings:
         found.candidates.sort(key=lambda item: item.rank)
         del found.candidates[KEPT:]
 
-    def _rank(self, question: Question, index: Index) -> tuple[int, ...]:
-        """Return how hard an input is to read: size of the question, bits set."""
-        main = question.operands[MAIN[self.form.op]]
-        if main.ndim == 1 and index:
-            return (0, int(main[index[0]]).bit_count(), int(main[index[0]]))
-        row = main[min(index[0], len(main) - 1)] if index and self.form.op == "dot" else main
-        return (int(np.count_nonzero(row)), row.size)
+    def _rank(self, case: Case, name: str, index: Index) -> tuple[int, ...]:
+        """Return how hard the inputs of an answer are to read: elements that are not zero, bits set."""
+        near = inputs_near(self.form, case, name, index).reshape(-1)[:MOST_RANKED].tolist()
+        return (sum(code != 0 for code in near), sum(code.bit_count() for code in near))
 
     def failures(self, checker: _Checker) -> list[Failure]:
         """Return one entry per class, in the order of the list of classes, each with its counterexample."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CALLS: Final = 160
 SECONDS: Final = 20
+FEW: Final = 2  # elements that are not zero: another candidate would not read better
 LARGE: Final = 1 << 14  # elements of a question that the oracle judges while shrinking
 
 
@@ -48,15 +49,36 @@ class Shrunk:
 
 def shrink(checker: _Checker, candidates: Sequence[Candidate], name: str, stage: str) -> Shrunk:
     """Return the counterexample of a class. Raises: EngineError (the engine that judged the bulk differs from the oracle)."""
-    worker = _Worker(checker, name, stage)
+    best: Shrunk | None = None
+    calls = 0
     for candidate in candidates if not checker.stored else ():
-        why = why_at(candidate.question.why, candidate.index)
-        for operands in worker.parts(candidate):
-            found = worker.fails(operands)
-            if found is not None:
-                smallest = worker.minimise(found)
-                return replace(smallest, why=why, calls=worker.calls)
-    return worker.whole(candidates[0])
+        found = _shrunk(_Worker(checker, name, stage), candidate)
+        if found is None:
+            continue
+        calls += found.calls
+        if best is None or _size(checker.form, found) < _size(checker.form, best):
+            best = found
+        if _size(checker.form, best)[0] <= FEW:
+            break
+    if best is not None:
+        return replace(best, calls=calls)
+    return _Worker(checker, name, stage).whole(candidates[0])
+
+
+def _size(form: Form, found: Shrunk) -> tuple[int, int]:
+    """Return how many elements of a counterexample are not zero, and how many there are."""
+    main = found.operands[MAIN[form.op]]
+    return int(np.count_nonzero(main)), int(main.size)
+
+
+def _shrunk(worker: _Worker, candidate: Candidate) -> Shrunk | None:
+    """Return the smallest failure found from one candidate; None where no part of its question fails by itself."""
+    why = why_at(candidate.question.why, candidate.index)
+    for operands in worker.parts(candidate):
+        found = worker.fails(operands)
+        if found is not None:
+            return replace(worker.minimise(found), why=why, calls=worker.calls)
+    return None
 
 
 def why_at(why: tuple[str, ...], index: Index) -> str:

@@ -70,7 +70,7 @@ def class_of(form: Form, case: Case, name: str, index: Index) -> str:
     fmt = format_of(form, name, case.expected.arrays[name])
     if _only_sign(want, have, fmt) and not want & ~derive.codes(fmt).sign_bit:
         return "minus_zero"
-    near = _inputs_near(form, case, name, index)
+    near = inputs_near(form, case, name, index)
     for rule in (_special, _of_block, _of_answer):
         found = rule(form, case, name, index, want, have, fmt, near)
         if found is not None:
@@ -82,7 +82,7 @@ def class_of(form: Form, case: Case, name: str, index: Index) -> str:
     return _of_steps(form, case, name, index, have) or ("code" if name == "codes" else "value")
 
 
-def _inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
+def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
     """Return the elements that an answer is made of: the element, its block, its row."""
     main = case.operands[MAIN[form.op]]
     if form.op == "dot":
@@ -241,4 +241,4 @@ def sample(wrong: Bits, most: int) -> list[Index]:
     return [tuple(int(at) for at in row) for row in found]
 
 
-__all__ = ["Case", "Index", "class_of", "sample", "spread", "whole_class"]
+__all__ = ["Case", "Index", "class_of", "inputs_near", "sample", "spread", "whole_class"]
