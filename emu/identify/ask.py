@@ -33,7 +33,7 @@ class Views:
 def ask(target: Target, x: Bits, amax: int | None, random: Bits | None, size: tuple[int, int]) -> dict[str, Bits]:
     """Return the raw answers of a kernel for a matrix, padded with zeros to a multiple of `size`. Raises: TargetError."""
     rows, columns = (-(-have // unit) * unit for have, unit in zip(x.shape, size, strict=True))
-    operands: dict[str, Any] = {"x": _padded(x, rows, columns)}
+    operands: dict[str, Any] = {"x": _padded(x, rows, columns), "signs": np.array(0, np.uint32)}  # of rotations: nothing negated
     if amax is not None:
         operands["tensor_amax"] = np.array(amax, np.uint32)
     if random is not None:

@@ -106,6 +106,8 @@ def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
     if kind == "nearest":
         plain_only = _decode(asked.finite(), known)
         items = plain_only[1] if plain_only[0] != "nearest" else items
+    if UNKNOWN in layout.views.words:  # block by block it may be right: a whole matrix is not
+        kind = "nearest"
     if kind != "nearest":
         other = _confirmed(target, layout, asked, known, items)
         if other is not None:

@@ -84,7 +84,7 @@ def _unsigned(fmt: Format) -> str:
 
 
 def _given(target: Target, x: Bits) -> NDArray[np.int64]:
-    found = np.asarray(target({"x": x})["values"])
+    found = np.asarray(target({"x": x, "signs": np.array(0, np.uint32)})["values"])
     if found.shape != x.shape:
         raise TargetError("shape", f"identify: values have shape {found.shape}, asked were {x.shape}")
     return found.astype(np.int64)

@@ -137,3 +137,12 @@ def test_another_operation_is_refused(quantize_target):
 def test_no_recipe_of_the_shape(quantize_target):
     with pytest.raises(OperandError, match="no recipe has one scale"):
         identify(quantize_target(get("recipe", "hif4")), among=["nvfp4_te_ref"])
+
+
+def test_scales_of_another_block_are_no_documented_behaviour(quantize_target):
+    class Late(quantize_target):
+        def shaped(self, codes, levels):
+            return super().shaped(codes, levels | {"scale": np.roll(levels["scale"], 1, axis=1)})
+
+    found = identify(Late(get("recipe", "mxfp4_torchao_even")))
+    assert found.kind == "nearest" and any("no known view" in axis.finding for axis in found.axes)
