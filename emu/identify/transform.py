@@ -27,6 +27,9 @@ from emu.vectors.transform_rows import TransformRows
 
 SUMS: Final = ("exact", "butterfly", "sequential")
 SUM_FORMATS: Final = ("fp32", "bf16")
+OTHER_SIGNS: Final = 0x1235  # no palindrome of its bits
+OTHERWISE: Final = "other signs are not applied as documented"
+RESULTS: Final = {2: "bf16", 4: "fp32", 8: "fp64"}  # by bytes, where a target does not say its result
 SHOWN: Final = 4
 
 
@@ -44,11 +47,12 @@ def identify_transform(target: Target, among: Sequence[str] | None) -> Identity:
     """Return which rotation a kernel performs. Raises: TargetError, OperandError (no rotation takes the source format)."""
     chosen = [get("transform", name) for name in among or names("transform")]
     source: Format = get("format", target.source or "bf16")
-    result: Format = get("format", target.result or chosen[0].facts.result)
     size = chosen[0].facts.size
-    linear = _linear(target, source, result, size)
     x = questions(source, chosen)
-    given = canonical(_given(target, x), result)
+    raw = _raw(target, x)
+    result: Format = get("format", target.result or RESULTS[raw.itemsize])
+    linear = _linear(target, source, result, size)
+    given = canonical(raw.astype(np.int64), result)
     axes = _axes(linear, chosen)
     right = _compared([(item.id, item) for item in chosen], x, given, source)
     if all(item[0] < len(x) for item in right):
@@ -61,6 +65,10 @@ def identify_transform(target: Target, among: Sequence[str] | None) -> Identity:
     fits = [item for item in right if item[0] == len(x)]
     plain = [item[1] for item in fits if item[1] in names("transform")]
     kind: Any = "documented" if plain else "variant" if fits else "nearest"
+    if plain and best[2].facts.signs_operand != "no":
+        said = _follows_signs(target, best[2], x, source, result)
+        axes.append(Axis("matrix", "signs operand", said))
+        kind = "nearest" if said == OTHERWISE else kind
     found = tuple(plain or [item[1] for item in fits] or [best[1]])
     axes += [Axis("rounding", "order of the additions", " or ".join(item[1] for item in fits) or "none of those known")]
     title = ", ".join(found) if fits else f"nothing documented; nearest {best[1]}"
@@ -83,11 +91,24 @@ def _unsigned(fmt: Format) -> str:
     return f"u{float_dtype(fmt).itemsize}"
 
 
+def _follows_signs(target: Target, model: Transform, x: Bits, source: Format, result: Format) -> str:
+    """Return what another mask of signs does, in words."""
+    shown = _raw(target, x, OTHER_SIGNS).astype(np.int64)
+    wanted = run_transform(x, source, model, OTHER_SIGNS, "auto").astype(np.int64)
+    if (canonical(shown, result) == canonical(wanted, result)).all():
+        return "followed"
+    return "other signs change nothing" if (shown == _given(target, x)).all() else OTHERWISE
+
+
 def _given(target: Target, x: Bits) -> NDArray[np.int64]:
-    found = np.asarray(target({"x": x, "signs": np.array(0, np.uint32)})["values"])
+    return _raw(target, x).astype(np.int64)
+
+
+def _raw(target: Target, x: Bits, signs: int = 0) -> Bits:
+    found = np.asarray(target({"x": x, "signs": np.array(signs, np.uint32)})["values"])
     if found.shape != x.shape:
         raise TargetError("shape", f"identify: values have shape {found.shape}, asked were {x.shape}")
-    return found.astype(np.int64)
+    return found
 
 
 def _linear(target: Target, source: Format, result: Format, size: int) -> Linear:
