@@ -124,7 +124,7 @@ def test_formats_roundings_and_policies_against_the_oracle():
         assert found == wanted, (source, to, rounding.id, policy)
         compared += 1
     assert compared > 300
-    assert {fmt for fmt, mode in refused} <= {"nf4", "int4", "int8", "uint1"}
+    assert {fmt for fmt, mode in refused} <= {"nf4", "int4", "int8", "uint1", "e0m3"}  # a codebook; grids of whole numbers under te_fma
 
 
 @pytest.mark.parametrize("mode", [name for name in names("rounding") if get("rounding", name).random_bits])
