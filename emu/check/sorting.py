@@ -17,12 +17,12 @@ from emu.exact.round import locate, round_value
 from emu.exact.value import Value
 from emu.fast.layout import places
 from emu.spec import derive, get
-from emu.spec.models import Format, Recipe
+from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.program import cast_entry
 
 Index = tuple[int, ...]
-HALF_TOP = 2
+MATRIX = 2  # axes of an answer that has rows and columns
 
 
 class Case(NamedTuple):
@@ -39,7 +39,7 @@ def whole_class(form: Form, case: Case, difference: Difference, known: bool = Fa
     known: nibbles were found exchanged before, so that a row of a single code is believed too.
     """
     want, have = case.expected.arrays[difference.name], case.got[difference.name]
-    if want.shape != have.shape or want.ndim != HALF_TOP or difference.name in case.expected.known:
+    if want.shape != have.shape or want.ndim != MATRIX or difference.name in case.expected.known:
         return None
     if difference.name == "codes":
         even = np.pad(want, ((0, 0), (0, want.shape[1] % 2)))
@@ -208,7 +208,8 @@ def _of_steps(form: Form, case: Case, name: str, index: Index, have: int) -> str
     return None
 
 
-def _rounded_number(form: Form, case: Case, index: Index):  # type: ignore[no-untyped-def]
+def _rounded_number(form: Form, case: Case, index: Index) -> tuple[Value, Format, Rounding, derive.EntryCodes] | None:
+    """Return the number that is rounded to an element code, with format, rounding and policy; None where the last step is no cast."""
     if form.op == "convert":
         source, (to, rounding, policy) = form.operands["codes"], form.contract.parts
         assert source is not None
@@ -218,8 +219,6 @@ def _rounded_number(form: Form, case: Case, index: Index):  # type: ignore[no-un
     from emu.check.cutting import cut
     from emu.check.trace import trace_quantize, value_at
 
-    recipe: Recipe = get("recipe", form.contract.parts[0])
-    del recipe
     small, (row, column) = cut(form, case.operands, "codes", index)
     program, cells = trace_quantize(form, small)
     casts = [item for item in program.instructions if item.out == program.outputs["codes"]]

@@ -108,7 +108,7 @@ def shaped(checker: _Checker, row: Bits, count: int) -> dict[str, Bits]:
     whole = np.tile(row, (count, 1))
     operands: dict[str, Bits] = {MAIN[form.op]: whole.reshape(-1) if form.op == "convert" else whole}
     if "tensor_amax" in form.extras:
-        operands["tensor_amax"] = own_amax(form, row)
+        operands["tensor_amax"] = own_amax(form)
     return operands
 
 

@@ -64,10 +64,9 @@ def _between(fmt: Format, source: Format, parts: tuple[Fraction, ...], most: int
     return out
 
 
-def own_amax(form: Form, row: Bits) -> Bits:
-    """Return the tensor maximum under which the blocks of the row have the scale one."""
+def own_amax(form: Form) -> Bits:
+    """Return the tensor maximum under which blocks of the inputs have the scale one."""
     source = form.operands["x"]
     assert source is not None
     unit = Blocks(QuantizeRows(form.contract, source.id)).tensor_unit
-    del row
     return np.array(encode_value(finite(unit), get("format", "fp32")), "u4")
