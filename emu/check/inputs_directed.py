@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from emu.exact.decode import decode_code
 from emu.philox import draw, stream_of
 from emu.spec import derive, get
 from emu.spec.models import Format
+from emu.strategies import element_maximum
 from emu.vectors import cases_convert, cases_dequantize, cases_dot_suite, cases_quantize, cases_transform
 from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.decode_rows import DecodeRows
@@ -128,6 +130,19 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
         tiles = [members] if takes_amax or amax is not None or not op.reads_amax else [[member] for member in members]
         for part in tiles:
             yield _tiles(form, op, part, amax, width, takes_amax, multiple)
+    if not op.reads_amax and op.rounding is None:
+        yield _tiles(form, op, _above_powers(op), None, op.columns, takes_amax, multiple)
+
+
+def _above_powers(op: QuantizeRows) -> list[tuple[str, list[list[int]], list[list[int]] | None]]:
+    """Return tiles of one element, an ulp above a power of two times the largest element: there an exponent by logarithm is too low."""
+    top, found = element_maximum(op.recipe), []
+    for exp in range(-120, 121, 4):
+        first = code_at(top * Fraction(2) ** exp, op.source) + 1
+        if 1 < first < derive.codes(op.source).max_code:
+            tile = [[first if not row + lane else 0 for lane in range(op.columns)] for row in range(op.rows)]
+            found.append(("scale_rule", tile, None))
+    return list({tuple(tile[0]): (why, tile, drawn) for why, tile, drawn in found}.values())
 
 
 def _carried(amax: int | None, matrix: list[list[int]], op: QuantizeRows) -> int | None:
