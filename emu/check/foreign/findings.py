@@ -1,8 +1,3 @@
-"""What was found, in words: one sentence per library and per kernel that departs. The counts and inputs are in the record.
-
-Each says what the version named in the record does, on a CPU. Where a library documents a choice, it is a choice and not a fault.
-"""
-
 from __future__ import annotations
 
 from typing import Final
@@ -10,11 +5,16 @@ from typing import Final
 FINDINGS: Final[dict[str, str]] = {
     "amd_quark": "values, not codes; E2M1 by nearest even, E5M3 unsigned",
     "amd_quark.e2m1": "-0 and what rounds to zero lose their sign; Inf stays Inf and has no code.",
-    "amd_quark.mxfp4_even": ("zeros lose their sign, and a block of NaN, of Inf or of zeros gets another scale than torchao's even rule."),
-    "amd_quark.mxfp4_floor": (
-        "the exponent is floor(log2) in float32, one too high just below a power of two; a zero block gets the scale 2^-23."
+    "amd_quark.e2m3": "-0 and what rounds to zero lose their sign; Inf stays Inf and has no code.",
+    "amd_quark.mxfp4_even": (
+        "as torchao's even rule but: Inf, and maxima of 1.75 * 2^127 and more, give the scale 2^127; -0 and what rounds to zero"
+        " lose their sign; elements are divided by the true 2^-127, where torchao uses 2^-126."
     ),
-    "amd_quark.ue5m3": "differs from the nvidia policy where it clamps negative numbers to zero, and in NaN.",
+    "amd_quark.mxfp4_floor": (
+        "the exponent is floor(log2) in float32, one too high just below a power of two; a zero block gets the scale 2^-23; "
+        "scales below 2^-127 are kept as floats (no E8M0 code: read modulo 256); -0 and what rounds to zero lose their sign."
+    ),
+    "amd_quark.ue5m3": "negative numbers are clamped to zero, where the nvidia policy drops the sign; NaN gives 0xFC, a finite 98304.",
     "apytypes": "IEEE-like formats: the top exponent is Inf and NaN in every width",
     "apytypes.bf16": "only the bits of NaN differ: its payload is kept; a signalling NaN stays signalling.",
     "apytypes.e2m1": "a documented choice, not E2M1 of OCP: codes 6 and 7 are Inf and NaN, so that 3.5 and more is Inf.",
@@ -30,6 +30,8 @@ FINDINGS: Final[dict[str, str]] = {
     "fouroversix.e2m1": (
         "does not saturate, its callers scale first: 8 gives the nibble of -0, larger numbers and Inf other nibbles; -0 gives 0x0."
     ),
+    "fouroversix.if4_abs_max": "as if4_mse: only with a tensor maximum below the true one.",
+    "fouroversix.if4_mae": "as if4_mse: only with a tensor maximum below the true one.",
     "fouroversix.if4_mse": (
         "one directed row, a tensor maximum below the true one: 10.5 is rounded in steps of 2 and its nibble cut, the recipe's "
         "`wrap` rounds in steps of 4."
@@ -63,9 +65,13 @@ FINDINGS: Final[dict[str, str]] = {
     "microxcaling.e3m2_even": "as e2m1_even, at 0x3CFFFFFF.",
     "microxcaling.e4m3_even": "as e2m1_even, at 0x3A7FFFFF.",
     "microxcaling.mxfp4_even": (
-        "the floor rule with floor(log2) in float32, one too high just below a power of two; zeros lose their sign."
+        "the floor rule; near the largest float32 the block is Inf or NaN, and so is a block with Inf; zeros lose their sign; "
+        "elements are divided by the true 2^-127."
     ),
-    "microxcaling.mxint4_even": ("the E1M2 grid and the floor rule, with floor(log2) in float32, one too high just below a power of two."),
+    "microxcaling.mxint4_even": (
+        "the E1M2 grid and the floor rule, with floor(log2) in float32, one too high just below a power of two. Maxima near the"
+        " largest float32 make the block NaN; zeros lose their sign."
+    ),
     "ml_dtypes": "every 4-, 6- and 8-bit float to the bit from float32; float64 is rounded twice; E8M0 and int4 are of another kind",
     "ml_dtypes.bf16": "only NaN differs: the sign of NaN is kept.",
     "ml_dtypes.e2m1_from_fp64": (
@@ -97,16 +103,6 @@ FINDINGS: Final[dict[str, str]] = {
     ),
     "onnx.e8m0_up": "every number from 2^-149 to 2^-127, that one included although it is exact, gives 0x01; Inf gives 0xFF.",
     "onnx.int4": "Cast of float to INT4 is that of ml_dtypes: cut, and the low four bits kept.",
-    "pychop": "values; MXFP4 with the floor rule, scales by a logarithm of the input's type",
-    "pychop.mxfp4": (
-        "-0 and what rounds to zero lose their sign; blocks with Inf or NaN and tiny maxima differ from torchao's floor rule."
-    ),
-    "qtorch": "values; ties away from zero",
-    "qtorch.e2m1": "ties go away from zero; zeros lose their sign.",
-    "qtorch.e2m1_away": "zeros lose their sign.",
-    "qtorch_plus": "values; no subnormal",
-    "qtorch_plus.e2m1": "numbers below 1 that need the subnormal 0.5 differ.",
-    "qtorch_plus.e2m1_table": "zeros lose their sign, ties have a rule of their own.",
     "torch": "FP8 to the bit; E8M0 wrong in one region; every NaN to bf16 is 0xFFFF",
     "torch.bf16": "only NaN differs: every NaN, of either sign, gives 0xFFFF.",
     "torch.e8m0": "numbers in (2^-127, 1.5 * 2^-127) give 0x01 where 0x00 is nearer; Inf and what rounds beyond 2^127 give NaN.",
@@ -128,6 +124,7 @@ LEFT_OUT: Final[dict[str, str]] = {
     "CUDA and Triton kernels of these libraries": (
         "no accelerator in this survey; a file target (`emu check --emit`, `--results`) runs them elsewhere"
     ),
+    "qtorch, qtorch_plus, pychop": "their adapters are there; the record has no rows of them yet",
     "stochastic rounding of torchao, fouroversix and amd-quark": "they draw from a global generator and take no random operand",
     "transformer_engine as a package": (
         "it refuses to import without its compiled core; the reference quantizer in the wheel is run from its file"
