@@ -1,3 +1,8 @@
+"""What was found, in words: one sentence per library and per kernel that departs. The counts and inputs are in the record.
+
+Each says what the version named in the record does, on a CPU. Where a library documents a choice, it is a choice and not a fault.
+"""
+
 from __future__ import annotations
 
 from typing import Final
