@@ -179,6 +179,7 @@ def tensors(draw: st.DrawFn, recipe: str | Recipe, source: str | Format = "fp32"
     specials: True puts NaN and Inf in, too.   A tensor maximum that the recipe leaves open is never drawn.
     """
     chosen: Recipe = get("recipe", recipe)
+    fmt: Format = get("format", source)
     kind = draw(st.sampled_from(["ties", "boundaries", "blocks"]))
     if kind == "ties":
         return draw(near_element_ties(chosen, source))
@@ -187,6 +188,9 @@ def tensors(draw: st.DrawFn, recipe: str | Recipe, source: str | Format = "fp32"
     x = draw(blocks(chosen, source, count=draw(st.integers(1, 2)), specials=specials))
     reads = quantize_program(chosen).reads("tensor_amax")
     given = draw(tensor_maxima(x, source)) if reads and not specials else None
+    if reads and (given is None or not _in_domain(chosen, given)) and chosen.facts.domain.tensor_amax_min is not None:
+        own = (decode_code(int(code), fmt).magnitude for code in x.flat)
+        given = encode_value(finite(max(Fraction(1), *own)), get("format", "fp32"))
     return Tensor(x, given if given is not None and _in_domain(chosen, given) else None)
 
 

@@ -16,6 +16,7 @@ def test_documented_fault_gets_its_name(named):
 
 @pytest.mark.exhaustive
 def test_right_kernel_gets_the_name_of_its_contract(right):
-    found = identify(python_target(right.kernel, right.contract, **right.options))
+    among = [right.contract.removeprefix("dot/")] if right.contract.startswith("dot/") else None
+    found = identify(python_target(right.kernel, right.contract, **right.options), among=among)
     assert found.kind == "documented", found.text()
     assert any(right.contract.endswith(name) or name in right.contract for name in found.found), found.text()
