@@ -16,7 +16,7 @@ from emu.errors import EmuError, OperandError, TargetError
 from emu.fast import tables
 from emu.fast.convert import convert_marked, element_random
 from emu.identify.model import Axis, Departure, Identity, Pair
-from emu.identify.rows import KEY, OPEN, Bits
+from emu.identify.rows import KEY, OPEN, Bits, canonical
 from emu.spec import derive
 from emu.spec.contract import parse
 from emu.spec.derive import REFUSE
@@ -257,7 +257,8 @@ def _known(asked: Asked, item: Hypothesis) -> NDArray[np.bool_]:
 
 def _wrong(asked: Asked, item: Hypothesis) -> NDArray[np.bool_]:
     """Tell where a kernel differs; an answer where the policy refuses, or none where it has a code, counts for as little as an open one."""
-    wrong: NDArray[np.bool_] = _known(asked, item) & (asked.answers != item.answers)
+    fmt: Format = get("format", item.fmt)
+    wrong: NDArray[np.bool_] = _known(asked, item) & (canonical(asked.answers, fmt) != canonical(item.answers, fmt))
     return wrong
 
 

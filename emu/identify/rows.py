@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu import philox
+from emu.check.judge import is_nan
 from emu.errors import EngineError, OpenError, ShapeError
 from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
@@ -160,12 +161,13 @@ def by_tile(level: Bits, rows: int, count: int) -> NDArray[np.int64]:
 
 
 def canonical(codes: NDArray[np.int64], fmt: Format) -> NDArray[np.int64]:
-    """Return codes with every NaN of a wide float format as one code: payloads are nobody's contract."""
+    """Return codes with every NaN as one code, of a wide float format (payloads are nobody's contract) and of one with unused high bits."""
     derived = derive.codes(fmt)
-    if derived.inf is None or derived.bits <= 8:
+    spare = derive.unused_high_bits(fmt)
+    if not spare and (derived.inf is None or derived.bits <= 8):
         return codes
-    is_nan = (codes & ~derived.sign_bit) > derived.inf
-    return np.where((codes >= 0) & is_nan, derived.nan[0], codes)
+    low = codes & (1 << derived.bits) - 1 if spare else codes
+    return np.where((codes >= 0) & is_nan(low, fmt), derived.nan[0], codes)
 
 
 def agree(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -69,6 +69,16 @@ def test_refusing_nan_makes_its_rule_unobservable(convert_target):
     assert "convert/e2m1/rne/amd" in found.found and verdicts["convert/e2m1/rne/nvidia"] == "unobservable"
 
 
+def test_the_unused_bit_of_a_nan_is_not_compared(convert_target):
+    class Signed(convert_target):
+        def __call__(self, operands):
+            codes = super().__call__(operands)["codes"]
+            return {"codes": np.where(codes == 0x7F, 0xFF, codes).astype(np.uint8)}
+
+    found = identify(Signed("ue4m3/rne/nvidia"))
+    assert found.kind == "documented" and "convert/ue4m3/rne/nvidia" in found.found, found.text()
+
+
 def test_a_wrong_tie_is_a_departure(convert_target):
     class Wrong(convert_target):
         def __call__(self, operands):

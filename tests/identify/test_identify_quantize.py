@@ -121,6 +121,15 @@ def test_a_foreign_kernel_departs_in_rows(quantize_target):
     assert "nearest" in found.title and found.departures[0].where.startswith("scale")
 
 
+def test_the_unused_bit_of_a_nan_scale_is_not_compared(quantize_target):
+    class Signed(quantize_target):
+        def shaped(self, codes, levels):
+            return super().shaped(codes, levels | {"scale": np.where(levels["scale"] == 0x7F, 0xFF, levels["scale"]).astype(np.uint8)})
+
+    found = identify(Signed(get("recipe", "nvfp4_torchao")))
+    assert found.kind == "documented" and found.found == ("nvfp4_torchao",), found.text()
+
+
 def test_open_points_are_resolved_by_the_kernel(quantize_target):
     floor = documented(["mxfp4_torchao_floor"])[0]
     rule = axes("codes").rule("plus_max")
