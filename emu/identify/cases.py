@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu import philox
+from emu.check.foreign.edges import edges
+from emu.check.form import form_of
 from emu.fast.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Row
 from emu.identify.variants import Variant, shape_of
@@ -114,3 +116,14 @@ def plain(shape: tuple[int, int]) -> tuple[Row, ...]:
 def of_recipe(recipe: str, source: str) -> tuple[Row, ...]:
     """Return the directed rows of one recipe, for the confirmation of what was found."""
     return tuple(_directed(recipe, source))
+
+
+@lru_cache(maxsize=4)
+def scale_edges(recipe: str, source: str) -> tuple[Row, ...]:
+    """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale or source."""
+    question = edges(form_of(f"quantize/{recipe}", source))
+    if question is None:
+        return ()
+    x = question.operands["x"]
+    most = int((x & np.uint32(0x7FFFFFFF)).max())  # one for all rows, so that they are asked together: such a scale follows from its block
+    return tuple(Row(tuple(row), most, 0, ("scale_edge",)) for row in x.tolist())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu.check.model import Target
 from emu.errors import OperandError
 from emu.identify.ask import answers_of, ask
-from emu.identify.cases import SOURCES, of_recipe, plain
+from emu.identify.cases import SOURCES, of_recipe, plain, scale_edges
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
 from emu.identify.model import Axis, Departure, Identity
 from emu.identify.rows import OPEN, Answers, Call, Row, calls, canonical, expected, random_bits
@@ -109,7 +109,7 @@ def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
     if UNKNOWN in layout.views.words:  # block by block it may be right: a whole matrix is not
         kind = "nearest"
     if kind != "nearest":
-        other = _confirmed(target, layout, asked, known, items)
+        items, other = _confirmed(target, layout, asked, known, items)
         if other is not None:
             kind, asked = "nearest", other
     return report(target, layout, asked, known, kind, items)
@@ -146,13 +146,24 @@ def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[
     return Asked(rows, questions, answers, source, own, {})
 
 
-def _confirmed(target: Target, layout: Found, asked: Asked, known: Sequence[Variant], found: Sequence[Variant]) -> Asked | None:
-    """Ask the directed rows of what was found too; None where all agree, else what was asked."""
-    best = found[0]
-    rows = of_recipe(best.base, asked.source.id if asked.source.id in SOURCES else "bf16")
-    more = _asked(target, layout, known, rows, asked.own_amax)
-    names = [name for name in more.answers if name != "values"]
-    return None if more.agreement(best, names)[0].all() else more
+def _confirmed(
+    target: Target, layout: Found, asked: Asked, known: Sequence[Variant], found: Sequence[Variant]
+) -> tuple[list[Variant], Asked | None]:
+    """Ask rows that no choice has seen: the directed rows of what was found, and blocks beside the edges of power-of-two scales.
+
+    Returns: what gives all those answers too, and None; where nothing does, the first of what was found and what was asked.
+    """
+    names = [name for name in asked.answers if name != "values"]
+    source = asked.source.id if asked.source.id in SOURCES else "bf16"
+    bases = list(dict.fromkeys(item.base for item in found))[:MOST]
+    left = list(found)
+    for rows in dict.fromkeys(rows for base in bases for rows in (of_recipe(base, source), scale_edges(base, source)) if rows):
+        more = _asked(target, layout, known, rows, asked.own_amax)
+        fits = [item for item in left if more.agreement(item, names)[0].all()]
+        if not fits:
+            return left[:1], more
+        left = fits
+    return left, None
 
 
 def takes_own_maximum(target: Target, source: Format, layout: Found) -> bool:
@@ -256,7 +267,7 @@ def _departures(asked: Asked, best: Variant, names: Sequence[str], good: NDArray
     wanted = asked.expected(best)
     for place in np.flatnonzero(~good)[:SHOWN]:
         row = asked.rows[int(place)]
-        for name in names:
+        for name in sorted(names, key=lambda name: name == "codes"):  # codes follow from their scale
             if name not in wanted or wanted[name].shape != asked.answers[name].shape:
                 out.append(Departure(shown_row(row), name, "another number of codes", str(asked.answers[name].shape[1])))
                 break

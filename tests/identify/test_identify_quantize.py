@@ -121,6 +121,27 @@ def test_a_foreign_kernel_departs_in_rows(quantize_target):
     assert "nearest" in found.title and found.departures[0].where.startswith("scale")
 
 
+@pytest.mark.parametrize(
+    ("base", "rule"),
+    [
+        ("mxfp4_te_pow2", lambda top: np.ceil(np.log2(top / np.float32(6)))),  # every bf16 pattern and directed row is right
+        ("mxfp4_torchao_floor", lambda top: np.floor(np.log2(top)) - 2),
+    ],
+)
+def test_a_logarithm_of_float32_departs(quantize_target, base, rule):
+    class Logarithm(quantize_target):
+        def __call__(self, operands):
+            found = super().__call__(operands)
+            top = np.abs(self.values(operands["x"])).reshape(*found["scale"].shape, 32).max(axis=-1)
+            with np.errstate(all="ignore"):
+                byte = rule(top) + np.float32(127)
+            return found | {"scale": np.where((byte > 0) & (byte < 254), byte, found["scale"]).astype(np.uint8)}
+
+    found = identify(Logarithm(get("recipe", base), "fp32"))
+    assert found.kind == "nearest" and found.found[0].startswith(base) and found.departures, found.text()
+    assert not identify(Logarithm(get("recipe", base))).departures  # sources of bf16 never come so near
+
+
 def test_the_unused_bit_of_a_nan_scale_is_not_compared(quantize_target):
     class Signed(quantize_target):
         def shaped(self, codes, levels):
