@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from emu.vectors.transform_rows import TransformRows
 SUMS: Final = ("exact", "butterfly", "sequential")
 SUM_FORMATS: Final = ("fp32", "bf16")
 OTHER_SIGNS: Final = 0x1235  # no palindrome of its bits
+IGNORED: Final = "other signs change nothing"
 OTHERWISE: Final = "other signs are not applied as documented"
 RESULTS: Final = {2: "bf16", 4: "fp32", 8: "fp64"}  # by bytes, where a target does not say its result
 SHOWN: Final = 4
@@ -41,6 +42,15 @@ class Linear:
     signs: int
     scale: Fraction
     known: bool
+
+
+@dataclass(frozen=True)
+class Signed:
+    """What another mask of signs does, in words.   departures: rows where it is not followed.   agreed: rows on which it is."""
+
+    said: str
+    departures: tuple[Departure, ...] = ()
+    agreed: int = 0
 
 
 def identify_transform(target: Target, among: Sequence[str] | None) -> Identity:
@@ -65,16 +75,19 @@ def identify_transform(target: Target, among: Sequence[str] | None) -> Identity:
     fits = [item for item in right if item[0] == len(x)]
     plain = [item[1] for item in fits if item[1] in names("transform")]
     kind: Any = "documented" if plain else "variant" if fits else "nearest"
+    departures = tuple(_departures(x, best[3], given))
+    asked, agreed = len(x), best[0]
     if plain and best[2].facts.signs_operand != "no":
-        said = _follows_signs(target, best[2], x, source, result)
-        axes.append(Axis("matrix", "signs operand", said))
-        kind = "nearest" if said == OTHERWISE else kind
+        other = _other_signs(target, best[2], x, source, result)
+        axes.append(Axis("matrix", "signs operand", other.said))
+        if other.departures:
+            kind, departures, asked, agreed = "nearest", other.departures, asked + len(x), agreed + other.agreed
     found = tuple(plain or [item[1] for item in fits] or [best[1]])
     axes += [Axis("rounding", "order of the additions", " or ".join(item[1] for item in fits) or "none of those known")]
-    title = ", ".join(found) if fits else f"nothing documented; nearest {best[1]}"
-    departures = tuple(_departures(x, best[3], given))
+    title = ", ".join(found) if kind != "nearest" else f"nothing documented; nearest {best[1]}"
+    title += f"; {axes[-2].finding}" if fits and kind == "nearest" else ""
     pairs = tuple(_pair(best, other, x, given) for other in right if other[1] != best[1])
-    return Identity(target.name, target.op, kind, found, title, tuple(axes), pairs, departures, len(x), best[0])
+    return Identity(target.name, target.op, kind, found, title, tuple(axes), pairs, departures, asked, agreed)
 
 
 def questions(source: Format, chosen: Sequence[Transform]) -> Bits:
@@ -91,13 +104,18 @@ def _unsigned(fmt: Format) -> str:
     return f"u{float_dtype(fmt).itemsize}"
 
 
-def _follows_signs(target: Target, model: Transform, x: Bits, source: Format, result: Format) -> str:
-    """Return what another mask of signs does, in words."""
-    shown = _raw(target, x, OTHER_SIGNS).astype(np.int64)
-    wanted = run_transform(x, source, model, OTHER_SIGNS, "auto").astype(np.int64)
-    if (canonical(shown, result) == canonical(wanted, result)).all():
-        return "followed"
-    return "other signs change nothing" if (shown == _given(target, x)).all() else OTHERWISE
+def _other_signs(target: Target, model: Transform, x: Bits, source: Format, result: Format) -> Signed:
+    """Ask another mask of signs. A kernel that ignores it departs if it wants the operand; else its signs are fixed."""
+    shown = canonical(_raw(target, x, OTHER_SIGNS).astype(np.int64), result)
+    wanted = canonical(run_transform(x, source, model, OTHER_SIGNS, "auto").astype(np.int64), result)
+    if (shown == wanted).all():
+        return Signed("followed")
+    ignored = bool((shown == canonical(_given(target, x), result)).all())
+    if ignored and "signs" not in (getattr(target, "wants", None) or ()):
+        return Signed("not taken by this kernel")
+    signs = {"signs": f"{OTHER_SIGNS:08x}"}
+    rows = tuple(replace(row, operands=row.operands | signs) for row in _departures(x, wanted, shown))
+    return Signed(IGNORED if ignored else OTHERWISE, rows, int((shown == wanted).all(axis=1).sum()))
 
 
 def _given(target: Target, x: Bits) -> NDArray[np.int64]:

@@ -40,3 +40,13 @@ def test_another_matrix_is_said(transform_target):
 
     found = identify(Rolled(get("transform", "rht16_te")))
     assert found.kind == "nearest" and found.axes[0].finding.startswith("no Hadamard matrix") and found.departures
+
+
+@pytest.mark.parametrize(("wants", "kind"), [(("signs",), "nearest"), ((), "documented")])
+def test_signs_that_are_wanted_and_ignored_depart(transform_target, wants, kind):
+    target = transform_target(get("transform", "rht16_ufp4"))
+    target.wants = wants
+    found = identify(target)
+    assert (found.kind, found.exit_code, found.found) == (kind, int(kind == "nearest"), ("rht16_ufp4",)), found.text()
+    assert [row.operands.get("signs") for row in found.departures][:1] == (["00001235"] if wants else [])
+    assert (found.agreed < found.asked) == bool(wants)
