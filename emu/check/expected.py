@@ -9,6 +9,7 @@ import numpy as np
 
 from emu.check.form import Form, integer_dtype
 from emu.check.model import Arrays, Bits
+from emu.check.open_tiles import open_tiles, shut, without
 from emu.engines import run_convert, run_decode, run_dequantize, run_dot, run_quantize, run_transform
 from emu.errors import EngineError, OpenError, OperandError
 from emu.exact.block import dequantize as dequantize_exact
@@ -119,28 +120,33 @@ def _plain_convert(form: Form, operands: Arrays, engine: str) -> Expected:
 
 def _quantize(form: Form, operands: Arrays, engine: str, result: Format, profile: str | None, values: bool) -> Expected:
     recipe: Recipe = get("recipe", form.contract.parts[0])
-    extra = _extra(form, operands)
-    source = form.operands["x"]
-    assert source is not None and form.block is not None
-    if engine != "exact":
-        try:
-            codes, levels = run_quantize(recipe, operands["x"], source, engine=engine, **extra)
-            found = Expected({"codes": codes, **{name: array.reshape(_flat(form, operands)[name]) for name, array in levels.items()}}, {})
-        except OpenError:
-            found = _quantize_tiles(form, operands, recipe, source)
+    tiles = open_tiles(form, operands)
+    if tiles is None:
+        found = _quantize_codes(form, operands, recipe, engine)
     else:
-        found = _quantize_tiles(form, operands, recipe, source)
+        found = _quantize_codes(form, without(operands, tiles), recipe, engine)
+        found = Expected(found.arrays, shut(found.arrays, found.known, tiles))
     return _with_values(form, operands, found, recipe, result, profile, engine) if values else found
+
+
+def _quantize_codes(form: Form, operands: Arrays, recipe: Recipe, engine: str) -> Expected:
+    """Quantize by an engine, by the oracle where that leaves something open."""
+    source = form.operands["x"]
+    assert source is not None
+    if engine == "exact":
+        return _quantize_tiles(form, operands, recipe, source)
+    try:
+        codes, levels = run_quantize(recipe, operands["x"], source, engine=engine, **_extra(form, operands))
+    except OpenError:
+        return _quantize_tiles(form, operands, recipe, source)
+    shapes = form.shapes(operands)
+    return Expected({"codes": codes, **{name: array.reshape(shapes[name]) for name, array in levels.items()}}, {})
 
 
 def _extra(form: Form, operands: Arrays) -> dict[str, Any]:
     """Return the operands of a recipe as its engines take them; a tensor maximum that is not given is taken from x."""
     out: dict[str, Any] = {name: int(operands[name]) for name in ("tensor_amax", "signs") if name in operands}
     return out | ({"random": operands["random"]} if "random" in operands else {})
-
-
-def _flat(form: Form, operands: Arrays) -> dict[str, tuple[int, ...]]:
-    return form.shapes(operands)
 
 
 def _quantize_tiles(form: Form, operands: Arrays, recipe: Recipe, source: Format) -> Expected:
