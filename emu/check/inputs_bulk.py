@@ -13,6 +13,7 @@ import numpy as np
 
 from emu.arrays import float_dtype
 from emu.check.form import MAIN, Form, draw_bits, integer_dtype
+from emu.check.inputs_edges import edges
 from emu.check.model import Bits, Question
 from emu.engines import run_amax, run_dequantize, run_quantize
 from emu.errors import EmuError
@@ -139,6 +140,9 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
         size = min(left, CHUNK)
         yield _question(form, takes_amax, varied(form, base, size, key, first), key, first, multiple)
         left, first = left - size, first + 1
+    beside = edges(form, short=True)
+    if beside is not None:
+        yield _matrix(form, beside.operands["x"].reshape(-1), takes_amax, multiple, "scale_edge", key)
 
 
 def _base(form: Form, size: int, key: int, stream: int) -> Bits:

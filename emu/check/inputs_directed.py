@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from emu.check.form import Form, draw_bits, integer_dtype
+from emu.check.inputs_edges import edges
 from emu.check.model import Bits, Question
 from emu.errors import OperandError
 from emu.exact.decode import decode_code
@@ -26,6 +27,8 @@ from emu.vectors.rows import Input
 from emu.vectors.transform_rows import TransformRows
 
 KEY = 1
+Tile = tuple[str, list[list[int]], list[list[int]] | None]  # why it is asked, its elements, its own random integers
+BINADES_APART = 32  # of blocks beside a scale edge: the oracle judges them
 PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
 
 
@@ -121,7 +124,7 @@ _MAKERS = {"decode": _decode, "convert": _convert, "transform": _transform, "deq
 def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, int]) -> Iterator[Question]:
     """Tiles of one tensor maximum and width together, one under the other."""
     op = QuantizeRows(form.contract, source)
-    groups: dict[tuple[int | None, int], list[tuple[str, list[list[int]], list[list[int]] | None]]] = {}
+    groups: dict[tuple[int | None, int], list[Tile]] = {}
     for case in cases_quantize.directed(op, f"check {form.contract}"):
         matrix, amax, drawn = op.taken(case.values)
         carried = amax if takes_amax else _carried(amax, matrix, op)
@@ -132,9 +135,13 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
             yield _tiles(form, op, part, amax, width, takes_amax, multiple)
     if not op.reads_amax and op.rounding is None:
         yield _tiles(form, op, _above_powers(op), None, op.columns, takes_amax, multiple)
+        beside = edges(form, short=True, every=BINADES_APART)
+        if beside is not None:
+            rows: list[Tile] = [("scale_edge", [row], None) for row in beside.operands["x"].tolist()]
+            yield _tiles(form, op, rows, None, op.columns, takes_amax, multiple)
 
 
-def _above_powers(op: QuantizeRows) -> list[tuple[str, list[list[int]], list[list[int]] | None]]:
+def _above_powers(op: QuantizeRows) -> list[Tile]:
     """Return tiles of one element, an ulp above a power of two times the largest element: there an exponent by logarithm is too low."""
     top, found = element_maximum(op.recipe), []
     for exp in range(-120, 121, 4):
@@ -158,7 +165,7 @@ def _carried(amax: int | None, matrix: list[list[int]], op: QuantizeRows) -> int
 
 
 def _tiles(
-    form: Form, op: QuantizeRows, members: list[tuple[str, list[list[int]], list[list[int]] | None]], amax: int | None, width: int,
+    form: Form, op: QuantizeRows, members: list[Tile], amax: int | None, width: int,
     takes_amax: bool, multiple: tuple[int, int],
 ) -> Question:  # fmt: skip
     rows = [row for _, matrix, _ in members for row in matrix]
@@ -180,9 +187,7 @@ def _tiles(
     return Question(operands, tuple(why + ["padding"] * (height - len(rows))))
 
 
-def _random(
-    form: Form, op: QuantizeRows, members: list[tuple[str, list[list[int]], list[list[int]] | None]], shape: tuple[int, int], width: int
-) -> Bits:
+def _random(form: Form, op: QuantizeRows, members: list[Tile], shape: tuple[int, int], width: int) -> Bits:
     """Return the random operand of stacked tiles: their own integers where one belongs to one element, else drawn words."""
     assert form.draws is not None
     lanes, bits = draw_bits(form.draws)

@@ -61,6 +61,6 @@ def shut(arrays: Arrays, known: Arrays, tiles: Bits) -> dict[str, Bits]:
             here = tiles[: array.shape[0], : array.shape[1]]
         else:
             rows, columns = array.shape
-            here = tiles.reshape(rows, tiles.shape[0] // rows, columns, tiles.shape[1] // columns).any((1, 3))
+            here = np.asarray(tiles.reshape(rows, tiles.shape[0] // rows, columns, tiles.shape[1] // columns).any((1, 3)))
         out[name] = np.asarray(known.get(name, True) & ~here)
     return out

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from emu.check.foreign.edges import edges
 from emu.check.foreign.model import Kernel
 from emu.check.foreign.registry import find, kernels
 from emu.check.form import form_of
+from emu.check.inputs_edges import edges
 from emu.check.report import Report
 from emu.check.run import _Checker
 from emu.errors import EmuError, ToolError

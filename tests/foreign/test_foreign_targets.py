@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emu.check.foreign.edges import edges
 from emu.check.foreign.grid import codes_of
 from emu.check.foreign.model import Kernel, Library
 from emu.check.foreign.registry import LIBRARIES, find, kernels
 from emu.check.form import form_of
+from emu.check.inputs_edges import edges
 from emu.check.run import check
 from emu.check.targets import parse_target
 from emu.errors import OperandError, ToolError
