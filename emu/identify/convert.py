@@ -28,6 +28,7 @@ from emu.vectors.cases_convert import directed
 from emu.vectors.convert_rows import ConvertRows
 
 SHOWN: Final = 4
+PARTLY: Final = ", where it answers"
 NEAREST: Final = 1  # formats that are looked at where no grid is documented
 EXHAUSTED: Final = 16  # bits of sources that are asked whole
 WIDEST: Final = 8  # bits of the codes that are looked for
@@ -265,7 +266,7 @@ def _wrong(asked: Asked, item: Hypothesis) -> NDArray[np.bool_]:
 def _report(
     target: Target, asked: Asked, formats: Sequence[str], inside: Sequence[tuple[str, str]], found: Sequence[Hypothesis]
 ) -> Identity:
-    order = sorted(found, key=lambda item: (int(_wrong(asked, item).sum()), -int(_known(asked, item).sum())))
+    order = sorted(found, key=lambda item: (int(_wrong(asked, item).sum()), -int(_known(asked, item).sum())))  # all answered: first
     fits = [item for item in order if not _wrong(asked, item).any() and _known(asked, item).any()]
     best = (fits or order)[0]
     axes = [Axis("format", "grid", ", ".join(formats) or "no documented grid"), Axis("rounding", "within the format", _listed(inside))]
@@ -276,10 +277,25 @@ def _report(
         Departure({"x": f"{int(asked.x[at]):x}"}, "codes", f"{int(best.answers[at]):#x}", f"{int(asked.answers[at]):#x}")
         for at in np.flatnonzero(wrong)[:SHOWN]
     ]
-    shown = tuple(item.name for item in fits) or (best.name,)
-    title = ("one of " if len(shown) > 1 else "") + ", ".join(shown) if fits else f"nothing documented; nearest {best.name}"
+    shown = tuple(item.name + ("" if _answers_all(asked, item) else PARTLY) for item in fits) or (best.name,)
+    title = _title(asked, fits) if fits else f"nothing documented; nearest {best.name}"
     pairs = tuple(_pair(asked, best, other) for other in found if other is not best)
     return Identity(target.name, target.op, kind, shown, title, tuple(axes), pairs, tuple(departures), asked.x.size, int((~wrong).sum()))
+
+
+def _answers_all(asked: Asked, item: Hypothesis) -> bool:
+    """Tell whether a conversion has a code wherever the kernel has one."""
+    return bool((item.answers[asked.answers >= 0] >= 0).all())
+
+
+def _title(asked: Asked, fits: Sequence[Hypothesis]) -> str:
+    """Return the conversions that give all answers; where there is none, those that leave the fewest open."""
+    whole = [item.name for item in fits if _answers_all(asked, item)]
+    if not whole:
+        most = int(_known(asked, fits[0]).sum())
+        return " or ".join(item.name for item in fits if int(_known(asked, item).sum()) == most) + PARTLY
+    said = f" (equal on the {int((asked.answers >= 0).sum()):,} {asked.source.id} sources asked)" if len(whole) > 1 else ""
+    return " or ".join(whole) + said
 
 
 def _listed(inside: Sequence[tuple[str, str]]) -> str:

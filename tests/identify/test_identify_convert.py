@@ -79,6 +79,14 @@ def test_the_unused_bit_of_a_nan_is_not_compared(convert_target):
     assert found.kind == "documented" and "convert/ue4m3/rne/nvidia" in found.found, found.text()
 
 
+def test_policies_that_give_every_answer_are_named_first(convert_target):
+    found = identify(convert_target("e2m1/rne/ml_dtypes"))
+    whole = ("convert/e2m1/rne/ml_dtypes", "convert/e2m1/rne/onnx_reference_sat")
+    assert found.title == " or ".join(whole) + " (equal on the 65,536 bf16 sources asked)" and found.found[:2] == whole
+    assert "convert/e2m1/rne/torchao, where it answers" in found.found
+    assert all(name.endswith(", where it answers") for name in found.found[2:]), found.found
+
+
 def test_a_wrong_tie_is_a_departure(convert_target):
     class Wrong(convert_target):
         def __call__(self, operands):
