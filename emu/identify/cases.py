@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu import philox
-from emu.check.foreign.edges import edges
 from emu.check.form import form_of
+from emu.check.inputs_edges import edges
 from emu.fast.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Row
 from emu.identify.variants import Variant, shape_of
