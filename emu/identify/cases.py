@@ -120,10 +120,11 @@ def of_recipe(recipe: str, source: str) -> tuple[Row, ...]:
 
 @lru_cache(maxsize=4)
 def scale_edges(recipe: str, source: str) -> tuple[Row, ...]:
-    """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale or source."""
+    """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale."""
     question = edges(form_of(f"quantize/{recipe}", source))
     if question is None:
         return ()
-    x = question.operands["x"]
+    codes = question.operands["x"]
+    x = np.array(_wide(codes.reshape(-1), source)).reshape(codes.shape)
     most = int((x & np.uint32(0x7FFFFFFF)).max())  # one for all rows, so that they are asked together: such a scale follows from its block
     return tuple(Row(tuple(row), most, 0, ("scale_edge",)) for row in x.tolist())
