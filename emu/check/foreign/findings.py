@@ -31,7 +31,7 @@ FINDINGS: Final[dict[str, str]] = {
         "the even rule and its elements, but: NaN or Inf in a block, or a maximum of 1.75 * 2^127 and more, gives the scale 1; "
         "-0 gives 0x0; elements are divided by the true 2^-127, where torchao uses 2^-126."
     ),
-    "fouroversix": "its recipes to the bit while the tensor maximum is the true one",
+    "fouroversix": "its recipes to the bit while the tensor maximum is the true one, but for MXFP4 blocks of zeros",
     "fouroversix.e2m1": (
         "does not saturate, its callers scale first: 8 gives the nibble of -0, larger numbers and Inf other nibbles; -0 gives 0x0."
     ),
@@ -40,6 +40,11 @@ FINDINGS: Final[dict[str, str]] = {
     "fouroversix.if4_mse": (
         "one directed row, a tensor maximum below the true one: 10.5 is rounded in steps of 2 and its nibble cut, the recipe's "
         "`wrap` rounds in steps of 4."
+    ),
+    "fouroversix.mxfp4_static_4": "as mxfp4_static_6: blocks of zeros, and of maxima so small that a quarter of them rounds to zero.",
+    "fouroversix.mxfp4_static_6": (
+        "a block whose scale byte is 0x00 (zeros, or maxima so small that a sixth of them rounds to zero) is divided by 0.0: every"
+        " element is NaN, whose nibble is 0xB on x86; all other blocks equal."
     ),
     "fouroversix.nvfp4_static_6": "as if4_mse: only with a tensor maximum below the true one.",
     "gfloat": "every float format to the bit; E8M0 through arrays is not usable below 2^-127 and for negative numbers",
