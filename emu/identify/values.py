@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from emu.check.model import Target
 from emu.engines import run_dequantize
-from emu.errors import EmuError, OperandError, TargetError
+from emu.errors import EmuError, OperandError, ShapeError, TargetError
 from emu.identify.ask import answers_of
+from emu.identify.cases import SOURCES, of_recipe, scale_edges
 from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import OPEN, Call, Row, calls, canonical, random_bits
@@ -75,7 +76,9 @@ def identify_values(target: Target, among: Sequence[str] | None, layout: Found) 
     if not fits:
         fits = _changed(target, order, layout)
         kind = "variant" if fits else "nearest"
-    best = (fits or order)[0]
+    first = (fits or order)[0]
+    fits, best = _confirmed(target, fits, layout) if fits else ([], first)
+    kind = kind if fits else "nearest"
     names = tuple(item.name for item in fits) or (best.name,)
     axes = (
         *layout.axes,
@@ -83,7 +86,7 @@ def identify_values(target: Target, among: Sequence[str] | None, layout: Found) 
         Axis("values", "profile", best.profile),
     )
     title = " or ".join(names) if fits else f"nothing documented; nearest {best.name}"
-    pairs = tuple(_pair(best, item) for item in found if item is not best and item.item.base != best.item.base)
+    pairs = tuple(_pair(first, item) for item in found if item is not first and item.item.base != first.item.base)
     return Identity(
         target.name,
         target.op,
@@ -107,22 +110,28 @@ def _family(target: Target, known: Sequence[Variant], shape: tuple[int, int], la
 
 
 def _ask(
-    target: Target, known: Sequence[Variant], shape: tuple[int, int], layout: Found
+    target: Target, known: Sequence[Variant], shape: tuple[int, int], layout: Found, others: tuple[Row, ...] = ()
 ) -> tuple[tuple[Row, ...], list[Call], Values, Format] | None:
-    """Return rows, calls, values by row and their format; None where the kernel does not take blocks of that shape."""
+    """Return rows, calls, values by row and their format; None where the kernel does not take blocks of that shape.
+
+    others: the rows to ask; none: those that are kept.
+    """
     store = kept(stem_of(shape))
-    if store is None:
+    if store is None and not others:
         return None
-    questions = calls(store.rows, shape, get("format", target.source or "fp32"))
+    rows = others or (store.rows if store is not None else ())
+    questions = calls(rows, shape, get("format", target.source or "fp32"))
     bits = max(random_bits(quantize_program(item.recipe)) for item in known)
     try:
-        answers = answers_of(target, questions, layout.views, shape, len(store.rows), bits)
+        answers = answers_of(target, questions, layout.views, shape, len(rows), bits)
+    except ShapeError:  # of the form that the kernel was declared by: its blocks are wider
+        return None
     except TargetError as error:
         if error.verdict in ("raises", "shape"):
             return None
         raise
     result: Format = get("format", target.result or target.source or "fp32")
-    return store.rows, questions, canonical(answers["values"], result), result
+    return rows, questions, canonical(answers["values"], result), result
 
 
 def _faked(item: Variant, rows: tuple[Row, ...], asked: Sequence[Call], given: Values, source: str, result: Format) -> Iterator[Faked]:
@@ -151,6 +160,31 @@ def _values(item: Variant, profile: str, call: Call, source: Format, result: For
     except EmuError:
         return None
     return out.astype(np.int64)
+
+
+def _confirmed(target: Target, fits: Sequence[Faked], layout: Found) -> tuple[list[Faked], Faked]:
+    """Ask rows that no choice has seen: the directed rows of the first, and blocks beside the edges of power-of-two scales.
+
+    Returns: what fits those too, and the first of it; none and what departs there.
+    """
+    left, base, shape = list(fits), fits[0].item.base, shape_of(fits[0].item.recipe)
+    source = target.source if target.source in SOURCES else "bf16"
+    for others in (of_recipe(base, source), scale_edges(base, source)):
+        same = [item for item in left if shape_of(item.item.recipe) == shape]
+        asked = _ask(target, [item.item for item in same], shape, layout, others) if others and same else None
+        if asked is None:
+            continue
+        rows, questions, given, result = asked
+        tried = [
+            next(
+                each for each in _faked(item.item, rows, questions, given, target.source or "fp32", result) if each.profile == item.profile
+            )
+            for item in same
+        ]
+        left = [item for item, each in zip(same, tried, strict=True) if each.good.all()]
+        if not left:
+            return [], tried[0]
+    return left, left[0]
 
 
 def _changed(target: Target, order: Sequence[Faked], layout: Found) -> list[Faked]:

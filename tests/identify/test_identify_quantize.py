@@ -110,6 +110,22 @@ def test_values_alone(quantize_target):
     assert found.kind == "documented" and found.found[0].startswith("ufp4") and "unobservable" in found.axes[0].finding
 
 
+def test_values_alone_of_wider_blocks_are_asked_and_confirmed(quantize_target):
+    class Wider(quantize_target):
+        late = False
+
+        def __call__(self, operands):
+            found = super().__call__(operands)["values"]
+            return {"values": np.where(self.late & (operands["x"] == 0x40C00001), found ^ 1, found).astype(np.uint32)}
+
+    target = Wider(get("recipe", "mxfp4_te_pow2"), "fp32", ("values",), "fp32")
+    found = identify(target)  # raises ShapeError where it is asked blocks of 16
+    assert found.kind == "documented" and found.found == ("mxfp4_te_pow2, dequantize profile exact",), found.text()
+    target.late = True  # one code of a row that is asked only beside the edges of scales
+    found = identify(target)
+    assert found.kind == "nearest" and found.departures[0].operands["x"].startswith("40c00001"), found.text()
+
+
 def test_a_foreign_kernel_departs_in_rows(quantize_target):
     class Foreign(quantize_target):
         def shaped(self, codes, levels):
