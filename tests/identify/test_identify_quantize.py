@@ -31,7 +31,8 @@ def test_a_recipe_is_itself(quantize_target, name):
 def test_every_recipe_is_itself_or_equal(quantize_target, name, source):
     found = identify(quantize_target(get("recipe", name), source))
     assert found.kind == "documented" and name in found.found
-    others = [pair for pair in found.pairs if pair.verdict != "separated"]
+    recipes = [pair for pair in found.pairs if ": " not in pair.second]  # not its own variants, some of which no row separates
+    others = [pair for pair in recipes if pair.verdict != "separated"]
     assert all(pair.verdict in ("equal", "unobservable") for pair in others), [pair.text for pair in others]
     assert set(found.found) - {name} <= {pair.second for pair in others} | {pair.first for pair in others}
 
