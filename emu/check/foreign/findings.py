@@ -38,7 +38,7 @@ FINDINGS: Final[dict[str, str]] = {
     "fouroversix.if4_abs_max": "as if4_mse: only with a tensor maximum below the true one.",
     "fouroversix.if4_mae": "as if4_mse: only with a tensor maximum below the true one.",
     "fouroversix.if4_mse": (
-        "one directed row, a tensor maximum below the true one: 10.5 is rounded in steps of 2 and its nibble cut, the recipe's "
+        "directed rows with a tensor maximum below the true one: 10.5 is rounded in steps of 2 and its nibble cut, the recipe's "
         "`wrap` rounds in steps of 4."
     ),
     "fouroversix.mxfp4_static_4": "as mxfp4_static_6: blocks of zeros, and of maxima so small that a quarter of them rounds to zero.",
@@ -46,6 +46,10 @@ FINDINGS: Final[dict[str, str]] = {
         "a block whose scale byte is 0x00 (zeros, or maxima so small that a sixth of them rounds to zero) is divided by 0.0: every"
         " element is NaN, whose nibble is 0xB on x86; all other blocks equal."
     ),
+    "fouroversix.nvfp4_static_4": "as if4_mse: only with a tensor maximum below the true one.",
+    "fouroversix.nvfp4_mse": "as if4_mse: only with a tensor maximum below the true one.",
+    "fouroversix.nvfp4_mae": "as if4_mse: only with a tensor maximum below the true one.",
+    "fouroversix.nvfp4_abs_max": "as if4_mse: only with a tensor maximum below the true one.",
     "fouroversix.nvfp4_static_6": "as if4_mse: only with a tensor maximum below the true one.",
     "gfloat": "every float format to the bit; E8M0 through arrays is not usable below 2^-127 and for negative numbers",
     "gfloat.e8m0_sat": (
