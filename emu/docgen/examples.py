@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,13 +31,13 @@ class Block(NamedTuple):
     line: int
 
 
-def faults(root: Path) -> list[str]:
+def faults(root: Path, texts: Sequence[str] = TEXTS) -> list[str]:
     """Return one text per example of the hand-written files that prints something else: where, what it says, what it should say.
 
-    root: a source tree.   A file that is missing, or holds no example, is a fault too.
+    root: a source tree.   texts: files below it.   A file that is missing, or holds no example, is a fault too.
     """
     found: list[str] = []
-    for name in TEXTS:
+    for name in texts:
         try:
             text = (root / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):

@@ -88,12 +88,12 @@ def test_a_changed_example_is_told_and_never_rewritten(checkout: Path, copy: Pat
 
 
 def test_examples_that_cannot_be_checked_are_faults(tmp_path: Path) -> None:
-    assert examples.faults(tmp_path) == ["README.md: missing, or no text: its examples are checked"]
+    assert examples.faults(tmp_path, ("README.md",)) == ["README.md: missing, or no text: its examples are checked"]
     readme = tmp_path / "README.md"
     readme.write_text("words\n", encoding="utf-8")
-    assert examples.faults(tmp_path) == ["README.md: no example in it: a block python or console was expected"]
+    assert examples.faults(tmp_path, ("README.md",)) == ["README.md: no example in it: a block python or console was expected"]
     readme.write_text("```console\n$ ls\n```\n```console\nlost\n$ emu show nothing\n```\n```python\n>>> 1 / 0\n```\n", encoding="utf-8")
-    raised, foreign, lost, failed = examples.faults(tmp_path)
+    raised, foreign, lost, failed = examples.faults(tmp_path, ("README.md",))
     assert raised.startswith("README.md:9:") and "ZeroDivisionError: division by zero" in raised
     assert foreign.startswith("README.md:2:") and "(only commands of emu are run here)" in foreign
     assert lost == "README.md:5: text before the first command: a console block starts with `$ emu`"

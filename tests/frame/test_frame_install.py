@@ -115,7 +115,8 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         meta = {name.partition(".dist-info/")[2] for name in archive.namelist() if ".dist-info/" in name}
-    wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".py", ".pyi", ".c", ".h"}} | {"emu/py.typed"}
+    code = {".py", ".pyi", ".c", ".h", ".cu"}
+    wanted = {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in code} | {"emu/py.typed"}
     wanted |= {f"emu/_spec/{p.relative_to(source / 'spec')}" for p in (source / "spec").rglob("*") if p.suffix in {".yaml", ".json"}}
     wanted |= {f"emu/_c_ref/{p.relative_to(source / 'c_ref')}" for p in (source / "c_ref").rglob("*") if p.is_file()}
     kit = source / "vectors" / "bench"
