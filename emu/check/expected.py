@@ -238,17 +238,19 @@ def _dot(form: Form, operands: Arrays, engine: str, *_: Any) -> Expected:
     plan = plan_of(form.contract)
     names = ("a", "b", "scale_a", "scale_b", "c")
     arrays = [operands.get(name) for name in names]
+    known: Bits = np.ones(len(operands["a"]), bool)
+    if plan.scale is not None:  # a bit above a scale's code is open, also where a model ignores it
+        known = np.logical_not(((operands["scale_a"] | operands["scale_b"]) >> derive.codes(plan.scale).bits).any(axis=1))
     if engine != "exact":
         try:
-            return Expected({"d": run_dot(*arrays, plan, engine)}, {})  # type: ignore[call-arg, arg-type]
+            return _whole("d", run_dot(*arrays, plan, engine), known)  # type: ignore[call-arg, arg-type]
         except OpenError:
             pass
 
     def one(row: int) -> int:
         a, b, scale_a, scale_b = ([] if array is None else array[row].tolist() for array in arrays[:4])
-        unused = plan.scale is not None and any(code >> derive.codes(plan.scale).bits for code in (*scale_a, *scale_b))
         try:
-            return -1 if unused else dot_exact(a, b, scale_a, scale_b, int(operands["c"][row]), plan).code
+            return dot_exact(a, b, scale_a, scale_b, int(operands["c"][row]), plan).code if known[row] else -1
         except OpenError:
             return -1
 
