@@ -10,9 +10,10 @@ from emu.spec.models import Transform
 from emu.spec.registry import get
 from emu.torch.kernels.bits import canonical, largest_magnitude
 from emu.torch.kernels.hadamard import rotate
-from emu.torch.kernels.launch import Launch, check_device, matrix_bits, sign_mask, tile_shape
+from emu.torch.kernels.launch import Launch, check_device, matrix_bits, tile_shape
 from emu.torch.kernels.program import rotation
 from emu.torch.kernels.tiles import load_tile
+from emu.torch.rotation import sign_mask
 
 SIZE = 16
 

@@ -101,17 +101,6 @@ def fp32_code(value: torch.Tensor) -> int:
     return int(value.reshape(1).view(torch.int32).item()) & 0xFFFFFFFF
 
 
-def sign_mask(transform: Any, signs: int | None) -> int:
-    """Return the sign mask of a transform as a run-time argument. Raises: OperandError (fixed signs, too wide)."""
-    if signs is None:
-        return int(transform.facts.signs, 16)
-    if transform.facts.signs_operand == "no":
-        raise OperandError(f"transform {transform.id} has fixed signs: leave signs out")
-    if not 0 <= signs < 1 << transform.facts.size:
-        raise OperandError(f"signs {signs:#x} has more than {transform.facts.size} bits")
-    return signs
-
-
 def largest_finite(name: str) -> int:
     """Return the magnitude code of the largest finite number of a format."""
     fmt: Format = get("format", name)

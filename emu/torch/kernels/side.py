@@ -13,8 +13,9 @@ from emu.spec.models import Layout, Recipe, Transform
 from emu.spec.program import padded_size, quantize_program
 from emu.spec.registry import get
 from emu.torch.kernels.amax import amax
-from emu.torch.kernels.launch import check_matrix, fp32_code, layout_digits, layout_size, sign_mask
+from emu.torch.kernels.launch import check_matrix, fp32_code, layout_digits, layout_size
 from emu.torch.kernels.program import KernelProgram, kernel_program, rotation
+from emu.torch.rotation import sign_mask
 
 INFINITY = 0x7F800000
 
