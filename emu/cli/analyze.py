@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from emu.cli.quantize import check_operands, drawing_rounding, parse_signs, random_operand, raw_or_float, selected, shown
+from emu.cli.quantize import check_operands, parse_signs, raw_or_float, selected, shown
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 from emu.errors import EmuError, FileError, OpenError, ShapeError
 from emu.files import TensorFile, TensorInfo, open_tensors, skip_reason, whole_file
 from emu.files.whole import check_target
 from emu.spec import Format, Recipe, Transform, get
 from emu.study.analyze import inner_transform, tensor_report
+from emu.study.draws import drawing_rounding, random_operand
 from emu.study.plot import plot_kind, plot_reports
 from emu.study.report import Report, total
 
@@ -114,7 +115,7 @@ def _rotations(recipe: Recipe, rotation: Transform | None) -> Iterator[Transform
 def _one(array: Any, info: TensorInfo, recipe: Recipe, transform: Transform | None, options: dict[str, Any]) -> Report:
     used = transform or inner_transform(recipe)
     signs = options["signs"] if used is not None and used.facts.signs_operand == "yes" else None
-    random = random_operand(recipe, info, options["random_key"])
+    random = random_operand(recipe, info.shape, info.name, options["random_key"])
     axes = {key: options[key] for key in ("axis", "row_axis", "source", "engine")}
     return tensor_report(array, recipe, transform, signs=signs, random=random, **axes)
 

@@ -16,11 +16,10 @@ from emu.cli.settings import common_options, note, print_json, print_table, prog
 from emu.errors import EmuError, FileError, OperandError
 from emu.files import StoredTensor, StoredWriter, TensorFile, TensorInfo, open_tensors, skip_reason
 from emu.files.whole import check_target
-from emu.philox import check_key, draw, stream_of
+from emu.philox import check_key
 from emu.quantized import Quantized
-from emu.spec import Format, Recipe, Rounding, get
-from emu.spec.models.rounding import Word
-from emu.spec.program import quantize_program
+from emu.spec import Format, Recipe, get
+from emu.study.draws import drawing_rounding, random_operand
 
 
 @click.command("quantize")
@@ -118,27 +117,6 @@ def parse_signs(text: str) -> int:
         raise OperandError(f"--signs {text!r} is no integer: write a mask like 0xD7E8") from None
 
 
-def drawing_rounding(recipe: Recipe) -> Rounding | None:
-    """Return the rounding of a recipe that draws random bits, or None."""
-    found = (item.rounding for item in quantize_program(recipe).instructions if item.rounding is not None)
-    return next((rounding for rounding in found if rounding.random_bits), None)
-
-
-def random_operand(recipe: Recipe, info: TensorInfo, key: int | None) -> Any:
-    """Return the random operand of one tensor: Philox words of its stream in row-major order; None for a recipe that draws none.
-
-    One integer per element, or one word for `lanes` elements along the last axis.
-    """
-    rounding = drawing_rounding(recipe)
-    if rounding is None or key is None:
-        return None
-    source, shape = rounding.facts.random, info.shape
-    bits = rounding.random_bits
-    if isinstance(source, Word):
-        shape, bits = (*shape[:-1], -(-shape[-1] // source.lanes)), source.word
-    return draw(key, int(np.prod(shape, dtype=np.int64)), bits, stream_of(info.name)).reshape(shape)
-
-
 def raw_or_float(array: Any, source: Format | None) -> Any:
     """Return an array as quantize takes it: voids of a known format become unsigned codes."""
     return array.view(np.dtype(f"u{array.dtype.itemsize}")) if source is not None and array.dtype.kind == "V" else array
@@ -153,7 +131,7 @@ def _one(
     key = options["random_key"]
     try:
         amax = None if options["tensor_amax"] is None else _amax(options["tensor_amax"])
-        random = random_operand(recipe, info, key)
+        random = random_operand(recipe, info.shape, info.name, key)
         found: Quantized = quantize(array, recipe, tensor_amax=amax, random=random, signs=options["signs"], **operands)
     except EmuError as error:
         raise type(error)(f"{tensors.path}: {shown(info.name)}{error}") from None

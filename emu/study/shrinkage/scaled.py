@@ -1,0 +1,123 @@
+"""What block scaling makes of a density: independent numbers in blocks of n, divided by a scale that follows their largest magnitude.
+
+The largest element lies on the end of the grid (a point mass of 1/n); the others follow the density cut off at it. Blocks with a large
+maximum count more in alpha and in errors, as their numbers are larger: so there are two densities, by count and by energy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from emu.errors import OperandError
+from emu.study.shrinkage.bias import AnyGrid, Expected, expected
+from emu.study.shrinkage.density import Parts, Symmetric
+from emu.study.shrinkage.grid import as_grid
+
+NODES: Final = 128  # of the sum over block maxima, per panel
+TAIL: Final = 1e-15  # mass of block maxima that is left out at both ends
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """One value of the block maximum in the sum over them. weight: its share.   scale: what the block is divided by.   inside: P(|x| < maximum)."""
+
+    maximum: float
+    weight: float
+    scale: float
+    inside: float
+
+
+@dataclass(frozen=True)
+class BlockScaled:
+    """The density of scaled numbers, in units of the grid. base: of the numbers before.   block: elements that share a scale."""
+
+    base: Symmetric
+    block: int
+    maxima: tuple[Maximum, ...]
+    name: str
+
+    def parts(self, low: Fraction | None, high: Fraction | None, low_in: bool = False, high_in: bool = False) -> Parts:
+        """Return the integrals from low to high as floats."""
+        a, b = -math.inf if low is None else float(low), math.inf if high is None else float(high)
+        sums = [self._one(item, a, b, low_in, high_in) for item in self.maxima]
+        return Parts(*(math.fsum(column) for column in zip(*sums, strict=True)))
+
+    def _one(self, item: Maximum, a: float, b: float, low_in: bool, high_in: bool) -> Parts:
+        """Return the integrals of blocks with one maximum, times their weight."""
+        end = item.maximum / item.scale
+        rest = item.weight * (self.block - 1) / self.block / item.inside
+        unit = item.scale / self.base.scale
+        low, high = max(a, -end), min(b, end)
+        inner = self.base._between(low * unit, high * unit) if low < high else Parts(0.0, 0.0, 0.0)
+        found = [inner.mass * rest, inner.first * rest / unit, inner.second * rest / unit**2]
+        for point in (-end, end):
+            if a < point < b or (low_in and point == a) or (high_in and point == b):
+                share = item.weight / self.block / 2
+                found = [total + share * power for total, power in zip(found, (1, point, point * point), strict=True)]
+        return Parts(*found)
+
+
+def block_scaled(
+    base: Symmetric,
+    block: int,
+    reach: Fraction | int | str,
+    *,
+    energy: bool = False,
+    scale: Callable[[float], float] | None = None,
+    borders: Sequence[float] = (),
+) -> BlockScaled:
+    """Return the density of independent numbers divided by the scale of their block.
+
+    base: gaussian or laplace without an end.   block: elements that share a scale, at least 2.   reach: largest value of the grid.
+    energy: weigh each block with the square of its scale, as errors of the tensor do; otherwise every number counts once.
+    scale: the divisor of a block whose maximum is given; None: maximum / reach.   borders: maxima where scale jumps, ascending.
+    Exactness: closed forms inside a block; a sum of NODES Gauss-Legendre points over the maximum between two borders.
+    Raises: OperandError (a block of 1, a base with an end).   Tests: tests/study/test_shrinkage_scaled.py.
+    """
+    if block < 2 or base.reach is not None:
+        raise OperandError(f"block of {block} under {base.name}: a scaled density needs at least 2 elements and a density without an end")
+    largest = float(Fraction(reach))
+    divisor = scale or (lambda maximum: maximum / largest)
+    low, high = (_quantile(base, block, mass) for mass in (TAIL, 1 - TAIL))
+    cuts = [low, *(item for item in borders if low < item < high), high]
+    points, weights = np.polynomial.legendre.leggauss(NODES)
+    found = []
+    for start, stop in zip(cuts, cuts[1:], strict=False):
+        for point, weight in zip(points.tolist(), weights.tolist(), strict=True):
+            maximum = start + (stop - start) * (point + 1) / 2
+            z = maximum / base.scale
+            inside = 1 - 2 * base.tail(z).mass
+            share = block * inside ** (block - 1) * 2 * base.at(z) / base.scale * weight * (stop - start) / 2
+            unit = divisor(maximum)
+            found.append(Maximum(maximum, share * unit**2 if energy else share, unit, inside))
+    whole = math.fsum(item.weight for item in found)
+    normal = tuple(Maximum(item.maximum, item.weight / whole, item.scale, item.inside) for item in found)
+    return BlockScaled(base, block, normal, f"{base.name}, blocks of {block}")
+
+
+def _quantile(base: Symmetric, block: int, mass: float) -> float:
+    """Return the block maximum below which a share of blocks lies, by halving."""
+    low, high = 0.0, 1.0
+    while (1 - 2 * base.tail(high).mass) ** block < mass:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 - 2 * base.tail(middle).mass) ** block < mass else (low, middle)
+    return high * base.scale
+
+
+def model(grid: AnyGrid, base: Symmetric, block: int) -> Expected:
+    """Return what a grid does to independent numbers in blocks with an exact scale (maximum to the largest value).
+
+    grid: Grid, format id, Format or values.   base: gaussian or laplace; its scale does not matter.   block: elements of a block.
+    Raises: as block_scaled.   Tests: tests/study/test_shrinkage_scaled.py.
+    """
+    chosen = as_grid(grid).symmetric
+    weighed, counted = (block_scaled(base, block, chosen.largest, energy=energy) for energy in (True, False))
+    return expected(chosen, weighed, counted)
