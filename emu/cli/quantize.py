@@ -16,7 +16,7 @@ from emu.cli.settings import common_options, note, print_json, print_table, prog
 from emu.errors import EmuError, FileError, OperandError
 from emu.files import StoredTensor, StoredWriter, TensorFile, TensorInfo, open_tensors, skip_reason
 from emu.files.whole import check_target
-from emu.philox import check_key
+from emu.philox import check_key, stream_of
 from emu.quantized import Quantized
 from emu.spec import Format, Recipe, get
 from emu.study.draws import drawing_rounding, random_operand

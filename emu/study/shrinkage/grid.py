@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -32,12 +33,12 @@ class Grid:
     @property
     def midpoints(self) -> tuple[Fraction, ...]:
         """The borders between neighbouring values, ascending; one less than values."""
-        return tuple((low + high) / 2 for low, high in zip(self.values, self.values[1:], strict=False))
+        return tuple((low + high) / 2 for low, high in pairwise(self.values))
 
     @property
     def steps(self) -> tuple[Fraction, ...]:
         """Distances of neighbouring values, ascending by value."""
-        return tuple(high - low for low, high in zip(self.values, self.values[1:], strict=False))
+        return tuple(high - low for low, high in pairwise(self.values))
 
     @property
     def largest(self) -> Fraction:
@@ -81,7 +82,7 @@ def grid_of(fmt: str | Format) -> Grid:
         raise OperandError(f"format {chosen.id} has {derived.bits} bits: a grid is listed for formats of at most {WIDEST} bits")
     found = (decode_code(code, chosen) for code in range(1 << derived.bits))
     values = tuple(sorted({value.signed for value in found if value.kind == "finite"}))
-    between = np.array([float((low + high) / 2) for low, high in zip(values, values[1:], strict=False)])
+    between = np.array([float((low + high) / 2) for low, high in pairwise(values)])
     rounded = api.decode(api.convert(between, chosen), chosen, np.float64)
     ties = tuple(bool(up) for up in rounded > between)
     return Grid(chosen.id, values, ties)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,7 @@ TAIL: Final = 1e-15  # mass of block maxima that is left out at both ends
 
 @dataclass(frozen=True)
 class Maximum:
-    """One value of the block maximum in the sum over them. weight: its share.   scale: what the block is divided by.   inside: P(|x| < maximum)."""
+    """One block maximum in the sum over them. weight: its share.   scale: what the block is divided by.   inside: P(|x| < maximum)."""
 
     maximum: float
     weight: float
@@ -88,7 +89,7 @@ def block_scaled(
     cuts = [low, *(item for item in borders if low < item < high), high]
     points, weights = np.polynomial.legendre.leggauss(NODES)
     found = []
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in pairwise(cuts):
         for point, weight in zip(points.tolist(), weights.tolist(), strict=True):
             maximum = start + (stop - start) * (point + 1) / 2
             z = maximum / base.scale

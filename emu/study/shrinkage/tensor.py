@@ -27,7 +27,7 @@ KEY: Final = 0  # of Philox4x32-10, for recipes that draw
 
 @dataclass(frozen=True)
 class Row:
-    """One recipe on one tensor. transform: the rotation, None as it is.   report: None where the recipe does not take the tensor.   reason: why."""
+    """One recipe on one tensor. transform: the rotation, None as it is.   report: None where the tensor is not taken.   reason: why not."""
 
     recipe: str
     transform: str | None
