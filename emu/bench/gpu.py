@@ -1,4 +1,4 @@
-"""Evidence from a GPU: kernels timed against a copy, and judged on every pair of a bf16 element and a bf16 block maximum.
+"""Evidence from a GPU: kernels timed against a copy, and judged on every pair of a bf16 element and a bf16 block maximum; tensor cores.
 
 `python -m emu.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses. Not here: CUDA's conversion functions (emu.check.cuda).
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -23,6 +24,7 @@ REPEATS: Final = 50
 MAXIMA: Final = 1 << 15  # bf16 magnitudes, Inf and NaN among them
 SWEPT: Final = ("ufp4", "e1m2_fp32scale", "nvfp4_te_ref", "nvufp4", "mxfp4_te_pow2")
 LANES: Final = {"mxfp4_te_pow2": 32}
+TENSOR_CORE: Final[dict[str, Any]] = {"takes": "torch.bits", "device": "cuda"}
 TENSOR_AMAX: Final = "0x44440000"  # of the recipes that read one: 784
 
 
@@ -78,6 +80,25 @@ def sweep(recipe: str, device: str, maxima: Iterator[int], rows: int = 64) -> di
         wrong += differing(recipe, codes, device)
         elements += codes.size
     return {"recipe": recipe, "elements": elements, "differing": wrong}
+
+
+def datapaths() -> list[dict[str, Any]]:
+    """Judge the tensor cores on every datapath that one instruction of theirs is said to have; none before or after capability 9.0."""
+    import torch
+
+    from emu.check.run import check
+    from emu.check.target_python import python_target
+    from emu.torch.kernels.wgmma import PRODUCTS, dot
+
+    if torch.cuda.get_device_capability() != (9, 0):
+        return []
+    found = []
+    for datapath, a, b in PRODUCTS:
+        contract = f"dot/{datapath}/{a}x{b}"
+        target = python_target(partial(dot, datapath=datapath, a_format=a, b_format=b), contract, name=f"wgmma {a} x {b}", **TENSOR_CORE)
+        report = check(target, contract)
+        found.append({"contract": contract, "verdict": report.verdict, "compared": report.compared, "report": report.text()})
+    return found
 
 
 def milliseconds(work: Callable[[], Any], repeats: int = REPEATS) -> float:
@@ -152,6 +173,7 @@ def evidence(quick: bool) -> dict[str, Any]:
         "cuda": torch.version.cuda,
         "exhaustive": not quick,
         "sweeps": [sweep(recipe, "cuda", iter(starts), step) for recipe in SWEPT],
+        "datapaths": datapaths(),
         "timings": timings(),
     }
 
@@ -169,7 +191,7 @@ def main(words: list[str]) -> int:
     except EmuError as error:
         print(f"emu: {error}", file=sys.stderr)
         return 5 if isinstance(error, ToolError) else 2
-    return int(any(item["differing"] for item in found["sweeps"]))
+    return int(any(item["differing"] for item in found["sweeps"]) or any(item["verdict"] != "pass" for item in found["datapaths"]))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from emu.torch.kernels.quantize import prepare_quantize
 from emu.torch.kernels.row_and_column import prepare_both
 from emu.torch.kernels.side import Side, make_side
 from emu.torch.kernels.transform import prepare_transform
+from emu.torch.kernels.wgmma import DTYPES, PRODUCTS, TILE, plan_of, prepare_dot
 
 SIZE = 32
 BOTH = ("nvfp4_te_ref", "nvufp4", "ufp4", "ufp4_sr", "mxfp4_torchao_floor")
@@ -58,6 +59,10 @@ def launches() -> Iterator[tuple[str, Callable[[], Launch]]]:
         yield f"row_and_column/{name}", partial(prepare_both, x, both, (word, word), word)
     rotated = _side(x, "nvfp4_te_ref", rotate="rht16_te", layout="sf128x4", packed=True)
     yield "quantize/rht16_te+nvfp4_te_ref", partial(prepare_quantize, x, rotated, word, word)
+    floats = torch.zeros(TILE, dtype=torch.float32)
+    for datapath, a, b in PRODUCTS:
+        left, right = (torch.zeros((TILE, plan_of(datapath, a, b).step), dtype=DTYPES[name]) for name in (a, b))
+        yield f"dot/{datapath}/{a}x{b}", partial(prepare_dot, left, right, floats, floats)
 
 
 def _side(x: torch.Tensor, recipe: str, **options: Any) -> Side:

@@ -1,8 +1,8 @@
 """What the compiler made of a kernel: its PTX, and the instructions in it that break a rounding. No GPU is needed to compile.
 
 `python -m emu.torch.kernels.ptx 90 [NAME ...]` compiles kernels for sm_90 and prints the findings as JSON, of every kernel and recipe where
-none is named; it must run without TRITON_INTERPRET. Not here: the machine code that ptxas makes of correctly rounded division, which has
-approximations and repairs them.
+none is named; with `--tensor-core` before the names it prints the matrix instructions instead. It must run without TRITON_INTERPRET.
+Not here: the machine code that ptxas makes of correctly rounded division, which has approximations and repairs them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,17 @@ BANNED: Final[Mapping[str, str]] = {
 }
 ALLOWED: Final[Mapping[str, str]] = {}  # an instruction as it is printed -> why it is right here
 INSTRUCTION: Final = re.compile(r"^\s*(?:@!?%\w+\s+)?([a-z][\w.:]*)\s")
-POINTERS: Final = {"torch.uint8": "*u8", "torch.int16": "*i16", "torch.int32": "*i32", "torch.int64": "*i64", "torch.float32": "*fp32"}
+POINTERS: Final = {
+    "torch.uint8": "*u8",
+    "torch.int16": "*i16",
+    "torch.int32": "*i32",
+    "torch.int64": "*i64",
+    "torch.float16": "*fp16",
+    "torch.bfloat16": "*bf16",
+    "torch.float32": "*fp32",
+    "torch.float8_e4m3fn": "*fp8e4nv",
+    "torch.float8_e5m2": "*fp8e5",
+}
 
 
 def compile_ptx(launch: Launch, capability: int = 90, *, options: Mapping[str, Any] = OPTIONS) -> str:
@@ -90,5 +100,15 @@ def main(capability: int, wanted: list[str]) -> dict[str, dict[str, str]]:
     return {name: findings(compile_ptx(launch(), capability)) for name, launch in launches() if not wanted or name in wanted}
 
 
+def matrix_instructions(capability: int, wanted: list[str]) -> dict[str, list[str]]:
+    """Return the multiply-accumulate instructions of kernels by name, each as often as it stands in the PTX."""
+    from emu.torch.kernels.catalogue import launches
+
+    texts = {name: compile_ptx(launch(), capability) for name, launch in launches() if not wanted or name in wanted}
+    return {name: [item for item in instructions(text) if re.match(r"wgmma\.mma_async|mma\.", item)] for name, text in texts.items()}
+
+
 if __name__ == "__main__":
-    json.dump(main(int(sys.argv[1]), sys.argv[2:]), sys.stdout, indent=1)
+    words = [word for word in sys.argv[2:] if word != "--tensor-core"]
+    report = matrix_instructions if "--tensor-core" in sys.argv else main
+    json.dump(report(int(sys.argv[1]), words), sys.stdout, indent=1)
