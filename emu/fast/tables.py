@@ -88,6 +88,7 @@ def thresholds(fmt: Format, rounding: Rounding, entry: EntryCodes) -> list[Fract
     grid, middle = uses_grid(rounding)
     if isinstance(fmt.facts, CodebookFacts):
         points = sorted({value.signed for value in codebook_values(fmt)})
+        grid = grid or len(points) < len(codebook_values(fmt))  # of several codes for one value, the value itself may take another one
     else:
         last = derive.codes(fmt).max_code + (entry.overflow != "saturate") + derive.is_twos_complement(fmt)
         if entry.overflow == "wrap":

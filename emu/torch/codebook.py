@@ -18,13 +18,15 @@ from emu.torch.rounding import by_sign
 
 
 class Steps(NamedTuple):
-    """points: values of the codebook, ascending.   codes: the code of each.   middles: half way between neighbours, one fewer.
+    """points: values of the codebook, ascending.   codes: the code of each, the first where several mean it; last: the last one, which
+    numbers above it take.   middles: half way between neighbours, one fewer.
 
     tie: the code taken at each middle.   zeros: code of +0 and of -0, equal where the book has one zero, None where it has none.
     """
 
     points: list[float]
     codes: list[int]
+    last: list[int]
     middles: list[float]
     tie: list[int]
     zeros: tuple[int, int] | None
@@ -54,7 +56,7 @@ def _make_steps(fmt: Format, sees_half: bool) -> Steps:
     lows = [[code for value, _, code in signed if value == point][-1] for point in points]
     tie = [_tie(fmt, lows[i], first[i + 1], points[i + 1] <= 0) if sees_half else -1 for i in range(len(points) - 1)]
     middles = [(a + b) / 2 for a, b in pairwise(points)]
-    return Steps(_exact_floats(points, fmt), first, _exact_floats(middles, fmt), tie, zeros)
+    return Steps(_exact_floats(points, fmt), first, lows, _exact_floats(middles, fmt), tie, zeros)
 
 
 def _exact_floats(numbers: list[Fraction], fmt: Format) -> list[float]:
@@ -87,13 +89,13 @@ def encode_codebook(x: Number, fmt: Format, rounding: Rounding, entry: EntryCode
     value = torch.where(x.sign, -x.significand, x.significand).to(torch.float64) * _power(x.lsb_exp)
     value = torch.where(x.inf, torch.where(x.sign, -torch.inf, torch.inf), value)
     points, middles = (torch.tensor(row, dtype=torch.float64, device=value.device) for row in (steps.points, steps.middles))
-    codes = torch.tensor(steps.codes, device=value.device)
+    codes, last = (torch.tensor(row, device=value.device) for row in (steps.codes, steps.last))
     above = torch.searchsorted(points, value).clamp(1, len(steps.points) - 1)
-    low, high, middle = codes[above - 1], codes[above], middles[above - 1]
+    low, high, middle = last[above - 1], codes[above], middles[above - 1]
     out = _between(value, middle, low, high, torch.tensor(steps.tie, device=value.device)[above - 1], rounding)
-    for end, beyond in ((0, value <= points[0]), (-1, value >= points[-1])):
-        out = torch.where(beyond, codes[end], out)
-    out = torch.where(value == points[above], high, torch.where(value == points[above - 1], low, out))
+    for end, beyond in ((codes[0], value < points[0]), (last[-1], value > points[-1])):
+        out = torch.where(beyond, end, out)
+    out = torch.where(value == points[above], high, torch.where(value == points[above - 1], codes[above - 1], out))
     if steps.zeros is not None:
         out = torch.where(value == 0, torch.where(x.sign, steps.zeros[1], steps.zeros[0]), out)
     if entry.zero is not None:

@@ -1,0 +1,73 @@
+"""Drawn tensors of the study: well-behaved ones and ones with outliers, from a seed, rounded to binary32."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.errors import OperandError
+
+Array = NDArray[Any]
+SIGN_SEED: Final = 123  # 16 numbers below 1/2 negate their element
+ROTATION: Final = "rht16_ufp4"
+
+
+def _lognormal(sigma: float) -> Callable[[np.random.Generator, tuple[int, int]], Array]:
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        plain = rng.standard_normal(shape)
+        found: Array = plain * np.exp(sigma * rng.standard_normal(shape))
+        return found
+
+    return draw
+
+
+def _columns(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    plain = rng.standard_normal(shape)
+    found: Array = plain * np.exp(np.random.default_rng(1).standard_normal(shape[1]))
+    return found
+
+
+DATA: Final[dict[str, Callable[[np.random.Generator, tuple[int, int]], Array]]] = {
+    "gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "laplace": lambda rng, shape: rng.laplace(size=shape),
+    "student_t3": lambda rng, shape: rng.standard_t(3, shape),
+    "lognormal_0.8": _lognormal(0.8),
+    "lognormal_1.0": _lognormal(1.0),
+    "lognormal_1.2": _lognormal(1.2),
+    "columns_1.0": _columns,
+}
+TITLES: Final = {
+    "gaussian": "normal numbers N",
+    "laplace": "Laplace",
+    "student_t3": "Student t, 3 degrees of freedom",
+    "lognormal_0.8": "N exp(0.8 N')",
+    "lognormal_1.0": "N exp(N'): outliers in every block",
+    "lognormal_1.2": "N exp(1.2 N')",
+    "columns_1.0": "N times one factor exp(N') for each column",
+}
+
+
+def draw(name: str, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    """Return a drawn matrix, binary32. name: a key of DATA.   rng: is drawn from, N before N'.   Raises: OperandError (an unknown name)."""
+    if name not in DATA:
+        raise OperandError(f"data {name!r} is unknown: one of {', '.join(DATA)}")
+    found: Array = DATA[name](rng, shape).astype(np.float32)
+    return found
+
+
+def sign_mask() -> int:
+    """Return the signs of the rotation that every study here uses: bit i negates element i of 16."""
+    drawn = np.random.default_rng(SIGN_SEED).random(16)
+    return sum(1 << place for place, number in enumerate(drawn.tolist()) if number < 0.5)
+
+
+def digest_of(*arrays: Array) -> str:
+    """Return the first 16 digits of the SHA-256 of shapes, types and bytes."""
+    found = hashlib.sha256()
+    for item in arrays:
+        found.update(f"{item.shape}{item.dtype}".encode() + np.ascontiguousarray(item).tobytes())
+    return found.hexdigest()[:16]
