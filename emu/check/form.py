@@ -106,14 +106,18 @@ def _recipe(contract: Contract, source: Format, result: Format) -> Form:
         return Form(contract, {"codes": element, **levels}, {"values": result}, block=block)
     program = quantize_program(recipe)
     draws = [item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits]
-    turns = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
-    signed = any(turn.facts.signs_operand != "no" for turn in turns)
-    present = (program.reads("tensor_amax"), bool(draws), signed)
+    present = (program.reads("tensor_amax"), bool(draws), takes_signs(recipe))
     extras = tuple(name for name, here in zip(EXTRAS, present, strict=True) if here)
     formats: dict[str, Format | None] = {"tensor_amax": get("format", "fp32")}
     operands = {"x": source} | {name: formats.get(name) for name in extras}
     outermost = {level.name: levels[level.name] for level in block.facts.levels}
     return Form(contract, operands, {**outermost, "codes": element}, draws[0] if draws else None, block, extras)
+
+
+def takes_signs(recipe: Recipe) -> bool:
+    """Tell whether a recipe rotates by signs that the caller hands in."""
+    turns: list[Transform] = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
+    return any(turn.facts.signs_operand != "no" for turn in turns)
 
 
 def integer_dtype(fmt: Format | None, bits: int = 0) -> str:

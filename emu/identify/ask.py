@@ -30,10 +30,10 @@ class Views:
     words: tuple[str, ...] = field(default=())
 
 
-def ask(target: Target, x: Bits, amax: int | None, random: Bits | None, size: tuple[int, int]) -> dict[str, Bits]:
+def ask(target: Target, x: Bits, amax: int | None, random: Bits | None, size: tuple[int, int], signs: int = 0) -> dict[str, Bits]:
     """Return the raw answers of a kernel for a matrix, padded with zeros to a multiple of `size`. Raises: TargetError."""
     rows, columns = (-(-have // unit) * unit for have, unit in zip(x.shape, size, strict=True))
-    operands: dict[str, Any] = {"x": _padded(x, rows, columns), "signs": np.array(0, np.uint32)}  # of rotations: nothing negated
+    operands: dict[str, Any] = {"x": _padded(x, rows, columns), "signs": np.array(signs, np.uint32)}
     if amax is not None:
         operands["tensor_amax"] = np.array(amax, np.uint32)
     if random is not None:
@@ -57,7 +57,7 @@ def answers_of(
     out: dict[str, np.ndarray[Any, Any]] = {}
     for call in calls:
         drawn = call.random & np.uint32((1 << random_bits) - 1) if random_bits else None
-        found = ask(target, call.x, call.amax, drawn, views.size)
+        found = ask(target, call.x, call.amax, drawn, views.size, call.signs)
         for name, array in found.items():
             part = _by_tile(name, array, views, tile, call)[: len(call.numbers)]
             out.setdefault(name, np.full((count, part.shape[1]), -1, np.int64))[list(call.numbers)] = part

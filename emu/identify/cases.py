@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu import philox
-from emu.check.form import form_of
+from emu.check.form import form_of, takes_signs
 from emu.check.inputs_edges import edges
 from emu.fast.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Row
@@ -27,6 +28,7 @@ DECISION_ROWS: Final = 200
 RANDOM_ROWS: Final = 64
 PLAIN_ROWS: Final = 8
 PLAIN_GROUPS: Final = 4
+MASKS: Final = (0, 0x1235, 0xFFFF, 0x0001)  # of signs: none, no palindrome of its bits, all, the first element alone
 SOURCES: Final = ("bf16", "fp32")
 
 
@@ -35,15 +37,15 @@ def candidates(variants: Sequence[Variant]) -> list[Row]:
 
     variants: documented recipes of one tile shape.
     """
-    found: dict[tuple[tuple[int, ...], int, int], Row] = {}
+    found: dict[tuple[tuple[int, ...], int, int, int], Row] = {}
     for source in SOURCES:
         for item in _one_for_each_block(variants):
             for row in _directed(item.base, source):
-                found.setdefault((row.x, row.amax, row.draw), row)
+                found.setdefault((row.x, row.amax, row.draw, row.signs), row)
     shape = shape_of(variants[0].recipe)
-    extra = (_decision(shape) if shape[1] == decision.LANES else []) + _random(shape)
+    extra = (_decision(shape) if shape[1] == decision.LANES else []) + _random(shape, any(takes_signs(item.recipe) for item in variants))
     for row in extra:
-        found.setdefault((row.x, row.amax, row.draw), row)
+        found.setdefault((row.x, row.amax, row.draw, row.signs), row)
     return sorted(found.values(), key=lambda row: any(code & 0xFFFF for code in row.x))
 
 
@@ -88,34 +90,41 @@ def _decision(shape: tuple[int, int]) -> list[Row]:
     return out
 
 
-def _random(shape: tuple[int, int]) -> list[Row]:
-    """Random bf16 blocks in falling binades under their own maximum and one 16 times as large."""
+def _random(shape: tuple[int, int], signed: bool) -> list[Row]:
+    """Random bf16 blocks in falling binades under their own maximum and one 16 times as large. signed: under each mask of signs in turn."""
     size = shape[0] * shape[1]
     words = philox.words(KEY, RANDOM_ROWS * size, 0, philox.stream_of("identify_rows")).reshape(RANDOM_ROWS, size).astype(np.int64)
     out = []
     for number, row in enumerate(words):
         codes = ((127 - (row >> 8 & 7)) << 7 | row & 0x7F | (row >> 16 & 1) << 15) << 16
         top = int((codes & 0x7FFFFFFF).max()) + (number % 2) * (4 << 23)
-        out.append(Row(tuple(codes.tolist()), top, number % (CORNERS + 8), ("random",)))
+        signs = MASKS[number % len(MASKS)] if signed else 0
+        out.append(Row(tuple(codes.tolist()), top, number % (CORNERS + 8), ("random",), signs))
     return out
 
 
 @lru_cache(maxsize=8)
-def plain(shape: tuple[int, int]) -> tuple[Row, ...]:
-    """Return rows that no variant was looked at for: random blocks in groups under a few tensor maxima. They weigh against extremes."""
-    rows = _random(shape)
+def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Row, ...]:
+    """Return rows that no variant was looked at for: random blocks in groups under a few tensor maxima. They weigh against extremes.
+
+    signed: each group under another mask of signs.
+    """
+    rows = _random(shape, signed)
     out: list[Row] = []
     for group in range(PLAIN_GROUPS):
         members = rows[group::PLAIN_GROUPS][:PLAIN_ROWS]
         top = max(code & 0x7FFFFFFF for row in members for code in row.x) + group * (1 << 23)
-        out += [Row(row.x, top, row.draw, ("plain",)) for row in members]
+        out += [replace(row, amax=top, flags=("plain",)) for row in members]
     return tuple(out)
 
 
 @lru_cache(maxsize=8)
 def of_recipe(recipe: str, source: str) -> tuple[Row, ...]:
-    """Return the directed rows of one recipe, for the confirmation of what was found."""
-    return tuple(_directed(recipe, source))
+    """Return the directed rows of one recipe, for the confirmation of what was found; once more under signs where it takes them."""
+    rows = _directed(recipe, source)
+    signed = takes_signs(get("recipe", recipe))
+    again = [replace(row, signs=MASKS[1 + number % (len(MASKS) - 1)]) for number, row in enumerate(rows)] if signed else []
+    return (*rows, *again)
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
+from emu.check.form import form_of, takes_signs
 from emu.check.model import Target
 from emu.errors import OperandError, SpecError, TargetError
 from emu.identify.model import Identity
@@ -48,20 +49,20 @@ def _profile(name: str) -> str:
 
 
 def _recipes() -> list[str]:
-    """Return one recipe for each shape and set of levels; those that read a tensor maximum and draw nothing first."""
+    """Return one recipe for each shape and set of levels; those that read a tensor maximum or signs and draw nothing first."""
     found: dict[str, str] = {}
     for name in sorted(names("recipe"), key=_plainness):
         recipe: Recipe = get("recipe", name)
         block: Block = get("block", recipe.facts.block)
         levels = [(level.name, derive.codes(get("format", level.format)).bits, level.granularity) for level in block.facts.levels]
-        found.setdefault(str([block.facts.shape, levels, _draws(recipe)]), name)
+        found.setdefault(str([block.facts.shape, levels, _draws(recipe), takes_signs(recipe)]), name)
     return list(found.values())
 
 
-def _plainness(name: str) -> tuple[bool, bool, str]:
+def _plainness(name: str) -> tuple[bool, bool, bool, str]:
     recipe: Recipe = get("recipe", name)
     reads = any("tensor_amax" in getattr(step, "args", ()) for step in recipe.facts.steps)
-    return _draws(recipe), not reads, name
+    return _draws(recipe), not reads, not takes_signs(recipe), name
 
 
 def _draws(recipe: Recipe) -> bool:
@@ -94,10 +95,30 @@ def _one_by_width() -> list[str]:
     return [found[bits] for bits in sorted(found)]
 
 
+def _fuller(contract: str, found: Identity) -> str | None:
+    """Return the contract of what was found where it has operands that the form of another contract did not offer; else None."""
+    own = f"{found.op}/{found.found[0].partition(',')[0]}"  # of values alone: without the profile
+    if found.op != "quantize" or not set(form_of(own).extras) - set(form_of(contract).extras):
+        return None
+    return own
+
+
+def _again(contract: str, opened: Opened, among: Sequence[str] | None) -> Identity | None:
+    """Return what a kernel is under one contract; None where it does not take its form. Raises: TargetError (another fault)."""
+    try:
+        with opened(contract) as target:
+            return identify(target, among=among)
+    except TargetError as error:
+        if error.verdict not in OTHER_FORM:
+            raise
+        return None
+
+
 def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] | None) -> Identity:
     """Identify a kernel whose form is not known: the contracts are tried in turn until one documented behaviour is found.
 
-    opened: gives the target of a contract.   Returns: the first documented behaviour, else what agrees on the largest part.
+    opened: gives the target of a contract.   Returns: the first documented behaviour, asked once more with the operands that it has and
+    the form had not; else what agrees on the largest part.
     Raises: TargetError (no form fits: that of the first), OperandError.
     """
     best: Identity | None = None
@@ -115,7 +136,8 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
             faults.append(error)
             continue
         if found.kind == "documented":
-            return found
+            own = _fuller(contract, found) if len(contracts) > 1 else None
+            return found if own is None else _again(own, opened, among) or found
         if best is None or (found.kind == "variant", found.agreed * best.asked) > (best.kind == "variant", best.agreed * found.asked):
             best = found
     if best is None:

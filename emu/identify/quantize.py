@@ -9,12 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.check.form import takes_signs
 from emu.check.model import Target
 from emu.errors import OperandError
-from emu.identify.ask import answers_of, ask
+from emu.identify.ask import answers_of
 from emu.identify.cases import SOURCES, of_recipe, plain, scale_edges
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
 from emu.identify.model import Axis, Departure, Identity
+from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.rows import OPEN, Answers, Call, Row, calls, canonical, expected, random_bits
 from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.verdicts import pairs_of
@@ -30,13 +32,17 @@ SHOWN: Final = 4  # rows that a report prints
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked and answered. own_amax: the kernel takes the tensor maximum from x."""
+    """What was asked and answered.
+
+    own_amax: the kernel takes the tensor maximum from x.   unsigned: rows were asked without signs, which change nothing.
+    """
 
     rows: tuple[Row, ...]
     calls: tuple[Call, ...]
     answers: Answers
     source: Format
     own_amax: bool
+    unsigned: bool
     cache: dict[str, Answers]
 
     def expected(self, item: Variant) -> Answers:
@@ -112,6 +118,9 @@ def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
         items, other = _confirmed(target, layout, asked, known, items)
         if other is not None:
             kind, asked = "nearest", other
+        elif asked.unsigned:
+            items = told_of_signs(target, items)
+            kind = "documented" if items[0].is_documented else "variant"
     return report(target, layout, asked, known, kind, items)
 
 
@@ -133,17 +142,21 @@ def ask_rows(target: Target, layout: Found, known: Sequence[Variant]) -> Asked:
     store = kept(stem_of(shape))
     if store is None:
         raise OperandError(f"identify: no kept rows for tiles of {shape[0]} x {shape[1]}: run `emu identify --refresh`")
-    own = takes_own_maximum(target, get("format", target.source or "fp32"), layout)
-    return _asked(target, layout, known, (*store.rows, *plain(shape)), own)
+    source: Format = get("format", target.source or "fp32")
+    own = takes_own_maximum(target, source, layout)
+    signed = any(takes_signs(item.recipe) for item in known)
+    unsigned = not signed or ignores_signs(target, source, shape, layout.views.size)
+    return _asked(target, layout, known, (*store.rows, *plain(shape, signed)), own, unsigned)
 
 
-def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[Row, ...], own: bool) -> Asked:
+def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[Row, ...], own: bool, unsigned: bool) -> Asked:
+    rows = without_signs(rows) if unsigned else rows
     source: Format = get("format", target.source or "fp32")
     shape = shape_of(known[0].recipe)
     questions = tuple(calls(rows, shape, source))
     bits = max(random_bits(quantize_program(item.recipe)) for item in known)
     answers = answers_of(target, questions, layout.views, shape, len(rows), bits)
-    return Asked(rows, questions, answers, source, own, {})
+    return Asked(rows, questions, answers, source, own, unsigned, {})
 
 
 def _confirmed(
@@ -158,25 +171,12 @@ def _confirmed(
     bases = list(dict.fromkeys(item.base for item in found))[:MOST]
     left = list(found)
     for rows in dict.fromkeys(rows for base in bases for rows in (of_recipe(base, source), scale_edges(base, source)) if rows):
-        more = _asked(target, layout, known, rows, asked.own_amax)
+        more = _asked(target, layout, known, rows, asked.own_amax, asked.unsigned)
         fits = [item for item in left if more.agreement(item, names)[0].all()]
         if not fits:
             return left[:1], more
         left = fits
     return left, None
-
-
-def takes_own_maximum(target: Target, source: Format, layout: Found) -> bool:
-    """Tell whether the tensor maximum that is handed in changes nothing. Raises: TargetError."""
-    assert layout.block is not None
-    one = {"fp32": 0x3F800000, "bf16": 0x3F80, "fp16": 0x3C00}[source.id]
-    x = np.full((layout.block[0], layout.block[1]), one, np.uint32 if source.id == "fp32" else np.uint16)
-    random = np.zeros(x.shape, np.uint32)
-    shown = []
-    for amax in (0x3F800000, 0x41A00000):
-        found = ask(target, x, amax, random, layout.views.size)
-        shown.append([found[name].tobytes() for name in sorted(found) if name in ("codes", "scale")])
-    return shown[0] == shown[1]
 
 
 def _decode(asked: Asked, known: Sequence[Variant]) -> tuple[str, list[Variant]]:
@@ -226,6 +226,7 @@ def report(target: Target, layout: Found, asked: Asked, known: Sequence[Variant]
     if kind == "nearest" and asked.finite().agreement(best, names)[0].all():
         axes.append(Axis("rows", "rows without NaN and Inf", "all agree"))
     axes += [Axis("scale", "tensor maximum", "taken from x, not from the operand")] if asked.own_amax and _reads_amax(best) else []
+    axes += signs_axis(best, asked.unsigned) if kind != "nearest" else []
     kinds: Any = kind if compared.any() else "nothing"
     title = f"{best.name} ({best.recipe.title})" if kind != "nearest" else f"nothing documented; nearest {best.name}"
     title += ", departs only where an element or the tensor maximum is NaN or Inf" if any(axis.stage == "rows" for axis in axes) else ""
@@ -281,8 +282,9 @@ def _departures(asked: Asked, best: Variant, names: Sequence[str], good: NDArray
 
 
 def shown_row(row: Row) -> dict[str, str]:
-    """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out."""
+    """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out; signs where some are negated."""
     codes = list(row.x)
     while len(codes) > 1 and codes[-1] == 0:
         codes.pop()
-    return {"x": " ".join(f"{code:08x}" for code in codes), "tensor_amax": f"{row.amax:08x}"}
+    signs = {"signs": f"{row.signs:04x}"} if row.signs else {}
+    return {"x": " ".join(f"{code:08x}" for code in codes), "tensor_amax": f"{row.amax:08x}", **signs}

@@ -117,4 +117,6 @@ def why_same(stage: str, mine: Any, theirs: Any, base: Variant, item: Variant) -
 def _row(row: Row) -> dict[str, Any]:
     narrow = not any(code & 0xFFFF for code in row.x)
     x = "".join(f"{code >> 16:04x}" if narrow else f"{code:08x}" for code in row.x)
-    return {"source": "bf16" if narrow else "fp32", "x": x, "amax": f"{row.amax:08x}", "draw": row.draw, "flags": " ".join(row.flags)}
+    signs = {"signs": f"{row.signs:04x}"} if row.signs else {}
+    kind = "bf16" if narrow else "fp32"
+    return {"source": kind, "x": x, "amax": f"{row.amax:08x}", "draw": row.draw, **signs, "flags": " ".join(row.flags)}

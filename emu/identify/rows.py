@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu import philox
+from emu.check.form import takes_signs
 from emu.check.judge import is_nan
 from emu.errors import EngineError, OpenError, ShapeError
 from emu.exact.decode import decode_code
@@ -30,12 +31,17 @@ Answers = dict[str, NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Row:
-    """One tile. x: fp32 codes, row by row.   amax: fp32 code of the tensor maximum.   draw: which random integers.   flags: why asked."""
+    """One tile.
+
+    x: fp32 codes, row by row.   amax: fp32 code of the tensor maximum.   draw: which random integers.   flags: why asked.
+    signs: bit i negates element i of each rotated group, for recipes that take signs.
+    """
 
     x: tuple[int, ...]
     amax: int
     draw: int = CORNERS
     flags: tuple[str, ...] = ()
+    signs: int = 0
 
     def random(self) -> NDArray[np.uint32]:
         """Return 32-bit words, one per element; a rounding takes the low bits of each."""
@@ -52,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Call:
-    """Rows that are asked together: one tensor maximum, tiles one below another.
+    """Rows that are asked together: one tensor maximum, one mask of signs, tiles one below another.
 
     x: codes of the source format [rows, n]; a tile more than numbers has the tensor maximum, for kernels that take it from x.
     numbers: places of the rows in the list they come from.
@@ -62,6 +68,7 @@ class Call:
     amax: int
     random: Bits
     numbers: tuple[int, ...]
+    signs: int = 0
 
 
 def narrowed(row: Row, source: Format) -> list[int] | None:
@@ -86,18 +93,19 @@ def narrowed(row: Row, source: Format) -> list[int] | None:
 
 
 def calls(rows: Sequence[Row], shape: tuple[int, int], source: Format) -> list[Call]:
-    """Return the calls that ask some rows: those of one tensor maximum together, NaN and Inf alone."""
-    groups: dict[tuple[int, int], list[tuple[int, list[int]]]] = {}
+    """Return the calls that ask some rows: those of one tensor maximum and signs together, NaN and Inf alone."""
+    groups: dict[tuple[int, int, int], list[tuple[int, list[int]]]] = {}
     for number, row in enumerate(rows):
         codes = narrowed(row, source)
         if codes is not None:
-            groups.setdefault((row.amax, number if row.is_special else -1), []).append((number, codes))
+            groups.setdefault((row.amax, row.signs, number if row.is_special else -1), []).append((number, codes))
     width = np.dtype("u4" if source.id == "fp32" else "u2")
     out = []
-    for (amax, _), members in groups.items():
+    for (amax, signs, _), members in groups.items():
         x = np.array([codes for _, codes in members], width).reshape(-1, shape[1])
         random = np.concatenate([rows[number].random() for number, _ in members]).reshape(-1, shape[1])
-        out.append(_with_maximum(Call(x, amax, random, tuple(number for number, _ in members)), source, shape))
+        call = Call(x, amax, random, tuple(number for number, _ in members), signs)
+        out.append(_with_maximum(call, source, shape))
     return out
 
 
@@ -109,7 +117,7 @@ def _with_maximum(call: Call, source: Format, shape: tuple[int, int]) -> Call:
     more = np.zeros(shape, call.x.dtype)
     more[0, 0] = code
     random = np.concatenate([call.random, np.zeros(shape, call.random.dtype)])
-    return Call(np.concatenate([call.x, more]), call.amax, random, call.numbers)
+    return replace(call, x=np.concatenate([call.x, more]), random=random)
 
 
 def random_bits(program: Program) -> int:
@@ -144,8 +152,9 @@ def expected(recipe: Recipe, asked: Sequence[Call], source: Format, count: int, 
 def _quantized(recipe: Recipe, program: Program, call: Call, source: Format, amax: int | None) -> tuple[Bits, dict[str, Bits]] | None:
     bits = random_bits(program)
     drawn = call.random & np.uint32((1 << bits) - 1) if bits else None
+    signs = call.signs if takes_signs(recipe) else None
     try:
-        found, marks = quantize_with_open(recipe, call.x, source, tensor_amax=amax, random=drawn)
+        found, marks = quantize_with_open(recipe, call.x, source, tensor_amax=amax, random=drawn, signs=signs)
     except (EngineError, OpenError, ShapeError):
         return None
     codes = np.where(marks.codes == 1, OPEN, found.codes.astype(np.int64))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.check.form import takes_signs
 from emu.check.model import Target
 from emu.engines import run_dequantize
 from emu.errors import EmuError, OperandError, ShapeError, TargetError
@@ -16,6 +17,7 @@ from emu.identify.ask import answers_of
 from emu.identify.cases import SOURCES, of_recipe, scale_edges
 from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity, Pair
+from emu.identify.operands import ignores_signs, signs_axis, told_of_signs, without_signs
 from emu.identify.rows import OPEN, Call, Row, calls, canonical, random_bits
 from emu.identify.variants import Variant, changed, documented, family, shape_of
 from emu.identify.witness import kept, stem_of
@@ -72,18 +74,17 @@ def identify_values(target: Target, among: Sequence[str] | None, layout: Found) 
         raise OperandError("identify: the kernel took no question: hand out its answers one code per place, or name another --source")
     order = sorted(found, key=lambda item: -item.share)
     fits = [item for item in order if item.good.all() and item.compared.any()]
-    kind = "documented" if fits else "nearest"
-    if not fits:
-        fits = _changed(target, order, layout)
-        kind = "variant" if fits else "nearest"
+    fits = fits or _changed(target, order, layout)
     first = (fits or order)[0]
     fits, best = _confirmed(target, fits, layout) if fits else ([], first)
-    kind = kind if fits else "nearest"
+    fits, unsigned = _told_of_signs(target, fits, layout) if fits else ([], True)
+    kind = "nearest" if not fits else "documented" if fits[0].item.is_documented else "variant"
     names = tuple(item.name for item in fits) or (best.name,)
     axes = (
         *layout.axes,
         Axis("scale", "scale bytes", "unobservable here: the kernel gives values"),
         Axis("values", "profile", best.profile),
+        *(signs_axis(fits[0].item, unsigned) if fits else ()),
     )
     title = " or ".join(names) if fits else f"nothing documented; nearest {best.name}"
     pairs = tuple(_pair(first, item) for item in found if item is not first and item.item.base != first.item.base)
@@ -120,9 +121,12 @@ def _ask(
     if store is None and not others:
         return None
     rows = others or (store.rows if store is not None else ())
-    questions = calls(rows, shape, get("format", target.source or "fp32"))
+    source: Format = get("format", target.source or "fp32")
     bits = max(random_bits(quantize_program(item.recipe)) for item in known)
     try:
+        if any(takes_signs(item.recipe) for item in known) and ignores_signs(target, source, shape, layout.views.size):
+            rows = without_signs(rows)
+        questions = calls(rows, shape, source)
         answers = answers_of(target, questions, layout.views, shape, len(rows), bits)
     except ShapeError:  # of the form that the kernel was declared by: its blocks are wider
         return None
@@ -152,8 +156,9 @@ def _values(item: Variant, profile: str, call: Call, source: Format, result: For
     bits = random_bits(program)
     drawn = call.random & np.uint32((1 << bits) - 1) if bits else None
     amax = call.amax if program.reads("tensor_amax") else None
+    signs = call.signs if takes_signs(item.recipe) else None
     try:
-        found, marks = quantize_with_open(item.recipe, call.x, source, tensor_amax=amax, random=drawn)
+        found, marks = quantize_with_open(item.recipe, call.x, source, tensor_amax=amax, random=drawn, signs=signs)
         if any(bool(mark.any()) for mark in (marks.codes, *marks.levels.values())):
             return None
         out = run_dequantize(item.recipe, found.codes, found.levels, profile=profile, result=result, engine="auto")
@@ -185,6 +190,16 @@ def _confirmed(target: Target, fits: Sequence[Faked], layout: Found) -> tuple[li
         if not left:
             return [], tried[0]
     return left, left[0]
+
+
+def _told_of_signs(target: Target, fits: Sequence[Faked], layout: Found) -> tuple[list[Faked], bool]:
+    """Return what fits, named as variants where the kernel ignores signs that it takes; and whether signs change nothing."""
+    first = fits[0].item.recipe
+    source: Format = get("format", target.source or "fp32")
+    if not takes_signs(first) or not ignores_signs(target, source, shape_of(first), layout.views.size):
+        return list(fits), False
+    told = [replace(each, item=item) for each in fits for item in told_of_signs(target, [each.item])]
+    return [each for each in told if each.item.is_documented] or told, True
 
 
 def _changed(target: Target, order: Sequence[Faked], layout: Found) -> list[Faked]:

@@ -72,4 +72,4 @@ def kept(stem: str) -> Kept | None:
 def _row(item: dict[str, Any]) -> Row:
     wide = 4 if item["source"] == "bf16" else 8
     codes = [int(item["x"][at : at + wide], 16) << (32 - 4 * wide) for at in range(0, len(item["x"]), wide)]
-    return Row(tuple(codes), int(item["amax"], 16), item["draw"], tuple(item["flags"].split()))
+    return Row(tuple(codes), int(item["amax"], 16), item["draw"], tuple(item["flags"].split()), int(item.get("signs", "0"), 16))

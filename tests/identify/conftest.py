@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from emu.check.form import takes_signs
 from emu.engines import run_convert, run_dequantize, run_transform
 from emu.errors import EmuError, TargetError
 from emu.fast import tables
@@ -44,6 +45,8 @@ class QuantizeTarget:
             given["tensor_amax"] = int(operands["tensor_amax"])
         if program.reads("random"):
             given["random"] = operands["random"] & 0xFF
+        if takes_signs(self.recipe) and "signs ignored" not in self.what:
+            given["signs"] = int(operands["signs"])
         everywhere = self.recipe.model_copy(update={"facts": self.recipe.facts.model_copy(update={"domain": Domain()})})
         found = quantize(everywhere, x, get("format", self.source), masked=True, **given)
         block = program.block

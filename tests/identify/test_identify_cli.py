@@ -1,6 +1,7 @@
 """emu identify: targets by text, forms tried in turn, exit codes, JSON, misuse."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
@@ -101,3 +102,21 @@ def test_no_form_fits():
         identify_any(contracts_of("convert"), opened, None)
     with pytest.raises(OperandError, match="needs --among"):
         contracts_of("dot")
+
+
+def test_operands_that_a_form_did_not_offer_are_asked_again(quantize_target):
+    """A kernel that ignores its signs is documented in a form without them, and a variant in its own."""
+    asked = []
+
+    @contextmanager
+    def opened(contract):
+        asked.append(contract)
+        target = quantize_target(get("recipe", "ufp4"), "fp32", ("signs ignored",))
+        target.wants = ("signs",) if contract == "quantize/ufp4" else ()
+        yield target
+
+    found = identify_any(["quantize/e1m2_fp32scale", "quantize/ufp4_sr"], opened, ["ufp4", "e1m2_fp32scale"])
+    assert (found.kind, asked) == ("variant", ["quantize/e1m2_fp32scale", "quantize/ufp4"]), found.text()
+    asked.clear()
+    assert identify_any(["quantize/e1m2_fp32scale"], opened, ["ufp4"]).kind == "documented"  # the caller's own form
+    assert asked == ["quantize/e1m2_fp32scale"]

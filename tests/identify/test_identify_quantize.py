@@ -5,7 +5,10 @@ import pytest
 
 from emu.errors import OperandError
 from emu.identify.axes import axes
+from emu.identify.cases import MASKS, of_recipe, plain
 from emu.identify.edit import apply
+from emu.identify.operands import IGNORED
+from emu.identify.rows import calls
 from emu.identify.run import identify
 from emu.identify.variants import code_variants, documented, joined_of, scale_variants
 from emu.spec import get, names
@@ -193,3 +196,41 @@ def test_scales_of_another_block_are_no_documented_behaviour(quantize_target):
 
     found = identify(Late(get("recipe", "mxfp4_torchao_even")))
     assert found.kind == "nearest" and any("no known view" in axis.finding for axis in found.axes)
+
+
+@pytest.mark.parametrize(
+    ("what", "wants", "kind", "name", "said"),
+    [
+        ((), ("signs",), "documented", "ufp4", "followed"),
+        (("signs ignored",), (), "documented", "ufp4", "not taken by this kernel: nothing negated"),
+        (("signs ignored",), ("signs",), "variant", f"ufp4: {IGNORED}", IGNORED),
+    ],
+)
+@pytest.mark.parametrize("gives", [(), ("values",)])
+def test_signs_are_followed_or_named(quantize_target, what, wants, kind, name, said, gives):
+    target = quantize_target(get("recipe", "ufp4"), "fp32", (*what, *gives), "fp32" if gives else None)
+    target.wants = wants
+    found = identify(target, among=["ufp4", "e1m2_fp32scale"])
+    assert (found.kind, found.exit_code) == (kind, int(kind == "variant")), found.text()
+    assert found.found == (name + (", dequantize profile exact" if gives else ""),), found.text()
+    assert gives or said in [axis.finding for axis in found.axes]
+
+
+@pytest.mark.parametrize("mask", [0x0001, 0x0200])
+def test_a_mask_that_is_half_followed_departs(quantize_target, mask):
+    class Some(quantize_target):
+        def __call__(self, operands):
+            return super().__call__(dict(operands) | {"signs": operands["signs"] & ~np.uint32(mask)})
+
+    found = identify(Some(get("recipe", "ufp4")), among=["ufp4", "e1m2_fp32scale"])
+    assert found.kind == "nearest" and "signs" in found.departures[0].operands, found.text()
+
+
+def test_rows_are_asked_under_several_masks():
+    rows = plain((1, 16), signed=True)
+    assert {row.signs for row in rows} == set(MASKS) and len(MASKS) > 2 and MASKS[0] == 0
+    assert any(int(f"{mask:016b}"[::-1], 2) != mask for mask in MASKS)
+    assert {row.signs for row in plain((1, 16))} == {0}
+    asked = calls(rows, (1, 16), get("format", "fp32"))
+    assert all(rows[number].signs == call.signs for call in asked for number in call.numbers)
+    assert {row.signs for row in of_recipe("ufp4", "bf16")} == set(MASKS) and {row.signs for row in of_recipe("nve0m3", "bf16")} == {0}
