@@ -32,7 +32,7 @@ _FUNCTIONS = {
     "EngineError": "emu.errors",
     "FileError": "emu.errors",
 }
-_KINDS = ("format", "rounding", "conversion", "block", "recipe", "datapath")
+_KINDS = ("format", "rounding", "conversion", "block", "recipe", "datapath", "training")
 
 __all__ = [
     "EmuError",
@@ -66,6 +66,8 @@ __all__ = [
     "recipes",
     "rounding",
     "roundings",
+    "training",
+    "trainings",
     "transform",
     "transforms",
 ]
@@ -91,6 +93,8 @@ if TYPE_CHECKING:
     recipes: Any
     rounding: Any
     roundings: Any
+    training: Any
+    trainings: Any
     transforms: Any
 
 

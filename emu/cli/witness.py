@@ -8,6 +8,7 @@ from typing import Any
 from emu.cli.witness_checkpoint import check as _checkpoint
 from emu.cli.witness_coverage import check as _coverage
 from emu.cli.witness_instruction import check as _instruction
+from emu.cli.witness_training import check as _training
 from emu.docgen.hex_rows import split
 from emu.docgen.numbers import exact_text
 from emu.errors import EmuError
@@ -176,4 +177,5 @@ _CHECKS: dict[str, Any] = {
     "instruction": _instruction,
     "coverage": _coverage,
     "checkpoint": _checkpoint,
+    "training": _training,
 }

@@ -13,6 +13,7 @@ from emu.spec.models import (
     Recipe,
     Rounding,
     SpecObject,
+    Training,
     Transform,
 )
 from emu.spec.registry import digest, get, load_spec, names
@@ -30,6 +31,7 @@ __all__ = [
     "Recipe",
     "Rounding",
     "SpecObject",
+    "Training",
     "Transform",
     "digest",
     "get",

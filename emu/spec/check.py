@@ -6,9 +6,10 @@ from emu.errors import SpecError
 from emu.spec import derive
 from emu.spec.check_checkpoint import check_checkpoint
 from emu.spec.check_datapath import check_datapath
+from emu.spec.check_training import check_training
 from emu.spec.instruction import check_instruction
 from emu.spec.loader import Document, Path
-from emu.spec.models import Block, Checkpoint, Conversion, Datapath, Format, Instruction, Recipe, SpecObject, Transform
+from emu.spec.models import Block, Checkpoint, Conversion, Datapath, Format, Instruction, Recipe, SpecObject, Training, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.program import StepFault, build
 from emu.spec.registry import get
@@ -31,6 +32,8 @@ def check_facts(model: SpecObject, document: Document) -> None:
             check_instruction(model)
         elif isinstance(model, Checkpoint):
             check_checkpoint(model)
+        elif isinstance(model, Training):
+            check_training(model)
     except SpecError as error:
         raise _placed(error, document, ("facts",)) from None
     if isinstance(model, Recipe):

@@ -11,6 +11,7 @@ from emu.spec.models.instruction import Instruction
 from emu.spec.models.layout import Layout
 from emu.spec.models.recipe import Recipe
 from emu.spec.models.rounding import Rounding
+from emu.spec.models.training import Training
 from emu.spec.models.transform import Transform
 
 KINDS: dict[str, type[SpecObject]] = {
@@ -25,9 +26,10 @@ KINDS: dict[str, type[SpecObject]] = {
     "instruction": Instruction,
     "coverage": Coverage,
     "checkpoint": Checkpoint,
+    "training": Training,
 }
 
 __all__ = [
     "KINDS", "Block", "Checkpoint", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
-    "SpecObject", "Transform",
+    "SpecObject", "Training", "Transform",
 ]  # fmt: skip

@@ -1,1 +1,40 @@
-"""Layers whose three matrix products are quantized as a training recipe of the spec says."""
+"""Layers whose three matrix products are quantized as a training recipe of the spec says.
+
+Files: layers.py (QuantLinear, set_step), convert.py (convert_model, capture), products.py (the three products, registered with torch),
+operand.py (one operand), draws.py (which random words it reads). Names are loaded on first use: importing this needs no torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emu.torch.nn.collector import Captured
+    from emu.torch.nn.convert import capture, convert_model
+    from emu.torch.nn.layers import QuantLinear, set_step
+
+_NAMES = {
+    "Captured": "collector",
+    "QuantLinear": "layers",
+    "capture": "convert",
+    "convert_model": "convert",
+    "set_step": "layers",
+}
+
+__all__ = ["Captured", "QuantLinear", "capture", "convert_model", "set_step"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing torch. Raises: EngineError where torch is not installed."""
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from emu.torch.present import need_torch
+
+    need_torch()
+    return getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

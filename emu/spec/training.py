@@ -1,0 +1,106 @@
+"""A training recipe resolved: for each operand its axis, its derived recipe, its rotation and the length that must divide the axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, lcm
+from typing import Final
+
+from emu.spec.derived import derived_recipe
+from emu.spec.models import Block, Recipe, Rounding, Training, Transform
+from emu.spec.models.recipe import TransformStep
+from emu.spec.models.training import OperandFacts
+from emu.spec.registry import digest, get
+
+GEMMS: Final = ("fprop", "dgrad", "wgrad")
+AXES: Final = {"x": ("tokens", "in"), "w": ("out", "in"), "dy": ("tokens", "out")}
+SUMMED: Final = {"fprop": "in", "dgrad": "out", "wgrad": "tokens"}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of one product.
+
+    axis: of its matrix (x [tokens, in], w [out, in], dy [tokens, out]): the one summed over.   recipe: with the wanted rounding, or None.
+    transform: before the recipe.   rotates: the recipe's own program does, with signs.   multiple: what the axis must be a multiple of.
+    rows: the other axis must be a multiple of it, 1 for blocks of one row.   random_bits: of one element.
+    """
+
+    gemm: str
+    name: str
+    axis: int
+    recipe: Recipe | None
+    transform: Transform | None
+    rotates: bool
+    multiple: int
+    rows: int
+    random_bits: int
+
+    @property
+    def key(self) -> str:
+        """Its name in messages and captures, such as dgrad.dy."""
+        return f"{self.gemm}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The six operands, by product and name."""
+
+    training: Training
+    operands: dict[str, Operand]
+
+    def operand(self, gemm: str, name: str) -> Operand:
+        """Return one operand."""
+        return self.operands[f"{gemm}.{name}"]
+
+    def pair(self, gemm: str) -> tuple[Operand, Operand]:
+        """Return both operands of a product, in the order of the spec."""
+        first, second = (item for item in self.operands.values() if item.gemm == gemm)
+        return first, second
+
+    @property
+    def quantizes(self) -> bool:
+        """Tell whether any operand has a recipe."""
+        return any(item.recipe is not None for item in self.operands.values())
+
+
+_plans: dict[str, Plan] = {}
+
+
+def plan_of(training: str | Training) -> Plan:
+    """Return the plan of a training recipe, made once. Raises: SpecError (unknown id)."""
+    model: Training = get("training", training)
+    key = f"{model.id} {digest(model)}"
+    if key not in _plans:
+        _plans[key] = Plan(model, {f"{gemm}.{name}": operand_of(gemm, name, facts) for gemm, name, facts in model.operands()})
+    return _plans[key]
+
+
+def operand_of(gemm: str, name: str, facts: OperandFacts) -> Operand:
+    """Resolve one operand. Raises: SpecError (a rounding that its recipe cannot have)."""
+    axis = AXES[name].index(SUMMED[gemm])
+    if facts.recipe == "none":
+        return Operand(gemm, name, axis, None, None, False, 1, 1, 0)
+    recipe = derived_recipe(facts.recipe, facts.round)
+    block: Block = get("block", recipe.facts.block)
+    transform: Transform | None = None if facts.transform == "none" else get("transform", facts.transform)
+    mode: Rounding = get("rounding", facts.round)
+    rotations = [get("transform", step.transform) for step in recipe.facts.steps if isinstance(step, TransformStep)]
+    multiple = lcm(block.facts.shape[1], *(item.facts.size for item in (*rotations, *([] if transform is None else [transform]))))
+    return Operand(gemm, name, axis, recipe, transform, bool(rotations), multiple, block.facts.shape[0], mode.random_bits)
+
+
+def rotation_of(operand: Operand) -> Transform | None:
+    """Return the rotation of an operand: before its recipe, or inside the recipe's program; None: none."""
+    if operand.transform is not None or operand.recipe is None:
+        return operand.transform
+    found = [step.transform for step in operand.recipe.facts.steps if isinstance(step, TransformStep)]
+    model: Transform | None = get("transform", found[0]) if found else None
+    return model
+
+
+def kept_layers(training: Training, count: int) -> frozenset[int]:
+    """Return the numbers of the layers, of `count` in all, that stay in the operand format."""
+    first, last = (ceil(Fraction(share) * count) for share in (training.facts.kept_first, training.facts.kept_last))
+    return frozenset([*range(min(first, count)), *range(max(count - last, 0), count)])

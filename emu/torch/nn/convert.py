@@ -1,0 +1,66 @@
+"""convert_model: the linear layers of a model replaced in place, numbered in the order of its modules; capture: what they quantize."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from emu.errors import OperandError
+from emu.spec.models import Training
+from emu.spec.registry import get
+from emu.spec.training import kept_layers
+from emu.torch.nn.collector import Captured, collecting
+from emu.torch.nn.layers import QuantLinear
+
+
+def convert_model(
+    model: torch.nn.Module, training: str | Training = "ufp4", *, seed: int = 0, gemm: str = "fp32", keep: Sequence[str] = ()
+) -> torch.nn.Module:
+    """Replace every torch.nn.Linear of a model by a QuantLinear, in place; weights, biases and their names stay.
+
+    training: id or model.   keep: names of modules, as model.named_modules() gives them, that stay as they are with all below them.
+    Layers are numbered in the order of the modules; those that the training recipe keeps get the recipe `bf16`.
+    Returns: the model.   Raises: OperandError (an unknown name in keep, no linear layer), ShapeError (features that no block divides).
+    """
+    chosen: Training = get("training", training)
+    known = dict(model.named_modules())
+    for name in keep:
+        if name not in known:
+            raise OperandError(f"keep: the model has no module {name!r}: see model.named_modules()")
+    found = [
+        (name, module)
+        for name, module in known.items()
+        if type(module) is torch.nn.Linear and not any(name == item or name.startswith(f"{item}.") for item in keep)
+    ]
+    if not found:
+        raise OperandError("the model has no torch.nn.Linear to convert: nothing was done")
+    kept = kept_layers(chosen, len(found))
+    new = {
+        name: _converted(module, "bf16" if number in kept else chosen, name, seed, number, gemm)
+        for number, (name, module) in enumerate(found)
+    }
+    for name, module in new.items():
+        parent, _, own = name.rpartition(".")
+        if not own:
+            raise OperandError("the model itself is a linear layer: put it into a torch.nn.Sequential first")
+        setattr(known[parent], own, module)
+    return model
+
+
+def _converted(module: torch.nn.Linear, training: str | Training, label: str, seed: int, layer: int, gemm: str) -> QuantLinear:
+    """Return the quantized layer with the parameters of a plain one."""
+    about = {"training": training, "seed": seed, "layer": layer, "gemm": gemm, "label": label, "dtype": module.weight.dtype}
+    found = QuantLinear(module.in_features, module.out_features, module.bias is not None, device="meta", **about)
+    found.weight, found.bias = module.weight, module.bias
+    found.train(module.training)
+    return found
+
+
+@contextmanager
+def capture(model: torch.nn.Module) -> Iterator[list[Captured]]:
+    """Collect every operand that the quantized layers of a model quantize while the context is open, forward and backward."""
+    labels = frozenset(module.label for module in model.modules() if isinstance(module, QuantLinear))
+    with collecting(labels) as records:
+        yield records

@@ -1,0 +1,125 @@
+"""One operand of one product: rounded to the operand format, filled up, rotated, quantized, and its values back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from emu import api
+from emu.errors import EmuError, ShapeError
+from emu.spec.models import Recipe
+from emu.spec.training import SUMMED, Operand, Plan
+from emu.torch import api as column
+from emu.torch.nn import collector, draws
+from emu.torch.tensors import float_dtype, signed_view
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose operand it is, and when. label: the layer's name in messages."""
+
+    plan: Plan
+    label: str
+    seed: int
+    layer: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A quantized operand. codes: its matrix, padded; levels: by name, as emu.torch.quantize gives them for that matrix.
+
+    recipe: None: it was not quantized; values are then all there is.
+    """
+
+    recipe: Recipe | None
+    codes: torch.Tensor | None
+    levels: dict[str, torch.Tensor]
+    values: torch.Tensor
+
+
+def quantize_operand(matrix: torch.Tensor, operand: Operand, place: Place) -> Codes:
+    """Quantize one operand along the axis that its product sums over.
+
+    matrix: float [rows, columns]: x [tokens, in], w [out, in] or dy [tokens, out].
+    Returns: codes, levels and float32 values of the rotated, filled up matrix, in its orientation.
+    Exactness: codes and levels equal emu.exact bit for bit.   Raises: as emu.quantize, with the layer's name; ShapeError (a length).
+    Tests: tests/torch_nn/test_nn_operands.py.
+    """
+    source = float_dtype(place.plan.training.facts.operands)
+    assert source is not None
+    given = matrix.detach().to(source)
+    signs = draws.signs_of(place.plan, operand, place.seed, place.layer)
+    stream = draws.stream_of(place.layer, operand.gemm, operand.name, place.step)
+    if operand.recipe is None:
+        found = Codes(None, None, {}, given.to(torch.float32))
+    else:
+        full = filled(given, operand, place)
+        try:
+            found = (_on_cpu if full.device.type == "cpu" else _on_device)(full, operand, place, signs, stream, given.shape)
+        except EmuError as error:
+            raise type(error)(f"{place.label}: {operand.key}: {error}") from None
+    collector.note(place.label, operand, place, given, found, signs, stream)
+    return found
+
+
+def filled(given: torch.Tensor, operand: Operand, place: Place) -> torch.Tensor:
+    """Return the matrix with zeros up to a multiple along the summed axis. Raises: ShapeError where the training recipe forbids it."""
+    length, across = given.shape[operand.axis], given.shape[1 - operand.axis]
+    missing = -length % operand.multiple
+    kind = "tokens" if SUMMED[operand.gemm] == "tokens" else "features"
+    if missing:
+        if getattr(place.plan.training.facts.tail, kind) == "error":
+            raise ShapeError(refusal(place.label, operand, length))
+        given = torch.nn.functional.pad(given, (0, missing) if operand.axis == 1 else (0, 0, 0, missing))
+    if across % operand.rows and place.plan.training.facts.tail.features == "error":
+        raise ShapeError(refusal(place.label, operand, across, operand.rows))
+    return given
+
+
+def refusal(label: str, operand: Operand, length: int, multiple: int | None = None) -> str:
+    """Return the line for a length that no block divides."""
+    block = multiple or operand.multiple
+    return f"{label}: {operand.key} has length {length}, no multiple of {block}: use multiples of {block}, or list the layer in keep="
+
+
+def _drawn(operand: Operand, place: Place, stream: int, shape: torch.Size, device: torch.device) -> torch.Tensor:
+    """Return the random integers of the logical matrix, filled up with zeros like it."""
+    found = draws.random_tensor(shape[0] * shape[1], operand.random_bits, place.seed, stream, device).reshape(shape)
+    missing = -shape[operand.axis] % operand.multiple
+    return torch.nn.functional.pad(found, (0, missing) if operand.axis == 1 else (0, 0, 0, missing)) if missing else found
+
+
+def _on_cpu(full: torch.Tensor, operand: Operand, place: Place, signs: int | None, stream: int, shape: torch.Size) -> Codes:
+    """Quantize in memory shared with NumPy by whatever engine is best."""
+    assert operand.recipe is not None
+    source: Any = place.plan.training.facts.operands
+    codes = signed_view(full).numpy().view(f"u{full.element_size()}")
+    if operand.transform is not None:
+        rotated = api.transform(codes, operand.transform, axis=operand.axis, signs=signs, source=source)
+        codes, source = rotated.view(f"u{rotated.dtype.itemsize}"), operand.transform.facts.result
+    random = _drawn(operand, place, stream, shape, full.device).numpy() if operand.random_bits else None
+    own = signs if operand.rotates else None
+    q = api.quantize(codes, operand.recipe, axis=operand.axis, row_axis=1 - operand.axis, source=source, random=random, signs=own)
+    levels = {level.name: torch.from_numpy(draws.as_signed(level.codes.copy())) for level in q.levels}
+    values = torch.from_numpy(q.dequantize())
+    return Codes(operand.recipe, torch.from_numpy(q.codes.copy()), levels, values)
+
+
+def _on_device(full: torch.Tensor, operand: Operand, place: Place, signs: int | None, stream: int, shape: torch.Size) -> Codes:
+    """Quantize by the torch column, the summed axis last."""
+    assert operand.recipe is not None
+    turned = full.T.contiguous() if operand.axis == 0 else full
+    if operand.transform is not None:
+        turned = column.transform(turned, operand.transform, signs)
+    random = None
+    if operand.random_bits:
+        random = _drawn(operand, place, stream, shape, full.device)
+        random = (random.T.contiguous() if operand.axis == 0 else random).reshape(-1)
+    q = column.quantize(turned, operand.recipe, random=random, signs=signs if operand.rotates else None)
+    values = column.dequantize(q)
+    if operand.axis == 1:
+        return Codes(operand.recipe, q.codes, {name: signed_view(level) for name, level in q.levels.items()}, values)
+    return Codes(operand.recipe, q.codes.T, {name: signed_view(level).T for name, level in q.levels.items()}, values.T)
