@@ -190,7 +190,7 @@ class _Run:
         """Write a part, cut to the tensor; note whether it holds an open code."""
         target = signed_view(self.out[name])[top : top + part.shape[0], left : left + part.shape[1]]
         if self.may_be_open and code_bytes(self.formats[name]) < 4 and part.dtype != torch.uint8:
-            self.found_open.append((part < 0).any())
+            self.found_open.append(part.amin() < 0)
         cut = part[: target.shape[0], : target.shape[1]]
         target.copy_(cut.to(torch.int64) & signed_mask(32) if self.masked and cut.dtype == torch.int32 else cut)
 
