@@ -127,6 +127,21 @@ def _measure(given: Matrix, values: Matrix, found: Quantized) -> Report:
     return Report(found.recipe.id, None, x.size, signal, error, cross, clipped, counts[buckets.zero] if buckets.zero >= 0 else 0, counts)
 
 
+def element_scales(found: Quantized) -> Matrix:
+    """Return what the value of each code is multiplied by: levels times factor, binary64, shape of the tensor without padding.
+
+    Exactness: each product of levels is rounded to binary64, once per level after the first.   Flag levels are left out.
+    """
+    scales = _Scales(found, found.block)
+    shape = (1, *found.shape) if len(found.shape) == 1 else found.shape
+    axis, row_axis = (1, 0) if len(found.shape) == 1 else (found.axis, found.row_axis)
+    moved = np.moveaxis(np.broadcast_to(np.float64(1), shape), (row_axis, axis), (-2, -1))
+    rows, columns = moved.size // moved.shape[-1], moved.shape[-1]
+    spread = np.broadcast_to(scales.product((slice(0, rows), slice(0, columns))), (rows, columns))
+    found_scales: Matrix = np.moveaxis(spread.reshape(moved.shape), (-2, -1), (row_axis, axis)).reshape(found.shape)
+    return found_scales
+
+
 def _logical_rows(found: Quantized, row_axis: int) -> NDArray[np.intp]:
     """Return the rows of the code matrix that are no padding, in order."""
     if len(found.shape) == 1:
@@ -172,6 +187,16 @@ class _Scales:
         columns = np.arange(part[1].start, part[1].stop) // place.columns if place.columns else np.zeros(1, np.intp)
         spread: Matrix = codes[rows][:, columns]
         return spread
+
+    def product(self, part: tuple[slice, slice]) -> Matrix:
+        """Return levels times factor at each element of a part (or something that broadcasts to it)."""
+        total: Matrix = np.full((1, 1), float(self.factor))
+        for facts, codes in self.levels:
+            if facts.meaning == "multiply":
+                total = total * self._spread(facts, codes, part)
+            elif facts.meaning == "divide":
+                total = total / self._spread(facts, codes, part)
+        return total
 
     def flags(self, part: tuple[slice, slice]) -> Matrix:
         """Return which element format each element of a part has: 0 or 1."""

@@ -140,7 +140,7 @@ class Empirical:
             return Parts(Fraction(len(chosen), count), significands[0] / count, significands[1] / count)
         weights = self.weights[first : max(last, first)]
         sums = (weights, weights * chosen, weights * chosen * chosen)
-        return Parts(*(math.fsum(item.tolist()) for item in sums))
+        return Parts(*(float(np.sum(item)) for item in sums))
 
     def _place(self, border: Fraction, side: Any) -> int:
         """Return how many numbers lie below a border (side right: or on it)."""

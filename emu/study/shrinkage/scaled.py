@@ -18,9 +18,10 @@ import numpy as np
 from emu.errors import OperandError
 from emu.study.shrinkage.bias import AnyGrid, Expected, expected
 from emu.study.shrinkage.density import Parts, Symmetric
-from emu.study.shrinkage.grid import as_grid
+from emu.study.shrinkage.grid import Grid, as_grid
 
-NODES: Final = 128  # of the sum over block maxima, per panel
+NODES: Final = 128  # of the sum over block maxima; shared out between the borders, at least FEWEST each
+FEWEST: Final = 8
 TAIL: Final = 1e-15  # mass of block maxima that is left out at both ends
 
 
@@ -77,7 +78,8 @@ def block_scaled(
 
     base: gaussian or laplace without an end.   block: elements that share a scale, at least 2.   reach: largest value of the grid.
     energy: weigh each block with the square of its scale, as errors of the tensor do; otherwise every number counts once.
-    scale: the divisor of a block whose maximum is given; None: maximum / reach.   borders: maxima where scale jumps, ascending.
+    scale: the divisor of a block whose maximum is given; None: maximum / reach.   borders: maxima where it, or what becomes of the
+    largest element, jumps, ascending.
     Exactness: closed forms inside a block; a sum of NODES Gauss-Legendre points over the maximum between two borders.
     Raises: OperandError (a block of 1, a base with an end).   Tests: tests/study/test_shrinkage_scaled.py.
     """
@@ -85,9 +87,9 @@ def block_scaled(
         raise OperandError(f"block of {block} under {base.name}: a scaled density needs at least 2 elements and a density without an end")
     largest = float(Fraction(reach))
     divisor = scale or (lambda maximum: maximum / largest)
-    low, high = (_quantile(base, block, mass) for mass in (TAIL, 1 - TAIL))
+    low, high = maxima_range(base, block)
     cuts = [low, *(item for item in borders if low < item < high), high]
-    points, weights = np.polynomial.legendre.leggauss(NODES)
+    points, weights = np.polynomial.legendre.leggauss(max(NODES // (len(cuts) - 1), FEWEST))
     found = []
     for start, stop in pairwise(cuts):
         for point, weight in zip(points.tolist(), weights.tolist(), strict=True):
@@ -102,6 +104,11 @@ def block_scaled(
     return BlockScaled(base, block, normal, f"{base.name}, blocks of {block}")
 
 
+def maxima_range(base: Symmetric, block: int) -> tuple[float, float]:
+    """Return the block maxima between which all but TAIL of the blocks lie, on either side."""
+    return _quantile(base, block, TAIL), _quantile(base, block, 1 - TAIL)
+
+
 def _quantile(base: Symmetric, block: int, mass: float) -> float:
     """Return the block maximum below which a share of blocks lies, by halving."""
     low, high = 0.0, 1.0
@@ -113,12 +120,30 @@ def _quantile(base: Symmetric, block: int, mass: float) -> float:
     return high * base.scale
 
 
-def model(grid: AnyGrid, base: Symmetric, block: int) -> Expected:
-    """Return what a grid does to independent numbers in blocks with an exact scale (maximum to the largest value).
+def model(
+    grid: AnyGrid, base: Symmetric, block: int, scale: Callable[[float], float] | None = None, borders: Sequence[float] = ()
+) -> Expected:
+    """Return what a grid does to independent numbers in blocks.
 
-    grid: Grid, format id, Format or values.   base: gaussian or laplace; its scale does not matter.   block: elements of a block.
+    grid: Grid, format id, Format or values.   base: gaussian or laplace; with an exact scale its own scale does not matter.
+    block: elements of a block.   scale, borders: as block_scaled; the scale is constant between borders.
     Raises: as block_scaled.   Tests: tests/study/test_shrinkage_scaled.py.
     """
     chosen = as_grid(grid).symmetric
-    weighed, counted = (block_scaled(base, block, chosen.largest, energy=energy) for energy in (True, False))
+    if scale is not None:
+        borders = _with_midpoints(chosen, maxima_range(base, block), scale, borders)
+    weighed, counted = (block_scaled(base, block, chosen.largest, energy=energy, scale=scale, borders=borders) for energy in (True, False))
     return expected(chosen, weighed, counted)
+
+
+def _with_midpoints(grid: Grid, ends: tuple[float, float], scale: Callable[[float], float], borders: Sequence[float]) -> list[float]:
+    """Return the borders where a scale jumps, and the block maxima between them that a constant scale takes to a midpoint of the grid.
+
+    There the largest element of a block changes its value.
+    """
+    jumps = [ends[0], *(item for item in borders if ends[0] < item < ends[1]), ends[1]]
+    found = list(borders)
+    for start, stop in pairwise(jumps):
+        unit = scale((start + stop) / 2)
+        found += [float(middle) * unit for middle in grid.midpoints if start < float(middle) * unit < stop]
+    return sorted(found)

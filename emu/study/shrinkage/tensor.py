@@ -59,13 +59,7 @@ def measure(
     """
     chosen: Recipe = get("recipe", recipe)
     rotation: Transform | None = None if transform is None else get("transform", transform)
-    _check_finite(x, name)
-    used = rotation or inner_transform(chosen)
-    if used is not None:
-        _check_length(np.shape(x), axis, used, name)
-    mask = None
-    if used is not None and used.facts.signs_operand == "yes":
-        mask = SIGNS if signs is None else signs
+    mask = check_tensor(x, rotation or inner_transform(chosen), axis, name, signs)
     drawn = random_operand(chosen, np.shape(x), name, random_key)
     try:
         return tensor_report(x, chosen, rotation, signs=mask, axis=axis, row_axis=row_axis, random=drawn, engine=engine)
@@ -93,7 +87,9 @@ def measure_all(
         for way in ways:
             shown = inner or way
             try:
-                yield Row(chosen.id, None if shown is None else shown.id, measure(x, chosen, way, signs, **options))
+                yield Row(
+                    chosen.id, None if shown is None else shown.id, measure(x, chosen, way, None if shown is None else signs, **options)
+                )
             except (ShapeError, OpenError) as error:
                 yield Row(chosen.id, None if shown is None else shown.id, None, str(error))
 
@@ -102,6 +98,23 @@ def block_of(recipe: str | Recipe) -> Block:
     """Return the block format of a recipe."""
     found: Block = get("block", get("recipe", recipe).facts.block)
     return found
+
+
+def check_tensor(x: Any, rotation: Transform | str | None, axis: int, name: str, signs: int | None) -> int | None:
+    """Refuse a tensor that has no figures, and return the sign mask of its rotation (None where it takes none).
+
+    Raises: OperandError (NaN or Inf; signs for nothing), ShapeError (no elements; a length that the rotation does not divide).
+    """
+    _check_finite(x, name)
+    if rotation is None:
+        if signs is not None:
+            raise OperandError(f"{name}: signs without a rotation: leave signs out, or name a transform")
+        return None
+    used: Transform = get("transform", rotation)
+    _check_length(np.shape(x), axis, used, name)
+    if used.facts.signs_operand != "yes":
+        return None
+    return SIGNS if signs is None else signs
 
 
 def _check_finite(x: Any, name: str) -> None:
