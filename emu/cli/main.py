@@ -20,7 +20,7 @@ from emu.errors import EmuError, ToolError
 
 COMMANDS = (
     "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe", "check",
-    "study", "identify", "vectors", "rtl", "sweep", "docs", "bench", "doctor",
+    "study", "train", "identify", "vectors", "rtl", "sweep", "docs", "bench", "doctor",
 )  # fmt: skip
 MISUSE = 2
 TOOL_MISSING = 5

@@ -1,0 +1,23 @@
+"""Real operands for other studies: activations and gradients of one step, as a tensor file. Not here: collecting them (emu.torch.nn)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from emu.files import tensor_writer
+
+KEY: Final = "emu_captured"
+
+
+def write_captured(path: Path, records: Iterable[Any], run: str, step: int) -> None:
+    """Write the values of every operand as fp32, named layer.gemm.operand; the axis that a product sums over is the last.
+
+    records: what emu.torch.nn.capture found.   run: name of the run, kept with the step in the metadata.   Raises: FileError.
+    """
+    about = json.dumps({"run": run, "step": step})
+    with tensor_writer(path, force=True, metadata={KEY: about}) as file:
+        for record in records:
+            file.put(f"{record.name}.{record.gemm}.{record.operand}", record.values.detach().cpu().float().numpy())
