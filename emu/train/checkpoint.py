@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,14 @@ def restore(tensors: Tensors, model: torch.nn.Module, optimizer: torch.optim.Opt
             moments.setdefault(int(place), {})[word] = value
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
     generator.set_state(tensors["generator"])
+
+
+def digest_of(tensors: Tensors) -> str:
+    """Return the SHA-256 of names and bytes of tensors: two runs are the same run when it is the same."""
+    found = hashlib.sha256()
+    for name in sorted(tensors):
+        found.update(f"{name} {tuple(tensors[name].shape)}\n".encode() + tensors[name].detach().cpu().numpy().tobytes())
+    return found.hexdigest()
 
 
 def save(path: Path, identity: dict[str, Any], checkpoint: Checkpoint) -> None:

@@ -20,7 +20,7 @@ ORDER: Final = (
     1000  # + seed: generator of the batches; seed alone: of the weights. The same for every training: runs are compared in pairs.
 )
 BALANCE: Final = 0.01  # weight of the experts' unevenness in the loss
-KEPT: Final = ("head", "router")  # products that stay as they are under every training
+KEPT: Final = ("head", "router")  # last words of the modules whose products stay as they are under every training
 
 
 class DecoderRun:
@@ -33,7 +33,8 @@ class DecoderRun:
         self.config = config
         model = Transformer(facts, config.context, VOCABULARY)
         draw_weights(model, seeded(run.seed))
-        self.model = convert_model(model, run.training, seed=run.seed, gemm=config.gemm, keep=KEPT).to(config.device)
+        keep = [name for name, _ in model.named_modules() if name.rpartition(".")[2] in KEPT]
+        self.model = convert_model(model, run.training, seed=run.seed, gemm=config.gemm, keep=keep).to(config.device)
         self.generator = seeded(ORDER + run.seed)
         text = read_corpus(config.corpus)
         self.train, self.validation = text.train, text.validation

@@ -124,6 +124,6 @@ def draw_weights(model: Transformer, generator: torch.Generator) -> None:
             if weight.ndim < 2:
                 continue
             spread = 1.0 if name.startswith("embedding") else 1 / math.sqrt(weight.shape[-1])
-            if name.endswith(("out.weight", "down.weight")):
+            if ".out." in name or ".down." in name:
                 spread /= math.sqrt(2 * len(model.layers))
             weight.copy_(spread * torch.randn(weight.shape, generator=generator))

@@ -7,8 +7,12 @@ from torch import nn
 from torch.nn.functional import one_hot, silu, softmax
 from torch.nn.utils import skip_init
 
-from emu.torch.nn import QuantExperts
 from emu.train.config import Decoder
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    made: nn.Linear = skip_init(nn.Linear, inputs, outputs, bias=False)
+    return made
 
 
 class Mixture(nn.Module):
@@ -20,9 +24,9 @@ class Mixture(nn.Module):
     def __init__(self, model: Decoder) -> None:
         super().__init__()
         self.experts, self.capacity = model.experts, model.capacity
-        self.router: nn.Linear = skip_init(nn.Linear, model.width, model.experts, bias=False)
-        self.gate_up = QuantExperts(model.experts, model.width, 2 * model.hidden, training="bf16")
-        self.down = QuantExperts(model.experts, model.hidden, model.width, training="bf16")
+        self.router = _linear(model.width, model.experts)
+        self.gate_up = nn.ModuleList(_linear(model.width, 2 * model.hidden) for _ in range(model.experts))
+        self.down = nn.ModuleList(_linear(model.hidden, model.width) for _ in range(model.experts))
         self.unevenness = torch.zeros(())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -36,6 +40,9 @@ class Mixture(nn.Module):
         kept = (place < self.capacity).nonzero()[:, 0]
         slot = expert[kept] * self.capacity + place[kept]
         room = tokens.new_zeros(self.experts * self.capacity, tokens.shape[-1]).index_copy(0, slot, tokens[kept])
-        gate, up = self.gate_up(room.view(self.experts, self.capacity, -1)).chunk(2, dim=-1)
-        answer = self.down(silu(gate) * up).reshape(room.shape)[slot] * share[kept, None]
+        rooms = room.view(self.experts, self.capacity, -1)
+        hidden = torch.stack([layer(rooms[place]) for place, layer in enumerate(self.gate_up)])
+        gate, up = hidden.chunk(2, dim=-1)
+        inner = silu(gate) * up
+        answer = torch.stack([layer(inner[place]) for place, layer in enumerate(self.down)]).reshape(room.shape)[slot] * share[kept, None]
         return torch.zeros_like(tokens).index_copy(0, kept, answer).view(x.shape)

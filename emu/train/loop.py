@@ -6,17 +6,17 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
-from emu.errors import OperandError
+from emu.errors import FileError, OperandError
 from emu.files.whole import whole_file
 from emu.torch import nn as quantized
 from emu.train import checkpoint as checkpoints
-from emu.train.capture import write_captured
+from emu.train.capture import captured_path, write_captured
 from emu.train.checkpoint import Checkpoint
 from emu.train.config import Optimizer
 from emu.train.experiment import Experiment, weight_count
@@ -55,6 +55,7 @@ def train(
     done = read_result(folder)
     if done is not None:
         checkpoints.refuse_other(folder / RESULT, done["identity"], named)
+        _refuse_missing(folder, captures)
         return done
     begin = time.monotonic()
     experiment = make(run)
@@ -68,6 +69,13 @@ def train(
             state = checkpoints.state_of(experiment.model, optimizer, experiment.generator)
             checkpoints.save(folder / CHECKPOINT, named, Checkpoint(step + 1, tuple(curve), state))
     return _finish(folder, run, named, experiment, optimizer, curve, time.monotonic() - begin)
+
+
+def _refuse_missing(folder: Path, captures: Sequence[int]) -> None:
+    """Raises: FileError (a step is asked for that a finished run did not keep)."""
+    for step in captures:
+        if not captured_path(folder, step).is_file():
+            raise FileError(f"{folder}: the run is finished and kept nothing of step {step}: give --capture with another --out")
 
 
 def _optimizer(model: torch.nn.Module, facts: Optimizer) -> torch.optim.Optimizer:
@@ -91,11 +99,12 @@ def _step(run: Run, experiment: Experiment, optimizer: torch.optim.Optimizer, st
     quantized.set_step(experiment.model, step)
     batch = experiment.batch()
     optimizer.zero_grad(set_to_none=True)
-    with nullcontext() if captured is None else quantized.capture(experiment.model) as found:
+    with ExitStack() as stack:
+        found = stack.enter_context(quantized.capture(experiment.model)) if captured is not None else []
         loss = experiment.loss(batch)
         loss.backward()
     if captured is not None:
-        write_captured(captured / f"captured_step{step}.safetensors", found, run.name, step)
+        write_captured(captured_path(captured, step), found, run.name, step)
     value = float(loss.detach())
     if not math.isfinite(value):
         raise OperandError(f"{run.name}: the loss of step {step} is {value}: lower optimizer.lr of {run.config.id}")
@@ -122,7 +131,8 @@ def _finish(
     state = checkpoints.state_of(experiment.model, optimizer, experiment.generator)
     weights = {name: value for name, value in state.items() if name.startswith("model.")}
     checkpoints.save(folder / WEIGHTS, named, Checkpoint(run.config.steps, (), weights))
-    result = {"identity": named, "model": run.model, "training": run.training, "seed": run.seed, "metric": metric}
+    bits = checkpoints.digest_of(weights)
+    result = {"identity": named, "model": run.model, "training": run.training, "seed": run.seed, "metric": metric, "bits": bits}
     result |= {"weights": weight_count(experiment.model), "seconds": round(seconds, 1), "curve": curve}
     with whole_file(folder / RESULT, force=True) as file:
         file.write(json.dumps(result).encode("utf-8"))

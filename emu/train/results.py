@@ -25,12 +25,10 @@ def read_result(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return found if {"identity", "metric", "curve"} <= set(found) else _damaged(path)
+        if {"identity", "metric", "curve"} <= set(found):
+            return found
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError):
-        return _damaged(path)
-
-
-def _damaged(path: Path) -> Any:
+        pass
     raise FileError(f"{path}: no result of emu train: delete it, and the run starts anew")
 
 
@@ -68,10 +66,8 @@ def section(config: Config, command: str, found: Sequence[tuple[Run, dict[str, A
 
 def _line(run: Run, item: dict[str, Any]) -> dict[str, Any]:
     curve = [[step, float(f"{value:.5g}")] for step, value in thinned(item["curve"])]
-    return {
-        "model": run.model, "training": run.training, "seed": run.seed, "metric": item["metric"], "weights": item["weights"],
-        "seconds": item["seconds"], "curve": curve,
-    }  # fmt: skip
+    kept = ("metric", "bits", "weights", "seconds")
+    return {"model": run.model, "training": run.training, "seed": run.seed, **{word: item[word] for word in kept}, "curve": curve}
 
 
 def as_text(record: Record) -> str:

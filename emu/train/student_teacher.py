@@ -8,6 +8,7 @@ from typing import Final
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss, rms_norm
+from torch.nn.utils import skip_init
 
 from emu.torch.nn import QuantLinear
 from emu.train.config import Pairs, StudentTeacher
@@ -26,8 +27,9 @@ class Block(nn.Module):
 
     def __init__(self, width: int, hidden: int, training: str, seed: int, layer: int, gemm: str) -> None:
         super().__init__()
-        self.up = QuantLinear(width, hidden, training=training, seed=seed, layer=layer, gemm=gemm)
-        self.down = QuantLinear(hidden, width, training=training, seed=seed, layer=layer + 1, gemm=gemm)
+        about = {"training": training, "seed": seed, "gemm": gemm}
+        self.up = skip_init(QuantLinear, width, hidden, layer=layer, **about)
+        self.down = skip_init(QuantLinear, hidden, width, layer=layer + 1, **about)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map [rows, width] to the same shape."""

@@ -73,8 +73,10 @@ def fake(folder, one, data="d"):
     place = one.folder(folder)
     place.mkdir(parents=True)
     made = {"torch": "t", "threads": "1", "cpu": "c", "data": data, "training_digest": "0" * 64}
-    result = {"identity": made, "model": one.model, "training": one.training, "seed": one.seed, "metric": 0.5, "weights": 9, "seconds": 1.0}
-    (place / "result.json").write_text(json.dumps(result | {"curve": [3.0, 2.0, 1.0]}), encoding="utf-8")
+    result = {"identity": made, "model": one.model, "training": one.training, "seed": one.seed, "metric": 0.5}
+    (place / "result.json").write_text(
+        json.dumps(result | {"bits": "b", "weights": 9, "seconds": 1.0} | {"curve": [3.0, 2.0, 1.0]}), encoding="utf-8"
+    )
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
