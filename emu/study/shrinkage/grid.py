@@ -61,13 +61,13 @@ class Grid:
         return self.largest / min(value for value in self.values if value > 0)
 
     @property
-    def symmetric(self) -> Grid:
-        """The grid without values that lack a negative partner (-8 of a two's complement integer, which recipes never use)."""
-        kept = [number for number, value in enumerate(self.values) if -value in self.values]
-        first, last = kept[0], kept[-1]
-        if kept != list(range(first, last + 1)):
-            raise OperandError(f"grid {self.name}: values without a partner lie between others: there is no symmetric part")
-        return Grid(self.name, self.values[first : last + 1], self.ties_up[first:last])
+    def balanced(self) -> Grid:
+        """The grid without values that reach further on one side than the other does (-8 of a two's complement integer: never used)."""
+        end = min(self.values[-1], -self.values[0])
+        if end <= 0:
+            return self
+        kept = [number for number, value in enumerate(self.values) if abs(value) <= end]
+        return Grid(self.name, self.values[kept[0] : kept[-1] + 1], self.ties_up[kept[0] : kept[-1]])
 
 
 def grid_of(fmt: str | Format) -> Grid:

@@ -33,7 +33,7 @@ SAMPLES: Final = 4097  # block maxima at which a scale rule is looked at
 class Scaled:
     """A tensor in units of its grid. numbers: binary64, x / scale, flat.   values: what the codes mean, flat.   weights: scale^2, flat.
 
-    grid: of the elements, symmetric part.   block: elements of a block.   given: the tensor that the quantizer saw.
+    grid: of the elements, balanced.   block: elements of a block.   given: the tensor that the quantizer saw.
     """
 
     recipe: Recipe
@@ -97,7 +97,7 @@ def scaled(
     numbers = wide / scales
     if _divides(found):
         numbers = (wide.astype(np.float32) / scales.astype(np.float32)).astype(np.float64)
-    grid = grid_of(fmt).symmetric
+    grid = grid_of(fmt).balanced
     return Scaled(
         chosen, grid, block_of(chosen).facts.shape[1], np.asarray(given), numbers.reshape(-1), values, (scales * scales).reshape(-1)
     )
@@ -179,7 +179,7 @@ def model_of(recipe: str | Recipe, base: Symmetric, *, tensor_amax: float | None
     given = None if tensor_amax is None else np.float32(tensor_amax)
     reads = any(level.granularity == "tensor" for level in block.facts.levels)
     scales = element_scales(api.quantize(x, chosen, tensor_amax=given if reads else None))[:, 0].astype(np.float64)
-    grid = grid_of(element.format).symmetric
+    grid = grid_of(element.format).balanced
     jumps = np.flatnonzero(np.diff(scales)) + 1
     if len(jumps) > SAMPLES // 2:  # it follows the maximum
         return model(grid, base, columns)

@@ -129,7 +129,7 @@ def model(
     block: elements of a block.   scale, borders: as block_scaled; the scale is constant between borders.
     Raises: as block_scaled.   Tests: tests/study/test_shrinkage_scaled.py.
     """
-    chosen = as_grid(grid).symmetric
+    chosen = as_grid(grid).balanced
     if scale is not None:
         borders = _with_midpoints(chosen, maxima_range(base, block), scale, borders)
     weighed, counted = (block_scaled(base, block, chosen.largest, energy=energy, scale=scale, borders=borders) for energy in (True, False))

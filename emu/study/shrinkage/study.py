@@ -1,0 +1,171 @@
+"""The studies as records ready for JSON: bias per bin, tensors, scale codecs, regimes. Not here: printing (emu.cli), plots (plots.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any, Final
+
+from emu.errors import OperandError
+from emu.spec import Recipe, digest, get
+from emu.study.shrinkage import data, regime, scales
+from emu.study.shrinkage.bias import Bin, Expected, bin_bias, expected
+from emu.study.shrinkage.density import Density, Symmetric, flat, gaussian, laplace
+from emu.study.shrinkage.grid import Grid, grid_of
+from emu.study.shrinkage.predict import Prediction, predict
+from emu.study.shrinkage.scaled import block_scaled
+from emu.study.shrinkage.tensor import ROTATION, measure_all
+
+DENSITIES: Final = ("flat", "gaussian", "laplace")
+PREDICTED: Final = ("e2m1_fp32scale", "e1m2_fp32scale", "nvfp4_te_ref", "nvufp4", "mxfp4_torchao_floor", "mxe1m2_floor")
+Named = tuple[str, Any]
+Tick = Callable[[str], None]
+Record = dict[str, Any]
+
+
+def base_of(name: str) -> Symmetric | None:
+    """Return the density that a model of drawn data takes: that of its name, None for data that no closed form describes."""
+    return {"gaussian": gaussian(1.0), "laplace": laplace(1.0)}.get(name)
+
+
+def densities_of(grid: Grid, names: Sequence[str], block: int) -> list[tuple[str, Density, Density]]:
+    """Return (name, density by energy, density by count) for a grid. Raises: OperandError (unknown name)."""
+    found: list[tuple[str, Density, Density]] = []
+    for name in names:
+        base = base_of(name)
+        if name == "flat":
+            even = flat(grid.balanced.largest)
+            found.append((name, even, even))
+        elif base is None:
+            raise OperandError(f"density {name!r} is unknown: one of {', '.join(DENSITIES)}; the numbers of a tensor come with --data")
+        else:
+            weighed, counted = (block_scaled(base, block, grid.balanced.largest, energy=energy) for energy in (True, False))
+            found.append((name, weighed, counted))
+    return found
+
+
+def bias_record(formats: Sequence[str], names: Sequence[str] = DENSITIES, block: int = 16) -> Record:
+    """Return bins and expectations of formats under densities in blocks with an exact scale.
+
+    bins: one row per format, density and value, by count: mass, bias, error, in units of the grid; flat ones as exact fractions.
+    expected: one row per format and density: alpha, its bin term, nmse, bucket ratio.   Raises: OperandError, SpecError.
+    """
+    record: Record = {"block": block, "bins": [], "expected": []}
+    for name in formats:
+        grid = grid_of(name)
+        for label, weighed, counted in densities_of(grid, names, block):
+            record["bins"] += [{"format": grid.name, "density": label, **_bin(item)} for item in bin_bias(grid.balanced, counted)]
+            whole = expected(grid.balanced, weighed, counted)
+            record["expected"].append({"format": grid.name, "density": label, **_figures(whole)})
+    return record
+
+
+def prediction_rows(
+    tensors: Iterable[Named],
+    recipes: Sequence[str | Recipe] = PREDICTED,
+    signs: int | None = None,
+    engine: str = "auto",
+    tick: Tick = lambda _: None,
+) -> list[Record]:
+    """Return measured and predicted shrinkage of tensors under recipes, as they are and rotated (the model only as they are).
+
+    tensors: (name, array); drawn data named gaussian or laplace get the closed-form model of their density.   Raises: as predict.
+    """
+    rows = []
+    for name, x in tensors:
+        for recipe in recipes:
+            for transform in (None, ROTATION):
+                tick(f"{name} {get('recipe', recipe).id}")
+                base = base_of(name) if transform is None else None
+                mask = None if transform is None else signs
+                rows.append(_prediction(predict(x, recipe, transform, mask, base=base, engine=engine, name=name)))
+    return rows
+
+
+def tensor_record(
+    tensors: Iterable[Named],
+    recipes: Sequence[str | Recipe] | None = None,
+    signs: int | None = None,
+    tick: Tick = lambda _: None,
+    **options: Any,
+) -> Record:
+    """Return the figures of tensors under recipes, as they are and rotated.
+
+    tensors: (name, array).   recipes: None: every recipe of the registry.   options: as tensor.measure.
+    Returns: tensors (shape, spread), rows (figures), skipped (reason).   Raises: as tensor.measure_all.
+    """
+    record: Record = {"tensors": [], "rows": [], "skipped": []}
+    for name, x in tensors:
+        record["tensors"].append({"name": name, "shape": list(x.shape), "dtype": str(x.dtype), **_spread(x)})
+        for row in measure_all(x, recipes, signs=signs, name=name, **options):
+            tick(f"{name} {row.recipe}")
+            if row.report is None:
+                record["skipped"].append({"data": name, "recipe": row.recipe, "transform": row.transform, "reason": row.reason})
+            else:
+                figures = row.report.figures()
+                record["rows"].append({"data": name, **figures, "digest": digest(get("recipe", row.recipe))})
+    return record
+
+
+def scales_record(tensors: Iterable[Named], signs: int | None = None, tick: Tick = lambda _: None, **options: Any) -> Record:
+    """Return figures of every scale codec and grid, and who leads.
+
+    options: codecs, grids, engine as scales.cells.   Raises: as scales.cells.
+    """
+    record: Record = {"rows": [], "leads": []}
+    for name, x in tensors:
+        found = list(scales.cells(x, data=name, signs=signs, tick=tick, **options))
+        for cell in found:
+            head = {"data": name, "codec": cell.codec, "element": cell.element, "block": cell.block}
+            record["rows"].append({**head, **cell.report.figures(), "digest": digest(get("recipe", cell.recipe))})
+        record["leads"] += [{**asdict(lead), "wins": lead.wins, "text": lead.text()} for lead in scales.leads(found)]
+    return record
+
+
+def regime_record(**options: Any) -> Record:
+    """Return the regime map: points, winners, crossings of E1M2 and E2M1. options: as regime.regime_map. Raises: as it."""
+    points = regime.regime_map(**options)
+    return {
+        "family": "lognormal",
+        "points": [{**asdict(point), "regime": point.regime} for point in points],
+        "winners": [asdict(item) for item in regime.winners(points)],
+        "crossings": [asdict(item) for item in regime.crossings(points)],
+    }
+
+
+def as_text(record: Record) -> str:
+    """Return a record as the text of its file: one line per row."""
+
+    def rows(items: list[Any]) -> str:
+        return "[\n" + ",\n".join("  " + json.dumps(item) for item in items) + "\n ]" if items else "[]"
+
+    parts = [f' "{key}": {rows(value) if isinstance(value, list) else json.dumps(value)}' for key, value in record.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _bin(item: Bin) -> Record:
+    def plain(number: Any) -> Any:
+        return str(number) if isinstance(number, Fraction) else number
+
+    names = ("value", "low", "high", "mass", "bias", "error", "local")
+    return {name: plain(getattr(item, name)) for name in names}
+
+
+def _figures(item: Expected) -> Record:
+    return {name: value if value < float("inf") else "inf" for name, value in item.figures().items()}
+
+
+def _prediction(item: Prediction) -> Record:
+    head = {"data": item.data, "recipe": item.recipe, "transform": item.transform, "density": item.density}
+    figures = {name: None if found is None else _figures(found) for name, found in
+               (("measured", item.measured), ("empirical", item.empirical), ("model", item.model))}  # fmt: skip
+    return {**head, **figures, "flat_term": item.flat_term, "digest": digest(get("recipe", item.recipe))}
+
+
+def _spread(x: Any) -> Record:
+    try:
+        return asdict(data.spread_of(x))
+    except OperandError:
+        return {}
