@@ -87,6 +87,14 @@ def _native_quantize(recipe: Recipe, source: Format) -> bool:
     return can_quantize(recipe, source)
 
 
+def _native_dequantize(recipe: Recipe, profile: str | None, result: Format) -> bool:
+    if not _has("emu.native._kernels") or result.id != "fp32":
+        return False
+    from emu.native.kernel_back import can_dequantize
+
+    return can_dequantize(recipe, profile)
+
+
 def _native_amax(source: Format) -> bool:
     return _has("emu.native._kernels") and source.id in ("fp32", "bf16", "fp16")
 
@@ -148,7 +156,8 @@ TABLE = (
     Row("quantize", "fast", lambda recipe, *_: _fast_program(quantize_program(recipe))),
     Row("quantize", "exact", _always),
     Row("quantize", "c_ref", _c_ref),
-    Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
+    Row("dequantize", "native", _native_dequantize),
+    Row("dequantize", "fast", lambda recipe, profile, *_: _fast_program(dequantize_program(recipe, profile))),
     Row("dequantize", "exact", _always),
     Row("dequantize", "c_ref", _c_ref),
     Row("transform", "native", _native_transform),
@@ -162,7 +171,7 @@ TABLE = (
     Row("decode", "torch", _torch(able.can_decode)),
     Row("convert", "torch", _torch(lambda source, fmt, rounding, *_: able.can_convert(source, fmt, rounding))),
     Row("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
-    Row("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
+    Row("dequantize", "torch", _torch(lambda recipe, profile, *_: able.fault(dequantize_program(recipe, profile)) is None)),
     Row("transform", "torch", _torch(able.can_transform)),
     Row("dot", "torch", _torch(able.can_dot)),
 )

@@ -14,6 +14,7 @@ from emu.native.kernel import BEST_FORM, address, check
 from emu.native.kernel_plan import Plan, plan_of
 from emu.native.kernel_tables import SOURCES
 from emu.native.kernel_transform import rotation_of
+from emu.native.random_bits import element_random
 from emu.spec.models import Format, Recipe
 from emu.spec.program import padded_size
 from emu.spec.registry import get
@@ -55,7 +56,9 @@ def quantize(
     """Quantize a matrix of codes, blocks along its rows.
 
     codes: unsigned [R, C] of fp32, bf16 or fp16, row-major or column-major (else copied).   tensor_amax: fp32 code; None: taken from codes.
-    random: None, no such recipe draws.   signs: for a rotation that takes them.   form: of emu/native/kernels/kernels.h.
+    random: one integer per element for a recipe that draws, else None.   signs: for a rotation that takes them.
+    form: of emu/native/kernels/kernels.h.
+    form: of emu/native/kernels/kernels.h.
     Returns: element codes, in the memory order of `codes`, and the levels by name.
     Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/native_column/test_native_quantize.py.
@@ -66,13 +69,14 @@ def quantize(
     check(lib.emu_check_floats())
     if codes.ndim != 2 or 0 in codes.shape:
         raise ShapeError("quantize takes a matrix with at least one element")
-    if random is not None:
-        raise OperandError("this recipe draws no random bits: leave random out")
+    drawn = random_bytes(plan, random, codes.shape)
     turned = abs(codes.strides[0]) < abs(codes.strides[1])
     memory = np.require(padded(recipe, codes.T if turned else codes, turned), code_dtype(source), ("C", "A"))
     amax = _tensor_amax(recipe, plan, codes, source, tensor_amax, form)
     rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
-    out, levels, marks = _run(plan, memory, source, turned, amax, rotation, form)
+    if drawn is not None:
+        drawn = np.require(padded(recipe, drawn.T if turned else drawn, turned), np.uint8, ("C", "A"))
+    out, levels, marks = _run(plan, memory, source, turned, amax, rotation, form, drawn)
     if marks:
         raise open_error(recipe)
     if turned:
@@ -80,7 +84,7 @@ def quantize(
     return out[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else out, levels
 
 
-def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, rotation: Any, form: int) -> Filled:
+def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, rotation: Any, form: int, drawn: Codes | None) -> Filled:
     """Call the kernel on a matrix in memory order; return codes, levels and marks."""
     block, lanes = plan.program.block, plan.program.block.facts.shape[1]
     shape = (memory.shape[0] // lanes, memory.shape[1]) if turned else (memory.shape[0], memory.shape[1] // lanes)
@@ -97,12 +101,24 @@ def _run(plan: Plan, memory: Codes, source: Format, turned: bool, amax: int, rot
     targets = ffi.new("void *[]", addresses or [ffi.NULL])
     rows, columns = memory.shape
     given = own, SOURCES[source.id], address(memory), rows, columns, turned
-    check(lib.emu_quantize_4bit(form, *given, address(out), targets, tensor, marks))
+    check(lib.emu_quantize_4bit(form, *given, ffi.NULL if drawn is None else address(drawn), address(out), targets, tensor, marks))
     for level in block.facts.levels:
         if level.granularity == "tensor":
             bits = int(tensor[plan.registers[plan.program.outputs[level.name]]])
             levels[level.name] = np.array([[NAN if bits & 0x7FFFFFFF > INFINITY else bits]], code_dtype(get("format", level.format)))
     return out, levels, int(marks[0])
+
+
+def random_bytes(plan: Plan, random: Codes | None, shape: tuple[int, ...]) -> Codes | None:
+    """Return the random integers of the elements as a matrix of bytes. Raises: OperandError (missing, unwanted, wrong size, too wide)."""
+    mode = plan.rounding
+    if mode is None and random is not None:
+        raise OperandError("this recipe draws no random bits: leave random out")
+    if mode is None or (random is not None and random.dtype == np.uint8 and random.shape == shape and mode.random_bits == 8):
+        return random
+    drawn = element_random(random, mode, shape[0] * shape[1])
+    assert drawn is not None
+    return drawn.astype(np.uint8).reshape(shape)
 
 
 def padded(recipe: Recipe, memory: Codes, turned: bool) -> Codes:

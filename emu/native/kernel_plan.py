@@ -1,25 +1,26 @@
 """A recipe program as a plan of the quantize kernel, or None. No recipe is named here: a program of this shape gets the kernel.
 
 The shape: a rotation of 16 elements, or none; maximum of |x| in each block; steps on blocks, to a factor; x * factor or x / factor; steps
-that see that one number, and the cast to 4 bits. The last part becomes one table over bf16, after rounding to odd: what the same steps give
-for every bf16 number. So a constant that is compared with must be a bf16 number with an even last bit; kernel_tables says why that is
-enough.
+that see that one number, and the cast to 4 bits, by random bits too (kernel_stochastic). The last part becomes one table over bf16, after
+rounding to odd: what the same steps give for every bf16 number. So a constant that is compared with must be a bf16 number with an even last
+bit; kernel_tables says why that is enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.native._kernels import ffi, lib
+from emu.native.kernel_stochastic import spares_the_grid, stochastic_of
 from emu.native.kernel_tables import Table, decides_by_bf16, decode_table, table_of, thresholds_in
 from emu.native.kernel_transform import SIZE, can_rotate
 from emu.spec import derive, digest
-from emu.spec.models import Format, Recipe, Transform
+from emu.spec.models import Format, Recipe, Rounding, Transform
 from emu.spec.models.format import FloatFacts
 from emu.spec.program import ELEMENT, TENSOR, Constant, Instruction, Place, Program, cast_entry, quantize_program
 from emu.spec.registry import get
@@ -66,6 +67,7 @@ class Plan:
     initial: Any
     registers: dict[str, int]
     transform: Transform | None
+    rounding: Rounding | None
     memory: list[Any] = field(default_factory=list)
 
 
@@ -77,14 +79,14 @@ def plan_of(recipe: Recipe) -> Plan | None:
     key = digest(recipe)
     if key not in _plans:
         try:
-            _plans[key] = _Builder(quantize_program(recipe)).plan()
+            _plans[key] = PlanBuilder(quantize_program(recipe)).plan()
         except Unable:
             _plans[key] = None
     return _plans[key]
 
 
-class _Builder:
-    """Names to registers, instructions to steps."""
+class PlanBuilder:
+    """Names to registers, instructions to steps; also of kernel_back.py."""
 
     def __init__(self, program: Program) -> None:
         self.program, self.by_name = program, {item.out: item for item in program.instructions}
@@ -99,7 +101,14 @@ class _Builder:
     def plan(self) -> Plan:
         """Return the plan. Raises: Unable."""
         program, lanes = self.program, self.block.columns
-        require(program.arithmetic.id == "fp32" and program.block.facts.shape[0] == 1 and not program.reads("random"))
+        require(program.arithmetic.id == "fp32" and program.block.facts.shape[0] == 1)
+        require(
+            not [
+                item
+                for item in program.instructions
+                if item.out != program.outputs["codes"] and item.rounding and item.rounding.random_bits
+            ]
+        )
         require(2 <= lanes <= lib.EMU_LANES and not lanes & (lanes - 1))
         if self.rotated is not None:
             chosen = get("transform", self.rotated.step.transform)
@@ -117,7 +126,10 @@ class _Builder:
         out.block, out.amax, out.drops = lanes, self.register(maxima[0].out), NAN[maxima[0].step.nan]
         out.once, out.once_count, out.steps, out.step_count = self.keep(once), len(once), self.keep(steps), len(steps)
         out.factor, out.divides = self.argument(next(arg for arg in scaled.args if arg != self.elements_name)), scaled.op == "div"
-        out.thresholds = self.thresholds(scaled.out, chain)
+        out.stochastic = self.stochastic(chain)
+        out.thresholds = self.thresholds(
+            scaled.out, [*chain[:-1], replace(chain[-1], rounding=get("rounding", "rne"))] if out.stochastic else chain
+        )
         self.levels(out)
         return self.finish(out)
 
@@ -129,12 +141,14 @@ class _Builder:
             initial[number] = bits
         out.initial, out.register_count = initial, max([*self.registers.values(), *self.constants.values()]) + 1
         transform = None if self.rotated is None else get("transform", self.rotated.step.transform)
-        return Plan(self.program, out, initial, self.registers, transform, self.memory)
+        mode = self.by_name[self.program.outputs["codes"]].rounding
+        assert mode is not None
+        return Plan(self.program, out, initial, self.registers, transform, mode if mode.random_bits else None, self.memory)
 
     def elements(self) -> tuple[Instruction, list[Instruction]]:
         """Return the step that scales elements, and the chain from it to the codes."""
         item, chain = self.instruction(self.program.outputs["codes"]), []
-        require(item.op == "cast" and item.to is not None and derive.codes(item.to).bits == 4 and not item.step.random)
+        require(item.op == "cast" and item.to is not None and derive.codes(item.to).bits == 4)
         while item.op not in ("mul", "div"):
             chain.append(item)
             names = {arg for arg in item.args if isinstance(arg, str)}
@@ -144,6 +158,18 @@ class _Builder:
         others = [arg for arg in item.args if arg != name]
         require(len(others) == 1 and (item.op == "mul" or item.args[0] == name) and is_single(item))
         return item, chain[::-1]
+
+    def stochastic(self, chain: list[Instruction]) -> Any:
+        """Return the emu_stochastic of a cast that draws, NULL for one that does not. Raises: Unable (a chain that sees more than zero)."""
+        *unary, cast = chain
+        assert cast.rounding is not None and cast.to is not None
+        if not cast.rounding.random_bits:
+            return ffi.NULL
+        require(all(spares_the_grid(item, cast.to) for item in unary))
+        found = stochastic_of(cast.to, cast.rounding)
+        require(found is not None)
+        self.memory.append(found)
+        return found
 
     def instruction(self, name: str) -> Instruction:
         """Return the step that sets a name. Raises: Unable (a given name)."""
@@ -218,7 +244,7 @@ class _Builder:
 
     def thresholds(self, scaled: str, chain: list[Instruction]) -> Any:
         """Return the emu_thresholds of a chain: the kernel's own steps on every bf16 number. Raises: Unable (too many)."""
-        inner = _Builder(self.program)
+        inner = PlanBuilder(self.program)
         start = inner.register(scaled)
         *unary, cast = chain
         steps = [inner.step(item)[0] for item in unary]

@@ -16,7 +16,7 @@ FORMAT = [
     (2, 'id: "T4"', 'id: "T4" must be an id of a-z, 0-9 and _'),
     (2, "id: 4", "id: 4 must be a string in double quotes"),
     (1, 'kind: "formats"', "kind 'formats' is unknown: did you mean format?"),
-    (1, 'kind: "wrong"', f"kind 'wrong' is unknown: one of {', '.join(KINDS)}"),
+    (1, 'kind: "zzz"', f"kind 'zzz' is unknown: one of {', '.join(KINDS)}"),
     (1, "kind: 1", f"kind 1 is unknown: one of {', '.join(KINDS)}"),
     (
         1,

@@ -109,6 +109,21 @@ typedef struct emu_rotation {
  * group, 1 where an exact sum does not fit binary64 and the group is not done. */
 int32_t emu_rotate(int32_t form, const emu_rotation *rotation, int32_t source, const void *x, size_t groups, uint32_t *y, uint8_t *left);
 
+/* A rounding that draws, on the grid of a format. adds: 1: the random bits are added to the discarded ones; 0: random * ulp / 2^bits is
+ * added by one binary32 operation; what is left is cut. */
+typedef struct emu_stochastic {
+    int32_t adds;
+    int32_t bits;       /* random bits of an element, 1..8 */
+    int32_t drop;       /* bits of a binary32 fraction below the grid of normal numbers, bits..23 */
+    uint32_t lowest;    /* binary32 bits of the lowest normal number; Inf for a format of integers */
+    uint32_t top;       /* of a number of the grid above the largest: what is larger is cut to it */
+    uint32_t least_ulp; /* of the spacing below the lowest normal number */
+    float unit;         /* the same number */
+    float per_unit;     /* 1 / unit */
+    float parts;        /* 2^bits / unit */
+    float share;        /* 2^-bits */
+} emu_stochastic;
+
 /* What quantize does with each block: its maximum, `steps` from there to a factor, then each element times or by the factor, to 4 bits. */
 typedef struct emu_kernel_plan {
     int32_t block;          /* elements: a power of two, 2..EMU_LANES */
@@ -123,6 +138,7 @@ typedef struct emu_kernel_plan {
     int32_t drops;          /* EMU_NAN_* of that maximum */
     int32_t factor;         /* register */
     int32_t divides;        /* 1: element / factor, 0: element * factor */
+    const emu_stochastic *stochastic; /* how elements are rounded; NULL: nothing is drawn */
     const emu_thresholds *thresholds;
     int32_t level_count;    /* 0..4 levels of one code a block */
     int32_t levels[4];      /* register */
@@ -134,9 +150,35 @@ int32_t emu_run_steps(int32_t form, const emu_kernel_step *steps, int32_t step_c
 
 /* quantize a matrix of rows x columns in row-major memory, along the columns (along_rows = 0; columns a multiple of the block) or along the
  * rows (1; rows a multiple). codes: a byte for each element; levels: for each block, in the orientation of x. tensor: a value for each
- * register after the once-steps. marks: as in emu_convert_4bit. */
+ * register after the once-steps. marks: as in emu_convert_4bit. random: a byte for each element, for a plan that draws, else NULL. */
 int32_t emu_quantize_4bit(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
-                          int32_t along_rows, uint8_t *codes, void *const *levels, uint32_t *tensor, uint8_t *marks);
+                          int32_t along_rows, const uint8_t *random, uint8_t *codes, void *const *levels, uint32_t *tensor,
+                          uint8_t *marks);
+
+/* Low bits of the first 4 * groups words of a key and a stream (emu/philox.py), a byte each. */
+int32_t emu_random_bytes(int32_t form, uint64_t key, uint64_t stream, size_t groups, uint32_t mask, uint8_t *out);
+
+/* What dequantize does with each block: `steps` from its levels to factors, then the value of each code times or by the factors in turn. */
+typedef struct emu_back_plan {
+    int32_t block;
+    int32_t register_count;
+    const uint32_t *initial;     /* a value for each register: constants, and levels of the tensor */
+    int32_t once_count;
+    const emu_kernel_step *once;
+    int32_t step_count;
+    const emu_kernel_step *steps;
+    int32_t level_count;         /* 0..4 levels of one code a block */
+    int32_t levels[4];           /* register */
+    int32_t level_bytes[4];      /* 1 or 4 */
+    const uint32_t *values;      /* of the 16 codes */
+    int32_t count;               /* 0..4 factors */
+    int32_t divides[4];          /* 1: value / factor, 0: value * factor */
+    int32_t factors[4];          /* register */
+} emu_back_plan;
+
+/* dequantize a matrix in the orientation of emu_quantize_4bit. values: binary32 bits. */
+int32_t emu_dequantize_4bit(int32_t form, const emu_back_plan *plan, const uint8_t *codes, size_t rows, size_t columns, int32_t along_rows,
+                            void *const *levels, uint32_t *values);
 
 /* A dot product with aligned terms, as a plan of emu/spec/datapath.py fixes it. Terms are products, or sums of groups; a term is an integer
  * that binary32 holds, times 2^(its exponent - low_bits). */
@@ -244,6 +286,12 @@ void emu_widen(int32_t form, int32_t source, const void *x, size_t count, uint32
 enum { EMU_ROTATED = 16 };
 void emu_rotate_groups(int32_t form, const emu_rotation *rotation, const uint32_t *x, size_t groups, uint32_t *y, uint8_t *left);
 void emu_rotate_rows(int32_t form, const emu_rotation *rotation, uint32_t (*rows)[EMU_LANES], size_t groups, uint8_t *left);
+
+/* Elements scaled by the factors of their blocks, or of their lanes, and rounded by random bits: bf16 numbers of the grid. */
+void emu_draw_blocks(int32_t form, const emu_stochastic *how, const uint32_t *x, const uint8_t *random, const uint32_t *factors,
+                     size_t blocks, size_t block, int32_t divides, uint16_t *scaled);
+void emu_draw_row(int32_t form, const emu_stochastic *how, const uint32_t *x, const uint8_t *random, const uint32_t *factors, size_t width,
+                  int32_t divides, uint16_t *scaled);
 
 /* The same bits as a float, and back. */
 EMU_INLINE float emu_as_float(uint32_t bits) {

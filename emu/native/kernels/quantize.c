@@ -184,8 +184,8 @@ static void prefetch(const uint32_t *x, size_t count) {
         EMU_PREFETCH(x + i);
 }
 
-static void blocks_in_rows(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t blocks, uint8_t *codes,
-                           void *const *levels, uint8_t *marks, scratch *room) {
+static void blocks_in_rows(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t blocks, const uint8_t *random,
+                           uint8_t *codes, void *const *levels, uint8_t *marks, scratch *room) {
     const size_t block = (size_t)plan->block;
     const size_t most = EMU_CHUNK / block < EMU_LANES ? EMU_CHUNK / block : EMU_LANES, quarter = most / 4;
     for (size_t first = 0; first < blocks; first += most) {
@@ -201,7 +201,11 @@ static void blocks_in_rows(int32_t form, const emu_kernel_plan *plan, int32_t so
             end = start + quarter < count ? start + quarter : count;
             if (source == EMU_SOURCE_FP32 && first + count + end <= blocks)
                 prefetch((const uint32_t *)x + (first + count + start) * block, (end - start) * block);
-            EMU_RUN(form, scale_block, values + start * block, room->factors + start, end - start, block, divides, room->scaled);
+            if (plan->stochastic != NULL)
+                emu_draw_blocks(form, plan->stochastic, values + start * block, random + (first + start) * block, room->factors + start,
+                                end - start, block, divides, room->scaled);
+            else
+                EMU_RUN(form, scale_block, values + start * block, room->factors + start, end - start, block, divides, room->scaled);
             emu_chain(form, plan->thresholds, room->scaled, (end - start) * block, codes + (first + start) * block, marks);
         }
     }
@@ -228,7 +232,7 @@ static const uint32_t *panel_at(int32_t form, const emu_kernel_plan *plan, int32
 }
 
 static void blocks_in_columns(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
-                              uint8_t *codes, void *const *levels, uint8_t *marks, scratch *room) {
+                              const uint8_t *random, uint8_t *codes, void *const *levels, uint8_t *marks, scratch *room) {
     const size_t block = (size_t)plan->block;
     const size_t most = EMU_CHUNK / block < EMU_LANES ? EMU_CHUNK / block : EMU_LANES;
     for (size_t panel = 0; panel < rows / block; panel++)
@@ -239,7 +243,11 @@ static void blocks_in_columns(int32_t form, const emu_kernel_plan *plan, int32_t
             EMU_RUN(form, take_rows, values, count, block, stride, plan->drops, room->registers[plan->amax]);
             const int32_t divides = find_factors(form, plan, count, levels, panel * columns + left, room);
             for (size_t row = 0; row < block; row++)
-                EMU_RUN(form, scale_row, values + row * stride, room->factors, count, divides, room->scaled + row * count);
+                if (plan->stochastic != NULL)
+                    emu_draw_row(form, plan->stochastic, values + row * stride, random + corner + row * columns, room->factors, count,
+                                 divides, room->scaled + row * count);
+                else
+                    EMU_RUN(form, scale_row, values + row * stride, room->factors, count, divides, room->scaled + row * count);
             emu_chain(form, plan->thresholds, room->scaled, block * count, room->codes, marks);
             for (size_t row = 0; row < block; row++)
                 memcpy(codes + corner + row * columns, room->codes + row * count, count);
@@ -252,6 +260,9 @@ static int32_t is_plan_valid(const emu_kernel_plan *plan) {
         return 0;
     if (plan->initial == NULL || plan->thresholds == NULL || plan->thresholds->count < 0 || plan->thresholds->count > EMU_MAX_THRESHOLDS)
         return 0;
+    if (plan->stochastic != NULL && (plan->stochastic->bits < 1 || plan->stochastic->bits > 8 || plan->stochastic->drop > 23 ||
+                                     plan->stochastic->drop < plan->stochastic->bits))
+        return 0;
     if (plan->rotation != NULL && (block != EMU_ROTATED || plan->rotation->order == EMU_SUM_EXACT))
         return 0;
     if (plan->amax < 0 || plan->amax >= last || plan->factor < 0 || plan->factor >= last || plan->level_count < 0 || plan->level_count > 4)
@@ -263,10 +274,12 @@ static int32_t is_plan_valid(const emu_kernel_plan *plan) {
 }
 
 int32_t emu_quantize_4bit(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
-                          int32_t along_rows, uint8_t *codes, void *const *levels, uint32_t *tensor, uint8_t *marks) {
+                          int32_t along_rows, const uint8_t *random, uint8_t *codes, void *const *levels, uint32_t *tensor,
+                          uint8_t *marks) {
     scratch room;
     int32_t error;
-    if (plan == NULL || x == NULL || codes == NULL || levels == NULL || tensor == NULL || marks == NULL || !is_plan_valid(plan))
+    if (plan == NULL || x == NULL || codes == NULL || levels == NULL || tensor == NULL || marks == NULL || !is_plan_valid(plan) ||
+        (plan->stochastic != NULL) != (random != NULL))
         return EMU_KERNEL_ARGUMENT;
     if (source < EMU_SOURCE_FP32 || source > EMU_SOURCE_FP16 || (along_rows ? rows : columns) % (size_t)plan->block)
         return EMU_KERNEL_ARGUMENT;
@@ -288,8 +301,8 @@ int32_t emu_quantize_4bit(int32_t form, const emu_kernel_plan *plan, int32_t sou
     }
     *marks = 0;
     if (along_rows)
-        blocks_in_columns(form, plan, source, x, rows, columns, codes, levels, marks, &room);
+        blocks_in_columns(form, plan, source, x, rows, columns, random, codes, levels, marks, &room);
     else
-        blocks_in_rows(form, plan, source, x, rows * columns / (size_t)plan->block, codes, levels, marks, &room);
+        blocks_in_rows(form, plan, source, x, rows * columns / (size_t)plan->block, random, codes, levels, marks, &room);
     return EMU_KERNEL_OK;
 }
