@@ -102,3 +102,8 @@ def test_kept_pairs_name_why(shape):
     assert all(len(item) == 4 and item[2] in ("equal", "not separated", "separated") for item in data["equal"])
     assert all(len(item) == 5 and item[3] in ("equal", "not separated", "separated", "unobservable") for item in data["same"])
     assert axes_module.axes_digest() == data["axes"]
+
+
+def test_kept_rows_of_rotated_recipes_hold_signs():
+    assert {row.signs for row in kept(stem_of((1, 16))).rows} > {0}
+    assert all({row.signs for row in kept(stem_of(shape)).rows} == {0} for shape in SMALL)

@@ -12,7 +12,7 @@ LIBRARY = Library(
     "microxcaling",
     "mx",
     ("torch",),
-    "MICROXCALING=DIR .ci/foreign        # DIR: a git checkout of github.com/microsoft/microxcaling with 7bc41952de394f5cc5e782baf132e7c7542eb4e4",
+    "MICROXCALING=DIR .ci/foreign        # DIR: a git checkout of github.com/microsoft/microxcaling with commit 7bc41952de39",
 )
 _FP32 = {"takes": "torch.fp32"}
 _FORMATS = {"e2m1": "fp4", "e2m3": "fp6_e2m3", "e3m2": "fp6_e3m2", "e4m3": "fp8_e4m3"}
