@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emu.check.foreign.grid import codes_of
+from emu.check.foreign.grid import codes_of, e8m0_of
 from emu.check.foreign.model import Kernel, Library
 from emu.check.foreign.registry import LIBRARIES, find, kernels
 from emu.check.form import form_of
@@ -55,6 +55,13 @@ def test_a_foreign_target_is_checked_by_its_text() -> None:
 def test_values_off_the_grid_have_no_code() -> None:
     values = np.array([0.0, -0.0, 0.5, -6.0, 8.0, np.inf, np.nan, 0.3], np.float32)
     assert codes_of(values, "e2m1").tolist() == [0, 8, 1, 15, 0, 0, 0, 0]
+
+
+def test_scales_are_read_from_the_exponent_field() -> None:
+    powers = np.ldexp(np.float32(1), np.arange(-126, 128)).astype(np.float32)
+    assert e8m0_of(powers).tolist() == list(range(1, 255))
+    rest = np.array([[0.0, 2.0**-127, 2.0**-149], [np.inf, np.nan, -np.nan]], np.float32)
+    assert e8m0_of(rest).tolist() == [[0, 0, 0], [255, 255, 255]]
 
 
 def test_edges_hold_the_known_faults_of_float32_logarithms() -> None:

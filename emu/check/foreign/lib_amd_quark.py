@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from emu.check.foreign.grid import NOTE, codes_of
+from emu.check.foreign.grid import NOTE, codes_of, e8m0_of
 from emu.check.foreign.model import Kernel, Library, load
 
 LIBRARY = Library(
@@ -29,24 +29,18 @@ def cast(x: Any, fmt: str) -> Any:
 
 def mxfp4_even(x: Any) -> dict[str, Any]:
     """even_round of the block maxima, then real_quantize_fp4_fp6_per_group."""
-    torch = load("torch")
     interface = load("quark.torch.kernel.hw_emulation.hw_emulation_interface")
     scale = load("quark.torch.quantization.utils").even_round(x.reshape(x.shape[0], -1, 32).abs().amax(-1), "fp4")
     values = interface.real_quantize_fp4_fp6_per_group(x, scale, -1, 32, "fp4")
-    exponent = torch.frexp(scale.double())[1] + 126
-    byte = torch.where(scale.isnan(), 255, exponent).to(torch.uint8)
-    return {"codes": codes_of(values.float().contiguous().numpy(), "e2m1"), "scale": byte}
+    return {"codes": codes_of(values.float().contiguous().numpy(), "e2m1"), "scale": e8m0_of(scale.numpy())}
 
 
 def mxfp4_floor(x: Any) -> dict[str, Any]:
     """real_quantize_mxfp: each block is its scale and 32 values."""
-    torch = load("torch")
     interface = load("quark.torch.kernel.hw_emulation.hw_emulation_interface")
     found = interface.real_quantize_mxfp(x, "fp4", -1, 32).reshape(x.shape[0], -1, 33)
-    scale = found[..., 0]
-    byte = torch.where(scale.isnan() | scale.isinf(), 255, torch.frexp(scale.double())[1] + 126).to(torch.uint8)
     values = found[..., 1:].reshape(x.shape).contiguous()
-    return {"codes": codes_of(values.numpy(), "e2m1"), "scale": byte}
+    return {"codes": codes_of(values.numpy(), "e2m1"), "scale": e8m0_of(found[..., 0].numpy())}
 
 
 def ue5m3(x: Any) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from emu.check.foreign.grid import e8m0_of
 from emu.check.foreign.model import Kernel, Library, load
 from emu.errors import ToolError
 
@@ -72,11 +73,9 @@ def nvfp4(x: Any, *, tensor_amax: Any, rows: int, **options: Any) -> dict[str, A
 
 def mxfp4(x: Any) -> dict[str, Any]:
     """The same with powers of two, blocks of 32."""
-    torch = load("torch")
-    one = torch.ones(())
+    one = load("torch").ones(())
     packed, scale = _reference().NVFP4QuantizerRef._quantize_blockwise_reference(x, one, 32, 1, pow_2_scales=True, eps=0.0)
-    byte = torch.where(scale.isnan(), 255, torch.frexp(scale.double())[1] + 126)
-    return {"packed": packed, "scale": byte.to(torch.uint8)}
+    return {"packed": packed, "scale": e8m0_of(scale.numpy())}
 
 
 def cast(x: Any) -> Any:
