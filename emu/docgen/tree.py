@@ -13,6 +13,7 @@ from emu.docgen.dpi import dpi_pages
 from emu.docgen.foreign_kernels import foreign_pages
 from emu.docgen.hardware_cost import cost_pages
 from emu.docgen.schemas import COMMENT, schema_pages
+from emu.docgen.shrinkage import shrinkage_pages
 from emu.docgen.writers import reference_texts
 from emu.errors import FileError
 from emu.files.whole import whole_file
@@ -39,6 +40,7 @@ def pages(root: Path) -> dict[str, str]:
         found = {path: text for writer in WRITERS for path, text in writer().items()}
         found |= {path: f"{MARK}\n\n{text}" for path, text in reference_texts(root).items()}
         found |= study_pages(root)
+        found |= shrinkage_pages(root)
         found |= cost_pages(root)
         found |= foreign_pages(root)
     return found | dpi_pages(root)

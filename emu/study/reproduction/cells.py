@@ -66,6 +66,8 @@ def tensor_row(tensor: Tensor, recipe: str, rotated: bool, engine: str = "auto")
         "data": tensor.name,
         "recipe": recipe,
         "transform": transform,
+        "elements": found.elements,
+        "nmse": short(found.nmse),
         "sqnr_db": short(found.sqnr_db),
         "alpha": None if gain is None else short(1 + gain),
         "coherent_share": short(found.coherent_share),

@@ -1,0 +1,74 @@
+"""emu study reproduce: everything of the shrinkage paper that scales down, as one record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.files.whole import check_target, whole_file
+
+STALE = 1
+HEADER = ("where", "what", "paper", "ours", "same sign", "same size")
+
+
+@click.command("reproduce")
+@click.option("--part", "parts", multiple=True, metavar="PART", help="Only this part; repeatable: bias, tensors, gemm, depth, scales, ...")
+@click.option("--quick", is_flag=True, help="Small shapes, one layer of the model: seconds; no record of the page.")
+@click.option("--model", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the MiniLM model; default: the installed package.")
+@click.option("--tensors", metavar="FILE", type=click.Path(path_type=Path), help="Captured tensors to measure too.")
+@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto: same codes.")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep the whole record as JSON.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--check", metavar="FILE", type=click.Path(path_type=Path), help="Instead: does a kept record fit the spec?")
+@common_options
+def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path | None, **options: Any) -> int:
+    """Measure bias, tensors, products, depth, scale codecs, equal grids and a real model, and compare with arXiv 2606.20381.
+
+    docs/shrinkage.md is written from the record by `emu docs build`. FILE of --tensors: safetensors or npz with float matrices
+    [rows, K], the contraction axis last and K a multiple of 16; names NAME/GEMM/OPERAND (GEMM fprop, dgrad or wgrad; OPERAND x, w or dy)
+    make products of them.
+    """
+    from emu.study.minilm import model_folder
+    from emu.study.reproduction import compare, real
+    from emu.study.reproduction import record as study
+
+    if check is not None:
+        return _check(check)
+    if out is not None:
+        if parts and not quick:
+            raise click.UsageError("--out keeps the whole record: leave --part out")
+        check_target(out, options["force"])
+    folder = options["model"] or model_folder()
+    chosen = parts or study.PARTS
+    if folder is None and "model" in chosen:
+        if out is not None and not quick:
+            raise click.UsageError(f"the model is missing: {real.INSTALL}, or name its folder with --model")
+        note(f"without tensors of a real model: {real.INSTALL}")
+    with progress() as bar:
+        task = bar.add_task("reproduce", total=None)
+
+        def tick(name: str) -> None:
+            bar.update(task, advance=1, description=name)
+
+        size = study.QUICK if quick else study.WHOLE
+        record = study.run(folder, size, chosen, options["tensors"], options["engine"], tick)
+    if out is not None:
+        with whole_file(out, options["force"]) as file:
+            file.write(study.as_text(record).encode("utf-8"))
+        note(f"{out}: the page follows with: emu docs build")
+    if settings_of().json:
+        print_json(record)
+    else:
+        print_table([row.texts() for row in compare.rows(record)], HEADER)
+    return 0
+
+
+def _check(path: Path) -> int:
+    from emu.study.reproduction.record import COMMAND, read_record, stale
+
+    old = stale(read_record(path))
+    click.echo(f"{path}: made from other facts: {', '.join(old)}: run {COMMAND}" if old else f"{path}: fits the spec")
+    return STALE if old else 0
