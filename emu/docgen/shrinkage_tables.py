@@ -186,8 +186,8 @@ def scale_lines(record: Record) -> list[str]:
         "",
         prose(
             "The paper's blocks have binary32 scales. With 8 bits and a fraction (UE4M3 under a tensor scale, UE5M3) little changes. ",
-            "A power of two (E8M0) costs the uniform grid more: where a maximum lies just above its largest value, 7/4, either the maximum ",
-            "is cut or half of the codes are lost.",
+            "A power of two (E8M0) costs the uniform grid more: where a maximum lies just above its largest value, 7/4, ",
+            "either the maximum is cut or half of the codes are lost.",
         ),
         "",
         *table(header, lines),
@@ -231,9 +231,7 @@ def equal_lines(record: Record) -> list[str]:
     counted = ("steps", "scales", "values")
     lines = [
         (
-            code(row["codec"]),
-            code(row["first"]),
-            code(row["other"]),
+            *(code(row[name]) for name in ("codec", "first", "other")),
             f"{row['elements']:,}",
             *(f"{row[name]:,}" for name in counted),
             row["ratio"],
@@ -241,21 +239,16 @@ def equal_lines(record: Record) -> list[str]:
         for row in found["recipes"]
     ]
     header = ("scale", "recipe", "other recipe", "elements", "steps that differ", "scales", "values", "scale ratio")
-    products = [
-        (code(row["datapath"]), code(row["first"]), code(row["other"]), str(row["results"]), str(row["different"]))
-        for row in found["products"]
-    ]
+    names_of, numbers_of = ("datapath", "first", "other"), ("results", "different")
+    products = [(*(code(row[name]) for name in names_of), *(str(row[name]) for name in numbers_of)) for row in found["products"]]
     return [
         "## INT4 = E1M2 = E0M3",
         "",
         prose(
-            "One grid, steps k = -7 .. 7, of 1/4, 1 and 1; E1M2 and E0M3 have the same sign-magnitude codes ",
-            "(also -0), INT4 two's complement and ",
-            "a -8 that no recipe writes. Blocks in which every bf16 significand of the maximum meets every ",
-            "smaller magnitude down to 2^-6; ",
-            "under a tensor scale, for every significand of the tensor maximum. The scale of E1M2 is the ",
-            "ratio times the other's, exactly; ",
-            "where a tensor scale exists it takes the power of two, and scale codes are equal.",
+            "One grid, steps k = -7 .. 7, of 1/4, 1 and 1; E1M2 and E0M3 have the same sign-magnitude codes (also -0), INT4 two's ",
+            "complement and a -8 that no recipe writes. Blocks in which every bf16 significand of the maximum meets every smaller ",
+            "magnitude down to 2^-6; under a tensor scale, for every significand of the tensor maximum. The scale of E1M2 is the ratio ",
+            "times the other's, exactly; where a tensor scale exists it takes the power of two, and scale codes are equal.",
         ),
         "",
         *table(header, lines, numbers=range(3, 8)),
@@ -265,9 +258,8 @@ def equal_lines(record: Record) -> list[str]:
         *table(("datapath", "recipe", "other recipe", "results", "results that differ"), products, numbers=(3, 4)),
         "",
         prose(
-            "`f46_nvint4` differs by the order of its operations alone (a division by 7, then the product ",
-            "with the tensor's multiplier; values ",
-            "divided at the end): where orders are the same, so is every bit.",
+            "`f46_nvint4` differs by the order of its operations alone (a division by 7, then the product with the tensor's multiplier; ",
+            "values divided at the end): where orders are the same, so is every bit.",
         ),
         "",
     ]
