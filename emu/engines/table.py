@@ -87,8 +87,9 @@ def _native_quantize(recipe: Recipe, source: Format) -> bool:
     return can_quantize(recipe, source)
 
 
-def _native_dequantize(recipe: Recipe, profile: str | None, result: Format) -> bool:
-    if not _has("emu.native._kernels") or result.id != "fp32":
+def _native_dequantize(recipe: Recipe, profile: str | None, result: Format | None = None) -> bool:
+    """result: None: that of the program."""
+    if not _has("emu.native._kernels") or (result is not None and result.id != "fp32"):
         return False
     from emu.native.kernel_back import can_dequantize
 

@@ -2,32 +2,35 @@
  * codes. A number that is rounded to zero becomes the smallest normal one of its sign, which the chain rounds to zero, sign kept. */
 #include "kernels.h"
 
-/* One magnitude, below how->top or cut to it. From the lowest normal number on the grid is the top bits of the number itself; below it lies
- * at multiples of how->unit. */
+/* All ones where a is below b, for choices without a branch: gcc does not vectorise a loop whose arithmetic depends on one. */
+EMU_INLINE uint32_t below(uint32_t a, uint32_t b) { return 0 - (uint32_t)(a < b); }
+
+EMU_INLINE uint32_t choose(uint32_t mask, uint32_t yes, uint32_t no) { return (mask & yes) | (~mask & no); }
+
+/* One magnitude, cut to how->top. From the lowest normal number on the grid is the top bits of the number itself; below it lies at multiples
+ * of how->unit. */
 EMU_INLINE uint32_t drawn(uint32_t bits, uint32_t random, const emu_stochastic *how, int32_t adds) {
-    const uint32_t top = how->top, cut = bits < top ? bits : top, keep = ~((UINT32_C(1) << how->drop) - 1);
-    uint32_t above, sum = cut;
-    int32_t below;
+    const uint32_t cut = choose(below(bits, how->top), bits, how->top), keep = 0 - (UINT32_C(1) << how->drop);
+    const uint32_t small = below(cut, how->lowest);
     if (adds) { /* the discarded bits, cut to as many as are drawn, and the random ones: does the sum carry */
-        above = (cut + (random << (how->drop - how->bits))) & keep;
-        below = ((int32_t)(emu_as_float(cut) * how->parts) + (int32_t)random) >> how->bits;
+        const uint32_t above = (cut + (random << (how->drop - how->bits))) & keep;
+        const int32_t units = (int32_t)(emu_as_float(cut & small) * how->parts) + (int32_t)random;
+        return choose(small, emu_as_bits((float)(units >> how->bits) * how->unit), above);
     } else { /* one sum rounded to binary32; the product is exact */
-        const uint32_t least = how->least_ulp, ulp = (cut & EMU_INFINITY) - ((uint32_t)(23 - how->drop) << 23);
-        const uint32_t place = cut < how->lowest ? least : ulp;
-        sum = emu_as_bits(emu_as_float(cut) + (float)(int32_t)random * how->share * emu_as_float(place));
-        above = sum & keep;
-        below = (int32_t)(emu_as_float(sum) * how->per_unit);
+        const uint32_t ulp = choose(small, how->least_ulp, (cut & EMU_INFINITY) - ((uint32_t)(23 - how->drop) << 23));
+        const uint32_t sum = emu_as_bits(emu_as_float(cut) + (float)(int32_t)random * how->share * emu_as_float(ulp));
+        const int32_t units = (int32_t)(emu_as_float(sum & small) * how->per_unit);
+        return choose(small, emu_as_bits((float)units * how->unit), sum & keep);
     }
-    return cut < how->lowest ? emu_as_bits((float)below * how->unit) : above;
 }
 
 EMU_INLINE uint16_t draw_one(uint32_t x, float factor, int32_t divides, uint32_t random, const emu_stochastic *how, int32_t adds) {
     const float value = emu_as_float(x);
     const uint32_t bits = emu_as_bits(divides ? value / factor : value * factor), magnitude = bits & EMU_MAGNITUDE;
     const uint32_t found = drawn(magnitude, random, how, adds);
-    const uint32_t number = found == 0 && magnitude != 0 ? 0x00800000u : found;
-    const uint32_t special = magnitude > EMU_INFINITY ? EMU_CANONICAL_NAN : magnitude;
-    return (uint16_t)(((magnitude >= EMU_INFINITY ? special : number) | (bits & ~EMU_MAGNITUDE)) >> 16);
+    const uint32_t number = found | (below(found, 1) & below(0, magnitude) & 0x00800000u);
+    const uint32_t special = EMU_INFINITY | (below(EMU_INFINITY, magnitude) & EMU_CANONICAL_NAN);
+    return (uint16_t)((choose(below(magnitude, EMU_INFINITY), number, special) | (bits & ~EMU_MAGNITUDE)) >> 16);
 }
 
 EMU_INLINE void draw_blocks(const uint32_t *restrict x, const uint8_t *restrict random, const uint32_t *restrict factors, size_t blocks,

@@ -8,6 +8,7 @@ step and operand 0, so that both operands of a product have the same and no step
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
@@ -49,9 +50,21 @@ def signs_of(plan: Plan, operand: Operand, seed: int, layer: int) -> int | None:
     return int(philox.draw(seed, 1, rotation.facts.size, signs_stream(layer, operand.gemm))[0])
 
 
-def random_array(count: int, bits: int, seed: int, stream: int) -> NDArray[Any]:
-    """Return one random integer for each of `count` elements."""
-    return philox.draw(seed, count, bits, stream)
+def random_matrix(shape: torch.Size, operand: Operand, seed: int, stream: int) -> NDArray[Any]:
+    """Return one random integer for each element of an operand's matrix, filled up with zeros to what is quantized.
+
+    By the native kernel where it is built and the integers fit a byte; the same integers without it.
+    """
+    rows, columns = shape
+    if operand.random_bits <= 8 and find_spec("emu.native._kernels") is not None:
+        from emu.native.kernel_random import random_bytes
+
+        found: NDArray[Any] = random_bytes(seed, stream, rows * columns, operand.random_bits)
+    else:
+        found = philox.draw(seed, rows * columns, operand.random_bits, stream)
+    missing = -shape[operand.axis] % operand.multiple
+    padding = ((0, missing), (0, 0)) if operand.axis == 0 else ((0, 0), (0, missing))
+    return np.pad(found.reshape(rows, columns), padding) if missing else found.reshape(rows, columns)
 
 
 def random_tensor(count: int, bits: int, seed: int, stream: int, device: torch.device) -> torch.Tensor:
@@ -71,8 +84,3 @@ def _product(words: torch.Tensor, factor: int) -> tuple[torch.Tensor, torch.Tens
     """Return high and low 32 bits of the products of 32-bit words in int64."""
     whole = words * factor  # wraps modulo 2^64
     return whole >> 32 & 0xFFFFFFFF, whole & 0xFFFFFFFF
-
-
-def as_signed(array: NDArray[Any]) -> NDArray[Any]:
-    """Return unsigned words as signed ones of the same bits, which torch has at every width."""
-    return array.view(np.dtype(f"i{array.dtype.itemsize}"))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
+import numpy as np
 import torch
 
-from emu import api
+from emu.engines import run_dequantize, run_quantize, run_transform
 from emu.errors import EmuError, ShapeError
-from emu.spec.models import Recipe
+from emu.spec.models import Format, Recipe
+from emu.spec.registry import get
 from emu.spec.training import SUMMED, Operand, Plan
 from emu.torch import api as column
 from emu.torch.nn import collector, draws
 from emu.torch.tensors import float_dtype, signed_view
+
+FP32: Final[Format] = get("format", "fp32")
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ def quantize_operand(matrix: torch.Tensor, operand: Operand, place: Place) -> Co
             found = (_on_cpu if full.device.type == "cpu" else _on_device)(full, operand, place, signs, stream, given.shape)
         except EmuError as error:
             raise type(error)(f"{place.label}: {operand.key}: {error}") from None
-    collector.note(place.label, operand, place, given, found, signs, stream)
+    if collector.is_open():
+        collector.note(place.label, operand, place, given, found, signs, stream)
     return found
 
 
@@ -93,33 +98,41 @@ def _drawn(operand: Operand, place: Place, stream: int, shape: torch.Size, devic
 
 
 def _on_cpu(full: torch.Tensor, operand: Operand, place: Place, signs: int | None, stream: int, shape: torch.Size) -> Codes:
-    """Quantize in memory shared with NumPy by whatever engine is best."""
-    assert operand.recipe is not None
-    source: Any = place.plan.training.facts.operands
+    """Quantize in memory shared with NumPy by whatever engine is best; blocks along the rows of a view."""
+    recipe, source = operand.recipe, get("format", place.plan.training.facts.operands)
+    assert recipe is not None
     codes = signed_view(full).numpy().view(f"u{full.element_size()}")
+    random = draws.random_matrix(shape, operand, place.seed, stream) if operand.random_bits else None
+    if operand.axis == 0:
+        codes, random = codes.T, None if random is None else random.T
     if operand.transform is not None:
-        rotated = api.transform(codes, operand.transform, axis=operand.axis, signs=signs, source=source)
-        codes, source = rotated.view(f"u{rotated.dtype.itemsize}"), operand.transform.facts.result
-    random = _drawn(operand, place, stream, shape, full.device).numpy() if operand.random_bits else None
+        codes = run_transform(np.ascontiguousarray(codes), source, operand.transform, signs, "auto")
+        source = get("format", operand.transform.facts.result)
     own = signs if operand.rotates else None
-    q = api.quantize(codes, operand.recipe, axis=operand.axis, row_axis=1 - operand.axis, source=source, random=random, signs=own)
-    levels = {level.name: torch.from_numpy(draws.as_signed(level.codes.copy())) for level in q.levels}
-    values = torch.from_numpy(q.dequantize())
-    return Codes(operand.recipe, torch.from_numpy(q.codes.copy()), levels, values)
+    found, levels = run_quantize(recipe, codes, source, engine="auto", random=random, signs=own, tensor_amax=None)
+    values = torch.from_numpy(run_dequantize(recipe, found, levels, profile=None, result=FP32, engine="auto").view(np.float32))
+    tensors = {name: torch.from_numpy(level.view(f"i{level.dtype.itemsize}")) for name, level in levels.items()}
+    return turned(Codes(recipe, torch.from_numpy(found), tensors, values), operand)
 
 
 def _on_device(full: torch.Tensor, operand: Operand, place: Place, signs: int | None, stream: int, shape: torch.Size) -> Codes:
     """Quantize by the torch column, the summed axis last."""
     assert operand.recipe is not None
-    turned = full.T.contiguous() if operand.axis == 0 else full
+    matrix = full.T.contiguous() if operand.axis == 0 else full
     if operand.transform is not None:
-        turned = column.transform(turned, operand.transform, signs)
+        matrix = column.transform(matrix, operand.transform, signs)
     random = None
     if operand.random_bits:
         random = _drawn(operand, place, stream, shape, full.device)
-        random = (random.T.contiguous() if operand.axis == 0 else random).reshape(-1)
-    q = column.quantize(turned, operand.recipe, random=random, signs=signs if operand.rotates else None)
+        random = (random.T if operand.axis == 0 else random).reshape(-1)
+    q = column.quantize(matrix, operand.recipe, random=random, signs=signs if operand.rotates else None)
     values = column.dequantize(q)
-    if operand.axis == 1:
-        return Codes(operand.recipe, q.codes, {name: signed_view(level) for name, level in q.levels.items()}, values)
-    return Codes(operand.recipe, q.codes.T, {name: signed_view(level).T for name, level in q.levels.items()}, values.T)
+    levels = {name: signed_view(level) for name, level in q.levels.items()}
+    return turned(Codes(operand.recipe, q.codes, levels, values), operand)
+
+
+def turned(found: Codes, operand: Operand) -> Codes:
+    """Return codes, levels and values in the orientation of the operand's matrix, from one whose blocks lie along rows."""
+    if operand.axis == 1 or found.codes is None:
+        return found
+    return Codes(found.recipe, found.codes.T, {name: level.T for name, level in found.levels.items()}, found.values.T)
