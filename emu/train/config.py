@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -64,6 +65,15 @@ class Anchor(Part):
     source: str = Field(description="where it was read")
 
 
+class Order(Part):
+    """A claim about two trainings, to be looked at on every seed."""
+
+    better: Id = Field(description="the training whose figure is to be smaller")
+    worse: Id = Field(description="the other one")
+    models: tuple[Id, ...] = Field(min_length=1, description="models of this file on which the page looks")
+    claim: str = Field(description="what is claimed, and where")
+
+
 class Frame(Part):
     """What every configuration has."""
 
@@ -79,6 +89,8 @@ class Frame(Part):
     runs: tuple[Runs, ...] = Field(min_length=1, description="grids of runs")
     reference: tuple[Reference, ...] = Field(default=(), description="figures of another implementation of the same experiment")
     reference_source: str | None = Field(default=None, description="where those figures are from")
+    orders: tuple[Order, ...] = Field(default=(), description="orders that the page looks for")
+    sizes: tuple[Id, ...] = Field(default=(), description="models whose figures are fitted over the number of their weights")
     anchors: tuple[Anchor, ...] = Field(default=(), description="published figures of larger models")
 
 
@@ -167,17 +179,24 @@ def _parsed(document: Document) -> Config:
         found = model.model_validate(document.data)
     except ValidationError as error:
         raise SpecError(first_fault(error, model, document)) from None
-    for place, grid in enumerate(found.runs):
-        for name in grid.models:
+    for path, names in _named_models(found):
+        for name in names:
             if name not in found.models:
-                where = document.where(("runs", place, "models"))
-                raise SpecError(f"{where}: model {name} is not in this file: one of {', '.join(found.models)}")
+                raise SpecError(f"{document.where(path)}: model {name} is not in this file: one of {', '.join(found.models)}")
     return found
+
+
+def _named_models(config: Config) -> Iterator[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+    """Yield every place that names models, and the names."""
+    yield from ((("runs", place, "models"), grid.models) for place, grid in enumerate(config.runs))
+    yield from ((("orders", place, "models"), order.models) for place, order in enumerate(config.orders))
+    yield from ((("reference", place, "model"), (item.model,)) for place, item in enumerate(config.reference))
+    yield ("sizes",), config.sizes
 
 
 def facts(config: Config) -> dict[str, Any]:
     """Return what decides the bits of every run: no titles, grids, references or places of checkpoints."""
-    words = {"id", "title", "metric", "runs", "models", "reference", "reference_source", "anchors", "checkpoint_every"}
+    words = {"id", "title", "metric", "runs", "models", "reference", "reference_source", "orders", "sizes", "anchors", "checkpoint_every"}
     return config.model_dump(mode="json", exclude=words)
 
 
