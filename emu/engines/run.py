@@ -116,11 +116,11 @@ def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Code
 
 def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str) -> Codes:
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
-    chosen = choose("dequantize", engine, recipe, profile, result)
+    chosen = choose("dequantize", engine, recipe, profile)
     if chosen == "native":
         from emu.native.kernel_back import dequantize as dequantize_kernel
 
-        return dequantize_kernel(recipe, codes, levels, profile=profile)
+        return dequantize_kernel(recipe, codes, levels, profile=profile, result=result)
     if chosen == "fast":
         from emu.fast.block import dequantize
 

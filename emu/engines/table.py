@@ -87,9 +87,8 @@ def _native_quantize(recipe: Recipe, source: Format) -> bool:
     return can_quantize(recipe, source)
 
 
-def _native_dequantize(recipe: Recipe, profile: str | None, result: Format | None = None) -> bool:
-    """result: None: that of the program."""
-    if not _has("emu.native._kernels") or (result is not None and result.id != "fp32"):
+def _native_dequantize(recipe: Recipe, profile: str | None) -> bool:
+    if not _has("emu.native._kernels"):
         return False
     from emu.native.kernel_back import can_dequantize
 
@@ -158,7 +157,7 @@ TABLE = (
     Row("quantize", "exact", _always),
     Row("quantize", "c_ref", _c_ref),
     Row("dequantize", "native", _native_dequantize),
-    Row("dequantize", "fast", lambda recipe, profile, *_: _fast_program(dequantize_program(recipe, profile))),
+    Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
     Row("dequantize", "exact", _always),
     Row("dequantize", "c_ref", _c_ref),
     Row("transform", "native", _native_transform),
@@ -172,7 +171,7 @@ TABLE = (
     Row("decode", "torch", _torch(able.can_decode)),
     Row("convert", "torch", _torch(lambda source, fmt, rounding, *_: able.can_convert(source, fmt, rounding))),
     Row("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
-    Row("dequantize", "torch", _torch(lambda recipe, profile, *_: able.fault(dequantize_program(recipe, profile)) is None)),
+    Row("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
     Row("transform", "torch", _torch(able.can_transform)),
     Row("dot", "torch", _torch(able.can_dot)),
 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from emu.errors import EngineError, OpenError, OperandError, ShapeError
+from emu.native import convert_with_open
 from emu.native._kernels import ffi, lib
 from emu.native.call import Codes, code_dtype
 from emu.native.kernel import BEST_FORM, address, check
@@ -110,11 +111,19 @@ class _BackBuilder(PlanBuilder):
             out.levels[number], out.level_bytes[number] = self.registers[name], 1 if self.program.given[name].is_code else 4
 
 
-def dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None = None, form: int = BEST_FORM) -> Codes:
-    """Return the values of codes and levels as binary32 bits.
+def dequantize(
+    recipe: Recipe,
+    codes: Codes,
+    levels: Mapping[str, Codes],
+    *,
+    profile: str | None = None,
+    result: Format | None = None,
+    form: int = BEST_FORM,
+) -> Codes:
+    """Return the values of codes and levels as codes of `result` (None: fp32).
 
     codes: unsigned [R, C], row-major or column-major (else copied), C a multiple of the block or cut off from one.
-    levels: as quantize returns them.   profile: None: the recipe's first.   Returns: uint32, in the memory order of `codes`.
+    levels: as quantize returns them.   profile: None: the recipe's first.   Returns: in the memory order of `codes`.
     Exactness: equals emu.exact.block.dequantize bit for bit.
     Raises: SpecError (profile), ShapeError (levels against codes), OpenError (an unused bit of a level), EngineError.
     Tests: tests/native_column/test_native_dequantize.py.
@@ -141,7 +150,11 @@ def dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, pro
     targets = ffi.new("void *[]", [address(level) for level in given] or [ffi.NULL])
     rows, columns = memory.shape
     check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, turned, targets, address(out)))
-    return (out.T if turned else out)[:, : codes.shape[1]]
+    narrow: Codes = out
+    if result is not None and result.id != "fp32":
+        nearest = get("rounding", "rne")
+        narrow = convert_with_open(out, plan.program.arithmetic, result, nearest, derive.arithmetic_entry(result))[0]
+    return (narrow.T if turned else narrow)[:, : codes.shape[1]]
 
 
 def _levels(plan: BackPlan, levels: Mapping[str, Codes], shape: tuple[int, int], turned: bool) -> tuple[list[Codes], dict[int, int]]:

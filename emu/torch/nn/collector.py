@@ -17,7 +17,7 @@ class Captured:
     """One operand of one product of one layer.
 
     values: the matrix in the operand format, before padding and rotation: x [tokens, in], w [out, in] or dy [tokens, out].
-    codes, levels: what the recipe gave, in its orientation, None and {} where nothing is quantized; levels are bits as signed integers.
+    codes, levels: what the recipe gave, in its orientation, None and {} where nothing is quantized; levels: bits, above a byte signed.
     dequantized: the float32 values that were multiplied; rotated where the operand is.   axis: the one that is summed over.
     signs: operand of the rotation, None: it has none.   seed, stream: key of the random bits (emu/torch/nn/draws.py).
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import torch
 
@@ -14,6 +15,14 @@ from emu.spec.training import kept_layers
 from emu.torch.nn.collector import Captured, collecting
 from emu.torch.nn.layers import QuantLinear
 
+OTHERS: Final = (
+    torch.nn.modules.conv._ConvNd,
+    torch.nn.Bilinear,
+    torch.nn.MultiheadAttention,
+    torch.nn.RNNBase,
+    torch.nn.RNNCellBase,
+)
+
 
 def convert_model(
     model: torch.nn.Module, training: str | Training = "ufp4", *, seed: int = 0, gemm: str = "fp32", keep: Sequence[str] = ()
@@ -22,20 +31,18 @@ def convert_model(
 
     training: id or model.   keep: names of modules, as model.named_modules() gives them, that stay as they are with all below them.
     Layers are numbered in the order of the modules; those that the training recipe keeps get the recipe `bf16`.
-    Returns: the model.   Raises: OperandError (an unknown name in keep, no linear layer), ShapeError (features that no block divides).
+    Returns: the model.
+    Raises: OperandError (an unknown name in keep, no linear layer, a convolution or other module with products), ShapeError (features).
     """
     chosen: Training = get("training", training)
     known = dict(model.named_modules())
     for name in keep:
         if name not in known:
             raise OperandError(f"keep: the model has no module {name!r}: see model.named_modules()")
-    found = [
-        (name, module)
-        for name, module in known.items()
-        if type(module) is torch.nn.Linear and not any(name == item or name.startswith(f"{item}.") for item in keep)
-    ]
+    found = [(name, module) for name, module in known.items() if type(module) is torch.nn.Linear and not _is_kept(name, keep)]
     if not found:
         raise OperandError("the model has no torch.nn.Linear to convert: nothing was done")
+    refuse_others(known, keep)
     kept = kept_layers(chosen, len(found))
     new = {
         name: _converted(module, "bf16" if number in kept else chosen, name, seed, number, gemm)
@@ -47,6 +54,18 @@ def convert_model(
             raise OperandError("the model itself is a linear layer: put it into a torch.nn.Sequential first")
         setattr(known[parent], own, module)
     return model
+
+
+def _is_kept(name: str, keep: Sequence[str]) -> bool:
+    return any(name == item or name.startswith(f"{item}.") for item in keep)
+
+
+def refuse_others(modules: dict[str, torch.nn.Module], keep: Sequence[str]) -> None:
+    """Refuse modules with matrix products that no training recipe speaks of. Raises: OperandError with the name of the module."""
+    for name, module in modules.items():
+        if isinstance(module, OTHERS) and not _is_kept(name, keep):
+            what = type(module).__name__
+            raise OperandError(f"{name or 'the model'}: {what} is not supported: list it in keep=, or build it from torch.nn.Linear")
 
 
 def _converted(module: torch.nn.Linear, training: str | Training, label: str, seed: int, layer: int, gemm: str) -> QuantLinear:

@@ -111,7 +111,10 @@ def _on_cpu(full: torch.Tensor, operand: Operand, place: Place, signs: int | Non
     own = signs if operand.rotates else None
     found, levels = run_quantize(recipe, codes, source, engine="auto", random=random, signs=own, tensor_amax=None)
     values = torch.from_numpy(run_dequantize(recipe, found, levels, profile=None, result=FP32, engine="auto").view(np.float32))
-    tensors = {name: torch.from_numpy(level.view(f"i{level.dtype.itemsize}")) for name, level in levels.items()}
+    tensors = {
+        name: torch.from_numpy(level if level.dtype == np.uint8 else level.view(f"i{level.dtype.itemsize}"))
+        for name, level in levels.items()
+    }
     return turned(Codes(recipe, torch.from_numpy(found), tensors, values), operand)
 
 
