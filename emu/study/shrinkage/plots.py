@@ -95,17 +95,28 @@ def plot_regime(record: Record, stream: IO[bytes], kind: str = "png") -> None:
     """
     points = [row for row in record["points"] if row["bits"] == 4 and row["codec"] == "fp32"]
     figure, panels = _panels(2 if points else 0)
-    elements = list(dict.fromkeys(row["element"] for row in points))
+    elements = _equal_lines(points)
     for axes, rotated in zip(panels, (False, True), strict=True):
-        for number, element in enumerate(elements):
+        for number, (element, label) in enumerate(elements.items()):
             rows = [row for row in points if row["element"] == element and (row["transform"] is not None) == rotated]
             color = _COLORS[number % len(_COLORS)]
-            axes.plot([row["sigma"] for row in rows], [row["sqnr_db"] for row in rows], "-", color=color, label=element, zorder=2)
+            axes.plot([row["sigma"] for row in rows], [row["sqnr_db"] for row in rows], "-", color=color, label=label, zorder=2)
             for limit, face in (("range", "white"), ("resolution", color)):
                 own = [row for row in rows if row["regime"] == limit]
                 axes.plot([row["sigma"] for row in own], [row["sqnr_db"] for row in own], "o", color=color, markerfacecolor=face, zorder=3)
         _finish(axes, "rotated (RHT)" if rotated else "as it is", "sigma of the lognormal factor", "SQNR, dB")
     _save(figure, panels[0], "Which grid loses least (hollow: limited by its range)", stream, kind)
+
+
+def _equal_lines(points: Sequence[Record]) -> dict[str, str]:
+    """Return the first element of every set with equal lines, and the names of the set."""
+    lines: dict[str, list[Any]] = {}
+    for row in points:
+        lines.setdefault(row["element"], []).append((row["sigma"], row["transform"], round(row["sqnr_db"], 1)))
+    sets: dict[tuple[Any, ...], list[str]] = {}
+    for element, line in lines.items():
+        sets.setdefault(tuple(line), []).append(element)
+    return {same[0]: " = ".join(same) for same in sets.values()}
 
 
 def _panels(count: int, columns: int = 2, height: float = 3.0) -> tuple[Any, Sequence[Any]]:

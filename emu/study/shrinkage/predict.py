@@ -73,6 +73,7 @@ def scaled(
 ) -> Scaled:
     """Quantize a tensor and return it in units of the grid, blocks along the last axis.
 
+    A block whose scale is zero comes back as zeros; its numbers are given in units of the tensor maximum, where they round to zero.
     Arguments and errors: as tensor.measure; also OperandError for a recipe whose elements are of two formats.
     Exactness: numbers equal those that the recipe rounds where its scale is one binary32 number and it divides; elsewhere they differ from
     them by the roundings of its own steps.
@@ -81,6 +82,8 @@ def scaled(
     element = block_of(chosen).facts.element
     if not isinstance(element, OneElement):
         raise OperandError(f"recipe {chosen.id}: its elements have two formats: a prediction needs one grid")
+    if transform is not None and inner_transform(chosen) is not None:
+        raise OperandError(f"recipe {chosen.id} rotates by itself: leave the transform out")
     rotation = transform or inner_transform(chosen)
     mask = check_tensor(x, rotation, -1, name, signs)
     given = x if rotation is None else api.transform(x, rotation, -1, mask, None, engine)
@@ -94,6 +97,9 @@ def scaled(
     values = np.array([float(value.signed) if value.kind == "finite" else np.nan for value in table])[codes]
     scales = element_scales(found)
     wide = np.asarray(given).astype(np.float64)
+    dead = scales == 0
+    scales = np.where(dead, np.max(np.abs(wide)) or 1.0, scales)
+    values = np.where(dead.reshape(-1), 0.0, values)
     numbers = wide / scales
     if _divides(found):
         numbers = (wide.astype(np.float32) / scales.astype(np.float32)).astype(np.float64)
