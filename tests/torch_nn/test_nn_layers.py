@@ -141,7 +141,7 @@ def test_other_dtypes_keep_theirs():
         (lambda: nn.set_step(model(), -1), OperandError, r"step -1 must be in 0 \.\. 4294967295"),
         (lambda: nn.set_step(torch.nn.Linear(2, 2), 1), OperandError, r"the model has no quantized layers: call convert_model first"),
         (lambda: model(keep=("nine",)), OperandError, r"keep: the model has no module 'nine'"),
-        (lambda: nn.convert_model(torch.nn.ReLU()), OperandError, r"the model has no torch.nn.Linear to convert"),
+        (lambda: nn.convert_model(torch.nn.ReLU()), OperandError, r"the model has no torch.nn.Linear and no Experts to convert"),
         (lambda: nn.convert_model(torch.nn.Linear(16, 16)), OperandError, r"the model itself is a linear layer: put it into"),
         (
             lambda: nn.convert_model(torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Conv2d(3, 8, 3))),

@@ -1,7 +1,8 @@
 """Layers whose three matrix products are quantized as a training recipe of the spec says.
 
-Files: layers.py (QuantLinear, set_step), convert.py (convert_model, capture), products.py (the three products, registered with torch),
-operand.py (one operand), draws.py (which random words it reads). Names are loaded on first use: importing this needs no torch.
+Files: layers.py (QuantLinear, set_step), experts.py (Experts, QuantExperts), convert.py (convert_model, capture), products.py (the three
+products, registered with torch), datapath.py (products of codes), operand.py (one operand), draws.py (which random words it reads),
+collector.py (what capture collects). Names are loaded on first use: importing this needs no torch.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from emu.torch.nn.collector import Captured
     from emu.torch.nn.convert import capture, convert_model
+    from emu.torch.nn.experts import Experts, QuantExperts
     from emu.torch.nn.layers import QuantLinear, set_step
 
 _NAMES = {
     "Captured": "collector",
+    "Experts": "experts",
+    "QuantExperts": "experts",
     "QuantLinear": "layers",
     "capture": "convert",
     "convert_model": "convert",
     "set_step": "layers",
 }
 
-__all__ = ["Captured", "QuantLinear", "capture", "convert_model", "set_step"]
+__all__ = ["Captured", "Experts", "QuantExperts", "QuantLinear", "capture", "convert_model", "set_step"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,8 @@ from emu.spec.models import Training
 from emu.spec.registry import get
 from emu.spec.training import kept_layers
 from emu.torch.nn.collector import Captured, collecting
-from emu.torch.nn.layers import QuantLinear
+from emu.torch.nn.experts import Experts, QuantExperts
+from emu.torch.nn.layers import QuantLinear, quantized_layers
 
 OTHERS: Final = (
     torch.nn.modules.conv._ConvNd,
@@ -27,10 +28,10 @@ OTHERS: Final = (
 def convert_model(
     model: torch.nn.Module, training: str | Training = "ufp4", *, seed: int = 0, gemm: str = "fp32", keep: Sequence[str] = ()
 ) -> torch.nn.Module:
-    """Replace every torch.nn.Linear of a model by a QuantLinear, in place; weights, biases and their names stay.
+    """Replace every torch.nn.Linear and Experts of a model by its quantized form, in place; weights, biases and their names stay.
 
     training: id or model.   keep: names of modules, as model.named_modules() gives them, that stay as they are with all below them.
-    Layers are numbered in the order of the modules; those that the training recipe keeps get the recipe `bf16`.
+    Layers are numbered in the order of the modules, each expert by itself; those that the training recipe keeps get `bf16`, by module.
     Returns: the model.
     Raises: OperandError (an unknown name in keep, no linear layer, a convolution or other module with products), ShapeError (features).
     """
@@ -39,15 +40,15 @@ def convert_model(
     for name in keep:
         if name not in known:
             raise OperandError(f"keep: the model has no module {name!r}: see model.named_modules()")
-    found = [(name, module) for name, module in known.items() if type(module) is torch.nn.Linear and not _is_kept(name, keep)]
+    found = [(name, module) for name, module in known.items() if type(module) in (torch.nn.Linear, Experts) and not _is_kept(name, keep)]
     if not found:
-        raise OperandError("the model has no torch.nn.Linear to convert: nothing was done")
+        raise OperandError("the model has no torch.nn.Linear and no Experts to convert: nothing was done")
     refuse_others(known, keep)
-    kept = kept_layers(chosen, len(found))
-    new = {
-        name: _converted(module, "bf16" if number in kept else chosen, name, seed, number, gemm)
-        for number, (name, module) in enumerate(found)
-    }
+    kept, layer, new = kept_layers(chosen, len(found)), 0, dict[str, torch.nn.Module]()
+    for number, (name, module) in enumerate(found):
+        about = ("bf16", "fp32") if number in kept else (chosen, gemm)
+        new[name] = _converted(module, name, seed, layer, *about)
+        layer += module.experts if isinstance(module, Experts) else 1
     for name, module in new.items():
         parent, _, own = name.rpartition(".")
         if not own:
@@ -68,11 +69,17 @@ def refuse_others(modules: dict[str, torch.nn.Module], keep: Sequence[str]) -> N
             raise OperandError(f"{name or 'the model'}: {what} is not supported: list it in keep=, or build it from torch.nn.Linear")
 
 
-def _converted(module: torch.nn.Linear, training: str | Training, label: str, seed: int, layer: int, gemm: str) -> QuantLinear:
+def _converted(
+    module: torch.nn.Linear | Experts, label: str, seed: int, layer: int, training: str | Training, gemm: str
+) -> torch.nn.Module:
     """Return the quantized layer with the parameters of a plain one."""
     about = {"training": training, "seed": seed, "layer": layer, "gemm": gemm, "label": label, "dtype": module.weight.dtype}
-    found = QuantLinear(module.in_features, module.out_features, module.bias is not None, device="meta", **about)
-    found.weight, found.bias = module.weight, module.bias
+    if isinstance(module, Experts):
+        found = QuantExperts(module.experts, module.in_features, module.out_features, device="meta", **about)
+    else:
+        found = QuantLinear(module.in_features, module.out_features, module.bias is not None, device="meta", **about)
+        found.bias = module.bias
+    found.weight = module.weight
     found.train(module.training)
     return found
 
@@ -80,6 +87,8 @@ def _converted(module: torch.nn.Linear, training: str | Training, label: str, se
 @contextmanager
 def capture(model: torch.nn.Module) -> Iterator[list[Captured]]:
     """Collect every operand that the quantized layers of a model quantize while the context is open, forward and backward."""
-    labels = frozenset(module.label for module in model.modules() if isinstance(module, QuantLinear))
-    with collecting(labels) as records:
+    labels = set[str]()
+    for module in quantized_layers(model):
+        labels |= {f"{module.label}[{number}]" for number in range(module.experts)} if isinstance(module, Experts) else {module.label}
+    with collecting(frozenset(labels)) as records:
         yield records

@@ -6,9 +6,8 @@ from typing import Any
 
 import torch
 
-from emu.errors import OperandError, ShapeError
+from emu.errors import EmuError, OperandError, ShapeError
 from emu.spec.models import Training
-from emu.spec.registry import get
 from emu.spec.training import SUMMED, plan_of
 from emu.torch.names import name_of
 from emu.torch.nn import products
@@ -45,6 +44,7 @@ class QuantLinear(torch.nn.Linear):
         self.label = label or f"layer {layer}"
         check_place(seed, layer)
         check_features(training, in_features, out_features, self.label)
+        check_gemm(training, gemm, self.label)
         self.recipe, self.seed, self.layer, self.gemm = name_of("training", training), seed, layer, gemm
         self.step = torch.zeros((), dtype=torch.int64)
 
@@ -77,6 +77,23 @@ def check_features(training: str | Training, inputs: int, outputs: int, label: s
             raise ShapeError(refusal(label, operand, across, operand.rows))
 
 
+_checked: set[tuple[str, str]] = set()
+
+
+def check_gemm(training: str | Training, gemm: str, label: str) -> None:
+    """Check that products can be made as asked, once for each pair. Raises: SpecError with the name of the layer."""
+    key = (name_of("training", training), gemm)
+    if gemm == products.FLOAT or key in _checked:
+        return
+    from emu.torch.nn.datapath import check_datapath, refused
+
+    try:
+        check_datapath(training, gemm)
+    except EmuError as error:
+        raise refused(error, label, gemm) from None
+    _checked.add(key)
+
+
 def set_step(model: torch.nn.Module, step: int) -> None:
     """Set the step of every quantized layer: what stochastic rounding draws next depends on it.
 
@@ -84,16 +101,13 @@ def set_step(model: torch.nn.Module, step: int) -> None:
     """
     if not 0 <= step < MOST_STEPS:
         raise OperandError(f"step {step} must be in 0 .. {MOST_STEPS - 1}")
-    found = [module for module in model.modules() if isinstance(module, QuantLinear)]
+    found = quantized_layers(model)
     if not found:
         raise OperandError("the model has no quantized layers: call convert_model first")
     for module in found:
         module.step.fill_(step)
 
 
-def training_of(layer: QuantLinear) -> Training:
-    """Return the training recipe of a layer."""
-    from emu.torch.names import named
-
-    model: Training = get("training", named("training", layer.recipe))
-    return model
+def quantized_layers(model: torch.nn.Module) -> list[Any]:
+    """Return the layers of a model that have a step: QuantLinear and QuantExperts."""
+    return [module for module in model.modules() if isinstance(getattr(module, "step", None), torch.Tensor) and hasattr(module, "recipe")]

@@ -3,7 +3,7 @@ eager and compiled runs do the very same work."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -12,6 +12,7 @@ from emu.spec.training import plan_of
 from emu.torch.names import named
 from emu.torch.nn.operand import Place, quantize_operand
 
+FLOAT: Final = "fp32"
 _FORWARD = "(Tensor x, Tensor w, Tensor step, str training, str label, int seed, int layer, str gemm) -> Tensor"
 _BACKWARD = (
     "(Tensor dy, Tensor x, Tensor w, Tensor step, str training, str label, int seed, int layer, str gemm, bool for_x, bool for_w) "
@@ -29,11 +30,18 @@ def check_precision() -> None:
         raise EngineError("torch may multiply float32 in a narrower format: call torch.set_float32_matmul_precision('highest')")
 
 
-def multiply(gemm: str, first: str, second: str, a: torch.Tensor, b: torch.Tensor, place: Place) -> torch.Tensor:
-    """Quantize both operands of a product and multiply their values in float32. a, b: as in the spec; turned here as the product needs."""
+def multiply(gemm: str, first: str, second: str, a: torch.Tensor, b: torch.Tensor, place: Place, datapath: str) -> torch.Tensor:
+    """Quantize both operands of a product and multiply them, as float32 values or through a datapath.
+
+    a, b: as in the spec; turned here as the product needs.   Returns: float32.
+    """
+    operands = place.plan.operand(gemm, first), place.plan.operand(gemm, second)
+    left, right = quantize_operand(a, operands[0], place), quantize_operand(b, operands[1], place)
+    if datapath != FLOAT and left.recipe is not None and right.recipe is not None:
+        from emu.torch.nn.datapath import product
+
+        return product(gemm, (operands[0], left), (operands[1], right), datapath)
     check_precision()
-    left = quantize_operand(a, place.plan.operand(gemm, first), place)
-    right = quantize_operand(b, place.plan.operand(gemm, second), place)
     if gemm == "fprop":
         return left.values @ right.values.T
     return left.values @ right.values if gemm == "dgrad" else left.values.T @ right.values
@@ -45,7 +53,7 @@ def linear(
 ) -> torch.Tensor:
     """Return X W^T of quantized operands. x: [tokens, in]; w: [out, in]; step: one int64.   Returns: float32 [tokens, out]."""
     place = _place(step, training, label, seed, layer)
-    return multiply("fprop", "x", "w", x, w, place)
+    return multiply("fprop", "x", "w", x, w, place, gemm)
 
 
 @linear.register_fake
@@ -72,8 +80,8 @@ def linear_backward(
     if not bool(torch.isfinite(dy).all()):
         raise OperandError(f"{label}: NaN or Inf in the gradient of its output at step {place.step}: lower the learning rate or clip")
     nothing = torch.empty(0, dtype=torch.float32, device=dy.device)
-    dx = multiply("dgrad", "dy", "w", dy, w, place) if for_x else nothing
-    dw = multiply("wgrad", "dy", "x", dy, x, place) if for_w else nothing.clone()
+    dx = multiply("dgrad", "dy", "w", dy, w, place, gemm) if for_x else nothing
+    dw = multiply("wgrad", "dy", "x", dy, x, place, gemm) if for_w else nothing.clone()
     return dx, dw
 
 
