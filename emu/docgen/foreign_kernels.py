@@ -99,8 +99,7 @@ def _departures(row: Record) -> list[str]:
         lines[0] += f" It stopped: {row['message']}"
     if row["note"]:
         lines[0] += f" (Read so: {row['note']}.)"
-    words = _one_liner(row)
-    lines += ["", *fence([words, words.replace("emu check", "emu identify").replace("--against", "--op")]), ""]
+    lines += ["", *fence(one_liners(row)), ""]
     shown = [
         [item["class"], "; ".join(f"{name} {text}" for name, text in item["operands"].items()), item["place"], item["want"], item["got"]]
         for item in row["failures"]
@@ -108,13 +107,17 @@ def _departures(row: Record) -> list[str]:
     return lines + ([*table(["class", "smallest input found", "place", "contract", "library"], shown), ""] if shown else [])
 
 
-def _one_liner(row: Record) -> str:
-    words = f"emu check foreign:{row['kernel']} --against {row['contract']}"
+def one_liners(row: Record) -> list[str]:
+    """Return the commands that check the kernel of a row again and, where it was identified, identify it."""
+    asked = f"emu check foreign:{row['kernel']} --against {row['contract']}"
     try:
         rows, columns = find(row["kernel"]).multiple
     except OperandError:
-        return words
-    return words if (rows, columns) == (1, 1) else f"{words} --multiple {rows}x{columns}"
+        rows, columns = 1, 1
+    asked += "" if (rows, columns) == (1, 1) else f" --multiple {rows}x{columns}"
+    if row.get("identified") is None:
+        return [asked]
+    return [asked, f"emu identify foreign:{row['kernel']} --op {row['contract']}"]  # finds out by itself which sizes are taken
 
 
 def _left_out() -> list[str]:

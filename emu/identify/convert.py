@@ -31,6 +31,7 @@ from emu.spec.registry import get
 
 SHOWN: Final = 4
 PARTLY: Final = ", where it answers"
+WIDE: Final = 32  # bits of the widest source
 NEAREST: Final = 1  # formats that are looked at where no grid is documented
 
 
@@ -41,6 +42,8 @@ def identify_convert(target: Target, among: Sequence[str] | None) -> Identity:
     Raises: TargetError, OperandError.
     """
     source: Format = get("format", target.source or "fp32")
+    if derive.codes(source).bits > WIDE:
+        raise OperandError(f"identify: sources of {source.id} are not asked: name a --source of at most {WIDE} bits")
     asked = ask_sources(target, source, sources(source, ()))
     shares = {fmt: grid_share(asked, fmt) for fmt in element_formats(among)}
     formats = [fmt for fmt, share in shares.items() if share == 1]

@@ -21,6 +21,8 @@ from emu.check.report import Report
 from emu.check.run import _Checker
 from emu.errors import EmuError, ToolError
 from emu.files.whole import whole_file
+from emu.spec import derive, get
+from emu.spec.contract import parse
 
 SCHEMA: Final = "emu-foreign-1"
 SUITES: Final = ("directed", "exhaustive", "edges")
@@ -71,9 +73,11 @@ def row(kernel: Kernel, identified: bool = True) -> dict[str, Any]:
 
 
 def _identity(kernel: Kernel) -> dict[str, Any] | None:
-    """Return what identify says in short; None where it cannot tell the operation."""
+    """Return what identify says in short; None for codes and sources that are too wide for it."""
     from emu.identify.run import identify
 
+    if not in_reach(kernel):
+        return None
     try:
         found = identify(kernel.target())
     except ToolError:
@@ -81,6 +85,17 @@ def _identity(kernel: Kernel) -> dict[str, Any] | None:
     except EmuError as error:
         return {"kind": "nothing", "title": str(error), "found": [], "asked": 0, "agreed": 0}
     return {"kind": found.kind, "title": found.title, "found": list(found.found), "asked": found.asked, "agreed": found.agreed}
+
+
+def in_reach(kernel: Kernel) -> bool:
+    """Tell whether identify looks at formats as wide as those of a kernel's contract."""
+    from emu.identify.convert import WIDE
+    from emu.identify.convert_known import WIDEST
+
+    contract, source = parse(kernel.contract), kernel.options.get("source", "fp32")
+    if contract.op not in ("convert", "decode"):
+        return True
+    return derive.codes(get("format", contract.parts[0])).bits <= WIDEST and derive.codes(get("format", source)).bits <= WIDE
 
 
 def _short(text: str) -> str:

@@ -11,13 +11,15 @@ FINDINGS: Final[dict[str, str]] = {
     "amd_quark": "values, not codes; E2M1 by nearest even, E5M3 unsigned",
     "amd_quark.e2m1": "-0 and what rounds to zero lose their sign; Inf stays Inf and has no code.",
     "amd_quark.e2m3": "-0 and what rounds to zero lose their sign; Inf stays Inf and has no code.",
+    "amd_quark.e3m2": "-0 and what rounds to zero lose their sign; Inf stays Inf and has no code.",
     "amd_quark.mxfp4_even": (
         "as torchao's even rule but: Inf, and maxima of 1.75 * 2^127 and more, give the scale 2^127; -0 and what rounds to zero"
         " lose their sign; elements are divided by the true 2^-127, where torchao uses 2^-126."
     ),
     "amd_quark.mxfp4_floor": (
         "the exponent is floor(log2) in float32, one too high just below a power of two; a zero block gets the scale 2^-23; "
-        "scales below 2^-127 are kept as floats (no E8M0 code: read modulo 256); -0 and what rounds to zero lose their sign."
+        "scales below 2^-127 are kept as floats (no E8M0 code: read as 0x00, so that the elements look larger); "
+        "-0 and what rounds to zero lose their sign."
     ),
     "amd_quark.ue5m3": "negative numbers are clamped to zero, where the nvidia policy drops the sign; NaN gives 0xFC, a finite 98304.",
     "apytypes": "IEEE-like formats: the top exponent is Inf and NaN in every width",
@@ -117,6 +119,25 @@ FINDINGS: Final[dict[str, str]] = {
     ),
     "onnx.e8m0_up": "every number from 2^-149 to 2^-127, that one included although it is exact, gives 0x01; Inf gives 0xFF.",
     "onnx.int4": "Cast of float to INT4 is that of ml_dtypes: cut, and the low four bits kept.",
+    "pychop": "values; the floor rule by a logarithm in float32",
+    "pychop.mxfp4": (
+        "the exponent is floor(log2) in float32, one too high just below a power of two, so that the largest numbers become Inf; "
+        "-0 and what rounds to zero lose their sign; elements are divided by the true 2^-127, where torchao uses 2^-126."
+    ),
+    "qtorch": "values; E2M1 by nearest, ties away from zero",
+    "qtorch.e2m1": (
+        "ties go away from zero; four numbers just below the tie 0.25 and one below 0.75 (0x3E7FFFFC, 0x3F3FFFFF) go up too; -0 and"
+        " what rounds to zero lose their sign; NaN gives 6."
+    ),
+    "qtorch.e2m1_away": "as qtorch.e2m1: beside the ties.",
+    "qtorch_plus": "values; another grid than E2M1, and a table of values whose ties go toward zero",
+    "qtorch_plus.e2m1": (
+        "the values 0.5, 0.75, 1, 1.5, 2 and 3 (0.75 has no code), zero below, 3 for everything beyond, Inf and NaN; ties go away "
+        "from zero; -0 and what rounds to zero lose their sign."
+    ),
+    "qtorch_plus.e2m1_table": (
+        "ties go toward zero; more than 100005, Inf and NaN give 0; -0 gives 0, while negative numbers that round to zero keep their sign."
+    ),
     "torch": "FP8 to the bit; E8M0 wrong in one region; every NaN to bf16 is 0xFFFF",
     "torch.bf16": "only NaN differs: every NaN, of either sign, gives 0xFFFF.",
     "torch.e8m0": "numbers in (2^-127, 1.5 * 2^-127) give 0x01 where 0x00 is nearer; Inf and what rounds beyond 2^127 give NaN.",
@@ -138,7 +159,6 @@ LEFT_OUT: Final[dict[str, str]] = {
     "CUDA and Triton kernels of these libraries": (
         "no accelerator in this survey; a file target (`emu check --emit`, `--results`) runs them elsewhere"
     ),
-    "qtorch, qtorch_plus, pychop": "their adapters are there; the record has no rows of them yet",
     "stochastic rounding of torchao, fouroversix and amd-quark": "they draw from a global generator and take no random operand",
     "transformer_engine as a package": (
         "it refuses to import without its compiled core; the reference quantizer in the wheel is run from its file"
