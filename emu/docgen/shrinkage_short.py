@@ -7,6 +7,7 @@ from typing import Any
 from emu.docgen.markdown import prose
 from emu.docgen.shrinkage_tables import e8m0_leads, plain
 from emu.study.reproduction.compare import E1M2, E2M1, FC2, OUTLIERS, VERDICTS, amplifications, names, pair, pick
+from emu.study.reproduction.data import FP32_ROTATION, ROTATION
 from emu.study.reproduction.record import RESTRICTED
 
 Record = dict[str, Any]
@@ -99,11 +100,22 @@ def _contradicting(record: Record) -> list[str]:
             f"{part['cosine']:.3f}.",
         ),
         _distance(record),
+        _rounded(record),
         prose(
             "- **Without RHT the uniform grid is the worse one on outliers**, in the paper and here; with E8M0 scales it loses its lead: ",
             f"{min(leads):+.2f} to {max(leads):+.2f} dB against the best rule of E2M1, rotated or not.",
         ),
     ]
+
+
+def _rounded(record: Record) -> str:
+    """Say what rounding to bf16 after the rotation does to alpha."""
+    found = {(row["source"], row["transform"], row["recipe"]): row["alpha"] for row in record["precision"]}
+    wide, narrow = (found["fp32", rotation, E1M2] for rotation in (FP32_ROTATION, ROTATION))
+    return prose(
+        "- **The precision after the rotation, left open, moves the gain of the uniform grid**: alpha of E1M2 on normal numbers ",
+        f"is {wide:.5f} with binary32 and {narrow:.5f} with bf16 values.",
+    )
 
 
 def _distance(record: Record) -> str:

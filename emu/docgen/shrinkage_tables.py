@@ -7,7 +7,7 @@ from typing import Any
 from emu.docgen.dot_chart import Axis, Mark, chart
 from emu.docgen.markdown import code, prose, table
 from emu.study.reproduction.compare import E1M2, E2M1, amplification, names, pair, pick
-from emu.study.reproduction.data import TITLES
+from emu.study.reproduction.data import FP32_ROTATION, ROTATION, TITLES
 from emu.study.reproduction.record import RESTRICTED
 
 Record = dict[str, Any]
@@ -19,6 +19,9 @@ SHORT = {
     RESTRICTED[2]: "E2M1 to 4 (13 levels)",
     RESTRICTED[3]: "0, 2, 4, 6 (7 levels)",
 }
+
+
+ROTATIONS = {None: "no", ROTATION: "yes, bf16", FP32_ROTATION: "yes, FP32"}
 
 
 def arrow(found: tuple[float, float], digits: int = 2) -> str:
@@ -137,7 +140,7 @@ def depth_lines(record: Record) -> list[str]:
         last = rows[marks[-1]]
         etas = [f"{rows[mark]['eta']:.4f}" for mark in marks[:-1]] + [f"{last['eta']:.4f} ({last['eta_deviation']:.4f})"]
         tail = (f"{last['alpha_product']:.4f}", f"{last['cosine']:.4f}", f"{last['norm_ratio']:.3f}")
-        lines.append((key[0], SHORT[key[1]], "yes" if key[2] else "no", *etas, *tail))
+        lines.append((key[0], SHORT[key[1]], ROTATIONS[key[2]], *etas, *tail))
     header = ("weights", "grid", "rotated", *(f"eta_{mark}" for mark in marks), "product of alphas", f"cos_{marks[-1]}", "|y| / |x|")
     return [
         "## Depth",
@@ -147,12 +150,35 @@ def depth_lines(record: Record) -> list[str]:
             f"{record['setting']['seeds']} seeds, both ",
             "operands of every product quantized, beside the same chain without quantization. eta_l: ",
             "projection of the output of layer l on ",
-            "the exact one, mean over seeds; in brackets the deviation.",
+            "the exact one, mean over seeds; in brackets the deviation. Rotated to bf16 is `rht16_ufp4`, to FP32 `rht16_exact`.",
         ),
         "",
         *table(header, lines, numbers=range(3, len(header))),
         "",
         "![Gain over depth](shrinkage_depth.svg)",
+        "",
+        *_precision_lines(record),
+    ]
+
+
+def _chain_name(row: Record) -> str:
+    return SHORT[row["recipe"]] + (f", rotated, {ROTATIONS[row['transform']].split()[1]}" if row["transform"] else "")
+
+
+def _precision_lines(record: Record) -> list[str]:
+    found = record["precision"]
+    lines = []
+    for source, transform in dict.fromkeys((row["source"], row["transform"]) for row in found):
+        rows = [row for row in found if (row["source"], row["transform"]) == (source, transform)]
+        gains = [f"{next(row['alpha'] for row in rows if row['recipe'] == recipe):.5f}" for recipe in (E2M1, E1M2)]
+        lines.append((source, ROTATIONS[transform], *gains))
+    return [
+        prose(
+            "The paper leaves the precision of rotated values open. It is seen: normal numbers rounded to bf16 before they are ",
+            "quantized, by the source or after the rotation, have another alpha, and a chain shows it.",
+        ),
+        "",
+        *table(("normal numbers N as", "rotated", "alpha E2M1", "alpha E1M2"), lines, numbers=(2, 3)),
         "",
     ]
 
@@ -161,11 +187,8 @@ def depth_picture(record: Record) -> str:
     """Draw the gain after some layers, a line for each grid."""
     marks = sorted({row["layers"] for row in record["depth"]})
     rows = [row for row in record["depth"] if row["weights"] == "orthogonal"]
-    labels = list(dict.fromkeys(SHORT[row["recipe"]] + (" rotated" if row["transform"] else "") for row in rows))
-    found = [
-        Mark(labels.index(SHORT[row["recipe"]] + (" rotated" if row["transform"] else "")), marks.index(row["layers"]), row["eta"])
-        for row in rows
-    ]
+    labels = list(dict.fromkeys(_chain_name(row) for row in rows))
+    found = [Mark(labels.index(_chain_name(row)), marks.index(row["layers"]), row["eta"]) for row in rows]
     axis = Axis("gain of the chain", 0.75, 1.15, [(tick / 20, f"{tick / 20:.2f}") for tick in range(15, 24)])
     return chart("What is left of a signal", axis, labels, [f"{mark} layers" for mark in marks], found)
 

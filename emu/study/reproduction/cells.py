@@ -54,9 +54,9 @@ def drawn_pairs(names: Sequence[str], shape: tuple[int, int, int], seed: int) ->
     return found
 
 
-def tensor_row(tensor: Tensor, recipe: str, rotated: bool, engine: str = "auto") -> dict[str, Any]:
+def tensor_row(tensor: Tensor, recipe: str, rotated: bool, engine: str = "auto", rotation: str = data.ROTATION) -> dict[str, Any]:
     """Return the figures of one tensor. Raises: as tensor_report, with the name of the tensor."""
-    transform, signs = (data.ROTATION, data.sign_mask()) if rotated else (None, None)
+    transform, signs = data.rotation_of(rotated, rotation)
     try:
         found = tensor_report(tensor.values, recipe, transform, signs=signs, engine=engine)
     except EmuError as error:
@@ -77,7 +77,7 @@ def tensor_row(tensor: Tensor, recipe: str, rotated: bool, engine: str = "auto")
 
 def gemm_row(pair: Pair, recipe: str, rotated: bool, recipe_b: str | None = None, engine: str = "auto") -> dict[str, Any]:
     """Return the figures of one product. Raises: as gemm, with the name of the product."""
-    transform, signs = (data.ROTATION, data.sign_mask()) if rotated else (None, None)
+    transform, signs = data.rotation_of(rotated)
     try:
         found = gemm(pair.a, pair.b, recipe, recipe_b, transform, signs, engine).figures()
     except EmuError as error:
@@ -86,9 +86,9 @@ def gemm_row(pair: Pair, recipe: str, rotated: bool, recipe_b: str | None = None
     return {"data": pair.name, "recipe": found["recipes"][0], "recipe_b": found["recipes"][1], "transform": transform, **numbers}
 
 
-def chains(setting: Setting, recipe: str, rotated: bool, seeds: int, engine: str = "auto") -> list[Chain]:
+def chains(setting: Setting, recipe: str, rotated: bool, seeds: int, engine: str = "auto", rotation: str = data.ROTATION) -> list[Chain]:
     """Return one chain for each seed from 0 on. Raises: as chain."""
-    transform, signs = (data.ROTATION, data.sign_mask()) if rotated else (None, None)
+    transform, signs = data.rotation_of(rotated, rotation)
     return [chain(setting, recipe, transform, signs, seed, engine) for seed in range(seeds)]
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.errors import OperandError
+from emu.spec import Transform, get
 
 Array = NDArray[Any]
 SIGN_SEED: Final = 123  # 16 numbers below 1/2 negate their element
-ROTATION: Final = "rht16_ufp4"
+ROTATION: Final = "rht16_ufp4"  # of UFP4: the result is bf16
+FP32_ROTATION: Final = "rht16_exact"  # the result is binary32; signs of its own
 
 
 def _lognormal(sigma: float) -> Callable[[np.random.Generator, tuple[int, int]], Array]:
@@ -63,6 +65,14 @@ def sign_mask() -> int:
     """Return the signs of the rotation that every study here uses: bit i negates element i of 16."""
     drawn = np.random.default_rng(SIGN_SEED).random(16)
     return sum(1 << place for place, number in enumerate(drawn.tolist()) if number < 0.5)
+
+
+def rotation_of(rotated: bool, name: str = ROTATION) -> tuple[str | None, int | None]:
+    """Return a rotation and its signs as emu.transform takes them: none of both where nothing is rotated."""
+    if not rotated:
+        return None, None
+    chosen: Transform = get("transform", name)
+    return chosen.id, sign_mask() if chosen.facts.signs_operand == "yes" else None
 
 
 def digest_of(*arrays: Array) -> str:

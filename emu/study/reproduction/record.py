@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ml_dtypes import bfloat16
+
 from emu.errors import FileError, OperandError
 from emu.spec import digest, get
 from emu.study import minilm
@@ -21,7 +23,7 @@ from emu.study.shrinkage.recipes import CELLS, CODECS, recipe_of
 
 COMMAND: Final = "emu study reproduce --out docs/evidence/shrinkage.json --force"
 RECORD: Final = "docs/evidence/shrinkage.json"
-PARTS: Final = ("bias", "tensors", "gemm", "depth", "scales", "equivalence", "model")
+PARTS: Final = ("bias", "tensors", "gemm", "depth", "precision", "scales", "equivalence", "model")
 GRIDS: Final = ("e2m1_fp32scale", "e1m2_fp32scale")
 RESTRICTED: Final = ("study_e2m1_to2", "study_e2m1_to3", "study_e2m1_to4", "study_e2m1_even")
 SCALE_GRIDS: Final = ("e2m1", "e1m2")
@@ -74,6 +76,7 @@ def run(
         "tensors": lambda: list(_tensors(size, engine, tick)),
         "gemm": lambda: list(_gemms(size, engine, tick)),
         "depth": lambda: list(_depths(size, engine, tick)),
+        "precision": lambda: list(_precision(size, engine, tick)),
         "scales": lambda: list(_scales(size, engine, tick)),
         "equivalence": lambda: _equivalence(size, engine, tick),
         "model": lambda: None if model is None else _model(model, size, engine, tick),
@@ -91,7 +94,7 @@ def facts() -> dict[str, dict[str, str]]:
     names = {*GRIDS, *RESTRICTED, *(name for recipes in CELLS.values() for name in recipes)}
     return {
         "recipe": {name: digest(get("recipe", name)) for name in sorted(names)},
-        "transform": {data.ROTATION: digest(get("transform", data.ROTATION))},
+        "transform": {name: digest(get("transform", name)) for name in (data.ROTATION, data.FP32_ROTATION)},
         "format": {name: digest(get("format", name)) for name in BIAS_FORMATS},
         "datapath": {name: digest(get("datapath", name)) for name in equivalence.DATAPATHS},
     }
@@ -137,12 +140,26 @@ def _gemms(size: Size, engine: str, tick: Tick) -> Iterator[dict[str, Any]]:
 
 
 def _depths(size: Size, engine: str, tick: Tick) -> Iterator[dict[str, Any]]:
-    todo = [("orthogonal", recipe, rotated) for recipe in GRIDS for rotated in (False, True)]
-    todo += [("orthogonal", RESTRICTED[0], False), *(("gaussian", recipe, False) for recipe in GRIDS)]
-    for weights, recipe, rotated in todo:
+    rotations = (None, data.ROTATION, data.FP32_ROTATION)
+    todo = [("orthogonal", recipe, rotation) for recipe in GRIDS for rotation in rotations]
+    todo += [("orthogonal", RESTRICTED[0], None), *(("gaussian", recipe, None) for recipe in GRIDS)]
+    for weights, recipe, rotation in todo:
         tick(f"depth {weights} {recipe}")
         setting = Setting(size.depth.layers, size.depth.width, size.depth.batch, "orthogonal" if weights == "orthogonal" else "gaussian")
-        yield from cells.depth_rows(setting, cells.chains(setting, recipe, rotated, size.seeds, engine))
+        runs = cells.chains(setting, recipe, rotation is not None, size.seeds, engine, rotation or data.ROTATION)
+        yield from cells.depth_rows(setting, runs)
+
+
+def _precision(size: Size, engine: str, tick: Tick) -> Iterator[dict[str, Any]]:
+    """Yield normal numbers as binary32 and as bf16, as they are and rotated: the precision of what is quantized moves alpha."""
+    wide = drawn("gaussian", size.tensor, TENSOR_SEED)
+    for source, values in (("fp32", wide), ("bf16", wide.astype(bfloat16))):
+        tensor = cells.Tensor("gaussian", "drawn", values)
+        for recipe in GRIDS:
+            for rotation in (None, data.FP32_ROTATION, data.ROTATION):
+                tick(f"precision {source} {recipe}")
+                row = cells.tensor_row(tensor, recipe, rotation is not None, engine, rotation or data.ROTATION)
+                yield {"source": source, **row}
 
 
 def _scales(size: Size, engine: str, tick: Tick) -> Iterator[dict[str, Any]]:
