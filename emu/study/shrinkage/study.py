@@ -12,9 +12,10 @@ from emu.errors import OperandError
 from emu.spec import Recipe, digest, get
 from emu.study.shrinkage import data, regime, scales
 from emu.study.shrinkage.bias import Bin, Expected, bin_bias, expected
-from emu.study.shrinkage.density import Density, Symmetric, flat, gaussian, laplace
+from emu.study.shrinkage.density import Density, Symmetric, empirical, flat, gaussian, laplace
 from emu.study.shrinkage.grid import Grid, grid_of
-from emu.study.shrinkage.predict import Prediction, predict
+from emu.study.shrinkage.predict import Prediction, predict, scaled
+from emu.study.shrinkage.recipes import fp32_scaled
 from emu.study.shrinkage.scaled import block_scaled
 from emu.study.shrinkage.tensor import ROTATION, measure_all
 
@@ -31,7 +32,9 @@ def base_of(name: str) -> Symmetric | None:
 
 
 def densities_of(grid: Grid, names: Sequence[str], block: int) -> list[tuple[str, Density, Density]]:
-    """Return (name, density by energy, density by count) for a grid. Raises: OperandError (unknown name)."""
+    """Return (name, density by energy, density by count) for a grid. Raises: OperandError (unknown name, an unsigned format)."""
+    if grid.values[0] >= 0:
+        raise OperandError(f"format {grid.name} has no negative values: a format of elements is studied, not one of scales")
     found: list[tuple[str, Density, Density]] = []
     for name in names:
         base = base_of(name)
@@ -59,6 +62,27 @@ def bias_record(formats: Sequence[str], names: Sequence[str] = DENSITIES, block:
             record["bins"] += [{"format": grid.name, "density": label, **_bin(item)} for item in bin_bias(grid.balanced, counted)]
             whole = expected(grid.balanced, weighed, counted)
             record["expected"].append({"format": grid.name, "density": label, **_figures(whole)})
+    return record
+
+
+def numbers_record(tensors: Iterable[Named], formats: Sequence[str], engine: str = "auto") -> Record:
+    """Return bins and expectations of formats under the numbers of tensors, in blocks of 16 with a binary32 scale; exact by count.
+
+    tensors: (name, array), the last axis blocked.   formats: each with a recipe in recipes.fp32_scaled.
+    Raises: OperandError (a format without one), as predict.scaled.
+    """
+    known = fp32_scaled()
+    record: Record = {"bins": [], "expected": []}
+    for name, x in tensors:
+        for chosen in formats:
+            fmt = get("format", chosen).id
+            if fmt not in known:
+                raise OperandError(f"format {fmt} has no recipe with a binary32 scale: one of {', '.join(known)}")
+            found = scaled(x, known[fmt], engine=engine, name=name)
+            label = f"numbers of {name}"
+            counted, weighed = empirical(found.numbers, name=name), empirical(found.numbers, found.weights, name)
+            record["bins"] += [{"format": fmt, "density": label, **_rounded(_bin(item))} for item in bin_bias(found.grid, counted)]
+            record["expected"].append({"format": fmt, "density": label, **_figures(expected(found.grid, weighed, counted))})
     return record
 
 
@@ -151,6 +175,13 @@ def _bin(item: Bin) -> Record:
 
     names = ("value", "low", "high", "mass", "bias", "error", "local")
     return {name: plain(getattr(item, name)) for name in names}
+
+
+def _rounded(row: Record) -> Record:
+    """Return a row whose exact mass, bias and error, fractions of hundreds of digits here, are rounded to binary64."""
+    return {
+        key: float(Fraction(value)) if key in ("mass", "bias", "error") and isinstance(value, str) else value for key, value in row.items()
+    }
 
 
 def _figures(item: Expected) -> Record:
