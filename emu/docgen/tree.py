@@ -14,6 +14,7 @@ from emu.docgen.foreign_kernels import foreign_pages
 from emu.docgen.hardware_cost import cost_pages
 from emu.docgen.schemas import COMMENT, schema_pages
 from emu.docgen.shrinkage import shrinkage_pages
+from emu.docgen.training import training_pages
 from emu.docgen.writers import reference_texts
 from emu.errors import FileError
 from emu.files.whole import whole_file
@@ -43,6 +44,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= shrinkage_pages(root)
         found |= cost_pages(root)
         found |= foreign_pages(root)
+        found |= training_pages(root)
     return found | dpi_pages(root)
 
 

@@ -25,11 +25,11 @@ EPS: Final = 1e-6
 class Block(nn.Module):
     """One residual block, x + W2 relu(W1 rms(x))."""
 
-    def __init__(self, width: int, hidden: int, training: str, seed: int, layer: int, gemm: str) -> None:
+    def __init__(self, width: int, hidden: int, training: str, seed: int, layer: int, gemm: str, label: str) -> None:
         super().__init__()
         about = {"training": training, "seed": seed, "gemm": gemm}
-        self.up = skip_init(QuantLinear, width, hidden, layer=layer, **about)
-        self.down = skip_init(QuantLinear, hidden, width, layer=layer + 1, **about)
+        self.up = skip_init(QuantLinear, width, hidden, layer=layer, label=f"{label}.up", **about)
+        self.down = skip_init(QuantLinear, hidden, width, layer=layer + 1, label=f"{label}.down", **about)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map [rows, width] to the same shape."""
@@ -37,10 +37,10 @@ class Block(nn.Module):
         return found
 
 
-def network(config: StudentTeacher, training: str, seed: int) -> nn.Sequential:
-    """Return the blocks of a teacher or a student; weights are whatever they were made with."""
-    width, hidden = config.width, config.hidden
-    return nn.Sequential(*(Block(width, hidden, training, seed, 2 * place, config.gemm) for place in range(config.blocks)))
+def network(config: StudentTeacher, training: str, seed: int, label: str) -> nn.Sequential:
+    """Return the blocks of a teacher or a student; weights are whatever they were made with. label: begins the names of layers."""
+    about = (config.width, config.hidden, training, seed)
+    return nn.Sequential(*(Block(*about, 2 * place, config.gemm, f"{label}.{place}") for place in range(config.blocks)))
 
 
 class StudentTeacherRun:
@@ -51,8 +51,8 @@ class StudentTeacherRun:
         assert isinstance(config, StudentTeacher)
         assert isinstance(pairs, Pairs)
         self.config = config
-        self.teacher = network(config, "bf16", 0).to(config.device).requires_grad_(False)
-        self.model = network(config, run.training, run.seed).to(config.device)
+        self.teacher = network(config, "bf16", 0, "teacher").to(config.device).requires_grad_(False)
+        self.model = network(config, run.training, run.seed, "student").to(config.device)
         _draw(self.teacher, self.model, config.student_noise, seeded(TEACHER), seeded(STUDENT + run.seed))
         self.columns = torch.exp(pairs.column_spread * torch.randn(config.width, generator=seeded(COLUMNS)))
         self.generator = seeded(run.seed)
