@@ -111,13 +111,14 @@ def one_liners(row: Record) -> list[str]:
     """Return the commands that check the kernel of a row again and, where it was identified, identify it."""
     asked = f"emu check foreign:{row['kernel']} --against {row['contract']}"
     try:
-        rows, columns = find(row["kernel"]).multiple
+        kernel = find(row["kernel"])
+        (rows, columns), limit = kernel.multiple, " --seconds 600" if kernel.library.compiles else ""
     except OperandError:
-        rows, columns = 1, 1
-    asked += "" if (rows, columns) == (1, 1) else f" --multiple {rows}x{columns}"
+        rows, columns, limit = 1, 1, ""
+    asked += limit if (rows, columns) == (1, 1) else f" --multiple {rows}x{columns}{limit}"
     if row.get("identified") is None:
         return [asked]
-    return [asked, f"emu identify foreign:{row['kernel']} --op {row['contract']}"]  # finds out by itself which sizes are taken
+    return [asked, f"emu identify foreign:{row['kernel']} --op {row['contract']}{limit}"]  # finds out by itself which sizes are taken
 
 
 def _left_out() -> list[str]:

@@ -14,6 +14,7 @@ LIBRARY = Library(
     ("torch", "transformers"),
     "pip install -c constraints.txt torch transformers scipy psutil onnx onnxslim zstandard "
     "&& pip install -c constraints.txt --no-deps amd-quark",
+    compiles=True,
 )
 _FP32 = {"takes": "torch.fp32"}
 _FORMATS = {"e2m1": (2, 1, 6.0), "e2m3": (2, 3, 7.5), "e3m2": (3, 2, 28.0)}

@@ -8,7 +8,7 @@ from typing import Any
 from emu.check.foreign.grid import NOTE, codes_of
 from emu.check.foreign.model import Kernel, Library, load
 
-LIBRARY = Library("qtorch", "qtorch", ("torch",))
+LIBRARY = Library("qtorch", "qtorch", ("torch",), compiles=True)
 _FIELDS = {"e2m1": (2, 1), "e4m3": (4, 3)}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from emu.check.foreign.grid import NOTE, codes_of
 from emu.check.foreign.model import Kernel, Library, load
 
-LIBRARY = Library("qtorch_plus", "qtorch-plus", ("torch", "ninja"))
+LIBRARY = Library("qtorch_plus", "qtorch-plus", ("torch", "ninja"), compiles=True)
 _FP32 = {"takes": "torch.fp32"}
 _TABLE = (-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 

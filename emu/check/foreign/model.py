@@ -17,13 +17,14 @@ class Library:
     """A distribution that kernels come from.
 
     name: first part of a kernel's name.   package: distribution.   needs: others that must be installed too.
-    how: what to type to install it.
+    how: what to type to install it.   compiles: its first call compiles an extension, which takes minutes.
     """
 
     name: str
     package: str
     needs: tuple[str, ...] = ()
     how: str = ""
+    compiles: bool = False
 
     @property
     def version(self) -> str | None:
