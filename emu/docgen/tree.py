@@ -15,6 +15,7 @@ from emu.docgen.hardware_cost import cost_pages
 from emu.docgen.schemas import COMMENT, schema_pages
 from emu.docgen.shrinkage import shrinkage_pages
 from emu.docgen.training import training_pages
+from emu.docgen.uniform_grid import uniform_grid_pages
 from emu.docgen.writers import reference_texts
 from emu.errors import FileError
 from emu.files.whole import whole_file
@@ -45,6 +46,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= cost_pages(root)
         found |= foreign_pages(root)
         found |= training_pages(root)
+        found |= uniform_grid_pages(root)
     return found | dpi_pages(root)
 
 
