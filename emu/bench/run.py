@@ -14,6 +14,7 @@ from emu.bench.checks import run_checks
 from emu.bench.dots import run_dots
 from emu.bench.measurement import SEED, Measurement
 from emu.bench.suites import run_suites
+from emu.bench.training import run_training
 
 
 def run(
@@ -41,6 +42,7 @@ def run(
         *run_dots(repeats, only, progress, jobs),
         *run_suites(repeats, only, progress),
         *run_checks(elements, repeats, only, progress),
+        *run_training(repeats, only, progress),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -36,9 +37,14 @@ def rotation_of(chosen: Transform, signs: int | None) -> Any:
     """Return the emu_rotation of a transform. signs: None: its own.   Raises: OperandError (signs)."""
     sign_operand(chosen, signs)
     facts = chosen.facts
-    scale = derive.encode_constant(facts.scale, get("format", "fp32"))
+    scale = _scale_bits(facts.scale)
     mask = int(facts.signs, 16) if signs is None else signs
     return ffi.new("emu_rotation *", {"order": ORDER[facts.sum], "result": SOURCES[facts.result], "signs": mask, "scale": scale})
+
+
+@cache
+def _scale_bits(text: str) -> int:
+    return derive.encode_constant(text, get("format", "fp32"))
 
 
 def transform(codes: Codes, source: Format, chosen: Transform, signs: int | None = None, *, form: int = BEST_FORM) -> Codes:

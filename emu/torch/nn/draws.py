@@ -8,6 +8,7 @@ step and operand 0, so that both operands of a product have the same and no step
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -47,7 +48,18 @@ def signs_of(plan: Plan, operand: Operand, seed: int, layer: int) -> int | None:
     rotation = rotation_of(operand)
     if rotation is None or plan.training.facts.signs != "seed_layer_gemm":
         return None
-    return int(philox.draw(seed, 1, rotation.facts.size, signs_stream(layer, operand.gemm))[0])
+    return _sign_bits(seed, rotation.facts.size, signs_stream(layer, operand.gemm))
+
+
+@lru_cache(maxsize=1 << 14)
+def _sign_bits(seed: int, size: int, stream: int) -> int:
+    return int(philox.draw(seed, 1, size, stream)[0])
+
+
+@cache
+def _has_kernels() -> bool:
+    """Tell whether the native kernels are built; they neither come nor go while a process runs."""
+    return find_spec("emu.native._kernels") is not None
 
 
 def random_matrix(shape: torch.Size, operand: Operand, seed: int, stream: int) -> NDArray[Any]:
@@ -56,7 +68,7 @@ def random_matrix(shape: torch.Size, operand: Operand, seed: int, stream: int) -
     By the native kernel where it is built and the integers fit a byte; the same integers without it.
     """
     rows, columns = shape
-    if operand.random_bits <= 8 and find_spec("emu.native._kernels") is not None:
+    if operand.random_bits <= 8 and _has_kernels():
         from emu.native.kernel_random import random_bytes
 
         found: NDArray[Any] = random_bytes(seed, stream, rows * columns, operand.random_bits)

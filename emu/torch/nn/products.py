@@ -47,6 +47,11 @@ def multiply(gemm: str, first: str, second: str, a: torch.Tensor, b: torch.Tenso
     return left.values @ right.values if gemm == "dgrad" else left.values.T @ right.values
 
 
+def all_finite(x: torch.Tensor) -> bool:
+    """Tell whether no element is NaN or Inf: either would be seen in the sum; a sum that overflows is looked at element by element."""
+    return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())
+
+
 @torch.library.custom_op("emu::training_linear", mutates_args=(), schema=_FORWARD)
 def linear(
     x: torch.Tensor, w: torch.Tensor, step: torch.Tensor, training: str, label: str, seed: int, layer: int, gemm: str
@@ -77,7 +82,7 @@ def linear_backward(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return dY W and dY^T X of quantized operands, float32; an empty tensor where one is not wanted. Raises: OperandError (NaN, Inf)."""
     place = _place(step, training, label, seed, layer)
-    if not bool(torch.isfinite(dy).all()):
+    if not all_finite(dy):
         raise OperandError(f"{label}: NaN or Inf in the gradient of its output at step {place.step}: lower the learning rate or clip")
     nothing = torch.empty(0, dtype=torch.float32, device=dy.device)
     dx = multiply("dgrad", "dy", "w", dy, w, place, gemm) if for_x else nothing
