@@ -9,6 +9,9 @@ from safetensors.numpy import save_file
 
 from emu.cli.main import run
 from emu.study.shrinkage import data, study
+from emu.study.shrinkage.bias import bin_bias
+from emu.study.shrinkage.density import laplace
+from emu.study.shrinkage.scaled import block_scaled, model
 from emu.study.shrinkage.tensor import measure
 
 SMALL = ["--rows", "16", "--columns", "64"]
@@ -101,7 +104,7 @@ def test_scales_say_who_loses(capsys):
 def test_regime(capsys, monkeypatch, here):
     monkeypatch.setattr("emu.study.shrinkage.regime.SIGMAS", ())
     monkeypatch.setattr("emu.study.shrinkage.regime.regime_map.__defaults__", ((0.0, 1.2),))
-    monkeypatch.setitem(study.regime.regime_map.__kwdefaults__, "shape", (8, 256))
+    monkeypatch.setitem(study.regime.regime_map.__kwdefaults__, "shape", (4, 256))
     monkeypatch.setitem(study.regime.regime_map.__kwdefaults__, "codecs", ("fp32",))
     assert run(["study", "tensor", "--regime", "--plot", "map.svg", "--out", "map.json"]) == 0
     assert "cross at" in capsys.readouterr().err
@@ -161,3 +164,13 @@ def test_bad_input_is_one_line(words, message, here, capsys):
     assert message in seen.err
     assert seen.err.count("\n") == 1
     assert (here / "kept.json").read_text() == "{}"
+
+
+def test_expectations_of_a_record_are_the_models():
+    record = study.bias_record(["e2m1", "int4"], ["laplace"], 32)
+    assert [row["format"] for row in record["expected"]] == ["e2m1", "int4"]
+    for row in record["expected"]:
+        found = model(row["format"], laplace(1.0), 32).figures()
+        assert {name: row[name] for name in found} == found
+    counted = bin_bias("e2m1", block_scaled(laplace(1.0), 32, 6))
+    assert [row["mass"] for row in record["bins"][:15]] == [item.mass for item in counted]
