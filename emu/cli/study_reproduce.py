@@ -27,9 +27,9 @@ HEADER = ("where", "what", "paper", "ours", "same sign", "same size")
 def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path | None, **options: Any) -> int:
     """Measure bias, tensors, products, depth, scale codecs, equal grids and a real model, and compare with arXiv 2606.20381.
 
-    docs/shrinkage.md is written from the record by `emu docs build`. FILE of --tensors: safetensors or npz with float matrices
-    [rows, K], the contraction axis last and K a multiple of 16; names NAME/GEMM/OPERAND (GEMM fprop, dgrad or wgrad; OPERAND x, w or dy)
-    make products of them.
+    docs/shrinkage.md is written from the record by `emu docs build`. FILE of --tensors: what `emu train` captures, or any
+    safetensors or npz with float matrices [rows, K], the contraction axis last and K a multiple of 16; names NAME.GEMM.OPERAND (GEMM fprop,
+    dgrad or wgrad; OPERAND x, w or dy) make products of them.
     """
     from emu.study.minilm import model_folder
     from emu.study.reproduction import compare, real

