@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "model": "emu study reproduce --part model",
     "gemm": "emu study gemm --shape 512 512 4096",
     "depth": "emu study depth --full",
+    "captured": "emu study reproduce --tensors FILE",
     "training": "emu train",
     "none": "",
 }

@@ -7,10 +7,11 @@ from statistics import fmean
 from typing import Any
 
 from emu.docgen.dot_chart import Axis, Mark, chart
-from emu.docgen.markdown import code, plural, prose, table
+from emu.docgen.markdown import code, fence, plural, prose, table
 from emu.docgen.shrinkage_tables import GRID_NAMES, arrow, plain
 from emu.study.minilm import PARTS
 from emu.study.reproduction.compare import E1M2, E2M1, VERDICTS, amplification, amplifications, names, pair
+from emu.study.reproduction.record import COMMAND
 
 Record = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -111,15 +112,56 @@ def _captured_lines(captured: Record | None) -> list[str]:
             ),
             "",
         ]
-    found = captured["tensors"]
     return [
-        f"Tensors captured from a training run ({code(captured['file'])}):",
+        "### Captured from a training run",
         "",
-        *_tensor_table(found),
+        prose(
+            f"The operands of one step of a small decoder ({_run(captured)}), before rotation and quantization, from one run ",
+            f"on one machine ({plural(len(captured['digests']), 'tensor')}; their digests are in the record). Means over the layers:",
+        ),
         "",
-        *_verdict_lines(found, "tensors"),
+        *fence([TRAIN, f"{COMMAND} --tensors FILE   # {captured['file']}, in the run's folder"]),
         "",
+        *_operand_table(captured["tensors"]),
+        "",
+        *_gemm_table(captured["gemm"]),
     ]
+
+
+TRAIN = "emu train --config decoder_cpu --only dense_64 --only ufp4 --seeds 0 --capture 100"
+
+
+def _run(captured: Record) -> str:
+    known = captured["from"]
+    return f"`{known['run']}`, step {known['step']}" if known else code(captured["file"])
+
+
+def _ending(found: Rows, parts: int) -> list[str]:
+    """Return the last parts of the names of rows, each once."""
+    return sorted({".".join(row["data"].split(".")[-parts:]) for row in found})
+
+
+def _over(found: Rows, ending: str, recipe: str, name: str) -> tuple[float, float]:
+    pairs = [pair(found, tensor, recipe, name) for tensor in names(found, ending)]
+    return fmean(before for before, _ in pairs), fmean(after for _, after in pairs)
+
+
+def _operand_table(found: Rows) -> list[str]:
+    lines = []
+    for operand in _ending(found, 2):
+        figures = [arrow(_over(found, operand, recipe, "sqnr_db")) for recipe in (E2M1, E1M2)]
+        gains = [plain(_over(found, operand, recipe, "alpha"), 4) for recipe in (E2M1, E1M2)]
+        groups = amplifications([row for row in found if row["data"].endswith(operand)])
+        lines.append((code(operand), *figures, *gains, ", ".join(f"{word}: {len(group)}" for word, group in groups.items() if group)))
+    return table(("operand", "SQNR E2M1, dB", "SQNR E1M2, dB", "alpha E2M1", "alpha E1M2", "RHT moves alpha of E2M1"), lines)
+
+
+def _gemm_table(found: Rows) -> list[str]:
+    lines = []
+    for gemm in _ending(found, 1):
+        figures = [arrow(_over(found, gemm, recipe, "sqnr_db")) for recipe in (E2M1, E1M2)]
+        lines.append((gemm, *figures, *(plain(_over(found, gemm, recipe, "eta"), 4) for recipe in (E2M1, E1M2))))
+    return [*table(("product", "SQNR E2M1, dB", "SQNR E1M2, dB", "eta E2M1", "eta E1M2"), lines), ""]
 
 
 def real_picture(record: Record) -> str:

@@ -41,7 +41,7 @@ def _agreeing(record: Record) -> list[str]:
         prose(
             f"- **RHT turns the order of the grids round** where there are outliers: SQNR {e2m1} dB for E2M1, ",
             f"{e1m2} dB for E1M2 (drawn); on the ",
-            f"inputs of MiniLM's second feed-forward layers in {turned} of {len(layers)} layers; for products ",
+            f"inputs of MiniLM's second feed-forward layers in {turned} of {len(layers)} layers{_captured(record)}; for products ",
             f"{products[0]} and {products[1]} dB.",
         ),
         prose(
@@ -59,6 +59,17 @@ def _agreeing(record: Record) -> list[str]:
             "operations have the same order.",
         ),
     ]
+
+
+def _captured(record: Record) -> str:
+    """Say on how many gradients of a captured training step the order turns round."""
+    if not record.get("captured"):
+        return ""
+    found = record["captured"]["tensors"]
+    gradients = names(found, "wgrad.dy")
+    return (
+        f", on the gradients that wgrad reads in a training step in {sum(_reversed(found, name) for name in gradients)} of {len(gradients)}"
+    )
 
 
 def _reversed(found: list[dict[str, Any]], name: str) -> bool:

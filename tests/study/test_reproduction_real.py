@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
         "number": np.ones((2, 16), np.int32),
     }
     path = tmp_path / "run.safetensors"
-    save_file(found, path)
+    save_file(found, path, {"emu_captured": '{"run": "a", "step": 3}'})
     return path
 
 
@@ -60,6 +60,7 @@ def test_captured_matrices_and_products(file: Path) -> None:
 
 def test_captured_tensors_are_in_the_record(file: Path) -> None:
     found = record.run(None, record.QUICK, ("bias",), file)["captured"]
+    assert found["from"] == {"run": "a", "step": 3}
     assert found["file"] == "run.safetensors" and len(found["digests"]) == 6
     assert len(found["tensors"]) == 6 * 2 * 2 and len(found["gemm"]) == 2 * 2 * 2
     assert {row["kind"] for row in found["tensors"]} == {"activation", "weight", "gradient", "tensor"}

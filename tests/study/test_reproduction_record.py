@@ -73,12 +73,13 @@ def test_the_record_is_whole(kept: dict[str, Any]) -> None:
     assert {row["layers"] for row in kept["depth"]} == {1, 6, 12, 24} and {row["seeds"] for row in kept["depth"]} == {3}
     assert {row["codec"] for row in kept["scales"]} == set(CODECS)
     kinds = [row["kind"] for row in kept["model"]["tensors"]]
+    assert len(kept["captured"]["tensors"]) == 4 * len(kept["captured"]["digests"]) > 0 and kept["captured"]["gemm"]
     assert (kinds.count("activation"), kinds.count("weight"), len(kept["model"]["gemm"])) == (24 * 4, 36 * 4, 36 * 4)
 
 
 def test_a_quick_run_has_the_same_shape(quick: dict[str, Any], kept: dict[str, Any]) -> None:
     """All but the model, which is a package of its own: the same keys in every kind of row."""
-    assert quick["model"] is None and set(quick) == set(kept) and quick["size"] == "quick"
+    assert quick["model"] is None and set(quick) | {"captured"} == set(kept) and quick["size"] == "quick"
     for part in ("bias", "tensors", "gemm", "depth", "precision", "scales"):
         assert set(quick[part][0]) == set(kept[part][0])
     for part in ("bias", "tensors", "gemm", "scales", "precision"):

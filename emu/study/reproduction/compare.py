@@ -182,6 +182,8 @@ def _amplified(record: Record) -> Iterator[Row]:
         found = record["model"]["tensors"]
         for kind in ("activation", "weight"):
             yield _amplified_row([row for row in found if row["kind"] == kind], "model", f"MiniLM, {kind}s")
+    if record.get("captured"):
+        yield _amplified_row(record["captured"]["tensors"], "captured", "operands of a training step")
 
 
 def _amplified_row(found: Rows, part: str, data: str) -> Row:

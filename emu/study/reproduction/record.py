@@ -192,7 +192,13 @@ def _captured(path: Path, engine: str, tick: Tick) -> dict[str, Any]:
     except FileError:  # tensors alone, no products
         pairs = []
     digests = {tensor.name: data.digest_of(tensor.values) for tensor in tensors}
-    return {"file": path.name, "digests": digests, "tensors": _rows_of(tensors, engine, tick), "gemm": _products_of(pairs, engine, tick)}
+    return {
+        "file": path.name,
+        "from": real.captured_from(path),
+        "digests": digests,
+        "tensors": _rows_of(tensors, engine, tick),
+        "gemm": _products_of(pairs, engine, tick),
+    }
 
 
 def _rows_of(tensors: list[cells.Tensor], engine: str, tick: Tick) -> Rows:
