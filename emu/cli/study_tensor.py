@@ -23,7 +23,7 @@ RECIPES = (
     "ufp4",
 )
 HEADER = ("data", "recipe", "rotation", "SQNR dB", "alpha-1 %", "coherent", "incoherent", "B_eff", "clipped %", "zero %")
-WINNERS = ("sigma", "bits", "scales", "rotation", "least loss", "SQNR dB", "ahead by dB", "limited by")
+WINNERS = ("sigma", "block crest", "bits", "scales", "rotation", "least loss", "SQNR dB", "ahead by dB", "limited by")
 
 
 @click.command("tensor")
@@ -77,11 +77,11 @@ def _print(record: dict[str, Any]) -> None:
 
 def _print_regime(record: dict[str, Any]) -> None:
     lines = [
-        (f"{row['sigma']:g}", row["bits"], row["codec"], row["transform"] or "none", " = ".join(row["elements"]),
+        (f"{row['sigma']:g}", f"{row['crest']:.2f}", row["bits"], row["codec"], row["transform"] or "none", " = ".join(row["elements"]),
          f"{row['sqnr_db']:.2f}", text(row["lead_db"], ".2f"), row["regime"])
         for row in sorted(record["winners"], key=lambda row: (row["bits"], row["codec"], row["transform"] or "", row["sigma"]))
     ]  # fmt: skip
-    print_table(lines, WINNERS, right=("sigma", "bits", "SQNR dB", "ahead by dB"))
+    print_table(lines, WINNERS, right=("sigma", "block crest", "bits", "SQNR dB", "ahead by dB"))
     for row in record["crossings"]:
         way = "rotated" if row["transform"] else "as it is"
         note(

@@ -15,7 +15,7 @@ FORMATS = ["e2m1", "e1m2", "int4", "e0m3", "e3m0", "nf4", "e2m3", "e3m2", "int8"
 
 
 def test_formula_by_hand():
-    """facts/recipes.md 4.1: E2M1 -1/8 at 2, -1/4 at 4, 0 elsewhere; E1M2 0 everywhere."""
+    """fact sheet of recipes, 4.1: E2M1 -1/8 at 2, -1/4 at 4, 0 elsewhere; E1M2 0 everywhere."""
     found = dict(zip(grid_of("e2m1").values, local_bias("e2m1"), strict=True))
     assert {value: bias for value, bias in found.items() if bias} == {
         Fraction(2): Fraction(-1, 8),

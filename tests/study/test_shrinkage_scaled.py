@@ -10,7 +10,7 @@ from emu.errors import OperandError
 from emu.study.shrinkage.density import flat, gaussian, laplace
 from emu.study.shrinkage.scaled import block_scaled, maxima_range, model
 
-# facts/recipes.md 4.2: SQNR dB, alpha, bucket ratio of 4 million drawn numbers; their own sampling error is below 0.005 dB and 2e-4
+# fact sheet of recipes, 4.2: SQNR dB, alpha, bucket ratio of 4 million drawn numbers; their own sampling error is below 0.005 dB and 2e-4
 PUBLISHED = [
     ("gaussian", "e2m1", 20.52, 0.9959, 0.994),
     ("gaussian", "e1m2", 21.39, 1.0006, 0.892),

@@ -15,7 +15,7 @@ from emu.study.shrinkage.grid import grid_of
 from emu.study.shrinkage.recipes import CELLS, CODECS, GRIDS, fp32_scaled, recipe_of
 from emu.study.shrinkage.tensor import measure
 
-# facts/recipes.md 4.9: normal numbers, blocks of 32: SQNR in dB and alpha. Its draw is not named: 0.05 dB, 0.002 for another draw
+# fact sheet of recipes, 4.9: normal numbers, blocks of 32: SQNR in dB and alpha. Its draw is not named: 0.05 dB, 0.002 for another draw
 PUBLISHED = {
     ("fp32_block32", "e2m1"): (19.91, None),
     ("e8m0_floor", "e2m1"): (18.79, 0.980),

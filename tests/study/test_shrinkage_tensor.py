@@ -11,7 +11,7 @@ from emu.study.shrinkage import data
 from emu.study.shrinkage.tensor import ROTATION, SIGNS, measure, measure_all
 
 SHEET_SIGNS = int(sum(1 << i for i, u in enumerate(np.random.default_rng(123).random(16)) if u < 0.5))
-DB = 0.05  # facts/recipes.md 4.2: tolerance of a project test; its numbers have two decimals
+DB = 0.05  # fact sheet of recipes, 4.2: tolerance of a project test; its numbers have two decimals
 RATIO = 0.002  # three decimals, one tensor
 # 4.2: SQNR of E2M1 as it is and rotated, of E1M2 as it is and rotated, and effective bucket ratio of both, as it is -> rotated
 TABLE = {

@@ -53,9 +53,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Winner:
-    """The grids that lose least at one place. elements: all within EQUAL_DB of the best.   lead_db: ahead of the next, None without one."""
+    """The grids that lose least at one place. crest: block_crest of the tensor as it is.
+
+    elements: all within EQUAL_DB of the best.   lead_db: ahead of the next, None without one.
+    """
 
     sigma: float
+    crest: float
     bits: int
     codec: str
     transform: str | None
@@ -131,7 +135,9 @@ def winners(points: Sequence[Point]) -> list[Winner]:
         first = [item for item in group if item.sqnr_db >= best - EQUAL_DB]
         rest = [item.sqnr_db for item in group if item.sqnr_db < best - EQUAL_DB]
         lead = best - max(rest) if rest else None
-        out.append(Winner(sigma, bits, codec, transform, tuple(item.element for item in first), best, lead, first[0].regime))
+        out.append(
+            Winner(sigma, group[0].crest, bits, codec, transform, tuple(item.element for item in first), best, lead, first[0].regime)
+        )
     return out
 
 
