@@ -14,7 +14,7 @@ from emu.cli.main import run
 from emu.errors import EmuError, OperandError, ShapeError, SpecError
 from emu.spec.registry import isolated, shipped_root
 from emu.study.datapath_errors import load_recipes
-from emu.study.reproduction.cells import Pair, drawn_pairs, gemm_row
+from emu.study.reproduction.cells import Pair, Tensor, drawn_pairs, gemm_row, tensor_row
 from emu.study.reproduction.data import FP32_ROTATION, ROTATION, draw, rotation_of, sign_mask
 from emu.study.reproduction.gemm import gemm
 from emu.study.reproduction.likeness import CHUNK, likeness
@@ -95,6 +95,17 @@ def test_rotation_turns_the_order_round(small: dict[str, Pair]) -> None:
         for rotated in (False, True)
     }
     assert rows[E2M1, False] > rows[E1M2, False] + 1 and rows[E1M2, True] > rows[E2M1, True] + 1
+
+
+def test_gains_of_operands_are_those_of_the_rotated_ones_and_the_product_is_the_given_one(small: dict[str, Pair]) -> None:
+    """alpha: what the quantizer was given; eta: the product of the tensors as they came, rotation or not."""
+    pair = small["lognormal_1.0"]
+    for rotated in (False, True):
+        row = gemm_row(pair, E2M1, rotated)
+        for name, values in (("alpha_a", pair.a), ("alpha_b", pair.b)):
+            assert row[name] == tensor_row(Tensor("x", "drawn", values), E2M1, rotated)["alpha"]
+    plain, turned = (gemm(pair.a, pair.b, E2M1, None, *rotation_of(rotated)) for rotated in (False, True))
+    assert plain.product.signal == turned.product.signal and plain.a.signal != turned.a.signal
 
 
 def test_int4_is_e1m2_to_the_last_bit(small: dict[str, Pair]) -> None:

