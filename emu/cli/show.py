@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from emu.cli import show_block, show_conversion, show_datapath, show_format, show_instruction, show_recipe
+from emu.cli import show_block, show_conversion, show_datapath, show_format, show_instruction, show_recipe, show_training
 from emu.cli.settings import common_options, print_json, settings_of
 from emu.docgen import format_facts
 from emu.errors import SpecError
 from emu.spec import KINDS, Format, SpecObject, digest, get, names
-from emu.spec.models import Block, Conversion, Datapath, Instruction, Recipe
+from emu.spec.models import Block, Conversion, Datapath, Instruction, Recipe, Training
 
 
 @click.command("show")
@@ -72,6 +72,8 @@ def _body(thing: SpecObject, every: bool) -> list[str]:
         return show_block.lines(thing)
     if isinstance(thing, Instruction):
         return show_instruction.lines(thing)
+    if isinstance(thing, Training):
+        return show_training.lines(thing)
     facts = ["", *plain(thing.facts_json())]
     return facts + show_datapath.lines(thing) if isinstance(thing, Datapath) else facts
 

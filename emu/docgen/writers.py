@@ -6,7 +6,7 @@ from pathlib import Path
 
 from emu.docgen.contents import contents_page
 from emu.docgen.frame import Context, Writer, all_users, page, plain_body
-from emu.docgen.pages import block, checkpoint, conversion, coverage, datapath, instruction, layout, recipe, rounding, transform
+from emu.docgen.pages import block, checkpoint, conversion, coverage, datapath, instruction, layout, recipe, rounding, training, transform
 from emu.docgen.pages import format as format_page
 from emu.docgen.pages.conversion import comparison_page
 from emu.docgen.pages.datapaths import comparison_page as datapaths_page
@@ -32,6 +32,7 @@ WRITERS: dict[str, Writer] = {
     "instruction": instruction.WRITER,
     "coverage": coverage.WRITER,
     "checkpoint": checkpoint.WRITER,
+    "training": training.WRITER,
 }
 PLAIN = Writer(plain_body)
 

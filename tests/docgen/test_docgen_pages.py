@@ -30,7 +30,7 @@ from emu.spec.models.format import CodebookFacts
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-MOST_BYTES = 1_350_000
+MOST_BYTES = 1_450_000
 LINK = re.compile(r"\]\(([^)#]*)(#[^)]*)?\)")
 NARROW = [name for name in names("format") if derive.codes(get("format", name)).bits <= 8]
 TINY = Fraction(1, 1 << 200)
