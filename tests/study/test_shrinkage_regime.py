@@ -87,6 +87,12 @@ def test_crossings(points):
     assert regime.crossings(points, "e1m2", "int4") == []
 
 
+def test_grids_that_are_nearly_equal_share_a_place():
+    one = regime.Point(0.0, 2.0, "e1m2", 4, "fp32", "r", None, 21.0, 0.0, 0.0, 0.0)
+    rows = [one, replace(one, element="int4", sqnr_db=20.99), replace(one, element="e2m1", sqnr_db=20.5)]
+    assert [(item.elements, item.lead_db) for item in regime.winners(rows)] == [(("e1m2", "int4"), 0.5)]
+
+
 def test_crossing_by_hand():
     """Ahead by 1 dB at 0, behind by 3 dB at 1: they meet at 1/4."""
     one = regime.Point(0.0, 2.0, "e1m2", 4, "fp32", "r", None, 21.0, 0.0, 0.0, 0.0)

@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 from emu.errors import OperandError, ShapeError, SpecError
+from emu.philox import draw, stream_of
+from emu.spec import get
 from emu.spec.registry import names
+from emu.study import draws
 from emu.study.analyze import tensor_report
 from emu.study.shrinkage import data
 from emu.study.shrinkage.tensor import ROTATION, SIGNS, measure, measure_all
@@ -164,3 +167,14 @@ def test_spread():
     for bad in (np.zeros((2, 16)), np.ones((2, 15)), broken(np.nan)):
         with pytest.raises(OperandError, match="give finite numbers"):
             data.spread_of(bad)
+
+
+@pytest.mark.parametrize(("columns", "words"), [(8, 2), (9, 3), (4, 1)])
+def test_one_word_for_several_elements(columns, words, monkeypatch):
+    """A rounding that shares a word among four lanes: one word for each four elements of a row, begun or full."""
+    rounding = get("rounding", "sr_b200_bitrev")
+    monkeypatch.setattr(draws, "drawing_rounding", lambda _: rounding)
+    found = draws.random_operand(get("recipe", "ufp4"), (3, columns), "w", 1)
+    assert found.shape == (3, words)
+    assert (found.reshape(-1) == draw(1, 3 * words, 32, stream_of("w"))).all()
+    assert draws.random_operand(get("recipe", "ufp4"), (3, columns), "w", None) is None
