@@ -56,7 +56,7 @@ def test_known_bins_of_e2m1():
     assert found[Fraction(0)].bias == 0
 
 
-@pytest.mark.parametrize("density", [gaussian(2.0), laplace(1.5), gaussian(1.0, 6)], ids=str)
+@pytest.mark.parametrize("density", [gaussian(2.0), laplace(1.5), gaussian(1.0, 6)], ids=lambda item: item.name)
 def test_bins_are_a_partition(density):
     bins = bin_bias("e2m1", density)
     assert abs(math.fsum(item.mass for item in bins) - 1) < 1e-14

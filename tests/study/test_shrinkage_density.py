@@ -61,7 +61,7 @@ def test_known_constants():
         assert abs(second - square) < 1e-13
 
 
-@pytest.mark.parametrize("density", [gaussian(1.0), laplace(0.7), gaussian(2.0, 6), laplace(2.0, 6), flat(6)], ids=str)
+@pytest.mark.parametrize("density", [gaussian(1.0), laplace(0.7), gaussian(2.0, 6), laplace(2.0, 6), flat(6)], ids=lambda item: item.name)
 def test_intervals_add_up_and_mirror(density):
     whole = density.parts(None, None)
     parts = [density.parts(low, high) for low, high in pairwise(BORDERS)]
@@ -71,7 +71,7 @@ def test_intervals_add_up_and_mirror(density):
     assert (right.mass, right.first, right.second) == (left.mass, -left.first, left.second)
 
 
-@pytest.mark.parametrize("density", [gaussian(2.0, 6), laplace(2.0, 6), flat(6)], ids=str)
+@pytest.mark.parametrize("density", [gaussian(2.0, 6), laplace(2.0, 6), flat(6)], ids=lambda item: item.name)
 def test_nothing_lies_beyond_the_reach(density):
     assert tuple(map(float, density.parts(Fraction(6), None))) == (0, 0, 0)
     assert abs(float(density.parts(None, None).mass) - 1) < 1e-15
