@@ -41,7 +41,7 @@ def body(training: Training, context: Context) -> list[str]:
     ]
     lines += table(("fact", "value"), [row for row in rows if row is not None])
     example = f'emu.torch.nn.convert_model(model, training="{training.id}", seed=0)'
-    return [*lines, "", "## Use", "", *fence(["import emu.torch.nn", example], "py")]
+    return [*lines, "", "## Use", "", *fence(["import emu.torch.nn", "", example], "py")]
 
 
 def _row(training: Training, operand: Operand) -> tuple[str, ...]:
