@@ -76,7 +76,7 @@ def _compared(record: Record) -> list[str]:
         *table(("where in the paper", "what", "paper", "data here", "here", "same sign", "same size", "command"), found),
         "",
         prose(
-            f"*paper*: a value that the project was given from the paper. *reported*: the text of the paper was not at hand; {NOTES}, ",
+            f"The text of the paper was not at hand. *paper*: quoted as the paper's in notes on it. *reported*: {NOTES}, ",
             "have the value to all digits. *unknown*: neither. Same size: both values of a change within ",
             f"{DB} dB, or {RATIO} of a bucket ratio; a change that the paper finds close to nothing, within {DB / 10} dB. ",
             "Counts are over tensors or layers. The paper's tensors are of its own models: ours are other ",

@@ -1,6 +1,6 @@
 """What arXiv 2606.20381 says, as far as it is known here: the other column of the page. Not here: our figures (record.py).
 
-status: "paper" for values that this project was given from the paper; "reported" for values that at least two public reading notes on the
+status: "paper" for values quoted as the paper's in notes on it; "reported" for values that at least two public reading notes on the
 paper give alike, to all digits; "unknown" where neither has one.
 """
 
