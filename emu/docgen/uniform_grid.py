@@ -231,15 +231,19 @@ def _against(found: Record) -> list[str]:
         prose(
             f"- The bias itself is small: its part of the squared error is at most {100 * share:.1f} % on these tensors. What the "
             "grid gains on one ",
-            "tensor it gains by finer steps near the maximum; the bias counts over many layers.",
+            "tensor it gains by finer steps near the maximum; the bias counts over many layers. What pulls in is the bins at 2 and 4; the ",
+            "outermost bin and the slope of the density push out, and more of the shrinkage is the error itself: `emu study bias`, ",
+            "[howto_study.md](howto_study.md).",
         ),
         (
             "- The rotation costs additions, registers and a pass over the data. How much time, no GPU has told here yet: "
             "[gpu_evidence.md](gpu_evidence.md)."
         ),
         (
-            "- MXFP4 checkpoints have E8M0 scales and E2M1 codes; a unit for both needs E2M1 anyway, and then the mixed product of "
-            "[hardware_cost.md](hardware_cost.md)."
+            ("- Four bits can do better than either grid on tensors that are not rotated: NF4's codebook, `emu study tensor --regime`. It has no "
+            "cheap multiplier."),
+            ("- MXFP4 checkpoints have E8M0 scales and E2M1 codes; a unit for both needs E2M1 anyway, and then the mixed product of "
+            "[hardware_cost.md](hardware_cost.md)."),
         ),
         "",
     ]
