@@ -240,14 +240,12 @@ def _against(found: Record) -> list[str]:
             "[gpu_evidence.md](gpu_evidence.md)."
         ),
         (
-            (
-                "- Four bits can do better than either grid on tensors that are not rotated: NF4's codebook, `emu study tensor --regime`. It has no "
-                "cheap multiplier."
-            ),
-            (
-                "- MXFP4 checkpoints have E8M0 scales and E2M1 codes; a unit for both needs E2M1 anyway, and then the mixed product of "
-                "[hardware_cost.md](hardware_cost.md)."
-            ),
+            "- Four bits can do better than either grid on tensors that are not rotated: NF4's codebook, `emu study tensor --regime`. "
+            "It has no cheap multiplier."
+        ),
+        (
+            "- MXFP4 checkpoints have E8M0 scales and E2M1 codes; a unit for both needs E2M1 anyway, and then the mixed product of "
+            "[hardware_cost.md](hardware_cost.md)."
         ),
         "",
     ]
