@@ -102,7 +102,7 @@ def _models(study: Study) -> list[str]:
     rows = []
     for name, model in models.items():
         if name in weights:
-            experts = f"{model['experts']}, {model['capacity']} tokens each" if model.get("experts") else ""
+            experts = f"{model['experts']}, one for each token" if model.get("experts") else ""
             rows.append([name, *(str(model[key]) for key in ("width", "layers", "heads", "hidden")), experts, str(weights[name])])
     header = ("model", "width", "layers", "heads", "hidden", "experts", "weights in products")
     return [*table(header, rows, (1, 2, 3, 4, 6)), ""]

@@ -120,14 +120,11 @@ class Decoder(Part):
     heads: Count = Field(description="attention heads")
     hidden: int = Field(multiple_of=BLOCK, gt=0, description="features inside a feed-forward layer, or inside each expert")
     experts: int = Field(default=0, ge=0, description="0: dense; else experts of each feed-forward layer, one for each token")
-    capacity: int = Field(default=0, ge=0, multiple_of=BLOCK, description="tokens an expert takes of a batch; more are passed by")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.width % (2 * self.heads):
             raise ValueError(f"width {self.width} does not give {self.heads} heads of an even size: change heads")
-        if bool(self.experts) != bool(self.capacity):
-            raise ValueError("experts and capacity come together: give both or none")
         return self
 
 

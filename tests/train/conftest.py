@@ -41,7 +41,7 @@ corpus: {packages: ["click"], validation_every: 5, digest: "00000000000000000000
 optimizer: {lr: "0.004", final_lr: "0.0004", warmup: 2, betas: ["0.9", "0.95"], weight_decay: "0.1", clip: "1.0"}
 models:
   dense: {width: 32, layers: 2, heads: 2, hidden: 32}
-  experts: {width: 32, layers: 1, heads: 2, hidden: 32, experts: 2, capacity: 64}
+  experts: {width: 32, layers: 1, heads: 2, hidden: 32, experts: 2}
 runs:
   - {models: ["dense", "experts"], trainings: ["bf16", "ufp4", "nvfp4_te_train"], seeds: [0]}
 """

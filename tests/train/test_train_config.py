@@ -91,15 +91,13 @@ def test_a_fault_is_one_line_with_its_place(tmp_path, old, new, message):
     assert "\n" not in str(caught.value)
 
 
-def test_heads_and_experts_must_fit():
+def test_heads_must_fit():
     from pydantic import ValidationError
 
     from emu.train.config import Decoder
 
     with pytest.raises(ValidationError, match="change heads"):
         Decoder(width=32, layers=1, heads=3, hidden=32)
-    with pytest.raises(ValidationError, match="come together"):
-        Decoder(width=32, layers=1, heads=2, hidden=32, experts=4)
 
 
 def test_runs_are_each_once_and_seed_by_seed(tmp_path):
