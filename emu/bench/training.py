@@ -48,7 +48,9 @@ def run_training(repeats: int, only: str, progress: Callable[[str], None] | None
         times, peer_times = measure(case, repeats)
         elements = 2 * sum(TOKENS * (a + b) + a * b for a, b in WIDTHS)
         peer_rate = elements / median(peer_times) / 1e6 if peer_times else None
-        yield Measurement(name, elements, elements / median(times) / 1e6, case.peer.replace("_", " "), peer_rate, 1)
+        yield Measurement(
+            name, elements, elements / median(times) / 1e6, case.peer.replace("_", " "), peer_rate, None if case.peer == "none" else 1
+        )
 
 
 def measure(case: TrainingCase, repeats: int) -> tuple[list[float], list[float]]:

@@ -79,7 +79,7 @@ def plan_of(recipe: Recipe) -> Plan | None:
     key = digest(recipe)
     if key not in _plans:
         try:
-            _plans[key] = PlanBuilder(quantize_program(recipe)).plan()
+            _plans[key] = PlanBuilder(quantize_program(recipe), finite=recipe.facts.domain.non_finite == "no").plan()
         except Unable:
             _plans[key] = None
     return _plans[key]
@@ -88,7 +88,8 @@ def plan_of(recipe: Recipe) -> Plan | None:
 class PlanBuilder:
     """Names to registers, instructions to steps; also of kernel_back.py."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, finite: bool = False) -> None:
+        self.finite, self.gate, self.gate_out = finite, "", ""
         self.program, self.by_name = program, {item.out: item for item in program.instructions}
         self.registers: dict[str, int] = {}
         self.constants: dict[int, int] = {}
@@ -124,12 +125,12 @@ class PlanBuilder:
         steps = [self.step(item) for item in kept if item.type.place == self.block and item is not maxima[0]]
         out = ffi.new("emu_kernel_plan *")
         out.block, out.amax, out.drops = lanes, self.register(maxima[0].out), NAN[maxima[0].step.nan]
+        factor = self.argument(next(arg for arg in scaled.args if arg != self.elements_name))
+        out.factor, out.divides = self.gated(factor, steps), scaled.op == "div"
         out.once, out.once_count, out.steps, out.step_count = self.keep(once), len(once), self.keep(steps), len(steps)
-        out.factor, out.divides = self.argument(next(arg for arg in scaled.args if arg != self.elements_name)), scaled.op == "div"
         out.stochastic = self.stochastic(chain)
-        out.thresholds = self.thresholds(
-            scaled.out, [*chain[:-1], replace(chain[-1], rounding=get("rounding", "rne"))] if out.stochastic else chain
-        )
+        last = replace(chain[-1], rounding=get("rounding", "rne")) if out.stochastic else chain[-1]
+        out.thresholds = self.thresholds(self.gate_out or scaled.out, [*chain[:-1], last])
         self.levels(out)
         return self.finish(out)
 
@@ -147,9 +148,14 @@ class PlanBuilder:
 
     def elements(self) -> tuple[Instruction, list[Instruction]]:
         """Return the step that scales elements, and the chain from it to the codes."""
-        item, chain = self.instruction(self.program.outputs["codes"]), []
+        item, chain = self.instruction(self.program.outputs["codes"]), list[Instruction]()
         require(item.op == "cast" and item.to is not None and derive.codes(item.to).bits == 4)
         while item.op not in ("mul", "div"):
+            if self.is_gate(item, chain):
+                self.gate, self.gate_out = str(item.args[0]), item.out
+                item = self.instruction(str(item.args[2]))
+                require(item.op == "mul")
+                continue
             chain.append(item)
             names = {arg for arg in item.args if isinstance(arg, str)}
             require(len(names) == 1 and item.type.place == ELEMENT and (item is chain[0] or sees_one_number(item)))
@@ -158,6 +164,27 @@ class PlanBuilder:
         others = [arg for arg in item.args if arg != name]
         require(len(others) == 1 and (item.op == "mul" or item.args[0] == name) and is_single(item))
         return item, chain[::-1]
+
+    def is_gate(self, item: Instruction, later: list[Instruction]) -> bool:
+        """Tell whether a step gives 0 for all elements of a block whose tested value is 0, so that a factor of 0 does the same.
+
+        Elements are finite, and a later step turns the -0 of such a product into 0.
+        """
+        zero = Constant(0)
+        if item.op != "select" or item.step.test != "zero" or item.args[1] != zero or not isinstance(item.args[0], str):
+            return False
+        cleared = any(step.op == "select" and step.step.test == "zero" and step.args[1] == zero for step in later)
+        return self.finite and cleared and self.program.types[item.args[0]].place == self.block
+
+    def gated(self, factor: int, steps: list[Any]) -> int:
+        """Return the register of the factor, 0 where the gate is closed; adds the step that makes it so."""
+        if not self.gate:
+            return factor
+        args, out = [self.register(self.gate), self.argument(Constant(0)), factor, factor], self.register("gated factor")
+        steps.append(
+            ffi.new("emu_kernel_step *", {"operation": lib.EMU_STEP_SELECT, "variant": lib.EMU_TEST_ZERO, "out": out, "args": args})
+        )
+        return out
 
     def stochastic(self, chain: list[Instruction]) -> Any:
         """Return the emu_stochastic of a cast that draws, NULL for one that does not. Raises: Unable (a chain that sees more than zero)."""
@@ -179,6 +206,7 @@ class PlanBuilder:
     def needed(self, scaled: Instruction) -> list[Instruction]:
         """Return the steps that the factor and the levels come from, in order. Raises: Unable for pow2, which may refuse a value."""
         wanted = {arg for arg in scaled.args if isinstance(arg, str)} | set(self.program.outputs.values())
+        wanted |= {self.gate} - {""}
         wanted -= {self.program.outputs["codes"]}
         kept = []
         for item in reversed(self.program.instructions):

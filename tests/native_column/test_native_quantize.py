@@ -54,6 +54,7 @@ def answer(work):
 
 def test_the_kernel_takes_these_recipes():
     assert set(ABLE) >= {"nvfp4_te_ref", "nvfp4_te_cuda", "nvfp4_torchao", "nvfp4_modelopt", "nvfp4_compressed_tensors", "nvufp4", "nve0m3"}
+    assert "f46_nvint4" in ABLE  # a closed gate: a zero scale gives zero elements
     assert set(ABLE) >= {"mxfp4_torchao_floor", "mxfp4_torchao_rceil", "mxfp4_te_pow2", "mxe1m2_floor", "e1m2_fp32scale", "e2m1_fp32scale"}
     assert not {"hif4", "nvfp4_te_2d_ref", "if4_mse", "nvfp4_te_4over6_mse_256"} & set(ABLE)
 

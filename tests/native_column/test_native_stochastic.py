@@ -41,7 +41,7 @@ def exact_arrays(recipe, codes, random):
     return np.array(found.codes, np.uint8), {name: np.array(rows, widths[name]) for name, rows in found.levels.items()}
 
 
-FEW = {("ufp4", "sr_add8"), ("e2m1_fp32scale", "sr_add8"), ("nvfp4_te_ref", "sr_te_fma8"), ("nve0m3", "sr_add8")}
+FEW = {("ufp4", "sr_add8"), ("e2m1_fp32scale", "sr_add8"), ("nvfp4_te_ref", "sr_te_fma8"), ("nve0m3", "sr_add8"), ("f46_nvint4", "sr_add8")}
 FEW |= {("mxfp4_torchao_rceil", "sr_add8"), ("nvufp4", "sr_te_fma8")}
 HEAVY = pytest.mark.exhaustive
 
