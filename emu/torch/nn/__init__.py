@@ -1,7 +1,7 @@
 """Layers whose three matrix products are quantized as a training recipe of the spec says.
 
 Files: layers.py (QuantLinear, set_step), experts.py (Experts, QuantExperts), convert.py (convert_model, capture), products.py (the three
-products, registered with torch), datapath.py (products of codes), operand.py (one operand), draws.py (which random words it reads),
+products, registered with torch), datapath.py (products of codes), operand.py (one operand), bias.py, draws.py (random words),
 collector.py (what capture collects). Names are loaded on first use: importing this needs no torch.
 """
 

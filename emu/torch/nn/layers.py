@@ -11,6 +11,7 @@ from emu.spec.models import Training
 from emu.spec.training import SUMMED, plan_of
 from emu.torch.names import name_of
 from emu.torch.nn import products
+from emu.torch.nn.bias import add_bias
 from emu.torch.nn.draws import MOST_STEPS, check_place
 from emu.torch.nn.operand import refusal
 
@@ -54,8 +55,9 @@ class QuantLinear(torch.nn.Linear):
             raise ShapeError(f"{self.label}: x has {x.shape[-1]} features, not {self.in_features}: give the layer's own inputs")
         flat = x.reshape(-1, self.in_features)
         about = (self.recipe, self.label, self.seed, self.layer, self.gemm)
-        y = products.linear(flat, self.weight, self.step, *about).to(x.dtype).reshape(*x.shape[:-1], self.out_features)
-        return y if self.bias is None else y + self.bias.to(x.dtype)
+        y = products.linear(flat, self.weight, self.step, *about).to(x.dtype)
+        y = y if self.bias is None else add_bias(y, self.bias)
+        return y.reshape(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
         """Return the line that torch prints for the layer."""
