@@ -16,7 +16,8 @@ from emu.native import convert_with_open
 from emu.native._kernels import ffi, lib
 from emu.native.call import Codes, code_dtype
 from emu.native.kernel import BEST_FORM, address, check
-from emu.native.kernel_plan import PlanBuilder, Unable, is_single, require
+from emu.native.kernel_plan import PlanBuilder
+from emu.native.kernel_steps import Unable, is_single, require
 from emu.native.kernel_tables import decode_table
 from emu.spec import derive, digest
 from emu.spec.models import Format, Recipe

@@ -10,7 +10,7 @@ import pytest
 from emu.exact import arithmetic as exact
 from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
-from emu.native import kernel, kernel_plan
+from emu.native import kernel, kernel_steps
 from emu.native._kernels import ffi, lib
 from emu.spec import get
 
@@ -55,7 +55,7 @@ def test_arithmetic_rounds_once(name, form):
         return exact.add(a, exact.negate(b) if name == "sub" else b, RNE)
 
     wanted = [encode_value(exact.round_result(exactly(value(a), value(b)), FP32, RNE), FP32) for a, b in PAIRS]
-    found = by_kernel(form, kernel_plan.ARITHMETIC[name], PAIRS.T)
+    found = by_kernel(form, kernel_steps.ARITHMETIC[name], PAIRS.T)
     assert found.tolist() == canonical(np.array(wanted, np.uint32)).tolist()
 
 
@@ -64,7 +64,7 @@ def test_arithmetic_rounds_once(name, form):
 def test_min_max_and_clamp(nan, form):
     a, b = PAIRS.T
     low, high = np.full(a.size, 0xC0C00000, np.uint32), np.full(a.size, 0x40C00000, np.uint32)
-    rule = kernel_plan.NAN[nan]
+    rule = kernel_steps.NAN[nan]
     for operation, judge in ((lib.EMU_STEP_MIN, exact.smaller), (lib.EMU_STEP_MAX, exact.larger)):
         wanted = [encode_value(judge(value(x), value(y), nan), FP32) for x, y in PAIRS]
         assert by_kernel(form, operation, (a, b), rule).tolist() == canonical(np.array(wanted, np.uint32)).tolist()
@@ -77,8 +77,8 @@ def test_min_max_and_clamp(nan, form):
 def test_select(test, form):
     a, b = PAIRS.T
     yes, no = np.full(a.size, 0x11111111, np.uint32), np.full(a.size, 0x22222222, np.uint32)
-    two = test in kernel_plan.TWO_ARGUMENTS
-    found = by_kernel(form, lib.EMU_STEP_SELECT, (a, b, yes, no) if two else (a, yes, no), kernel_plan.TEST[test])
+    two = test in kernel_steps.TWO_ARGUMENTS
+    found = by_kernel(form, lib.EMU_STEP_SELECT, (a, b, yes, no) if two else (a, yes, no), kernel_steps.TEST[test])
     wanted = [0x11111111 if exact.holds(test, value(x), value(y) if two else None) else 0x22222222 for x, y in PAIRS]
     assert found.tolist() == wanted
 
@@ -97,7 +97,7 @@ def test_e8m0_rules(rule, form):
     fields = [(field << 23) + low for field in range(256) for low in (0, 1, 0x3FFFFF, 0x400000, 0x600000, 0x7FFFFF)]
     bits = np.array(fields, np.uint32)
     for emax, frac_bits in ((0, 2), (2, 1), (8, 3)):
-        found = by_kernel(form, lib.EMU_STEP_E8M0, (bits,), kernel_plan.RULE[rule], emax=emax, frac_bits=frac_bits)
+        found = by_kernel(form, lib.EMU_STEP_E8M0, (bits,), kernel_steps.RULE[rule], emax=emax, frac_bits=frac_bits)
         assert found.tolist() == [exact.e8m0_rule(value(code), rule, emax, frac_bits, int(code)) for code in bits]
 
 
