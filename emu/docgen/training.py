@@ -8,7 +8,7 @@ from typing import Any, Final
 from emu.docgen.loss_chart import curves
 from emu.docgen.markdown import fence, prose, table
 from emu.docgen.training_sizes import size_lines
-from emu.docgen.training_tables import anchor_lines, order_lines, reference_lines, run_lines, short_lines
+from emu.docgen.training_tables import anchor_lines, order_lines, reference_lines, run_lines, same_lines, short_lines
 from emu.train.results import RECORD, read_record
 
 PAGE: Final = "docs/training.md"
@@ -76,7 +76,7 @@ def _study(study: Study) -> list[str]:
         *_models(study),
     ]
     lines += reference_lines(study) if config.get("reference") else run_lines(study)
-    return lines + order_lines(study) + size_lines(study) + anchor_lines(study)
+    return lines + same_lines(study) + order_lines(study) + size_lines(study) + anchor_lines(study)
 
 
 def _text(study: Study) -> list[str]:

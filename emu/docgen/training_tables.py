@@ -27,9 +27,10 @@ def short_lines(record: dict[str, Study]) -> list[str]:
         open_ = len(rows) - len(came) - len(against)
         lines.append(
             f"- **{study['config']['title']}**: of {plural(len(rows), 'order')} looked for, {len(came)} came out on every seed, "
-            f"{len(against)} the other way round on every seed, {open_} differ from seed to seed."
+            f"{len(against)} the other way round on every seed, {open_} differ from seed to seed; "
+            f"of the first two sorts, {sum(not row['unsure'] for row in came + against)} have a margin whose interval leaves 0 out."
         )
-        lines += [f"  - against the claim: {row['text']} on {code(row['model'])} ({row['claim']})" for row in against]
+        lines += [f"  - against the claim: {row['text']} on {code(row['model'])} ({row['claim']}){row['unsure']}" for row in against]
     return [*lines, "", "Each order is a row of the tables below, with seeds and margins."]
 
 
@@ -42,23 +43,24 @@ def _orders(study: Study) -> list[dict[str, str]]:
             if seeds:
                 margin = estimate(gaps(cells, model, order["worse"], order["better"]))
                 verdict = VERDICTS[won == seeds] if won in (0, seeds) else "differs from seed to seed"
+                unsure = "" if margin.sign or won not in (0, seeds) else "; its interval holds 0"
                 text = f"{code(order['better'])} < {code(order['worse'])}"
                 rows.append(
                     {"model": model, "text": text, "claim": order["claim"], "won": f"{won} of {seeds}", "verdict": verdict}
-                    | {"margin": with_half(margin, 2, "+")}
+                    | {"margin": with_half(margin, 2, "+"), "unsure": unsure}
                 )
     return rows
 
 
 def order_lines(study: Study) -> list[str]:
     """Return the table of orders that were looked for."""
-    rows = [[row[key] for key in ("text", "model", "won", "margin", "verdict", "claim")] for row in _orders(study)]
+    rows = [[row["text"], row["model"], row["won"], row["margin"], row["verdict"] + row["unsure"], row["claim"]] for row in _orders(study)]
     if not rows:
         return []
     header = ("order", "model", "seeds", "second above first, %", "came out?", "claim")
     words = prose(
         "An order came out when it holds on every seed; the margin is the mean over seeds of how far the second figure lies above the ",
-        "first, in percent of it.",
+        "first, in percent of it, with a 95 % interval. Three seeds that agree by chance are no rarity: one in eight.",
     )
     return ["", "### Orders", "", words, "", *table(header, rows, (2, 3))]
 
@@ -103,6 +105,18 @@ def run_lines(study: Study) -> list[str]:
         "0 is not told from none.",
     )
     return [words, *lines]
+
+
+def same_lines(study: Study) -> list[str]:
+    """Return which trainings ended in the same weights, bit for bit, on every seed that both have."""
+    bits: dict[tuple[str, str], dict[int, str]] = {}
+    for run in study["runs"]:
+        bits.setdefault((run["model"], run["training"]), {})[run["seed"]] = run["bits"]
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (model, training), found in bits.items():
+        groups.setdefault((model, tuple(found[seed] for seed in sorted(found))), []).append(training)
+    same = [f"{' = '.join(map(code, names))} on {code(model)}" for (model, _), names in groups.items() if len(names) > 1]
+    return ["", f"The same weights at the end of every seed, bit for bit: {'; '.join(same)}."] if same else []
 
 
 def _row(cells: dict[Any, dict[int, float]], model: str, training: str, metrics: dict[int, float]) -> list[Any]:

@@ -59,10 +59,20 @@ def test_orders_are_told_as_they_came_out(tmp_path):
     assert rows["`bf16` < `ufp4`", "dense_64"][3:6] == ["3 of 3", "+1.00 ± 0.00", "yes"]
     assert rows["`ufp4` < `e2m1_baseline`", "dense_32"][5] == "differs from seed to seed"
     assert rows["`ufp4` < `ufp4_no_sr`", "dense_64"][5] == "**no**, the other way round"
-    assert "of 7 orders looked for, 5 came out on every seed, 1 the other way round on every seed, 1 differ from seed to seed" in text
+    assert "of 7 orders looked for, 5 came out on every seed, 1 the other way round on every seed, 1 differ from seed to seed;" in text
     assert "against the claim: `ufp4` < `ufp4_no_sr` on `dense_64`" in text
     assert "69 of the configuration not done yet" in text
     assert "| `ufp4` | dense, 1.5 billion parameters | +0.97 | paper |" in text
+
+
+def test_equal_bits_are_told(tmp_path):
+    runs = list(decoder_runs())
+    for place, run in enumerate(runs):
+        run["bits"] = "same" if run["model"] == "dense_64" and run["training"] in ("ufp4", "ufp4_no_sr") else str(place)
+    text = pages(tmp_path, {"decoder_cpu": study("decoder_cpu", runs)})[PAGE]
+    assert "\nThe same weights at the end of every seed, bit for bit: `ufp4` = `ufp4_no_sr` on `dense_64`.\n" in text
+    next(run for run in runs if run["training"] == "ufp4_no_sr")["bits"] = "other"
+    assert "bit for bit: `" not in pages(tmp_path, {"decoder_cpu": study("decoder_cpu", runs)})[PAGE]
 
 
 def test_fits_are_told_with_residuals(tmp_path):
