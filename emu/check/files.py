@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from emu import __version__
 from emu.arrays import float_dtype
 from emu.check.answers import Reading, read
+from emu.check.finite import LeftOut, finite_only
 from emu.check.form import Form, form_of
 from emu.check.inputs_bulk import exhaustive, stratified
 from emu.check.inputs_directed import directed
@@ -44,6 +45,8 @@ def questions(about: Mapping[str, Any]) -> Iterator[tuple[str, Question]]:
             found = exhaustive(form, about["takes_amax"], multiple)
         else:
             found = stratified(form, about["takes_amax"], about["count"], about["key"], multiple)
+        if about.get("finite"):
+            found = finite_only(form, suite, found, multiple, LeftOut())
         yield from ((suite, question) for question in found)
 
 
@@ -58,17 +61,19 @@ def emit(
     key: int = 1,
     takes_amax: bool = True,
     multiple: tuple[int, int] = (1, 1),
+    finite: bool = False,
     force: bool = False,
 ) -> dict[str, Any]:
     """Write the inputs of a check into one .safetensors file; whole or not at all.
 
-    takes_amax: False puts tensor maxima into the tensors instead of an operand.   Returns: what the header says.
+    takes_amax: False puts tensor maxima into the tensors instead of an operand.   finite: leave NaN and Inf out.
+    Returns: what the header says.
     Raises: SpecError (contract), FileError (the path exists, or cannot be written).   Tests: tests/check/test_check_files.py.
     """
     form = form_of(contract, source, result)
     about: dict[str, Any] = {
         "contract": str(form.contract), "source": source, "result": result, "suites": list(suites), "count": count, "key": key,
-        "takes_amax": takes_amax, "multiple": list(multiple), "version": __version__,
+        "takes_amax": takes_amax, "multiple": list(multiple), "finite": finite, "version": __version__,
     }  # fmt: skip
     metadata: dict[str, str] = {}
     summary, why = hashlib.sha256(), []

@@ -13,6 +13,7 @@ import numpy as np
 from emu.check.form import MAIN, Form, draw_bits, integer_dtype
 from emu.check.inputs_drawn import blocks, numbers
 from emu.check.inputs_edges import edges
+from emu.check.inputs_thresholds import scale_thresholds
 from emu.check.model import Bits, Question
 from emu.engines import run_amax
 from emu.fast.convert import to_fp32
@@ -139,6 +140,7 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
     beside = edges(form, short=True)
     if beside is not None:
         yield _matrix(form, beside.operands["x"].reshape(-1), takes_amax, multiple, "scale_edge", key)
+    yield from scale_thresholds(form, takes_amax, multiple)
 
 
 def _base(form: Form, size: int, key: int, stream: int) -> Bits:

@@ -9,6 +9,7 @@ import numpy as np
 
 from emu.check.form import Form, draw_bits, integer_dtype
 from emu.check.inputs_edges import edges
+from emu.check.inputs_thresholds import scale_thresholds
 from emu.check.model import Bits, Question
 from emu.errors import OperandError
 from emu.exact.decode import decode_code
@@ -139,6 +140,7 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
         if beside is not None:
             rows: list[Tile] = [("scale_edge", [row], None) for row in beside.operands["x"].tolist()]
             yield _tiles(form, op, rows, None, op.columns, takes_amax, multiple)
+    yield from scale_thresholds(form, takes_amax, multiple, short=True)
 
 
 def _above_powers(op: QuantizeRows) -> list[Tile]:

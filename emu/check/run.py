@@ -11,6 +11,7 @@ import numpy as np
 from emu.check.expected import Expected, engine_of, expect
 from emu.check.files import FileTarget
 from emu.check.findings import Findings
+from emu.check.finite import LeftOut, finite_only
 from emu.check.form import Form, draw_bits, form_of
 from emu.check.inputs_bulk import exhaustive, stratified
 from emu.check.inputs_directed import directed
@@ -34,12 +35,14 @@ def check(
     seconds: float | None = None,
     profile: str | None = None,
     multiple: tuple[int, int] = (1, 1),
+    finite: bool = False,
 ) -> Report:
     """Compare a kernel with a contract, bit for bit. It runs the target's code with the rights of this process.
 
     contract: such as "quantize/nvfp4_te_ref".   suites: of SUITES.   count: stratified elements, at least the suite's minimum.
     key: of the generator that draws inputs.   seconds: limit for one call, in a forked process; None: in this process, no limit.
     profile: dequantize profile for fake-quantized values, None: the recipe's first.   multiple: rows and columns that the kernel needs.
+    finite: leave inputs with NaN or Inf out of every suite; the report says how many.
     Returns: a report; its verdict is "nothing" when nothing was compared.
     Raises: SpecError (contract), OperandError (a suite or target that does not fit).   Tests: tests/check.
     """
@@ -54,14 +57,14 @@ def check(
         from emu.check.isolate import forked
 
         with forked(target, seconds) as isolated:
-            return _Checker(isolated, form, profile, multiple).run(wanted, count, key)
-    return _Checker(target, form, profile, multiple).run(wanted, count, key)
+            return _Checker(isolated, form, profile, multiple, finite).run(wanted, count, key)
+    return _Checker(target, form, profile, multiple, finite).run(wanted, count, key)
 
 
 class _Checker:
     """One check on its way."""
 
-    def __init__(self, target: Target, form: Form, profile: str | None, multiple: tuple[int, int]) -> None:
+    def __init__(self, target: Target, form: Form, profile: str | None, multiple: tuple[int, int], finite: bool = False) -> None:
         self.target, self.form, self.profile, self.multiple = target, form, profile, multiple
         self.report = Report(target.name, str(form.contract))
         self.findings = Findings(form)
@@ -70,13 +73,17 @@ class _Checker:
         self.takes_random = form.draws is None or "random" in wants
         self.stored = isinstance(target, FileTarget)  # its answers are there already: it cannot be asked again
         self.asked = 0
+        self.left_out = LeftOut() if finite else None
 
     def run(self, suites: tuple[str, ...], count: int | None, key: int) -> Report:
         """Ask all, then shrink and explain one counterexample of each class."""
         begin = perf_counter()
         try:
             for suite in suites:
-                for question in self.questions(suite, count, key):
+                found = self.questions(suite, count, key)
+                if self.left_out is not None:
+                    found = finite_only(self.form, suite, found, self.multiple, self.left_out)
+                for question in found:
                     self.ask(suite, question)
                 if self.report.suites.get(suite) == 0:
                     self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
@@ -90,6 +97,8 @@ class _Checker:
             self.report.verdict, self.report.message = error.verdict, str(error)  # type: ignore[assignment]
         else:
             self.report.verdict = "differs" if self.report.differing else "pass" if self.report.compared else "nothing"
+        if self.left_out is not None:
+            self.report.notes.append(self.left_out.note())
         self.report.seconds = perf_counter() - begin
         return self.report
 

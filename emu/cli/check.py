@@ -37,6 +37,7 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
 @click.option("--device", metavar="NAME", help="Device of torch tensors.")
 @click.option("--profile", metavar="NAME", help="Dequantize profile for fake-quantized values; left out: the recipe's first.")
 @click.option("--multiple", default="1x1", show_default=True, metavar="RxC", help="Rows and columns that the kernel needs, as multiples.")
+@click.option("--finite", is_flag=True, help="Leave inputs with NaN or Inf out; the report says how many.")
 @click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
 @click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
@@ -72,7 +73,8 @@ def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> in
     wants = _names(options["wants"])
     about = emit(
         path, contract, source=options["source"], result=options["result"], suites=options["suites"] or SUITES, count=options["count"],
-        key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, multiple=options["multiple"], force=force,
+        key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, multiple=options["multiple"], finite=options["finite"],
+        force=force,
     )  # fmt: skip
     note(f"{path}: {about['questions']} questions of {about['contract']}, digest {about['digest'][:16]}; answer <number>.<name> each")
     return 0
@@ -86,7 +88,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
     from emu.check.run import SUITES, check
     from emu.spec.registry import added_folders
 
-    asked = {"profile": options["profile"], "multiple": options["multiple"], "count": options["count"], "key": options["key"]}
+    asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite")}
     gives = _gives(options["gives"])
     with progress() as bar:
         bar.add_task("check", total=None)
@@ -97,6 +99,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
             )
             about = stored.about
             asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}
+            asked["finite"] = bool(about.get("finite"))
             return check(stored, contract, suites=about["suites"], **asked)
         form_of(contract, options["source"], options["result"])
         names = ("signature", "takes", "source", "result", "packing", "scale_layout", "device")

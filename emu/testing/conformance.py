@@ -27,21 +27,23 @@ def check(
     seconds: float | None = None,
     profile: str | None = None,
     multiple: tuple[int, int] = (1, 1),
+    finite: bool = False,
     raises: bool = True,
     **adapter: Any,
 ) -> Report:
     """Compare a kernel with a contract, bit for bit, and fail with the report where it differs. It runs the kernel.
 
     fn: a function on NumPy arrays or torch tensors, or a target.   contract: such as "quantize/nvfp4_te_ref".
-    suites, count, key, seconds, profile, multiple: as emu.check.run.check.   adapter: takes, gives, wants, packing, scale_layout, source,
-    result, name, device, as emu.check.target_python.python_target.
+    suites, count, key, seconds, profile, multiple, finite: as emu.check.run.check.   adapter: takes, gives, wants, packing, scale_layout,
+    source, result, name, device, as emu.check.target_python.python_target.
     raises: False returns the report whatever its verdict.
     Raises: AssertionError with the report's text (also when nothing was compared); SpecError, OperandError for a call that has no meaning.
     Tests: tests/check/test_check_python.py.
     """
     ready = isinstance(fn, PythonTarget) or (hasattr(fn, "op") and hasattr(fn, "source"))
     target: Any = fn if ready else python_target(fn, contract, **adapter)
-    report = run_check(target, contract, suites=suites, count=count, key=key, seconds=seconds, profile=profile, multiple=multiple)
+    asked: dict[str, Any] = {"suites": suites, "count": count, "key": key, "seconds": seconds}
+    report = run_check(target, contract, profile=profile, multiple=multiple, finite=finite, **asked)
     if raises and report.verdict != "pass":
         raise AssertionError(report.text())
     return report
@@ -70,7 +72,7 @@ class Conforming:
 def conforms(contract: str, **options: Any) -> Callable[[Callable[..., Any]], Conforming]:
     """Declare that a kernel keeps a contract: pytest then checks it, wherever the name is in a test module.
 
-    contract: such as "quantize/nvfp4_te_ref".   options: as check: takes, gives, packing, suites, count, key, seconds ...
+    contract: such as "quantize/nvfp4_te_ref".   options: as check: takes, gives, packing, suites, count, key, seconds, finite ...
     A kernel may be decorated several times; marks of pytest, above or below, count for each of its tests.
     Raises: SpecError (no contract), OperandError (options that do not fit).   Tests: tests/plugin/test_plugin.py.
     """
