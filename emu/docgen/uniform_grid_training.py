@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 from emu.docgen.markdown import code, prose, table
@@ -13,26 +14,25 @@ DUELS: Final = (("ufp4", "e2m1_baseline"), ("nvufp4", "nvfp4_te_train"))
 
 
 def training_short(record: Record) -> list[str]:
-    """Say how often the uniform grid trained better."""
-    lines = []
-    for first, second in DUELS:
-        won = seeds = 0
-        models = set()
-        for study in record.values():
-            cells = by_cell(study["runs"])
-            for model in study["config"]["models"]:
-                better, count = wins(cells, model, first, second)
-                won, seeds = won + better, seeds + count
-                models |= {model} if count else set()
-        if seeds:
-            lines.append(
-                f"- **Small models train better with it**: {code(first)} ends below {code(second)} in {won} of {seeds} pairs of runs "
-                f"({len(models)} models, same seed each). [training.md](training.md)"
-                if won > seeds / 2
-                else f"- **Small models do not show it**: {code(first)} ends below {code(second)} in {won} of {seeds} pairs of runs "
-                f"({len(models)} models, same seed each). [training.md](training.md)"
-            )
-    return lines
+    """Say how often the uniform grid trained better, study by study, and how often chance alone would do as well."""
+    texts = []
+    for study in record.values():
+        cells = by_cell(study["runs"])
+        for first, second in DUELS:
+            found = [wins(cells, model, first, second) for model in study["config"]["models"]]
+            won, seeds = (sum(column) for column in zip(*found, strict=True))
+            if seeds:
+                title = study["config"]["title"].split(",")[0]
+                texts.append(f"{title}: {code(first)} below {code(second)} in {won} of {seeds} (chance: {100 * chance(won, seeds):.0f} %)")
+    if not texts:
+        return []
+    words = "- **Training**, pairs of runs of one seed in which the uniform grid ends lower, and how likely a fair coin does as well: "
+    return [prose(words, "; ".join(texts), ". [training.md](training.md)")]
+
+
+def chance(won: int, count: int) -> float:
+    """Return how likely `won` or more heads are in `count` throws of a fair coin."""
+    return float(sum(math.comb(count, k) for k in range(won, count + 1)) / 2**count)
 
 
 def training_lines(record: Record) -> list[str]:

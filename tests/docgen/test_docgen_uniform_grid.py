@@ -11,7 +11,7 @@ import pytest
 
 from emu.docgen import uniform_grid as chapter
 from emu.docgen.uniform_grid_cost import ratio_of
-from emu.docgen.uniform_grid_training import training_lines, training_short
+from emu.docgen.uniform_grid_training import chance, training_lines, training_short
 from emu.errors import FileError
 
 LOW, HIGH = chapter.GRIDS
@@ -50,13 +50,14 @@ def test_gates_are_fewer_for_e1m2_and_not_for_int4(checkout: Path) -> None:
 
 def runs(figures: dict[str, float]) -> dict[str, Any]:
     lines = [{"model": "m", "training": name, "seed": seed, "metric": value} for name, value in figures.items() for seed in (0, 1)]
-    return {"s": {"command": "emu train --config s", "config": {"models": {"m": {}}}, "runs": lines}}
+    return {"s": {"command": "emu train --config s", "config": {"title": "S, small", "models": {"m": {}}}, "runs": lines}}
 
 
 def test_training_says_which_way_it_came_out() -> None:
     won = "\n".join(training_short(runs({"bf16": 2.0, "ufp4": 2.1, "e2m1_baseline": 2.2})))
     lost = "\n".join(training_short(runs({"bf16": 2.0, "ufp4": 2.2, "e2m1_baseline": 2.1})))
-    assert "better" in won and "2 of 2" in won and "do not show it" in lost and "0 of 2" in lost
+    assert "2 of 2 (chance: 25 %)" in won and "0 of 2 (chance: 100 %)" in lost
+    assert [chance(3, 3), chance(2, 3), chance(0, 3)] == [1 / 8, 4 / 8, 1]
     table = training_lines(runs({"bf16": 2.0, "ufp4": 2.1, "e2m1_baseline": 2.2}))
     assert any("+5.00 ± 0.00" in line and "+10.00 ± 0.00" in line for line in table)
 
