@@ -30,6 +30,7 @@ KEY: Final = 1
 TENSORS: Final = (Fraction(1), Fraction(11, 23))  # tensor maxima, of the one that makes a scale one: plain, and one with a full fraction
 MIDDLE: Final = 3  # places between the ends of the scale format whose two midpoints, to an even code and from it, are tried
 WIDE: Final = 64  # elements of a tile, above which the short form takes one tensor maximum: the oracle judges it
+THIN: Final = 3  # of the short form: one of so many block maxima under a further tensor maximum
 FALLS: Final = 4  # places at most where a scale falls as the maximum grows
 BEYOND: Final = 4  # binades above the largest scale
 
@@ -39,7 +40,8 @@ def scale_thresholds(form: Form, takes_amax: bool, multiple: tuple[int, int] = (
 
     Maxima: the last code under each scale and the first under the next, an ulp beside both, half way from one change to the next; binades
     below the first change (a floor, zero) and above the last (a clamp).   takes_amax: False puts the tensor maximum into a further tile.
-    multiple: of rows and columns.   short: every subnormal scale, the ends and a few midpoints rather than all.
+    multiple: of rows and columns.   short: every subnormal scale, the ends and a few midpoints rather than all;
+    fewer under the second tensor maximum.
     Tests: tests/check/test_check_thresholds.py.
     """
     source = form.operands.get("x")
@@ -47,8 +49,9 @@ def scale_thresholds(form: Form, takes_amax: bool, multiple: tuple[int, int] = (
         return
     assert form.block is not None
     few = short and np.prod(form.block.facts.shape) > WIDE
-    for amax in _tensors(form, source)[: 1 if few else None]:
+    for number, amax in enumerate(_tensors(form, source)[: 1 if few else None]):
         tops = np.array(_tops(str(form.contract), source.id, amax, short), integer_dtype(source))
+        tops = tops[::THIN] if short and number else tops
         if amax is not None and not takes_amax:
             tops = tops[_numbers(tops, source) <= float(decode_code(amax, get("format", "fp32")).magnitude)]
         yield _question(form, tops, amax, takes_amax, multiple)
@@ -132,7 +135,7 @@ def _beside(last: Bits, fmt: Format, short: bool) -> Bits:
     chosen = chosen[last[chosen] > 0]
     centre = [(int(last[place]) + int(last[place + 1])) // 2 for place in chosen if place < top and last[place + 1] > 0]
     near = np.array([last[chosen] + off for off in ((0, 1) if short else (-1, 0, 1, 2))], np.int64).reshape(-1)
-    return np.concatenate([near, [place + off for place in centre for off in (0, 1)]]).astype(np.int64)
+    return np.concatenate([near, [place + off for place in centre for off in ((0,) if short else (0, 1))]]).astype(np.int64)
 
 
 def _beyond(last: Bits, source: Format, fmt: Format) -> Bits:

@@ -16,6 +16,7 @@ from emu.spec import derive, get
 
 REF, CUDA, TORCHAO, ONE, MODELOPT = "nvfp4_te_ref", "nvfp4_te_cuda", "nvfp4_torchao", "nvfp4_torchao_1level", "nvfp4_modelopt"
 RECIPES = (REF, CUDA, TORCHAO, ONE, MODELOPT, "nvufp4", "nve0m3", "f46_nvint4", "nvfp4_compressed_tensors", "nvfp4_f46_static_6")
+FEW = (REF, ONE, "nvufp4", MODELOPT)  # by default
 UE4M3 = get("format", "ue4m3")
 NORMAL, TOP = 1 << UE4M3.facts.frac_bits, derive.codes(UE4M3).max_code
 
@@ -47,14 +48,15 @@ WITHOUT_ZERO = ("zero becomes the smallest", "the smallest becomes zero", "subno
 FLOORED = {TORCHAO, ONE}  # scales from the smallest normal up
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", [pytest.param(name, marks=() if name in FEW else pytest.mark.exhaustive) for name in RECIPES])
 def test_every_scale_beside_an_edge_comes(recipe):
     _, questions, answers = rows(recipe)
     assert len(questions) == (1 if recipe == ONE else 2)
-    for scales in answers:
+    for scales in answers[:1]:
         seen = set(scales.tolist())
         assert {TOP - 2, TOP - 1, TOP, NORMAL} <= seen and (scales == TOP).sum() >= 4
         assert seen >= set(range(1, NORMAL)) or recipe in FLOORED
+    assert all(np.unique(scales).size > 4 for scales in answers[1:])
     for _, everything in zip(*rows(recipe, short=False)[1:], strict=True):
         assert set(everything.tolist()) >= set(range(NORMAL, TOP + 1))
 
@@ -90,7 +92,7 @@ def kernel_of(recipe, change):
     return kernel
 
 
-@pytest.mark.parametrize("recipe", [REF, TORCHAO, ONE, "nvufp4"])
+@pytest.mark.parametrize("recipe", [REF, ONE])
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_scale_that_is_wrong_only_at_an_edge_is_seen(recipe, name):
     if recipe in FLOORED and name in (*WITHOUT_ZERO, "the largest subnormal is missing"):
@@ -142,7 +144,7 @@ def test_maxima_below_a_floor_reach_half_of_the_smallest_scale(recipe):
     for question, scales in zip(questions, answers, strict=True):
         tops = question.operands["x"][:, 0].view(np.float32).astype(np.float64)
         floored = tops[scales == NORMAL]
-        assert floored.min() * (1 << UE4M3.facts.frac_bits + 1) < floored.max() and (scales == NORMAL).sum() > 8
+        assert floored.min() * (1 << UE4M3.facts.frac_bits + 1) < floored.max() and (scales == NORMAL).sum() > 4
 
 
 def test_tensors_carry_their_maximum_and_multiples_are_kept():
