@@ -128,7 +128,7 @@ def quantize(
     _check_tiles(block, moved, chosen)
     operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": _signs_operand(signs, chosen)}
     if random is not None:
-        operands["random"] = _random_matrix(plain_array(random, "random"), codes.shape, axis, row_axis)
+        operands["random"] = _random_matrix(_unsigned(plain_array(random, "random")), codes.shape, axis, row_axis)
     found, levels = run_quantize(chosen, matrix, fmt, engine=engine, **operands)
     ndim = codes.ndim
     arrays = {

@@ -114,6 +114,8 @@ def random_bytes(plan: Plan, random: Codes | None, shape: tuple[int, ...]) -> Co
     mode = plan.rounding
     if mode is None and random is not None:
         raise OperandError("this recipe draws no random bits: leave random out")
+    if mode is not None and random is None:
+        raise OperandError(f"this recipe draws: give random, {mode.random_bits} bits an element")
     if mode is None or (random is not None and random.dtype == np.uint8 and random.shape == shape and mode.random_bits == 8):
         return random
     drawn = element_random(random, mode, shape[0] * shape[1])

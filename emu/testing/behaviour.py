@@ -21,10 +21,26 @@ from emu.exact.random_bits import element_bits
 from emu.exact.round import round_value
 from emu.exact.transform import transform_codes
 from emu.exact.value import Value, finite
-from emu.spec import Block, Checkpoint, Conversion, Coverage, Format, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
+from emu.spec import (
+    Block,
+    Checkpoint,
+    Conversion,
+    Coverage,
+    Format,
+    Layout,
+    Recipe,
+    Rounding,
+    SpecObject,
+    Training,
+    Transform,
+    derive,
+    get,
+    names,
+)  # fmt: skip
 from emu.spec.contract import fits
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program
+from emu.spec.training import kept_layers, plan_of
 from emu.testing.behaviour_datapath import datapath_runs
 from emu.testing.behaviour_instruction import family_runs
 
@@ -190,6 +206,15 @@ def _checkpoint(store: Checkpoint) -> Iterator[Any]:
             yield _tried(stored_value, store, stored, lane, name)
 
 
+def _training(recipe: Training) -> Iterator[Any]:
+    """Who quantizes which operand is plain facts; what follows is each operand's blocks and the layers left alone."""
+    yield recipe.facts_json()
+    plan = plan_of(recipe)
+    for key, operand in plan.operands.items():
+        yield key, operand.multiple, operand.rows, operand.axis, operand.random_bits
+    yield [sorted(kept_layers(recipe, layers)) for layers in range(1, 24)]
+
+
 def _recipe(recipe: Recipe, more: Sequence[Tensor]) -> Iterator[Any]:
     fp32 = get("format", "fp32")
     rows, columns = get("block", recipe.facts.block).facts.shape
@@ -232,4 +257,5 @@ _RUNS: dict[str, Any] = {
     "instruction": family_runs,
     "coverage": _coverage,
     "checkpoint": _checkpoint,
+    "training": _training,
 }

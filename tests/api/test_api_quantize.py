@@ -200,6 +200,14 @@ def test_random_is_indexed_by_the_place_in_the_array(axis: int) -> None:
     assert not np.array_equal(q.codes, emu.quantize(x, "ufp4_sr", axis=axis, random=random[::-1]).codes)
 
 
+@pytest.mark.parametrize("engine", ["exact", "fast", "c_ref", "native", "auto"])
+def test_random_may_be_signed_integers_or_a_list(engine: str) -> None:
+    drawn = np.arange(32, dtype=np.uint8)
+    want = emu.quantize(X * 3, "ufp4_sr", random=drawn, engine="exact").codes
+    for random in (drawn, drawn.astype(np.int64), drawn.tolist(), drawn.reshape(2, 16)):
+        np.testing.assert_array_equal(emu.quantize(X * 3, "ufp4_sr", random=random, engine=engine).codes, want)
+
+
 X = np.ones((2, 16), np.float32)
 MISTAKES: list[tuple[Any, type[emu.EmuError], str]] = [
     (lambda: emu.quantize(X, "nvfp4_te_rf"), emu.SpecError, "did you mean nvfp4_te_ref"),
