@@ -66,6 +66,7 @@ def test_cplusplus_reads_the_header(checkout: Path, tmp_path: Path) -> None:
     build(checkout, tmp_path, compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{checkout / 'c_ref'}", "-c", "a.cpp")
 
 
+@pytest.mark.exhaustive  # .ci/c-reference sanitizers does it for the whole reference
 @needs_compiler
 def test_a_c_program_runs_clean_under_the_sanitizers(checkout: Path, tmp_path: Path) -> None:
     sources = sorted(str(path) for path in (checkout / "c_ref").glob("*.c"))

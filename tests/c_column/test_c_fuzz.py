@@ -80,6 +80,7 @@ def test_calls_that_succeed_and_calls_that_fail_are_many(build: Build) -> None:
     assert all(any(outcome.errors[code] for outcome in found.values()) for code in range(1, 16))
 
 
+@pytest.mark.exhaustive  # two more builds
 def test_sanitised_and_optimised_builds_give_the_same_results(build: Build) -> None:
     for name, outcome in run(str(build("-O3", name="quick")), "all", "3000").items():
         assert run(str(build("-O0", *SANITIZERS, name="sanitised")), name, "3000") == {name: outcome}

@@ -249,6 +249,7 @@ def test_the_picture_of_the_grids_marks_the_biased_bins() -> None:
     ]
 
 
+@pytest.mark.exhaustive  # every page is made again, in a process of its own
 def test_the_same_bytes_under_another_hash_seed_and_folder(tmp_path: Path) -> None:
     script = (
         "import sys, hashlib; from pathlib import Path; from emu.docgen import tree; "

@@ -17,12 +17,14 @@ def test_generated_files_are_fresh(checkout: Path) -> None:
     assert found == [], "\n".join([*found, f"to mend it: {tree.COMMAND}"])
 
 
+@pytest.mark.exhaustive  # every page is made again
 def test_a_fresh_copy_is_left_alone(copy: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
     assert tree.check(copy) == [] and tree.build(copy) == []
     assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
 
 
+@pytest.mark.exhaustive  # every page is made again and again
 def test_the_printed_command_mends_every_kind_of_fault(copy: Path) -> None:
     edited, missing = copy / "docs/reference/contents.md", copy / "spec/schema/block.schema.json"
     stale, foreign = copy / "docs/reference/old.md", copy / "docs/reference/mine.md"
@@ -84,6 +86,7 @@ def test_misuse(tmp_path: Path, copy: Path, capsys: pytest.CaptureFixture[str]) 
     assert run(["docs", "build", "--root", str(copy)]) == 2
 
 
+@pytest.mark.exhaustive  # every page is made four times
 def test_commands_answer_in_json(checkout: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["docs", "check", "--json", "--root", str(checkout)]) == 0
     assert capsys.readouterr().out == "[]\n"

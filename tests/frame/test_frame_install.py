@@ -149,6 +149,7 @@ def test_wheel_quantizes_a_file_and_reads_it_back(installed, tmp_path):
     assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.split() == ["(3,", "32)", "float32", "True"]
 
 
+@pytest.mark.exhaustive  # compiles everything once more; the wheel is the default one
 def test_editable_install_sees_a_new_yaml_at_once(source, tmp_path):
     tree = Path(shutil.copytree(source, tmp_path / "tree"))
     scripts = environment(tmp_path / "venv")

@@ -17,7 +17,7 @@ SUBSET = {
     "block": 50,
     "layout": 30,
     "transform": 20,
-    "recipe": 80,
+    "recipe": 40,
     "datapath": 60,
     "instruction": 60,
     "coverage": 8,

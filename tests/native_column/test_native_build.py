@@ -21,7 +21,7 @@ def kernels(checkout: Path) -> Path:
     return checkout / "emu" / "native" / "kernels"
 
 
-@pytest.fixture(params=["gcc", "clang"])
+@pytest.fixture(params=["gcc", pytest.param("clang", marks=pytest.mark.exhaustive)])
 def compiler(request: pytest.FixtureRequest) -> str:
     found = shutil.which(request.param)
     if found is None:

@@ -271,6 +271,7 @@ def drawn(program, name, *words):
     return int(found[2]), int(found[3]), {key: int(value) for key, value in (word.split("=") for word in found[4].split())}
 
 
+@pytest.mark.exhaustive  # compiles a lane
 def test_a_lane_with_registers_against_the_c_reference_in_verilator(need, work, c_reference):
     need("verilator", "make", "g++")
     program = harness("lane_nv_like_e1m2_pipe", work, c_reference, level="-O0")
