@@ -102,6 +102,7 @@ def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, library: Path,
     assert (found["verdict"], found["mismatch"]) == ("FAIL", "0")
 
 
+@pytest.mark.exhaustive  # one more bench to compile; codes and dot products are the default
 def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, library: Path) -> None:
     bench = verilate(library, checkout / "tests/c_column/dpi_tile_bench.sv")
     for stem, names in TILES.items():

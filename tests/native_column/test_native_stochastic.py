@@ -90,7 +90,7 @@ def test_every_random_integer_at_every_place_of_the_grid(fmt, mode):
 
 def test_the_random_operand_is_checked():
     recipe, x = get("recipe", "ufp4_sr"), np.ones((2, 32), np.float32).view(np.uint32)
-    with pytest.raises(OperandError, match="needs random: 8 bits"):
+    with pytest.raises(OperandError, match="give random, 8 bits"):
         kernel_block.quantize(recipe, x, FP32)
     with pytest.raises(OperandError, match="random has 3 integers"):
         kernel_block.quantize(recipe, x, FP32, random=np.zeros(3, np.uint8))

@@ -63,6 +63,7 @@ def test_reports_are_written_as_junit(outcome):
     assert [int(suite.get("failures")) > 0 for suite in suites] == [False, True]
 
 
+@pytest.mark.exhaustive  # processes of their own
 def test_reports_of_workers_reach_the_file(project):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     code, text = run(project, "-q", "-n", "2", "--emu-junit", "workers.xml", "tests/test_kernels.py::right", "tests/test_kernels.py::wrong")

@@ -54,6 +54,7 @@ def simulate(program: Path, *words: str) -> tuple[str, list[int], list[str], int
     return found[1], [int(found[group]) for group in range(3, 7)], lines, done.returncode
 
 
+@pytest.mark.exhaustive  # compiles the reference into a simulator
 def test_a_converter_meets_the_reference_on_random_codes(kit: Path, build: Callable[..., Path], frozen: Callable[[str], Path]) -> None:
     program = build("convert_random", frozen(CONVERT), find_unit(kit, "convert_bf16_e2m1_rne"))
     names = ("+source=bf16", "+destination=e2m1", "+policy=nvidia", "+rounding=rne")
