@@ -15,7 +15,8 @@ from emu.spec.registry import get
 from emu.spec.training import SUMMED, Operand, Plan
 from emu.torch import api as column
 from emu.torch.nn import collector, draws
-from emu.torch.tensors import float_dtype, signed_view
+from emu.torch.nn.narrow import rounded
+from emu.torch.tensors import signed_view
 
 FP32: Final[Format] = get("format", "fp32")
 
@@ -52,9 +53,7 @@ def quantize_operand(matrix: torch.Tensor, operand: Operand, place: Place) -> Co
     Exactness: codes and levels equal emu.exact bit for bit.   Raises: as emu.quantize, with the layer's name; ShapeError (a length).
     Tests: tests/torch_nn/test_nn_operands.py.
     """
-    source = float_dtype(place.plan.training.facts.operands)
-    assert source is not None
-    given = matrix.detach().to(source)
+    given = rounded(matrix.detach(), get("format", place.plan.training.facts.operands))
     signs = draws.signs_of(place.plan, operand, place.seed, place.layer)
     stream = draws.stream_of(place.layer, operand.gemm, operand.name, place.step)
     if operand.recipe is None:
