@@ -11,6 +11,7 @@ from emu.errors import OperandError
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
+from emu.torch.cut import cut, is_cut
 from emu.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
 from emu.torch.odd import take, thresholds_are_even
 from emu.torch.rounding import decode_unbounded, encode, goes_up, locate
@@ -79,6 +80,9 @@ def round_values(values: torch.Tensor, to: Format, rounding: Rounding) -> torch.
         return values
     if derive.codes(to).bits <= 8 and thresholds_are_even(to, rounding):
         return _by_table(values, to, rounding)
+    if rounding.id == "rne" and is_cut(fp32(), to):
+        lost = derive.codes(fp32()).bits - derive.codes(to).bits
+        return (cut(values.contiguous().view(torch.int32), fp32(), to) << lost).view(torch.float32)
     return round_number(number_of(values.contiguous()), to, rounding)
 
 

@@ -59,3 +59,10 @@ def test_the_oracle_rounds_alike():
     found = narrow.rounded(torch.from_numpy(codes.view(np.float32)), bf16).view(torch.int16).numpy().view(np.uint16)
     for code, mine in zip(codes.tolist(), found.tolist(), strict=True):
         assert decode_code(mine, bf16) == round_result(decode_code(code, fp32), bf16, rne), hex(code)
+
+
+def test_the_column_rounds_values_by_the_same_cut():
+    arithmetic = importlib.import_module("emu.torch.arithmetic")
+    values, bf16, rne = torch.from_numpy(every().view(np.float32)), get("format", "bf16"), get("rounding", "rne")
+    found = arithmetic.round_values(values, bf16, rne).view(torch.int32)
+    assert torch.equal(found, arithmetic.round_number(arithmetic.number_of(values), bf16, rne).view(torch.int32))
