@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from emu.errors import OperandError
 from emu.spec import Transform, get
+from emu.study.shrinkage import data
 
 Array = NDArray[Any]
 SIGN_SEED: Final = 123  # 16 numbers below 1/2 negate their element
@@ -18,30 +18,6 @@ ROTATION: Final = "rht16_ufp4"  # of UFP4: the result is bf16
 FP32_ROTATION: Final = "rht16_exact"  # the result is binary32; signs of its own
 
 
-def _lognormal(sigma: float) -> Callable[[np.random.Generator, tuple[int, int]], Array]:
-    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-        plain = rng.standard_normal(shape)
-        found: Array = plain * np.exp(sigma * rng.standard_normal(shape))
-        return found
-
-    return draw
-
-
-def _columns(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-    plain = rng.standard_normal(shape)
-    found: Array = plain * np.exp(np.random.default_rng(1).standard_normal(shape[1]))
-    return found
-
-
-DATA: Final[dict[str, Callable[[np.random.Generator, tuple[int, int]], Array]]] = {
-    "gaussian": lambda rng, shape: rng.standard_normal(shape),
-    "laplace": lambda rng, shape: rng.laplace(size=shape),
-    "student_t3": lambda rng, shape: rng.standard_t(3, shape),
-    "lognormal_0.8": _lognormal(0.8),
-    "lognormal_1.0": _lognormal(1.0),
-    "lognormal_1.2": _lognormal(1.2),
-    "columns_1.0": _columns,
-}
 TITLES: Final = {
     "gaussian": "normal numbers N",
     "laplace": "Laplace",
@@ -51,14 +27,14 @@ TITLES: Final = {
     "lognormal_1.2": "N exp(1.2 N')",
     "columns_1.0": "N times one factor exp(N') for each column",
 }
+DATA: Final = tuple(TITLES)
 
 
 def draw(name: str, shape: tuple[int, int], rng: np.random.Generator) -> Array:
     """Return a drawn matrix, binary32. name: a key of DATA.   rng: is drawn from, N before N'.   Raises: OperandError (an unknown name)."""
     if name not in DATA:
         raise OperandError(f"data {name!r} is unknown: one of {', '.join(DATA)}")
-    found: Array = DATA[name](rng, shape).astype(np.float32)
-    return found
+    return data.drawn(name, shape, rng)
 
 
 def sign_mask() -> int:

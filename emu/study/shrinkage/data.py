@@ -18,24 +18,25 @@ from emu.errors import OperandError
 SHAPE: Final = (4096, 1024)
 SEED: Final = 0
 Shape = tuple[int, int]
+Seed = int | np.random.Generator  # a generator goes on where it stands
 
 
-def gaussian(shape: Shape = SHAPE, seed: int = SEED) -> NDArray[np.float32]:
+def gaussian(shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:
     """Return normal numbers N(0, 1)."""
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def laplace(shape: Shape = SHAPE, seed: int = SEED) -> NDArray[np.float32]:
+def laplace(shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:
     """Return numbers of density exp(-|x|) / 2."""
     return np.random.default_rng(seed).laplace(size=shape).astype(np.float32)
 
 
-def student_t3(shape: Shape = SHAPE, seed: int = SEED) -> NDArray[np.float32]:
+def student_t3(shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:
     """Return Student's t with 3 degrees of freedom: the heaviest tail here that still has a variance."""
     return np.random.default_rng(seed).standard_t(3, shape).astype(np.float32)
 
 
-def lognormal(sigma: float, shape: Shape = SHAPE, seed: int = SEED) -> NDArray[np.float32]:
+def lognormal(sigma: float, shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:
     """Return N * exp(sigma * M) with normal N and M, all of N drawn first: every element has a size of its own."""
     draw = np.random.default_rng(seed)
     plain = draw.standard_normal(shape)
@@ -43,25 +44,25 @@ def lognormal(sigma: float, shape: Shape = SHAPE, seed: int = SEED) -> NDArray[n
     return found
 
 
-def columns(sigma: float, shape: Shape = SHAPE, seed: int = SEED) -> NDArray[np.float32]:
-    """Return N * exp(sigma * M), M one number per column (drawn with seed + 1): loud and quiet channels."""
+def columns(sigma: float, shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:
+    """Return N * exp(sigma * M), M one number per column: loud and quiet channels. M is drawn with seed + 1; 1 beside a generator."""
     plain = np.random.default_rng(seed).standard_normal(shape)
-    loud = np.random.default_rng(seed + 1).standard_normal(shape[1])
+    loud = np.random.default_rng(seed + 1 if isinstance(seed, int) else SEED + 1).standard_normal(shape[1])
     found: NDArray[np.float32] = (plain * np.exp(sigma * loud)).astype(np.float32)
     return found
 
 
-_PLAIN: Final[dict[str, Callable[[Shape, int], NDArray[np.float32]]]] = {
+_PLAIN: Final[dict[str, Callable[[Shape, Seed], NDArray[np.float32]]]] = {
     "gaussian": gaussian,
     "laplace": laplace,
     "student_t3": student_t3,
 }
-_SPREAD: Final[dict[str, Callable[[float, Shape, int], NDArray[np.float32]]]] = {"lognormal": lognormal, "columns": columns}
+_SPREAD: Final[dict[str, Callable[[float, Shape, Seed], NDArray[np.float32]]]] = {"lognormal": lognormal, "columns": columns}
 NAMES: Final = (*_PLAIN, *(f"{name}_SIGMA" for name in _SPREAD))
 FAMILY: Final = ("gaussian", "laplace", "student_t3", "lognormal_0.8", "lognormal_1.0", "lognormal_1.2", "columns_1.0")
 
 
-def drawn(name: str, shape: Shape = SHAPE, seed: int = SEED) -> NDArray[np.float32]:
+def drawn(name: str, shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:
     """Return a tensor by name: gaussian, laplace, student_t3, lognormal_SIGMA or columns_SIGMA.
 
     shape: rows and columns.   Returns: binary32.   Raises: OperandError (unknown name, a sigma that is no number of 0 .. 8).
