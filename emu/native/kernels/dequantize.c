@@ -110,18 +110,10 @@ int32_t emu_dequantize_4bit(int32_t form, const emu_back_plan *plan, const uint8
         return EMU_KERNEL_ARGUMENT;
     if (!emu_has_form(form))
         return EMU_KERNEL_FORM;
-    error = emu_check_floats();
-    for (int32_t k = 0; k < plan->register_count; k++)
-        room.registers[k][0] = plan->initial[k];
-    if (!error)
-        error = emu_run_steps(form, plan->once, plan->once_count, 1, room.registers[0]);
-    if (!error)
-        error = emu_run_steps(form, plan->steps, plan->step_count, 0, room.registers[0]);
+    error = emu_start_registers(form, plan->initial, plan->register_count, plan->once, plan->once_count, plan->steps, plan->step_count,
+                                room.registers);
     if (error)
         return error;
-    for (int32_t k = 0; k < plan->register_count; k++)
-        for (int32_t lane = 1; lane < EMU_LANES; lane++)
-            room.registers[k][lane] = room.registers[k][0];
     if (along_rows)
         in_columns(form, plan, codes, rows, columns, levels, values, &room);
     else

@@ -390,4 +390,8 @@ static inline uint32_t emu_code_at(const void *codes, int32_t bytes, size_t plac
     return bytes == 1 ? ((const uint8_t *)codes)[place] : ((const uint16_t *)codes)[place];
 }
 
+/* Lane 0 from `initial` and the once-steps, the steps checked but not run, then every lane like lane 0. Refuses as emu_check_floats does. */
+int32_t emu_start_registers(int32_t form, const uint32_t *initial, int32_t count, const emu_kernel_step *once, int32_t once_count,
+                            const emu_kernel_step *steps, int32_t step_count, uint32_t registers[][EMU_LANES]);
+
 #endif

@@ -190,3 +190,20 @@ int32_t emu_run_steps(int32_t form, const emu_kernel_step *steps, int32_t step_c
     EMU_RUN(form, run_steps, steps, step_count, count, (uint32_t(*)[EMU_LANES])registers);
     return EMU_KERNEL_OK;
 }
+
+int32_t emu_start_registers(int32_t form, const uint32_t *initial, int32_t count, const emu_kernel_step *once, int32_t once_count,
+                            const emu_kernel_step *steps, int32_t step_count, uint32_t registers[][EMU_LANES]) {
+    int32_t error = emu_check_floats();
+    for (int32_t k = 0; k < count; k++)
+        registers[k][0] = initial[k];
+    if (!error)
+        error = emu_run_steps(form, once, once_count, 1, registers[0]);
+    if (!error)
+        error = emu_run_steps(form, steps, step_count, 0, registers[0]);
+    if (error)
+        return error;
+    for (int32_t k = 0; k < count; k++)
+        for (int32_t lane = 1; lane < EMU_LANES; lane++)
+            registers[k][lane] = registers[k][0];
+    return EMU_KERNEL_OK;
+}
