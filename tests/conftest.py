@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -77,6 +78,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def checkout() -> Path:
     """The root of the source tree that these tests belong to."""
     return ROOT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_registry() -> Iterator[None]:
+    """Spec files that a module of tests loads, itself or through a command, are gone when it is done."""
+    from emu.spec.registry import restored  # here: that emu is the right one is checked when the session starts
+
+    with restored():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from emu.identify.proof import equal_documented, verdict
 from emu.identify.rows import OPEN, Answers, Row, calls, expected
 from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.witness import VERSION, path_of, stem_of
-from emu.spec.registry import digest, get
+from emu.spec.registry import digest, get, isolated, shipped_root
 
 
 def shapes() -> list[tuple[int, int]]:
@@ -28,16 +28,17 @@ def refresh(folder: Path | None = None, only: Sequence[tuple[int, int]] | None =
     """Derive and write the kept rows; return one line per file.
 
     folder: None: the package's own.   only: shapes of tiles; None: all.   Raises: FileError.
+    The shipped spec alone counts: a user's objects do not belong in the package's files.
     """
-    lines = []
-    for shape in only or shapes():
-        path = path_of(stem_of(shape), folder)
-        data = derive(shape)
-        text = text_of(data)
-        with whole_file(path, force=True) as file:
-            file.write(text.encode("ascii"))
-        lines.append(f"{path.name}: {len(data['rows'])} of {data['tried']} rows separate {data['variants']} variants")
-    return lines
+    with isolated(shipped_root()):
+        return [_refreshed(shape, folder) for shape in only or shapes()]
+
+
+def _refreshed(shape: tuple[int, int], folder: Path | None) -> str:
+    path, data = path_of(stem_of(shape), folder), derive(shape)
+    with whole_file(path, force=True) as file:
+        file.write(text_of(data).encode("ascii"))
+    return f"{path.name}: {len(data['rows'])} of {data['tried']} rows separate {data['variants']} variants"
 
 
 def text_of(data: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ _documents: dict[tuple[str, str], Document] = {}
 _paths: dict[str, dict[str, Path]] = {}
 _aliases: dict[str, dict[str, str]] = {}
 _digests: dict[tuple[str, str], str] = {}
+_TABLES: Final[tuple[dict[Any, Any], ...]] = (_loaded, _documents, _paths, _aliases, _digests)
 _roots: list[Path] = []
 _pending: list[str] = []  # files whose base is being read
 
@@ -65,16 +66,24 @@ def isolated(root: Path) -> Iterator[None]:
 
     root: holds a folder per kind and sources.yaml.   Not for use by several threads at once.
     """
-    tables: tuple[dict[Any, Any], ...] = (_loaded, _documents, _paths, _aliases, _digests)
-    kept, roots = [dict(table) for table in tables], list(_roots)
-    for table in tables:
-        table.clear()
-    _roots.clear()
-    try:
+    with restored():
+        for table in _TABLES:
+            table.clear()
+        _roots.clear()
         _fill(root)
         yield
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Take out at the end what load_spec adds inside. Not for use by several threads at once."""
+    _scan()
+    kept = [{key: dict(value) if isinstance(value, dict) else value for key, value in table.items()} for table in _TABLES]
+    roots = list(_roots)
+    try:
+        yield
     finally:
-        for table, before in zip(tables, kept, strict=True):
+        for table, before in zip(_TABLES, kept, strict=True):
             table.clear()
             table.update(before)
         _roots[:] = roots

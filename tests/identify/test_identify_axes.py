@@ -7,6 +7,7 @@ import pytest
 
 from emu.errors import FileError, SpecError
 from emu.identify import axes as axes_module
+from emu.identify import refresh as refresh_module
 from emu.identify import witness
 from emu.identify.axes import Axes, axes
 from emu.identify.edit import apply, is_joint, stages
@@ -14,7 +15,8 @@ from emu.identify.proof import of_maxima, verdict
 from emu.identify.refresh import derive, shapes, text_of
 from emu.identify.variants import documented, scale_variants
 from emu.identify.witness import COMMAND, kept, path_of, stem_of
-from emu.spec import get
+from emu.spec import get, load_spec
+from emu.spec.registry import restored, shipped_root
 
 SMALL = [(1, 64), (16, 16), (1, 32)]
 
@@ -80,6 +82,19 @@ def test_a_file_that_is_none(monkeypatch, tmp_path):
     with pytest.raises(FileError, match="not a file of kept rows"):
         kept("quantize_1x64")
     kept.cache_clear()
+
+
+def test_refresh_looks_at_the_shipped_spec_alone(tmp_path, monkeypatch):
+    """A user's recipe is known to identify, but never gets into the package's files."""
+    own = (shipped_root() / "recipe" / "nvfp4_te_ref.yaml").read_text("utf-8").replace('id: "nvfp4_te_ref"', 'id: "mine"')
+    (tmp_path / "mine.yaml").write_text("\n".join(line for line in own.splitlines() if not line.startswith("aliases")), "utf-8")
+    seen = []
+    monkeypatch.setattr(refresh_module, "_refreshed", lambda shape, _: seen.append([item.base for item in documented()]) or "")
+    with restored():
+        load_spec(tmp_path)
+        refresh_module.refresh(tmp_path, [(1, 64)])
+        assert "mine" in [item.base for item in documented()]
+    assert "nvfp4_te_ref" in seen[0] and "mine" not in seen[0] and "mine" not in [item.base for item in documented()]
 
 
 @pytest.mark.exhaustive

@@ -10,7 +10,7 @@ import pytest
 
 from emu.errors import SpecError
 from emu.spec import KINDS, digest, get, load_spec, names
-from emu.spec.registry import isolated, shipped_root
+from emu.spec.registry import added_folders, isolated, restored, shipped_root
 
 ALL = [(kind, name) for kind in KINDS for name in names(kind)]
 
@@ -113,6 +113,16 @@ def test_isolated_gives_the_registry_back(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="'e2m1' is unknown"), isolated(tmp_path):
         get("format", "e2m1")
     assert snapshot() == before
+
+
+def test_restored_takes_added_folders_out_again(tmp_path: Path) -> None:
+    before = snapshot()
+    (tmp_path / "mine.yaml").write_text(copy_of("e2m1", id='id: "mine"', aliases='aliases: ["own"]'), encoding="utf-8")
+    with restored():
+        load_spec(tmp_path)
+        assert get("format", "own").id == "mine" and added_folders() == (str(tmp_path.resolve()),)
+    assert snapshot() == before and added_folders() == ()
+    assert message(get, "format", "own").startswith("format 'own' is unknown")
 
 
 def test_other_facts_under_a_known_id(own_registry: None, tmp_path: Path) -> None:
