@@ -74,6 +74,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(fault)
 
 
+def pytest_configure() -> None:
+    """What torch and triton read when they are first imported, by whichever test: one thread, and the interpreter where there is no GPU."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # figures of training depend on it, and threads of small tensors wait for each other
+    if importlib.util.find_spec("triton") is not None and not Path("/dev/nvidiactl").exists():
+        os.environ.setdefault("TRITON_INTERPRET", "1")
+
+
 @pytest.fixture(scope="session")
 def checkout() -> Path:
     """The root of the source tree that these tests belong to."""

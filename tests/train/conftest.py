@@ -1,9 +1,7 @@
-"""What the tests of training share: small configurations, and one thread. No torch is imported here."""
+"""What the tests of training share: small configurations. No torch is imported here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -45,20 +43,6 @@ models:
 runs:
   - {models: ["dense", "experts"], trainings: ["bf16", "ufp4", "nvfp4_te_train"], seeds: [0]}
 """
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """torch in one thread, where it is: figures depend on it."""
-    if find_spec("torch") is None:
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
