@@ -111,7 +111,7 @@ static int32_t is_variant_sound(const emu_step *step)
     case EMU_OP_ROUND:
         return step->variant == EMU_BOUNDED || step->variant == EMU_UNBOUNDED;
     case EMU_OP_SUM:
-        return step->variant >= EMU_SUM_EXACT && step->variant <= EMU_SUM_TREE;
+        return step->variant >= EMU_SUM_EXACT && step->variant <= EMU_SUM_HALVES;
     case EMU_OP_SELECT:
         return step->variant >= EMU_TEST_NAN && step->variant <= EMU_TEST_GE;
     case EMU_OP_E8M0_RULE:
@@ -142,14 +142,16 @@ static int32_t check_facts(const emu_program *program, const emu_step *step)
     return EMU_OK;
 }
 
-/* A reduction goes from finer parts to a coarser one, a sum stays in one row; a tree sum takes a power of two of parts. */
+/* A reduction goes from finer parts to a coarser one, a sum stays in one row; a tree sum takes a power of two of parts, one
+ * of halves an even number. */
 static int32_t is_reduction_sound(const emu_step *step, const emu_register *out, const emu_register *arg)
 {
     int32_t terms = out->columns && arg->columns ? out->columns / arg->columns : 0;
     if (!out->rows || !holds(out, arg) || (out->rows == arg->rows && out->columns == arg->columns))
         return 0;
     if (step->operation == EMU_OP_SUM)
-        return out->rows == 1 && out->columns != 0 && !(step->variant == EMU_SUM_TREE && (terms & (terms - 1)));
+        return out->rows == 1 && out->columns != 0 && !(step->variant == EMU_SUM_TREE && (terms & (terms - 1))) &&
+               !(step->variant == EMU_SUM_HALVES && terms % 2);
     return 1;
 }
 

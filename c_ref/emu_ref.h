@@ -172,8 +172,9 @@ typedef struct emu_rounded {
  *                         false for -0 and NaN. The arms are both values or both codes.
  *   amax                  largest magnitude of the parts of args[0] inside one part of out; variant EMU_NAN_PROPAGATE, or EMU_NAN_DROP
  *                         (NaN only where all are).
- *   sum                   of the same parts, row by row, from +0; variant EMU_SUM_SEQUENTIAL: each addition rounded; EMU_SUM_TREE: halves
- *                         added lane by lane until one is left (no +0; a power of two of parts); EMU_SUM_EXACT: rounded once.
+ *   sum                   of the same parts, row by row, from +0; variant EMU_SUM_SEQUENTIAL: each addition rounded; EMU_SUM_HALVES: the second
+ *                         half added to the first, lane by lane, then as before (an even number of parts); EMU_SUM_TREE: halves
+ *                         until one is left (no +0; a power of two of parts); EMU_SUM_EXACT: rounded once.
  *   transform             each `transform->size` neighbouring elements of a row.
  */
 enum {
@@ -183,7 +184,7 @@ enum {
 };
 enum { EMU_NAN_PROPAGATE = 0, EMU_NAN_DROP = 1 };
 enum { EMU_BOUNDED = 0, EMU_UNBOUNDED = 1 };
-enum { EMU_SUM_EXACT = 0, EMU_SUM_SEQUENTIAL = 1, EMU_SUM_TREE = 2, EMU_SUM_BUTTERFLY = 3 };
+enum { EMU_SUM_EXACT = 0, EMU_SUM_SEQUENTIAL = 1, EMU_SUM_TREE = 2, EMU_SUM_HALVES = 3, EMU_SUM_BUTTERFLY = 4 };
 enum { EMU_TEST_NAN = 0, EMU_TEST_INF = 1, EMU_TEST_ZERO = 2, EMU_TEST_NEG = 3, EMU_TEST_LT = 4, EMU_TEST_LE = 5, EMU_TEST_GE = 6 };
 
 /* Rules on the binary32 fields of a magnitude; NaN gives 0xFF. With exponent field E and fraction field M:

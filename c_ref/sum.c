@@ -102,16 +102,15 @@ void emu_end_sum(const emu_accumulator *sum, int32_t down, emu_value *total)
     total->sign = !sum->has_finite && sum->has_zero[0] != sum->has_zero[1] ? sum->has_zero[1] : down;
 }
 
-/* Halves added lane by lane until one is left. */
-static uint64_t sum_as_tree(const emu_arithmetic *arithmetic, const uint64_t *codes, size_t count, uint64_t *scratch)
+/* The second half added to the first, lane by lane, again and again until `least` are left in scratch. */
+static void add_halves(const emu_arithmetic *arithmetic, const uint64_t *codes, size_t count, size_t least, uint64_t *scratch)
 {
     for (size_t i = 0; i < count; i++)
         scratch[i] = codes[i];
-    for (size_t half = count / 2; half > 0; half /= 2) {
+    for (size_t half = count / 2; half >= least && half > 0; half /= 2) {
         for (size_t i = 0; i < half; i++)
             scratch[i] = emu_calculate(arithmetic, EMU_OP_ADD, scratch[i], scratch[i + half], 0);
     }
-    return scratch[0];
 }
 
 uint64_t emu_sum(const emu_arithmetic *arithmetic, int32_t order, const uint64_t *codes, size_t count, uint64_t *scratch)
@@ -119,9 +118,16 @@ uint64_t emu_sum(const emu_arithmetic *arithmetic, int32_t order, const uint64_t
     emu_accumulator sum;
     emu_value total;
     uint64_t code = 0; /* +0 */
-    if (order == EMU_SUM_TREE)
-        return sum_as_tree(arithmetic, codes, count, scratch);
-    if (order == EMU_SUM_SEQUENTIAL) {
+    if (order == EMU_SUM_TREE) {
+        add_halves(arithmetic, codes, count, 1, scratch);
+        return scratch[0];
+    }
+    if (order == EMU_SUM_HALVES) {
+        add_halves(arithmetic, codes, count, count / 2, scratch);
+        codes = scratch;
+        count /= 2;
+    }
+    if (order != EMU_SUM_EXACT) {
         for (size_t i = 0; i < count; i++)
             code = emu_calculate(arithmetic, EMU_OP_ADD, code, codes[i], 0);
         return code;

@@ -945,9 +945,9 @@ static const emu_step quantize_if4_mae_steps[] = {
     {.operation = EMU_OP_DIV, .out = 36, .args = {35, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_int */
     {.operation = EMU_OP_SUB, .out = 37, .args = {36, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_int */
     {.operation = EMU_OP_ABS, .out = 38, .args = {31, -1, -1, -1}, .random = -1}, /* distance_float */
-    {.operation = EMU_OP_SUM, .out = 39, .args = {38, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_float */
+    {.operation = EMU_OP_SUM, .out = 39, .args = {38, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_float */
     {.operation = EMU_OP_ABS, .out = 40, .args = {37, -1, -1, -1}, .random = -1}, /* distance_int */
-    {.operation = EMU_OP_SUM, .out = 41, .args = {40, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_int */
+    {.operation = EMU_OP_SUM, .out = 41, .args = {40, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_int */
     {.operation = EMU_OP_SELECT, .out = 42, .args = {41, 39, 26, 19}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
     {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 39, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
     {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
@@ -993,9 +993,9 @@ static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_DIV, .out = 36, .args = {35, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_int */
     {.operation = EMU_OP_SUB, .out = 37, .args = {36, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_int */
     {.operation = EMU_OP_MUL, .out = 38, .args = {31, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_float */
-    {.operation = EMU_OP_SUM, .out = 39, .args = {38, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_float */
+    {.operation = EMU_OP_SUM, .out = 39, .args = {38, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_float */
     {.operation = EMU_OP_MUL, .out = 40, .args = {37, 37, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_int */
-    {.operation = EMU_OP_SUM, .out = 41, .args = {40, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_int */
+    {.operation = EMU_OP_SUM, .out = 41, .args = {40, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_int */
     {.operation = EMU_OP_SELECT, .out = 42, .args = {41, 39, 26, 19}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
     {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 39, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
     {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
@@ -1609,7 +1609,7 @@ static const emu_step quantize_nvfp4_f46_mae_steps[] = {
     {.operation = EMU_OP_DIV, .out = 25, .args = {24, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
     {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
     {.operation = EMU_OP_ABS, .out = 27, .args = {26, -1, -1, -1}, .random = -1}, /* distance_6 */
-    {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_6 */
     {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {13, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
@@ -1624,7 +1624,7 @@ static const emu_step quantize_nvfp4_f46_mae_steps[] = {
     {.operation = EMU_OP_DIV, .out = 40, .args = {39, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
     {.operation = EMU_OP_SUB, .out = 41, .args = {40, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
     {.operation = EMU_OP_ABS, .out = 42, .args = {41, -1, -1, -1}, .random = -1}, /* distance_4 */
-    {.operation = EMU_OP_SUM, .out = 43, .args = {42, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SUM, .out = 43, .args = {42, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_4 */
     {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 28, 29, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
     {.operation = EMU_OP_SELECT, .out = 45, .args = {43, 28, 36, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
 };
@@ -1660,7 +1660,7 @@ static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_DIV, .out = 25, .args = {24, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
     {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
     {.operation = EMU_OP_MUL, .out = 27, .args = {26, 26, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
-    {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
+    {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_6 */
     {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {13, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
@@ -1675,7 +1675,7 @@ static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_DIV, .out = 40, .args = {39, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_4 */
     {.operation = EMU_OP_SUB, .out = 41, .args = {40, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
     {.operation = EMU_OP_MUL, .out = 42, .args = {41, 41, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_4 */
-    {.operation = EMU_OP_SUM, .out = 43, .args = {42, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_4 */
+    {.operation = EMU_OP_SUM, .out = 43, .args = {42, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_4 */
     {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 28, 29, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
     {.operation = EMU_OP_SELECT, .out = 45, .args = {43, 28, 36, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
 };

@@ -10,6 +10,7 @@ import numpy as np
 from emu.check.form import Form, draw_bits, integer_dtype
 from emu.check.inputs_edges import edges
 from emu.check.inputs_thresholds import scale_thresholds
+from emu.check.inputs_witness import witnesses
 from emu.check.model import Bits, Question
 from emu.errors import OperandError
 from emu.exact.decode import decode_code
@@ -130,6 +131,9 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
         matrix, amax, drawn = op.taken(case.values)
         carried = amax if takes_amax else _carried(amax, matrix, op)
         groups.setdefault((carried, len(matrix[0])), []).append((why_of(case.flags), matrix, drawn))
+    for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
+        carried = amax if takes_amax else _carried(amax, matrix, op)
+        groups.setdefault((carried, op.columns), []).append(("witness", matrix, None))
     for (amax, width), members in groups.items():
         tiles = [members] if takes_amax or amax is not None or not op.reads_amax else [[member] for member in members]
         for part in tiles:

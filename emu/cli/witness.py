@@ -9,7 +9,6 @@ from emu.cli.witness_checkpoint import check as _checkpoint
 from emu.cli.witness_coverage import check as _coverage
 from emu.cli.witness_instruction import check as _instruction
 from emu.cli.witness_training import check as _training
-from emu.docgen.hex_rows import split
 from emu.docgen.numbers import exact_text
 from emu.errors import EmuError
 from emu.exact.block import decode_block_value, dequantize, quantize
@@ -23,6 +22,7 @@ from emu.exact.transform import transform_codes
 from emu.exact.value import Value
 from emu.spec import Block, Conversion, Datapath, Format, Layout, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.datapath import known_facts, pairs, resolve
+from emu.spec.hex_rows import split
 from emu.spec.models.datapath import ValueWitness, WidthWitness
 from emu.spec.models.rounding import Word
 from emu.spec.program import quantize_program

@@ -39,7 +39,7 @@ _NAN: Final = ("EMU_NAN_PROPAGATE", "EMU_NAN_DROP")
 VARIANTS: Final[dict[int, tuple[str, ...]]] = {
     **dict.fromkeys((lib.EMU_OP_MIN, lib.EMU_OP_MAX, lib.EMU_OP_CLAMP, lib.EMU_OP_AMAX), _NAN),
     lib.EMU_OP_ROUND: ("EMU_BOUNDED", "EMU_UNBOUNDED"),
-    lib.EMU_OP_SUM: ("EMU_SUM_EXACT", "EMU_SUM_SEQUENTIAL", "EMU_SUM_TREE"),
+    lib.EMU_OP_SUM: ("EMU_SUM_EXACT", "EMU_SUM_SEQUENTIAL", "EMU_SUM_TREE", "EMU_SUM_HALVES"),
     lib.EMU_OP_SELECT: tuple(f"EMU_TEST_{name}" for name in ("NAN", "INF", "ZERO", "NEG", "LT", "LE", "GE")),
     lib.EMU_OP_E8M0_RULE: tuple(f"EMU_RULE_{name}" for name in ("FLOOR", "CEIL", "EVEN", "FIELD_UP")),
 }

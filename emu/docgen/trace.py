@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from emu.docgen.hex_rows import digits, split
 from emu.exact.arithmetic import largest_magnitude_of
 from emu.exact.decode import decode_code
 from emu.exact.encode import encode_value
@@ -14,6 +13,7 @@ from emu.exact.program import Cells, run
 from emu.exact.random_bits import element_bits
 from emu.exact.value import Value, finite
 from emu.spec import Format, Recipe, Rounding, get
+from emu.spec.hex_rows import digits, split
 from emu.spec.models.rounding import Word
 from emu.spec.program import Program, dequantize_program, padded_size, quantize_program
 

@@ -96,20 +96,29 @@ def largest_magnitude_of(values: Sequence[Value], nan: str) -> Value:
 
 def total(values: Sequence[Value], order: str, to: Format, rounding: Rounding) -> Value:
     """Return the sum in a stated order, every addition rounded to `to` (exact: the whole sum once)."""
+    row = list(values)
     if order == "tree":
-        row = list(values)
         if len(row) & (len(row) - 1):
             raise OperandError(f"a tree sum needs a power of two of terms, not {len(row)}")
         while len(row) > 1:
-            half = len(row) // 2
-            row = [round_result(add(row[i], row[i + half], rounding), to, rounding) for i in range(half)]
+            row = _halved(row, to, rounding)
         return row[0]
+    if order == "halves":
+        if len(row) % 2:
+            raise OperandError(f"a sum of halves needs an even number of terms, not {len(row)}")
+        row = _halved(values, to, rounding)
     acc = finite(Fraction(0))
-    for value in values:
+    for value in row:
         acc = add(acc, value, rounding)
-        if order == "sequential":
+        if order != "exact":
             acc = round_result(acc, to, rounding)
     return round_result(acc, to, rounding)
+
+
+def _halved(row: Sequence[Value], to: Format, rounding: Rounding) -> list[Value]:
+    """Return the first half plus the second, value by value, each sum rounded."""
+    half = len(row) // 2
+    return [round_result(add(row[i], row[i + half], rounding), to, rounding) for i in range(half)]
 
 
 def two_to_the(n: Value, to: Format) -> Value:

@@ -58,10 +58,11 @@ def sum_lanes(values: F32, lanes: int, order: str, to: Format, rounding: Roundin
     if order == "exact":
         raise EngineError("engine fast has no exact sum: use engine='exact'")
     columns = np.ascontiguousarray(values.reshape(-1, lanes).T)
+    least = {"tree": 1, "halves": lanes // 2}.get(order, lanes)
+    while len(columns) > least:
+        half = len(columns) // 2
+        columns = binary("add", columns[:half], columns[half:], to, rounding)
     if order == "tree":
-        while columns.shape[0] > 1:
-            half = columns.shape[0] // 2
-            columns = binary("add", columns[:half], columns[half:], to, rounding)
         total: F32 = columns[0]
     else:
         total = np.zeros(columns.shape[1], np.float32)

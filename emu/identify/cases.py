@@ -1,4 +1,4 @@
-"""Candidates of discriminating rows: directed rows of the recipes of a family, parting pairs of the decision space, random blocks."""
+"""Candidates of discriminating rows: directed rows and witnesses of a family, parting pairs of the decision space, random blocks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from emu import philox
 from emu.check.form import form_of, takes_signs
 from emu.check.inputs_edges import edges
+from emu.check.inputs_witness import witnesses
 from emu.fast.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Row
 from emu.identify.variants import Variant, shape_of
+from emu.spec import Recipe
 from emu.spec.contract import parse
 from emu.spec.registry import get
 from emu.vectors import decision
@@ -42,6 +44,9 @@ def candidates(variants: Sequence[Variant]) -> list[Row]:
         for item in _one_for_each_block(variants):
             for row in _directed(item.base, source):
                 found.setdefault((row.x, row.amax, row.draw, row.signs), row)
+    for source in SOURCES:
+        for row in (row for item in variants for row in _witnesses(item.recipe, source)):
+            found.setdefault((row.x, row.amax, row.draw, row.signs), row)
     shape = shape_of(variants[0].recipe)
     extra = (_decision(shape) if shape[1] == decision.LANES else []) + _random(shape, any(takes_signs(item.recipe) for item in variants))
     for row in extra:
@@ -68,6 +73,16 @@ def _directed(recipe: str, source: str) -> list[Row]:
         amax = values.get("ts", max(code & 0x7FFFFFFF for code in wide))
         if values.get("n_valid", op.n) == op.n:
             out.append(Row(tuple(wide), min(amax, 0x7FC00000), number % (CORNERS + 2) if op.rounding else CORNERS, case.flags))
+    return out
+
+
+def _witnesses(recipe: Recipe, source: str) -> list[Row]:
+    """Return the witnesses of a recipe; under the largest element where none says its tensor maximum."""
+    out = []
+    for matrix, amax in witnesses(recipe, get("format", source)):
+        wide = _wide(np.array([code for row in matrix for code in row]), source)
+        top = max(code & 0x7FFFFFFF for code in wide) if amax is None else amax
+        out.append(Row(tuple(wide), min(top, 0x7FC00000), CORNERS, ("witness",)))
     return out
 
 

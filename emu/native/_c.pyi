@@ -79,6 +79,7 @@ class _Lib:
     EMU_SUM_EXACT: Final[int]
     EMU_SUM_SEQUENTIAL: Final[int]
     EMU_SUM_TREE: Final[int]
+    EMU_SUM_HALVES: Final[int]
     EMU_SUM_BUTTERFLY: Final[int]
     EMU_TAIL_ERROR: Final[int]
     EMU_TAIL_KEEP: Final[int]

@@ -27,6 +27,7 @@ ORDER: Final = {
     "exact": lib.EMU_SUM_EXACT,
     "sequential": lib.EMU_SUM_SEQUENTIAL,
     "tree": lib.EMU_SUM_TREE,
+    "halves": lib.EMU_SUM_HALVES,
     "butterfly": lib.EMU_SUM_BUTTERFLY,
 }
 TEST: Final = {name: getattr(lib, f"EMU_TEST_{name.upper()}") for name in ("nan", "inf", "zero", "neg", "lt", "le", "ge")}

@@ -111,6 +111,8 @@ def _reduce(step: Any, given: list[Typed], arithmetic: Format, rounding: Roundin
         terms = place.columns // given[0].place.columns
         if step.order == "tree" and terms & (terms - 1):
             raise SpecError(f"order: a tree sum needs a power of two of terms, not {terms}: say sequential")
+        if step.order == "halves" and terms % 2:
+            raise SpecError(f"order: a sum of halves needs an even number of terms, not {terms}: say sequential")
         return Typed(place, False, (arithmetic,)), arithmetic, rounding
     return Typed(place, False, (arithmetic,)), None, None
 

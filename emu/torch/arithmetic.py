@@ -151,10 +151,12 @@ def power_of_two(n: torch.Tensor) -> torch.Tensor:
 
 def total(values: torch.Tensor, order: str, to: Format, rounding: Rounding) -> torch.Tensor:
     """Return the sums along the last axis of float32 values in a stated order, every addition rounded; the axis stays, of length 1."""
+    terms = values.shape[-1]
+    least = {"tree": 1, "halves": terms // 2}.get(order, terms)
+    while values.shape[-1] > least:
+        half = values.shape[-1] // 2
+        values = binary("add", values[..., :half], values[..., half:], to, rounding)
     if order == "tree":
-        while values.shape[-1] > 1:
-            half = values.shape[-1] // 2
-            values = binary("add", values[..., :half], values[..., half:], to, rounding)
         return values
     acc = torch.zeros_like(values[..., :1])
     for i in range(values.shape[-1]):

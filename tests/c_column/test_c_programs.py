@@ -31,7 +31,7 @@ OPERATIONS = {
     "select_neg": 'op: "select", test: "neg", args: ["a", "scale", "third"]',
     "amax": 'op: "amax", args: ["a"], at: "block", nan: "propagate"',
     "amax_drop": 'op: "amax", args: ["a"], at: "block", nan: "drop"',
-    **{f"sum_{order}": f'op: "sum", args: ["a"], at: "block", order: "{order}"' for order in ("exact", "sequential", "tree")},
+    **{f"sum_{order}": f'op: "sum", args: ["a"], at: "block", order: "{order}"' for order in ("exact", "sequential", "halves", "tree")},
 }
 BLOCK = """
 kind: "block"

@@ -134,7 +134,7 @@ class Writer:
         to = {"to": self.pick(("fp32", "bf16", "fp16", "e5m2"))} if self.rng.random() < 0.35 else {}
         plain: dict[str, Callable[[], dict[str, Any]]] = {
             "amax": lambda: {"op": op, "args": (v(False),), "nan": nan, "at": self.at("row", "tile", "block")},
-            "sum": lambda: {"op": op, "args": (v(False),), "order": self.pick(("sequential", "tree")), "at": self.at("block")},
+            "sum": lambda: {"op": op, "args": (v(False),), "order": self.pick(("sequential", "halves", "tree")), "at": self.at("block")},
             "two": lambda: {"op": self.pick(("add", "sub", "mul", "div")), "args": (v(), v()), **to, **mode},
             "fma": lambda: {"op": op, "args": (v(), v(), v()), **to, **mode},
             "sign": lambda: {"op": self.pick(("abs", "neg")), "args": (v(),)},

@@ -15,6 +15,7 @@ from emu.spec.registry import get, names
 
 MEASURED = {"nvfp4_te_ref", "nvfp4_te_4over6_mae_448", "nvfp4_te_4over6_mse_256", "nvfp4_torchao", "nvfp4_torchao_1level"}
 MEASURED |= {"nvfp4_f46_static_6", "nvfp4_f46_mse", "nvfp4_f46_mae", "nvfp4_f46_abs_max", "f46_nvint4", "if4_mse", "hif4"}
+MEASURED |= {"if4_mae", "nvfp4_te_4over6_mae_256", "nvfp4_te_4over6_mse_448", "nvfp4_te_4over6_mse_256_fast"}
 MEASURED |= {
     "mxfp4_torchao_floor",
     "mxfp4_torchao_even",

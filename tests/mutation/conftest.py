@@ -45,7 +45,8 @@ def kill_rows() -> dict[tuple[str, str], list[Any]]:
         for row in group["rows"]:
             amax = int(row["tensor_amax"], 16) if "tensor_amax" in row else None
             random = folded(row["random"], columns) if "random" in row else None
-            found.setdefault(("recipe", recipe.id), []).append(Tensor(folded(row["x"], columns), amax, random))
+            wide = columns * row.get("blocks", 1)  # in a row of the tensor
+            found.setdefault(("recipe", recipe.id), []).append(Tensor(folded(row["x"], wide), amax, random))
     return found | {("datapath", name): datapath_rows(get("datapath", name)) for name in names("datapath")}
 
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from emu.docgen.grid import TABLE_BITS
-from emu.docgen.hex_rows import digits, split
 from emu.docgen.markdown import fence, table
 from emu.docgen.numbers import decimal_text, exact_text
 from emu.exact.datapath import dot
@@ -16,6 +15,7 @@ from emu.exact.encode import code_of_one, encode_value
 from emu.exact.value import finite, power_of_two
 from emu.spec import Datapath, Format, derive
 from emu.spec.datapath import Plan, resolve
+from emu.spec.hex_rows import digits, split
 from emu.spec.models.datapath import DotWitness, ValueWitness, WidthWitness
 from emu.spec.reach import frac_bits_of
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from emu.docgen.hex_rows import digits
 from emu.docgen.markdown import code, fence, table
 from emu.docgen.numbers import decimal_text
 from emu.errors import EmuError
@@ -18,6 +17,7 @@ from emu.exact.value import finite
 from emu.insn import instruction
 from emu.insn.bits import pack, unpack
 from emu.spec import Format, Instruction, derive, get
+from emu.spec.hex_rows import digits
 from emu.spec.instruction import Form, check_slot, forms, is_open
 from emu.spec.models.instruction import IeeeFlags, ScaleOperand
 

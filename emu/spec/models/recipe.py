@@ -42,9 +42,9 @@ class SumStep(_Step):
 
     op: Literal["sum"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
-    order: Literal["sequential", "tree", "exact"] = Field(
-        description="sequential: acc = +0, then acc = round(acc + v_i), i ascending; tree: v_i + v_(i + n/2), each rounded, until "
-        "one is left; exact: one rounding"
+    order: Literal["sequential", "halves", "tree", "exact"] = Field(
+        description="sequential: acc = +0, then acc = round(acc + v_i), i ascending; halves: v_i + v_(i + n/2), each rounded, then "
+        "those sequentially; tree: such halves until one is left; exact: one rounding"
     )
     at: Granularity = Field(description="the group, inside one block")
 

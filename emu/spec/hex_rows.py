@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from emu.spec import Format, derive
+from emu.spec import derive
+from emu.spec.models import Format
 
 
 def digits(fmt: Format) -> int:
