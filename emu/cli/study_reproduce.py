@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files.whole import check_target, whole_file
+from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.study_record import bar_of, judge, keep
+from emu.files.whole import check_target
 
-STALE = 1
 HEADER = ("where", "what", "paper", "ours", "same sign", "same size")
 
 
@@ -36,7 +36,7 @@ def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path |
     from emu.study.reproduction import record as study
 
     if check is not None:
-        return _check(check)
+        return judge(check, study.stale(study.read_record(check)), study.COMMAND)
     if out is not None:
         if parts and not quick:
             raise click.UsageError("--out keeps the whole record: leave --part out")
@@ -47,28 +47,13 @@ def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path |
         if out is not None and not quick:
             raise click.UsageError(f"the model is missing: {real.INSTALL}, or name its folder with --model")
         note(f"without tensors of a real model: {real.INSTALL}")
-    with progress() as bar:
-        task = bar.add_task("reproduce", total=None)
-
-        def tick(name: str) -> None:
-            bar.update(task, advance=1, description=name)
-
+    with bar_of("reproduce") as tick:
         size = study.QUICK if quick else study.WHOLE
         record = study.run(folder, size, chosen, options["tensors"], options["engine"], tick)
     if out is not None:
-        with whole_file(out, options["force"]) as file:
-            file.write(study.as_text(record).encode("utf-8"))
-        note(f"{out}: the page follows with: emu docs build")
+        keep(out, study.as_text(record), options["force"])
     if settings_of().json:
         print_json(record)
     else:
         print_table([row.texts() for row in compare.rows(record)], HEADER)
     return 0
-
-
-def _check(path: Path) -> int:
-    from emu.study.reproduction.record import COMMAND, read_record, stale
-
-    old = stale(read_record(path))
-    click.echo(f"{path}: made from other facts: {', '.join(old)}: run {COMMAND}" if old else f"{path}: fits the spec")
-    return STALE if old else 0
