@@ -102,7 +102,7 @@ def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, library: Path,
     assert (found["verdict"], found["mismatch"]) == ("FAIL", "0")
 
 
-@pytest.mark.exhaustive  # one more bench to compile; codes and dot products are the default
+@pytest.mark.exhaustive  # one more bench to compile; codes are the default
 def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, library: Path) -> None:
     bench = verilate(library, checkout / "tests/c_column/dpi_tile_bench.sv")
     for stem, names in TILES.items():
@@ -114,6 +114,7 @@ def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, library: Path)
         assert found["verdict"] == "FAIL" and int(found["mismatch"]) > 0, changed
 
 
+@pytest.mark.exhaustive  # one more bench to compile; codes are the default
 def test_dot_products_meet_the_golden_rows_and_no_others(checkout: Path, library: Path) -> None:
     bench = verilate(library, checkout / "tests/c_column/dpi_dot_bench.sv")
     assert len(DOTS) > 6

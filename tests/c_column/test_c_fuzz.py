@@ -65,6 +65,7 @@ def run(*command: str) -> dict[str, Outcome]:
     return {line[0]: Outcome(line[1], tuple(map(int, line[2:]))) for line in lines}
 
 
+@pytest.mark.exhaustive  # compiles the reference again under a sanitizer
 def test_every_public_function_is_called(checkout: Path, build: Build) -> None:
     found = run(str(build("-O3", name="quick")), "all", "10")
     assert set(found) == functions(checkout)

@@ -39,6 +39,7 @@ def compared(program: Path, name: str, count: int) -> int:
     return int(done.stdout.split()[0])
 
 
+@pytest.mark.exhaustive  # seconds
 def test_a_million_operands_of_every_operation(program: Path) -> None:
     for name in NAMES:
         least = 100_000 if name in ("sign", "narrow", "wide") else 1_000_000

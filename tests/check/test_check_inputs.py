@@ -105,3 +105,19 @@ def test_what_nobody_knows_is_masked_not_guessed():
     assert not found.known["codes"].all() and "scale" not in found.known and found.arrays["scale"][0, 0] == 0x7F
     with pytest.raises(OpenError):
         run_quantize(get("recipe", "nvfp4_torchao"), x, get("format", "fp32"), engine="auto", tensor_amax=0x3F800000)
+
+
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+def test_witnesses_of_the_recipe_are_asked(source):
+    """Every whole witness that the source can state, under its own tensor maximum."""
+    form = form_of("quantize/nvfp4_f46_mse", source)
+    asked = {
+        (tuple(row), int(question.operands["tensor_amax"]))
+        for question in directed(form, source, True)
+        for row, why in zip(question.operands["x"].tolist(), question.why, strict=True)
+        if why == "witness"
+    }
+    low = 16 if source == "bf16" else 0
+    rows = [([int(word, 16) for word in row.x.split()], int(row.tensor_amax, 16)) for row in get("recipe", "nvfp4_f46_mse").expect]
+    wanted = {(tuple(code >> low for code in x), amax) for x, amax in rows if not any(code & (1 << low) - 1 for code in x)}
+    assert asked == wanted and len(rows) - len(wanted) == (source == "bf16")

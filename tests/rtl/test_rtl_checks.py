@@ -137,6 +137,7 @@ def test_plain_checks_of_convert(
     assert fired(slow, "+fault=9")[0] == []
 
 
+@pytest.mark.exhaustive  # many compilations
 def test_assertions_of_convert(
     kit: Path, need: Callable[..., None], frozen: Callable[[str], Path], converter: list[str], tmp_path: Path
 ) -> None:

@@ -223,13 +223,16 @@ def test_the_unbroken_recipe_loads(texts: dict[str, str], tmp_path: Any) -> None
         assert load_spec(tmp_path) == ("recipe/t",)
 
 
-def test_a_tree_sum_has_a_power_of_two_of_terms(refused: Load, texts: dict[str, str]) -> None:
-    step = '{out: "block_amax", op: "sum", args: ["x"], order: "tree", at: "block"}'
+@pytest.mark.parametrize(
+    ("order", "terms", "wanted"),
+    [("tree", 6, "a tree sum needs a power of two of terms"), ("halves", 5, "a sum of halves needs an even number of terms")],
+)
+def test_an_order_of_a_sum_fits_the_terms(order: str, terms: int, wanted: str, refused: Load, texts: dict[str, str]) -> None:
+    step = f'{{out: "block_amax", op: "sum", args: ["x"], order: "{order}", at: "block"}}'
     block = (shipped_root() / "block" / "nvfp4.yaml").read_text(encoding="utf-8")
-    six = block[: block.index("expect:")].replace('"nvfp4"', '"six"').replace("[1, 16]", "[1, 6]") + "sources: []\n"
-    recipe = changed(texts["recipe"], 10, step).replace('block: "nvfp4"', 'block: "six"')
-    message = "facts.steps.0: order: a tree sum needs a power of two of terms, not 6: say sequential"
-    assert refused(t=recipe, six=six) == f"t.yaml:10: {message}"
+    own = block[: block.index("expect:")].replace('"nvfp4"', '"own"').replace("[1, 16]", f"[1, {terms}]") + "sources: []\n"
+    recipe = changed(texts["recipe"], 10, step).replace('block: "nvfp4"', 'block: "own"')
+    assert refused(t=recipe, own=own) == f"t.yaml:10: facts.steps.0: order: {wanted}, not {terms}: say sequential"
 
 
 def test_a_program_reads_one_random_operand(refused: Load, texts: dict[str, str]) -> None:

@@ -14,7 +14,8 @@ MATRICES = ("x", "codes", "a", "b")
 
 def elements(example):
     """How many elements of a counterexample are not zero, in the fuller of two matrices."""
-    return max(sum(set(word) != {"0"} for word in example.operands[name].split()) for name in MATRICES if name in example.operands)
+    found = [example.operands[name].replace("/", " ").split() for name in MATRICES if name in example.operands]  # rows are parted by /
+    return max(sum(set(word) != {"0"} for word in words) for words in found)
 
 
 def test_right_kernel_passes(right):
