@@ -107,7 +107,7 @@ static void add_halves(const emu_arithmetic *arithmetic, const uint64_t *codes, 
 {
     for (size_t i = 0; i < count; i++)
         scratch[i] = codes[i];
-    for (size_t half = count / 2; half >= least && half > 0; half /= 2) {
+    for (size_t half = count / 2; half >= least; half /= 2) {
         for (size_t i = 0; i < half; i++)
             scratch[i] = emu_calculate(arithmetic, EMU_OP_ADD, scratch[i], scratch[i + half], 0);
     }

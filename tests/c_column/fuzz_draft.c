@@ -73,7 +73,7 @@ static void any_operation(stream *random, draft *d, emu_step *step, part *place)
 {
     static const int32_t weighted[] = {0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 10, 12, 13, 13, 13, 13,
                                        14, 14, 14, 15, 15, 15, 16, 16, 16, 17, 18};
-    static const int32_t variants[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 1, 4, 1, 1, 7, 2, 3, 1};
+    static const int32_t variants[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 1, 4, 1, 1, 7, 2, 4, 1};
     step->operation = weighted[below(random, sizeof weighted / sizeof *weighted)];
     if (one_in(random, 60))
         step->operation = EMU_OP_POW2;
