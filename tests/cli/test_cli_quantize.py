@@ -244,6 +244,7 @@ def peak(words_):
         tracemalloc.stop()
 
 
+@pytest.mark.exhaustive  # seconds, and a lot of memory
 @pytest.mark.parametrize("recipe", ["nvfp4_te_ref", "hif4", "nvfp4_te_4over6_mse_256"])
 def test_memory_is_a_small_multiple_of_the_largest_tensor(here, recipe):
     size = 1 << 20

@@ -48,6 +48,7 @@ def test_the_printed_command_mends_every_kind_of_fault(copy: Path) -> None:
     assert foreign.read_text(encoding="utf-8") == "by hand\n" and not stale.exists()
 
 
+@pytest.mark.exhaustive  # every page is made again
 def test_the_pages_follow_the_spec_of_the_tree(copy: Path) -> None:
     """Not the installed spec: a new file has a page, and stands where formats are listed or compared."""
     text = (copy / "spec/format/e2m1.yaml").read_text(encoding="utf-8")

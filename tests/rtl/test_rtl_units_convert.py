@@ -141,6 +141,7 @@ def test_units_equal_golden_rows_in_icarus(name, need, work):
     passes(name, UNITS[name].suites[0], "icarus", work)
 
 
+@pytest.mark.exhaustive  # compiles in Verilator; Icarus is the default
 def test_a_unit_equals_golden_rows_in_verilator(need, work):
     need("verilator", "make", "g++")
     passes("convert_bf16_e2m1_sr_add8_pipe", UNITS["convert_bf16_e2m1_sr_add8_pipe"].suites[0], "verilator", work)
