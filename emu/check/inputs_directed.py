@@ -127,13 +127,9 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
     """Tiles of one tensor maximum and width together, one under the other."""
     op = QuantizeRows(form.contract, source)
     groups: dict[tuple[int | None, int], list[Tile]] = {}
-    for case in cases_quantize.directed(op, f"check {form.contract}"):
-        matrix, amax, drawn = op.taken(case.values)
+    for why, matrix, amax, drawn in _cases(op):
         carried = amax if takes_amax else _carried(amax, matrix, op)
-        groups.setdefault((carried, len(matrix[0])), []).append((why_of(case.flags), matrix, drawn))
-    for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
-        carried = amax if takes_amax else _carried(amax, matrix, op)
-        groups.setdefault((carried, op.columns), []).append(("witness", matrix, None))
+        groups.setdefault((carried, len(matrix[0])), []).append((why, matrix, drawn))
     for (amax, width), members in groups.items():
         tiles = [members] if takes_amax or amax is not None or not op.reads_amax else [[member] for member in members]
         for part in tiles:
@@ -145,6 +141,14 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
             rows: list[Tile] = [("scale_edge", [row], None) for row in beside.operands["x"].tolist()]
             yield _tiles(form, op, rows, None, op.columns, takes_amax, multiple)
     yield from scale_thresholds(form, takes_amax, multiple, short=True)
+
+
+def _cases(op: QuantizeRows) -> Iterator[tuple[str, list[list[int]], int | None, list[list[int]] | None]]:
+    """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's witnesses."""
+    for case in cases_quantize.directed(op, f"check {op.contract}"):
+        yield why_of(case.flags), *op.taken(case.values)
+    for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
+        yield "witness", matrix, amax, None
 
 
 def _above_powers(op: QuantizeRows) -> list[Tile]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files.whole import check_target, whole_file
+from emu.cli.kept_record import STALE, bar_of, keep
+from emu.cli.settings import common_options, print_json, print_table, settings_of
+from emu.files.whole import check_target
 
 HEADER = ("part", "operands", "GE", "cells", "flip-flops", "depth")
-STALE = 1
 
 
 @click.command("cost")
@@ -34,17 +34,10 @@ def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path |
         if parts:
             raise click.UsageError("--out keeps the whole run: leave --part out")
         check_target(out, force)
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder, progress() as bar:
-        task = bar.add_task("cost", total=len(cost.tasks(kit.path(), parts)))
-
-        def tick(name: str) -> None:
-            bar.update(task, advance=1, description=name)
-
+    with tempfile.TemporaryDirectory(prefix="emu_") as folder, bar_of("cost", len(cost.tasks(kit.path(), parts))) as tick:
         record = cost.run(kit.path(), parts, Path(folder), tick)
     if out is not None:
-        with whole_file(out, force) as file:
-            file.write(cost.as_text(record).encode("ascii"))
-        note(f"{out}: the page follows with: emu docs build")
+        keep(out, cost.as_text(record), force)
     if settings_of().json:
         print_json(record)
     else:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from emu.cli.kept_record import bar_of, judge, keep
 from emu.cli.settings import common_options, note, print_json, print_table, settings_of
-from emu.cli.study_record import bar_of, judge, keep
 from emu.files.whole import check_target
 
 HEADER = ("data", "recipe", "rotation", "quantization", "datapath", "relative", "nearest %", "mean ulp", "largest ulp")

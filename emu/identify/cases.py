@@ -44,9 +44,8 @@ def candidates(variants: Sequence[Variant]) -> list[Row]:
         for item in _one_for_each_block(variants):
             for row in _directed(item.base, source):
                 found.setdefault((row.x, row.amax, row.draw, row.signs), row)
-    for source in SOURCES:
-        for row in (row for item in variants for row in _witnesses(item.recipe, source)):
-            found.setdefault((row.x, row.amax, row.draw, row.signs), row)
+    for row in (row for item in variants for row in _witnesses(item.recipe)):
+        found.setdefault((row.x, row.amax, row.draw, row.signs), row)
     shape = shape_of(variants[0].recipe)
     extra = (_decision(shape) if shape[1] == decision.LANES else []) + _random(shape, any(takes_signs(item.recipe) for item in variants))
     for row in extra:
@@ -76,11 +75,11 @@ def _directed(recipe: str, source: str) -> list[Row]:
     return out
 
 
-def _witnesses(recipe: Recipe, source: str) -> list[Row]:
-    """Return the witnesses of a recipe; under the largest element where none says its tensor maximum."""
+def _witnesses(recipe: Recipe) -> list[Row]:
+    """Return the witnesses of a recipe as fp32 codes; under the largest element where none says its tensor maximum."""
     out = []
-    for matrix, amax in witnesses(recipe, get("format", source)):
-        wide = _wide(np.array([code for row in matrix for code in row]), source)
+    for matrix, amax in witnesses(recipe, get("format", "fp32")):
+        wide = [code for row in matrix for code in row]
         top = max(code & 0x7FFFFFFF for code in wide) if amax is None else amax
         out.append(Row(tuple(wide), min(top, 0x7FC00000), CORNERS, ("witness",)))
     return out

@@ -1,7 +1,6 @@
 """Chains of quantized layers: gains multiply, E2M1 shrinks and its length does not, the sheet's figures, the command."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,11 @@ import pytest
 
 from emu.cli.main import run
 from emu.errors import OperandError, ShapeError
-from emu.spec.registry import isolated, shipped_root
-from emu.study.datapath_errors import load_recipes
 from emu.study.reproduction.cells import chains, depth_rows
 from emu.study.reproduction.data import FP32_ROTATION
 from emu.study.reproduction.depth import FULL, Setting, Spread, chain, spread, weights
+
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 E2M1, E1M2, NINE = "e2m1_fp32scale", "e1m2_fp32scale", "study_e2m1_to2"
 SMALL = Setting(layers=12, width=96, batch=128)
@@ -27,13 +26,6 @@ SHEET = {
 }
 SEEDS_APART = 0.006  # other seeds than the sheet's: four of its standard deviations (at most 0.0055 of one seed, by sqrt 3, both sides)
 LAW = 0.003  # the sheet: the product law holds to 0.3 % at 24 layers
-
-
-@pytest.fixture(scope="module", autouse=True)
-def study_recipes() -> Iterator[None]:
-    with isolated(shipped_root()):
-        load_recipes()
-        yield
 
 
 def test_orthogonal_weights_keep_lengths() -> None:

@@ -1,25 +1,16 @@
 """INT4, E1M2 and E0M3 as one grid: code maps, every bf16 significand, results bit for bit, and that a difference would be counted."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from emu import api
 from emu.exact.decode import decode_code
 from emu.spec import get
-from emu.spec.registry import isolated, shipped_root
-from emu.study.datapath_errors import load_recipes
 from emu.study.reproduction.equivalence import GRIDS, GROUPS, QUICK, TWO_LEVELS, blocks, compare, equivalences, products, step_map, unit_of
 
+pytestmark = pytest.mark.usefixtures("study_recipes")
+
 SAME_ORDER = [(codec, other) for codec, recipes in GROUPS.items() for other in recipes[1:] if other != "f46_nvint4"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def study_recipes() -> Iterator[None]:
-    with isolated(shipped_root()):
-        load_recipes()
-        yield
 
 
 def test_code_maps() -> None:

@@ -1,7 +1,6 @@
 """Range-restricted E2M1 as spec files: levels, rounding as E2M1 rounds, hand-checked rows, one answer in every engine."""
 
 import os
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
@@ -11,19 +10,12 @@ import pytest
 from emu import api
 from emu.exact.decode import decode_code
 from emu.spec import derive, get
-from emu.spec.registry import isolated, shipped_root
-from emu.study.datapath_errors import load_recipes
 from emu.study.reproduction.record import RESTRICTED
+
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 LEVELS = {"study_e2m1_to2": 9, "study_e2m1_to3": 11, "study_e2m1_to4": 13, "study_e2m1_even": 7}
 ENGINES = ("fast", "c_ref")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def study_recipes() -> Iterator[None]:
-    with isolated(shipped_root()):
-        load_recipes()
-        yield
 
 
 def values(name: str) -> dict[int, Fraction]:

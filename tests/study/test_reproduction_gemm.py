@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,12 @@ import pytest
 
 from emu.cli.main import run
 from emu.errors import EmuError, OperandError, ShapeError, SpecError
-from emu.spec.registry import isolated, shipped_root
-from emu.study.datapath_errors import load_recipes
 from emu.study.reproduction.cells import Pair, Tensor, drawn_pairs, gemm_row, tensor_row
 from emu.study.reproduction.data import FP32_ROTATION, ROTATION, draw, rotation_of, sign_mask
 from emu.study.reproduction.gemm import gemm
 from emu.study.reproduction.likeness import CHUNK, likeness
+
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 E2M1, E1M2, INT4 = "e2m1_fp32scale", "e1m2_fp32scale", "study_int4_fp32scale"
 # M = N = 512, K = 4096, default_rng(11): alpha_A alpha_B, eta, NMSE, SQNR, as the sheet of measurements prints them
@@ -31,13 +30,6 @@ GAUSSIAN = {
 LOGNORMAL = {E2M1: (0.99641, 18.47, 16.87), E1M2: (0.99553, 15.92, 20.23)}  # eta and SQNR as it is, SQNR rotated
 PRINTED = 6e-6  # half a digit of five decimals, and the sum's own rounding
 DB = 0.05  # the sheet's tolerance; the rotation's signs are not the sheet's
-
-
-@pytest.fixture(scope="module", autouse=True)
-def study_recipes() -> Iterator[None]:
-    with isolated(shipped_root()):
-        load_recipes()
-        yield
 
 
 @pytest.fixture(scope="module")

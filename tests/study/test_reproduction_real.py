@@ -1,6 +1,5 @@
 """Tensors that were captured elsewhere, and those of MiniLM: what is taken, how products are found, what is said of a bad file."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import ml_dtypes
@@ -10,19 +9,12 @@ from safetensors.numpy import save_file
 
 from emu.cli.main import run
 from emu.errors import FileError, OpenError
-from emu.spec.registry import isolated, shipped_root
-from emu.study.datapath_errors import load_recipes
 from emu.study.minilm import model_folder
 from emu.study.reproduction import record
 from emu.study.reproduction.cells import Tensor, tensor_row
 from emu.study.reproduction.real import captured, captured_pairs, model_pairs, tensors_of
 
-
-@pytest.fixture(scope="module", autouse=True)
-def study_recipes() -> Iterator[None]:
-    with isolated(shipped_root()):
-        load_recipes()
-        yield
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 
 @pytest.fixture

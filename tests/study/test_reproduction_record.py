@@ -1,7 +1,6 @@
 """The reproduction as a whole: the record fits the spec, the page is the record, a small run has its shape, the comparison is honest."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +9,18 @@ import pytest
 from emu.cli.main import run
 from emu.docgen.shrinkage import PAGE, PICTURES, shrinkage_pages
 from emu.errors import FileError, OperandError
-from emu.spec.registry import isolated, shipped_root
-from emu.study.datapath_errors import load_recipes
 from emu.study.reproduction import compare, record
 from emu.study.reproduction.cells import short
 from emu.study.reproduction.paper import BY_ID, CLAIMS
 from emu.study.shrinkage.recipes import CODECS
+
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE_BYTES = 60_000
 E2M1, E1M2 = record.GRIDS
 # lognormal sigma 1.0, 4096 x 1024, blocks of 16: SQNR as it is and rotated, of the sheet of measurements; tolerance 0.05 dB
 SHEET = {E2M1: (21.45, 19.84), E1M2: (18.92, 23.25)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def study_recipes() -> Iterator[None]:
-    with isolated(shipped_root()):
-        load_recipes()
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import pytest
 import emu
 from emu.errors import OperandError, ShapeError
 from emu.study.analyze import element_scales
-from emu.study.datapath_errors import load_recipes
 from emu.study.shrinkage.bias import bin_bias
 from emu.study.shrinkage.data import drawn
 from emu.study.shrinkage.density import empirical, gaussian, laplace
@@ -14,6 +13,8 @@ from emu.study.shrinkage.grid import grid_of
 from emu.study.shrinkage.predict import measured_bins, model_of, predict, scaled
 from emu.study.shrinkage.recipes import CELLS
 from emu.study.shrinkage.tensor import ROTATION, block_of, measure
+
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 SMALL = (64, 512)
 DIVIDING = [
@@ -24,11 +25,6 @@ DIVIDING = [
     "study_nf4_fp32scale",
     "mxfp4_torchao_floor",
 ]
-
-
-@pytest.fixture(autouse=True)
-def study_recipes():
-    load_recipes()
 
 
 @pytest.mark.parametrize("recipe", DIVIDING)

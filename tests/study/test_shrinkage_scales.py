@@ -9,11 +9,13 @@ import emu
 from emu.errors import OperandError
 from emu.spec import get
 from emu.spec.registry import names
-from emu.study.datapath_errors import cell_of, load_recipes
+from emu.study.datapath_errors import cell_of
 from emu.study.shrinkage import data, scales
 from emu.study.shrinkage.grid import grid_of
 from emu.study.shrinkage.recipes import CELLS, CODECS, GRIDS, fp32_scaled, recipe_of
 from emu.study.shrinkage.tensor import measure
+
+pytestmark = pytest.mark.usefixtures("study_recipes")
 
 # fact sheet of recipes, 4.9: normal numbers, blocks of 32: SQNR in dB and alpha. Its draw is not named: 0.05 dB, 0.002 for another draw
 PUBLISHED = {
@@ -29,11 +31,6 @@ PUBLISHED = {
 }
 EXPONENT = [codec for codec in CODECS if codec.startswith("e8m0")]
 FRACTION = ["fp32", "ue4m3_fp32", "ue5m3", "fp32_block32"]
-
-
-@pytest.fixture(autouse=True)
-def study_recipes():
-    load_recipes()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What the studies that keep a record share: its file, its age, and the bar of its parts. Not here: what is measured (emu.study)."""
+"""What commands that keep the record of a page share: its file, its age, and the bar of its parts. Not here: what is measured."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ STALE = 1
 
 
 @contextmanager
-def bar_of(title: str) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar; yields what takes the name of each part as it begins."""
+def bar_of(title: str, parts: int | None = None) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar; yields what takes the name of each part as it begins. parts: None: how many is not known."""
     with progress() as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(title, total=parts)
 
         def tick(name: str) -> None:
             bar.update(task, advance=1, description=name)
