@@ -26,7 +26,7 @@ class BuildExt(build_ext):
 setup(
     packages=[*find_packages(include=["emu", "emu.*"]), "emu._spec", "emu._c_ref", "emu._bench"],
     package_dir={"emu._spec": "spec", "emu._c_ref": "c_ref", "emu._bench": "vectors/bench"},
-    cffi_modules=["c_ref/build.py:ffi", "emu/native/kernels/build.py:ffi"],
+    cffi_modules=["c_ref/build.py:ffi", "emu/engines/native/kernels/build.py:ffi"],
     cmdclass={"build_ext": BuildExt},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -1,4 +1,4 @@
-"""Build script of emu.native._c: cffi in API mode, the declarations cut out of the one public header. Runs from the root of the tree."""
+"""Build script of emu.engines.c_ref._c: cffi in API mode, the declarations cut out of the one public header. Runs from the root of the tree."""
 
 from glob import glob
 from hashlib import sha256
@@ -20,7 +20,7 @@ def cdef(path: str) -> str:
 ffi = FFI()
 ffi.cdef(cdef(HEADERS[0]) + "\nstatic const char emu_source_digest[65];")
 ffi.set_source(
-    "emu.native._c",
+    "emu.engines.c_ref._c",
     f'#include "emu_ref.h"\nstatic const char emu_source_digest[65] = "{DIGEST}";',
     sources=SOURCES,
     depends=HEADERS,

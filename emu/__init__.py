@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _FUNCTIONS = {
-    "decode": "emu.api",
-    "convert": "emu.api",
-    "amax": "emu.api",
-    "quantize": "emu.api",
-    "transform": "emu.api",
-    "dot": "emu.mma",
-    "matmul": "emu.mma",
-    "Order": "emu.mma",
-    "instruction": "emu.insn",
-    "Quantized": "emu.quantized",
-    "Level": "emu.quantized",
+    "decode": "emu.ops.functions",
+    "convert": "emu.ops.functions",
+    "amax": "emu.ops.functions",
+    "quantize": "emu.ops.functions",
+    "transform": "emu.ops.functions",
+    "dot": "emu.ops",
+    "matmul": "emu.ops",
+    "Order": "emu.ops",
+    "instruction": "emu.ops.instruction",
+    "Quantized": "emu.ops.quantized",
+    "Level": "emu.ops.quantized",
     "load_spec": "emu.spec",
-    "EmuError": "emu.errors",
-    "SpecError": "emu.errors",
-    "OpenError": "emu.errors",
-    "ShapeError": "emu.errors",
-    "OperandError": "emu.errors",
-    "EngineError": "emu.errors",
-    "FileError": "emu.errors",
+    "EmuError": "emu.base.errors",
+    "SpecError": "emu.base.errors",
+    "OpenError": "emu.base.errors",
+    "ShapeError": "emu.base.errors",
+    "OperandError": "emu.base.errors",
+    "EngineError": "emu.base.errors",
+    "FileError": "emu.base.errors",
 }
-_KINDS = ("format", "rounding", "conversion", "block", "recipe", "datapath", "training")
+_KINDS = ("format", "rounding", "policy", "block", "recipe", "datapath", "training")
 
 __all__ = [
     "EmuError",
@@ -48,7 +48,7 @@ __all__ = [
     "amax",
     "block",
     "blocks",
-    "conversion",
+    "policy",
     "conversions",
     "convert",
     "datapath",
@@ -73,11 +73,11 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from emu.api import amax, convert, decode, quantize, transform
-    from emu.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
-    from emu.insn import instruction
-    from emu.mma import Order, dot, matmul
-    from emu.quantized import Level, Quantized
+    from emu.base.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
+    from emu.ops import Order, dot, matmul
+    from emu.ops.functions import amax, convert, decode, quantize, transform
+    from emu.ops.instruction import instruction
+    from emu.ops.quantized import Level, Quantized
     from emu.spec import load_spec
 
     block: Any

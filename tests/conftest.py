@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSIONS = (
     ("c_ref/build.py", "_c", "emu_source_digest"),
-    ("emu/native/kernels/build.py", "_kernels", "emu_kernels_digest"),
+    ("emu/engines/native/kernels/build.py", "_kernels", "emu_kernels_digest"),
 )
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None)
@@ -50,7 +50,7 @@ def extension_fault(monkeypatch: pytest.MonkeyPatch) -> str | None:
     monkeypatch.chdir(ROOT)
     for script, name, digest in EXTENSIONS:
         try:
-            extension = importlib.import_module(f"emu.native.{name}")
+            extension = importlib.import_module(f"emu.engines.c_ref.convert.{name}")
         except ImportError as error:
             return f"the C extension is missing ({error}): {fix}"
         wanted = runpy.run_path(script)["DIGEST"]

@@ -37,18 +37,18 @@ def _convert(to: str, rounding: str, engine: str) -> MakeJob:
 
 
 def _packed(to: str) -> MakeJob:
-    from emu.native import kernel
+    from emu.engines.native import convert as kernel
     from emu.spec import get
 
-    facts = get("format", "fp32"), get("format", to), get("rounding", "rne"), get("conversion", "nvidia")
+    facts = get("format", "fp32"), get("format", to), get("rounding", "rne"), get("policy", "nvidia")
     return lambda x: lambda: kernel.convert_packed(x.view(np.uint32), *facts)
 
 
 def _form(form: int) -> MakeJob:
-    from emu.native import kernel
+    from emu.engines.native import convert as kernel
     from emu.spec import get
 
-    facts = get("format", "fp32"), get("format", "e2m1"), get("rounding", "rne"), get("conversion", "nvidia")
+    facts = get("format", "fp32"), get("format", "e2m1"), get("rounding", "rne"), get("policy", "nvidia")
     if form > kernel.BEST_FORM:
         return lambda _: None
     return lambda x: lambda: kernel.convert(x.view(np.uint32), *facts, form=form)
@@ -56,7 +56,7 @@ def _form(form: int) -> MakeJob:
 
 def _limit(x: Any) -> Job:
     """Read 4 bytes and write 1 an element, into memory that is there: what no conversion to bytes can pass."""
-    from emu.native import kernel
+    from emu.engines.native import convert as kernel
 
     bits, out = x.view(np.uint32).reshape(-1), np.zeros(x.size, np.uint8)
     return lambda: kernel.read_4_write_1(bits, out)
@@ -128,8 +128,8 @@ def _nothing(_: Any) -> None:
 
 def _by_form(with_avx512: float, with_avx2: float) -> float | None:
     """Return what is aimed at with the vector instructions of this machine."""
-    from emu.native import kernel
-    from emu.native._kernels import lib
+    from emu.engines.native import convert as kernel
+    from emu.engines.native._kernels import lib
 
     return {lib.EMU_AVX512: with_avx512, lib.EMU_AVX2: with_avx2}.get(kernel.BEST_FORM)
 
@@ -148,13 +148,13 @@ def _conversions() -> list[Case]:
     found.append(Case("convert e2m1 native", _convert("e2m1", "rne", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     found.append(Case("convert e1m2 ru native", _convert("e1m2", "ru", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     for to, rounding in (("e2m1", "rne"), ("e2m1", "rz"), ("e1m2", "rne"), ("e1m2", "rz")):
-        found.append(Case(f"convert {to} {rounding} fast", _convert(to, rounding, "fast"), ml_dtypes, peers.ml_dtypes_convert, 8))
+        found.append(Case(f"convert {to} {rounding} fast", _convert(to, rounding, "numpy"), ml_dtypes, peers.ml_dtypes_convert, 8))
     found.append(Case("convert e2m1 c_ref", _convert("e2m1", "rne", "c_ref"), torchao, peers.torchao_convert, 3))
     return found
 
 
 def _form_names() -> tuple[str, ...]:
-    from emu.native import kernel
+    from emu.engines.native import convert as kernel
 
     return kernel.FORMS
 
@@ -165,14 +165,14 @@ def _tensors() -> list[Case]:
     aims: dict[tuple[str, str], float | None] = {
         ("nvfp4_te_ref", "native"): _by_form(30, 22),
         ("mxfp4_torchao_floor", "native"): _by_form(50, 28),
-        ("nvfp4_te_ref", "fast"): 8,
-        ("mxfp4_torchao_floor", "fast"): 7,
-        ("ufp4", "fast"): 4,
+        ("nvfp4_te_ref", "numpy"): 8,
+        ("mxfp4_torchao_floor", "numpy"): 7,
+        ("ufp4", "numpy"): 4,
         ("nvfp4_te_ref", "c_ref"): 3,
         ("mxfp4_torchao_floor", "c_ref"): 3,
     }
     found = []
-    for engine in ("native", "fast", "c_ref"):
+    for engine in ("native", "numpy", "c_ref"):
         for recipe, (peer, peer_job) in names.items():
             found.append(Case(f"quantize {recipe} {engine}", _quantize(recipe, engine), peer, peer_job, aims.get((recipe, engine))))
     for recipe in ("nvfp4_te_ref", "mxfp4_torchao_floor"):
@@ -189,7 +189,7 @@ def cases() -> list[Case]:
         Case("decode e2m1", _decode, "ml_dtypes e2m1", peers.ml_dtypes_decode, 5),
         *_tensors(),
         *_torch_cases(),
-        Case("transform rht16_te native", _transform("rht16_te", "native"), "emu fast", _transform("rht16_te", "fast"), None),
+        Case("transform rht16_te native", _transform("rht16_te", "native"), "emu fast", _transform("rht16_te", "numpy"), None),
         Case("dequantize nvfp4_te_ref", _dequantize, "", _nothing, None),
         Case("quantize nvfp4_te_4over6_mse_256", _quantize("nvfp4_te_4over6_mse_256", "auto"), "", _nothing, None),
         Case("quantize hif4", _quantize("hif4", "auto"), "", _nothing, None),

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from emu.bench.measurement import Measurement
 from emu.check.run import check
-from emu.check.target_python import python_target
+from emu.check.targets.python import python_target
 
 TIMES: Final = 3  # a check may cost so many times the kernel's own time
 SECONDS: Final = 2  # and so much more

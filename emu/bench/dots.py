@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from emu.base.errors import EmuError
 from emu.bench import peers
 from emu.bench.measurement import SEED, Measurement
 from emu.bench.peers import Job
 from emu.engines.datapath import run_matmul
+from emu.engines.native import convert as kernel
+from emu.engines.native import datapath as kernel_datapath
 from emu.engines.table import choose
-from emu.errors import EmuError
-from emu.native import kernel, kernel_datapath
 from emu.spec import derive
-from emu.spec.datapath import Plan, resolve
+from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models import Format
 
 Shape = tuple[int, int, int]
@@ -75,7 +76,7 @@ def cases(jobs: int = 1) -> list[DotCase]:
     of_tile = _scaled(small, f"m16n8k64.{nvfp4}.f32.ue4m3")
     of_fp8 = _plain((64, 256, 32), "m64n256k32.f32.e4m3.e4m3")
     found = []
-    for engine, aim in (("native", 30.0), ("fast", 10.0), ("c_ref", None)):
+    for engine, aim in (("native", 30.0), ("numpy", 10.0), ("c_ref", None)):
         whole = (512, 512, 4096) if engine != "c_ref" else (256, 256, 1024)
         mxfp4, hopper = ("blackwell_mxf4_b32_ue8m0",), ("hopper_fp8", "e4m3", "e4m3")
         found += [
@@ -90,10 +91,10 @@ def cases(jobs: int = 1) -> list[DotCase]:
         for form in range(kernel.BEST_FORM + 1):
             found.append(DotCase(name, choice, (256, 256, 1024), "native", peer, form=form))
     for profile in ("ideal", "int64", "cheap", "late_c"):
-        found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "fast", of_nvfp4))
-    found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "fast", of_nvfp4))
+        found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "numpy", of_nvfp4))
+    found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "numpy", of_nvfp4))
     if jobs > 1:
-        for engine in ("native", "fast", "c_ref"):
+        for engine in ("native", "numpy", "c_ref"):
             one = next(case for case in found if case.engine == engine)
             alone = Peer("emu, 1 job", one.shape, partial(_job, one, resolve(*one.choice)))
             found.append(DotCase(one.name, one.choice, one.shape, engine, alone, jobs=jobs))
@@ -151,7 +152,7 @@ def _count(work: Job) -> int:
     return max(1, round(LEAST_SECONDS / spent))
 
 
-def _job(case: DotCase, plan: Plan, rng: np.random.Generator) -> Job:
+def _job(case: DotCase, plan: DatapathPlan, rng: np.random.Generator) -> Job:
     m, n, k = case.shape
     a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
     scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))

@@ -1,6 +1,6 @@
 """Evidence from a GPU: kernels timed against a copy, and judged on every pair of a bf16 element and a bf16 block maximum; tensor cores.
 
-`python -m emu.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses. Not here: CUDA's conversion functions (emu.check.cuda).
+`python -m emu.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses. Not here: CUDA's conversion functions (emu.check.targets.cuda).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.errors import EmuError, ToolError
-from emu.files.whole import whole_file
+from emu.base.atomic import whole_file
+from emu.base.errors import EmuError, ToolError
 
 SHAPE: Final = (8192, 8192)
 REPEATS: Final = 50
@@ -57,7 +57,7 @@ def differing(recipe: str, codes: NDArray[np.uint16], device: str) -> int:
     import torch
 
     import emu
-    from emu.torch.kernels.quantize import quantize
+    from emu.engines.torch.triton.quantize import quantize
 
     reads = recipe.startswith("nv")
     amax = np.array(int(TENSOR_AMAX, 16), np.uint32)
@@ -87,8 +87,8 @@ def datapaths() -> list[dict[str, Any]]:
     import torch
 
     from emu.check.run import check
-    from emu.check.target_python import python_target
-    from emu.torch.kernels.wgmma import PRODUCTS, dot
+    from emu.check.targets.python import python_target
+    from emu.engines.torch.triton.wgmma import PRODUCTS, dot
 
     if torch.cuda.get_device_capability() != (9, 0):
         return []
@@ -121,10 +121,10 @@ def milliseconds(work: Callable[[], Any], repeats: int = REPEATS) -> float:
 
 def jobs(x: Any) -> dict[str, tuple[Callable[[], Any], float]]:
     """Return name -> (call, bytes that it must move for each element) of the timed kernels. x: bfloat16 on the GPU."""
-    from emu.torch.kernels.amax import amax
-    from emu.torch.kernels.quantize import quantize
-    from emu.torch.kernels.row_and_column import quantize_both
-    from emu.torch.kernels.transform import transform
+    from emu.engines.torch.triton.amax import amax
+    from emu.engines.torch.triton.quantize import quantize
+    from emu.engines.torch.triton.row_and_column import quantize_both
+    from emu.engines.torch.triton.transform import transform
 
     out, most = x.clone(), amax(x)
     plain: dict[str, Any] = {"packed": True, "check": False}

@@ -28,9 +28,9 @@ def run_model(path: str | Path, recipe: str = "nvfp4_te_ref", progress: Callable
     Raises: FileError, SpecError.
     """
     import emu
+    from emu.base.atomic import whole_file
     from emu.files.take import skip_reason
     from emu.files.tensors import open_tensors
-    from emu.files.whole import whole_file
 
     chosen = emu.recipe(recipe)
     emu.quantize(_warm(), chosen).dequantize()
@@ -75,6 +75,6 @@ def _read_all(source: Any, name: str) -> Any:
 
 
 def _reads_amax(recipe: Any) -> bool:
-    from emu.spec.program import quantize_program
+    from emu.spec.programs.program import quantize_program
 
     return quantize_program(recipe).reads("tensor_amax")

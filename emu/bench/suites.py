@@ -10,8 +10,8 @@ from time import process_time
 from typing import Final, NamedTuple
 
 from emu.bench.measurement import Measurement
-from emu.vectors.plan import Plan, find
-from emu.vectors.write import write_suite
+from emu.vectors.files.write import write_suite
+from emu.vectors.suites.plan import SuitePlan, find
 
 MOST: Final = 4096  # rows of one run of the oracle
 
@@ -49,7 +49,7 @@ def run_suites(repeats: int, only: str, progress: Callable[[str], None] | None =
             yield Measurement(case.name, rows, rows / median(times) / 1e3, "aim", case.aim / 1e3, 1)
 
 
-def _derive(plan: Plan) -> tuple[float, int]:
+def _derive(plan: SuitePlan) -> tuple[float, int]:
     """Return (seconds, rows) of the oracle alone; making the cases is not counted."""
     cases = plan.cases(0, min(plan.size, MOST))
     begin = process_time()
@@ -58,7 +58,7 @@ def _derive(plan: Plan) -> tuple[float, int]:
     return process_time() - begin, len(cases)
 
 
-def _write(plan: Plan) -> tuple[float, int]:
+def _write(plan: SuitePlan) -> tuple[float, int]:
     """Return (seconds, rows) of a whole suite: cases, oracle, every other engine, all files."""
     with tempfile.TemporaryDirectory(prefix="emu_") as folder:
         begin = process_time()

@@ -11,7 +11,7 @@ import numpy as np
 from emu.bench.measurement import Measurement
 from emu.bench.model import Stage
 from emu.bench.peers import installed
-from emu.native import kernel
+from emu.engines.native import convert as kernel
 
 
 def versions() -> dict[str, str]:

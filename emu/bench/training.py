@@ -57,7 +57,7 @@ def measure(case: TrainingCase, repeats: int) -> tuple[list[float], list[float]]
     """Return the processor seconds of steps of emu and of the peer, alternating; none for a peer that is not installed."""
     import torch
 
-    from emu.torch.nn import convert_model, set_step
+    from emu.nn import convert_model, set_step
 
     torch.set_num_threads(1)
     ours = convert_model(_model(torch), case.training)

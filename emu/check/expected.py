@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emu.base.errors import EngineError, OpenError, OperandError
 from emu.check.form import Form, integer_dtype
 from emu.check.model import Arrays, Bits
 from emu.check.open_tiles import open_tiles, shut, without
 from emu.engines import run_convert, run_decode, run_dequantize, run_dot, run_quantize, run_transform
-from emu.errors import EngineError, OpenError, OperandError
-from emu.exact.block import dequantize as dequantize_exact
-from emu.exact.block import quantize as quantize_exact
-from emu.exact.convert import convert_value
-from emu.exact.datapath import dot as dot_exact
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.fast.convert import element_random
+from emu.engines.exact.block import dequantize as dequantize_exact
+from emu.engines.exact.block import quantize as quantize_exact
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.datapath import dot as dot_exact
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.numpy.convert import element_random
 from emu.spec import derive, get
 from emu.spec.contract import plan_of
-from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
+from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 
 
 class Expected(NamedTuple):
@@ -70,7 +70,7 @@ def _decode(form: Form, operands: Arrays, engine: str, result: Format, *_: Any) 
 def _convert(form: Form, operands: Arrays, engine: str, *_: Any) -> Expected:
     fmt: Format = get("format", form.contract.parts[0])
     rounding: Rounding = get("rounding", form.contract.parts[1])
-    policy: Conversion = get("conversion", form.contract.parts[2])
+    policy: Policy = get("policy", form.contract.parts[2])
     codes, random, source = operands["codes"], operands.get("random"), form.operands["codes"]
     assert source is not None
     if engine != "exact":
@@ -112,7 +112,7 @@ def _convert_rest(form: Form, operands: Arrays, engine: str, codes: Bits) -> Exp
 
 def _plain_convert(form: Form, operands: Arrays, engine: str) -> Expected:
     parts = form.contract.parts
-    facts = get("format", parts[0]), get("rounding", parts[1]), get("conversion", parts[2])
+    facts = get("format", parts[0]), get("rounding", parts[1]), get("policy", parts[2])
     source = form.operands["codes"]
     assert source is not None
     return Expected({"codes": run_convert(operands["codes"], source, *facts, operands.get("random"), engine)}, {})
@@ -270,7 +270,7 @@ def engine_of(form: Form, operands: Arrays) -> str:
         "decode": lambda: (form.operands["codes"], get("format", "fp32")),
         "convert": lambda: (
             form.operands["codes"],
-            *(get(kind, part) for kind, part in zip(("format", "rounding", "conversion"), form.contract.parts, strict=True)),
+            *(get(kind, part) for kind, part in zip(("format", "rounding", "policy"), form.contract.parts, strict=True)),
         ),
         "quantize": lambda: (get("recipe", form.contract.parts[0]), form.operands["x"]),
         "dequantize": lambda: (get("recipe", form.contract.parts[0]), form.contract.parts[1]),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from emu.base.errors import OperandError, SpecError
 from emu.check.model import Arrays
-from emu.errors import OperandError, SpecError
 from emu.spec import derive, get
 from emu.spec.contract import Contract, parse, plan_of
 from emu.spec.models import Block, Format, Recipe, Rounding, Transform
 from emu.spec.models.rounding import Word
-from emu.spec.program import padded_size, place_of, quantize_program
+from emu.spec.programs.program import extent_of, padded_size, quantize_program
 
 OPERATIONS = ("decode", "convert", "quantize", "dequantize", "transform", "dot")
 EXTRAS = ("tensor_amax", "random", "signs")
@@ -54,7 +54,7 @@ class Form:
         padded = padded_size(recipe, *main)
         keep = recipe.facts.tail != "zero_pad_drop"
         return {"codes": padded if keep else main, "values": main} | {
-            level.name: _parts(padded, place_of(level.granularity, self.block)) for level in self.block.facts.levels
+            level.name: _parts(padded, extent_of(level.granularity, self.block)) for level in self.block.facts.levels
         }
 
 

@@ -8,7 +8,7 @@ from emu.check.form import MAIN, Form
 from emu.check.model import Arrays, Bits
 from emu.spec import derive, get
 from emu.spec.models import Format, Recipe
-from emu.spec.program import padded_size, quantize_program
+from emu.spec.programs.program import padded_size, quantize_program
 
 
 def open_tiles(form: Form, operands: Arrays) -> Bits | None:

@@ -8,18 +8,18 @@ from typing import Final
 
 import numpy as np
 
+from emu.base.errors import OperandError, TargetError
 from emu.check.expected import Expected, engine_of, expect
-from emu.check.files import FileTarget
-from emu.check.findings import Findings
-from emu.check.finite import LeftOut, finite_only
 from emu.check.form import Form, draw_bits, form_of
-from emu.check.inputs_bulk import exhaustive, stratified
-from emu.check.inputs_directed import directed
+from emu.check.inputs.bulk import exhaustive, stratified
+from emu.check.inputs.directed import directed
+from emu.check.inputs.finite import LeftOut, finite_only
 from emu.check.judge import judge
 from emu.check.model import Arrays, Question, Target
-from emu.check.report import Report
-from emu.check.sr import judge_distribution
-from emu.errors import OperandError, TargetError
+from emu.check.report.findings import Findings
+from emu.check.report.model import Report
+from emu.check.stochastic import judge_distribution
+from emu.check.targets.files import FileTarget
 
 SUITES: Final = ("directed", "exhaustive", "stratified")
 JUDGES: Final = {"directed": "exact", "exhaustive": "auto", "stratified": "auto"}
@@ -54,7 +54,7 @@ def check(
     if form.op != target.op:
         raise OperandError(f"check: the target does {target.op}, the contract {contract} is about {form.op}")
     if seconds is not None:
-        from emu.check.isolate import forked
+        from emu.check.targets.isolate import forked
 
         with forked(target, seconds) as isolated:
             return _Checker(isolated, form, profile, multiple, finite).run(wanted, count, key)

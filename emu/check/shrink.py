@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from emu.base.errors import EmuError, EngineError, OperandError, ShapeError, TargetError
 from emu.check.cutting import cut, rectangle, tile_of
 from emu.check.expected import Expected
 from emu.check.form import MAIN, Form
 from emu.check.judge import judge
 from emu.check.model import Arrays, Bits
-from emu.check.sorting import Case, Index, class_of, sample, whole_class
-from emu.errors import EmuError, EngineError, OperandError, ShapeError, TargetError
-from emu.exact.encode import code_of_one
+from emu.check.report.sorting import Case, Index, class_of, sample, whole_class
+from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 
 if TYPE_CHECKING:
-    from emu.check.findings import Candidate
+    from emu.check.report.findings import Candidate
     from emu.check.run import _Checker
 
 CALLS: Final = 160
@@ -130,9 +130,9 @@ class _Worker:
 
     def carried(self, small: dict[str, Bits], amax: int) -> dict[str, Bits] | None:
         """Return a tile with a further tile under it that holds the tensor maximum; None where no source code is that number."""
-        from emu.exact.decode import decode_code
+        from emu.engines.exact.decode import decode_code
         from emu.spec import get
-        from emu.vectors.grid import code_at
+        from emu.vectors.suites.boundaries import code_at
 
         source = self.form.operands["x"]
         assert source is not None

@@ -7,15 +7,15 @@ from typing import Any
 
 from emu.check.form import Form
 from emu.check.model import Arrays
-from emu.exact.arithmetic import largest_magnitude_of
-from emu.exact.decode import decode_code
-from emu.exact.program import Cells, run
-from emu.exact.random_bits import element_bits
-from emu.exact.value import Value, finite
+from emu.engines.exact.arithmetic import largest_magnitude_of
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.program import Cells, run
+from emu.engines.exact.random_bits import element_bits
+from emu.engines.exact.value import Value, finite
 from emu.spec import get
 from emu.spec.models import Recipe
 from emu.spec.models.rounding import Word
-from emu.spec.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
 
 
 def trace_quantize(form: Form, operands: Arrays) -> tuple[Program, dict[str, Cells]]:
@@ -44,9 +44,11 @@ def _random(form: Form, operands: Arrays) -> dict[tuple[int, int], int]:
     flat, width = operands["random"].reshape(-1).tolist(), operands["x"].shape[1]
     shared = form.draws.facts.random
     out = {}
-    for place in range(operands["x"].size):
-        integer = element_bits(flat[place // shared.lanes], form.draws, place % shared.lanes) if isinstance(shared, Word) else flat[place]
-        out[divmod(place, width)] = integer
+    for extent in range(operands["x"].size):
+        integer = (
+            element_bits(flat[extent // shared.lanes], form.draws, extent % shared.lanes) if isinstance(shared, Word) else flat[extent]
+        )
+        out[divmod(extent, width)] = integer
     return out
 
 
@@ -70,6 +72,6 @@ def trace_dequantize(form: Form, profile: str | None, codes: Any, levels: Arrays
 
 def value_at(program: Program, cells: dict[str, Cells], name: str, row: int, column: int) -> Value | int:
     """Return the value of a name that holds for an element."""
-    from emu.exact.program import cell_of
+    from emu.engines.exact.program import cell_of
 
-    return cells[name][cell_of(program.types[name].place, row, column)]
+    return cells[name][cell_of(program.types[name].extent, row, column)]

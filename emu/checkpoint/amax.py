@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from emu.checkpoint.candidates import tensor_code
-from emu.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
 from emu.spec.models import Block, Recipe
 

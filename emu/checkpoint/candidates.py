@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from emu.base.errors import EmuError
 from emu.checkpoint.read import scale_format
-from emu.errors import EmuError
 from emu.spec import get, names
 from emu.spec.models import Block, Checkpoint, Recipe
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 
 
 def candidates(store: Checkpoint) -> list[Recipe]:
@@ -69,7 +69,7 @@ def tensor_code(recipe_id: str, amax_bits: int) -> int | None:
     """Return the bits that a recipe stores for a tensor maximum (binary32 bits); None where it refuses it."""
     import numpy as np
 
-    from emu.api import quantize
+    from emu.ops.functions import quantize
 
     recipe: Recipe = get("recipe", recipe_id)
     shape = get("block", recipe.facts.block).facts.shape

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.api import amax, quantize
+from emu.base.errors import EmuError
 from emu.checkpoint.amax import maxima
 from emu.checkpoint.candidates import candidates, has_tensor_level, owns, tensor_code
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
-from emu.checkpoint.read import Rows, StoredTensor, row_step
-from emu.errors import EmuError
+from emu.checkpoint.read import StoredRows, StoredTensor, row_step
+from emu.ops.functions import amax, quantize
 from emu.spec import get
 from emu.spec.models import Recipe
 
@@ -178,7 +178,7 @@ def _quantized(
     return found.codes[: len(x)], scales, flags
 
 
-def _count(outcome: Outcome, rows: Rows, codes: NDArray[Any], scales: NDArray[Any], flags: NDArray[Any] | None) -> None:
+def _count(outcome: Outcome, rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], flags: NDArray[Any] | None) -> None:
     columns = codes.shape[1] // scales.shape[1]
     wrong_codes = rows.codes != codes
     wrong_scales = rows.scales != scales
@@ -194,7 +194,7 @@ def _count(outcome: Outcome, rows: Rows, codes: NDArray[Any], scales: NDArray[An
             outcome.rows += _shown(rows, codes, scales, row, block, columns)
 
 
-def _shown(rows: Rows, codes: NDArray[Any], scales: NDArray[Any], row: int, block: int, columns: int) -> Iterator[str]:
+def _shown(rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], row: int, block: int, columns: int) -> Iterator[str]:
     part = slice(block * columns, (block + 1) * columns)
     theirs, ours = ("".join(f"{code:X}" for code in found[row, part].tolist()) for found in (rows.codes, codes))
     text = f"stored scale {rows.scales[row, block]:02X} codes {theirs}, recipe {scales[row, block]:02X} {ours}"

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from emu.base.errors import FileError, ToolError
 from emu.checkpoint.index import files_of
-from emu.errors import FileError, ToolError
 
 CONFIGS = ("config.json", "hf_quant_config.json")
 

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 
-from emu.arrays import float_dtype
+from emu.arrays.values import float_dtype
+from emu.base.errors import EmuError
 from emu.checkpoint.compare import IDENTIFIED, Original
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
-from emu.checkpoint.read import Rows, StoredTensor
-from emu.errors import EmuError
-from emu.quantized import make_quantized
+from emu.checkpoint.read import StoredRows, StoredTensor
+from emu.ops.quantized import make_quantized
 from emu.spec import get, names
 from emu.spec.models import Recipe
 from emu.spec.models.block import FlaggedElement
@@ -59,7 +59,7 @@ def _finding(tensor: StoredTensor, values: Original, recipe: Recipe, profile: st
     return Finding(label, IDENTIFIED, f"all {total} values are equal")
 
 
-def _values(tensor: StoredTensor, rows: Rows, recipe: Recipe, profile: str, fmt: str) -> np.ndarray:
+def _values(tensor: StoredTensor, rows: StoredRows, recipe: Recipe, profile: str, fmt: str) -> np.ndarray:
     """Return the raw codes of values that a profile gives for some rows."""
     block = get("block", recipe.facts.block)
     flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None

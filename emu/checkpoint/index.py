@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 
 SUFFIXES = (".safetensors", ".gguf")
 INDEX = ".safetensors.index.json"

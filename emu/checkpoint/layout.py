@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.fast.layout import places
+from emu.engines.numpy.layout import places
 from emu.spec import get
 from emu.spec.models import Layout
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.api import quantize
+from emu.base.errors import EmuError
 from emu.checkpoint.candidates import chooses, has_tensor_level
-from emu.errors import EmuError
+from emu.ops.functions import quantize
 from emu.spec import get
 from emu.spec.models import Block, Recipe
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emu.checkpoint.container import Container
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
-from emu.quantized import unpack_nibbles
+from emu.ops.quantized import unpack_nibbles
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.block import FlaggedElement
@@ -22,7 +22,7 @@ CHUNK = 1 << 18  # elements
 Codes = NDArray[np.uint8]
 
 
-class Rows(NamedTuple):
+class StoredRows(NamedTuple):
     """Some rows of a tensor. codes: uint8 [r, n], one each.   scales: uint8 [r, blocks], without the high bit.   flags: that bit."""
 
     first: int
@@ -72,7 +72,7 @@ class StoredTensor:
         level = next((item.level for item in self.store.facts.levels if item.meaning != "scale"), None)
         return None if level is None else int(self.container.raw(self.match.parts[level]).view("<u4")[0])
 
-    def chunks(self, most: int | None = None) -> Iterator[Rows]:
+    def chunks(self, most: int | None = None) -> Iterator[StoredRows]:
         """Yield the tensor some rows at a time, from the top. most: stop after about so many elements."""
         step = row_step(self.shape[-1])
         for first in range(0, self.rows, step):
@@ -80,11 +80,11 @@ class StoredTensor:
                 return
             yield self.take(first, min(step, self.rows - first))
 
-    def take(self, first: int, count: int) -> Rows:
+    def take(self, first: int, count: int) -> StoredRows:
         """Return some rows. first: a multiple of the period of the order of scales."""
         codes, raw = self._record(first, count) if self.store.facts.record is not None else self._parts(first, count)
         bits = derive.codes(self.scale_format).bits
-        return Rows(first, codes, raw & np.uint8((1 << bits) - 1), (raw >> bits).astype(np.uint8) if bits < 8 else np.zeros_like(raw))
+        return StoredRows(first, codes, raw & np.uint8((1 << bits) - 1), (raw >> bits).astype(np.uint8) if bits < 8 else np.zeros_like(raw))
 
     def _parts(self, first: int, count: int) -> tuple[Codes, Codes]:
         length = self.shape[-1]

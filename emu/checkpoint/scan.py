@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.checkpoint.read import Rows, StoredTensor
+from emu.checkpoint.read import StoredRows, StoredTensor
 from emu.spec import derive, get
 from emu.spec.models import Format
 
@@ -51,7 +51,7 @@ def scan_tensor(tensor: StoredTensor) -> Scan:
     return found
 
 
-def _count(found: Scan, tensor: StoredTensor, rows: Rows) -> None:
+def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
     columns, fmt = tensor.block.facts.shape[1], tensor.scale_format
     codes = rows.codes.reshape(len(rows.codes), -1, columns)
     top = (codes & 7).max(-1)

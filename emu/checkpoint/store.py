@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from emu.base.errors import FileError
 from emu.checkpoint.container import Container, Entry
-from emu.errors import FileError
 from emu.spec import get, names
 from emu.spec.models import Checkpoint
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from emu.errors import OperandError
-from emu.exact.block import decode_block_value
-from emu.exact.decode import decode_code
-from emu.exact.value import Value, finite
+from emu.base.errors import OperandError
+from emu.engines.exact.block import decode_block_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import Value, finite
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.block import FlaggedElement

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
+from emu.analysis.analyze import inner_transform, tensor_report
+from emu.analysis.draws import drawing_rounding, random_operand
+from emu.analysis.plot import plot_kind, plot_reports
+from emu.analysis.report import Report, total
+from emu.base.atomic import check_target
+from emu.base.errors import EmuError, FileError, OpenError, ShapeError
 from emu.cli.quantize import check_operands, parse_signs, raw_or_float, selected, shown
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.errors import EmuError, FileError, OpenError, ShapeError
 from emu.files import TensorFile, TensorInfo, open_tensors, skip_reason, whole_file
-from emu.files.whole import check_target
 from emu.spec import Format, Recipe, Transform, get
-from emu.study.analyze import inner_transform, tensor_report
-from emu.study.draws import drawing_rounding, random_operand
-from emu.study.plot import plot_kind, plot_reports
-from emu.study.report import Report, total
 
 RECIPES = ("nvfp4_te_ref", "nvufp4", "mxfp4_torchao_rceil", "e2m1_fp32scale", "e1m2_fp32scale", "hif4")
 HEADER = ("tensor", "recipe", "rotation", "SQNR dB", "alpha-1 %", "coherent", "incoherent", "B_eff", "clipped %", "zero %")
@@ -43,7 +43,7 @@ class Found:
 @click.option("--row-axis", default=-2, show_default=True, help="Other side of a 2-D tile.")
 @click.option("--source", help="Format of raw codes, for unsigned integer tensors.")
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, numpy or auto.")
 @click.option("--totals", is_flag=True, help="Print the totals only.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a plot (.png, .svg, .pdf).")
 @click.option("--force", is_flag=True, help="Replace the plot if it exists.")

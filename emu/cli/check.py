@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from emu.base.errors import OperandError
 from emu.cli.settings import common_options, note, progress, settings_of
-from emu.errors import OperandError
 
 LATE = 10  # seconds that a process may take beyond the program that it runs
 
@@ -49,7 +49,7 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     TARGET: py:module:function or file.py:function, c:lib.so:symbol, exec:command. With --emit and --results there is none: the inputs are
     run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared.
     """
-    from emu.files.whole import check_target, whole_file
+    from emu.base.atomic import check_target, whole_file
 
     emit, results, junit, force = (options.pop(name) for name in ("emit", "results", "junit", "force"))
     if (target is not None) + (emit is not None) + (results is not None) != 1:
@@ -68,7 +68,7 @@ def command(target: str | None, contract: str, **options: Any) -> int:
 
 
 def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:
-    from emu.check.files import SUITES, emit
+    from emu.check.targets.files import SUITES, emit
 
     wants = _names(options["wants"])
     about = emit(
@@ -81,11 +81,11 @@ def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> in
 
 
 def _report(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
-    from emu.check.files import results_target
     from emu.check.form import form_of
-    from emu.check.isolate import spawned
-    from emu.check.make import make
     from emu.check.run import SUITES, check
+    from emu.check.targets.files import results_target
+    from emu.check.targets.isolate import spawned
+    from emu.check.targets.make import make
     from emu.spec.registry import added_folders
 
     asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite")}
@@ -104,8 +104,8 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
         form_of(contract, options["source"], options["result"])
         names = ("signature", "takes", "source", "result", "packing", "scale_layout", "device")
         given = {name: options[name] for name in names} | {"gives": gives, "wants": _names(options["wants"])}
-        from emu.check.report import Report
-        from emu.errors import TargetError
+        from emu.base.errors import TargetError
+        from emu.check.report.model import Report
 
         try:
             own = str(target).startswith("exec:")  # it stops its program by itself

@@ -10,16 +10,16 @@ from typing import Any
 import click
 import numpy as np
 
-from emu.api import convert
+from emu.base.atomic import check_target
+from emu.base.errors import OperandError, SpecError
 from emu.cli.settings import common_options, note, print_json, print_table, settings_of
 from emu.docgen.numbers import decimal_text
-from emu.errors import OperandError, SpecError
-from emu.exact.convert import convert_value
-from emu.exact.decode import decode_code
-from emu.exact.value import Value
-from emu.fast.convert import code_dtype
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import Value
+from emu.engines.numpy.convert import code_dtype
 from emu.files import open_tensors, tensor_writer
-from emu.files.whole import check_target
+from emu.ops.functions import convert
 from emu.spec import Format, Rounding, derive, get
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+\Z")
@@ -34,7 +34,7 @@ _INFINITE = {"inf": 0, "+inf": 0, "infinity": 0, "-inf": 1, "-infinity": 1}
 @click.option("--policy", default="nvidia", show_default=True, help="Special-value policy.")
 @click.option("--source", default=None, help="Source format (default fp32); for a .npy file of unsigned integers: the format of its codes.")
 @click.option("--random", default=None, help="Random integers for a rounding that draws: decimal or hex, comma-separated.")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto.")
 @click.option("--out", type=click.Path(dir_okay=False), help="For a .npy file: where the codes go (.npy).")
 @click.option("--force", is_flag=True, help="Replace --out if it exists.")
 @common_options

@@ -8,15 +8,15 @@ from typing import Any
 import click
 import numpy as np
 
-from emu.arrays import float_dtype
+from emu.arrays.values import float_dtype
+from emu.base.atomic import check_target
+from emu.base.errors import FileError
 from emu.cli.quantize import default_target
 from emu.cli.settings import common_options, note, print_json, progress, settings_of
-from emu.errors import FileError
 from emu.files import StoredFile, tensor_writer
-from emu.files.whole import check_target
-from emu.quantized import Quantized, make_quantized, unpack_nibbles
+from emu.ops.quantized import Quantized, make_quantized, unpack_nibbles
 from emu.spec import Block, derive, get
-from emu.spec.program import dequantize_program, place_of
+from emu.spec.programs.program import dequantize_program, extent_of
 
 
 @click.command("dequantize")
@@ -24,7 +24,7 @@ from emu.spec.program import dequantize_program, place_of
 @click.option("--profile", help="Order of operations, a dequantize profile of the recipe [default: its first].")
 @click.option("--dtype", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True, help="Result format.")
 @click.option("--out", "-o", type=click.Path(dir_okay=False), help="Result, kind by suffix [default: <file>.values.safetensors].")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, numpy or auto.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options
 def command(file: str, profile: str | None, dtype: str, out: str | None, engine: str, force: bool) -> None:
@@ -76,7 +76,7 @@ def _check_shapes(found: Quantized) -> None:
     if list(found.codes.shape) != (padded if found.recipe.facts.tail == "zero_pad_keep" else list(found.shape)):
         raise ValueError(f"codes of shape {list(found.codes.shape)} for a tensor of {list(found.shape)}")
     for facts, level in zip(found.block.facts.levels, found.levels, strict=True):
-        shared = place_of(facts.granularity, found.block)
+        shared = extent_of(facts.granularity, found.block)
         wanted = list(padded)
         for place, length in ((axis, shared.columns), (row_axis, shared.rows)):
             if place >= 0:

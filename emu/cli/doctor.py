@@ -11,13 +11,19 @@ from typing import NamedTuple
 import click
 
 import emu
+from emu.base.errors import EmuError
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.cli.witness import faults
-from emu.errors import EmuError
+from emu.contracts.examples.run import faults
 from emu.spec import KINDS, get, names
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")
-ENGINES = {"exact": "emu.exact", "fast": "emu.fast", "c_ref": "emu.native._c", "native": "emu.native._kernels", "torch": "torch"}
+ENGINES = {
+    "exact": "emu.engines.exact",
+    "numpy": "emu.engines.numpy",
+    "c_ref": "emu.engines.c_ref._c",
+    "native": "emu.engines.native._kernels",
+    "torch": "torch",
+}
 
 
 class Check(NamedTuple):
@@ -74,7 +80,7 @@ def _spec() -> Iterator[Check]:
 
 
 def _environment() -> Iterator[Check]:
-    from emu.fast.environment import check_environment
+    from emu.engines.numpy.environment import check_environment
 
     try:
         check_environment()
@@ -93,6 +99,6 @@ def _engines() -> Iterator[Check]:
 
 
 def _form() -> str:
-    from emu.native import kernel
+    from emu.engines.native import convert as kernel
 
     return f", {kernel.FORMS[kernel.BEST_FORM]} form"

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from emu.base.errors import OperandError
 from emu.cli.settings import common_options, print_json, progress, settings_of
-from emu.errors import OperandError
 
 
 @click.command("identify")
@@ -68,11 +68,11 @@ def command(
 
 def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     """Identify a kernel in a process of its own; a kernel that fails has a verdict and exit code 1."""
-    from emu.check.isolate import spawned
-    from emu.check.make import make
+    from emu.base.errors import TargetError
+    from emu.check.targets.isolate import spawned
+    from emu.check.targets.make import make
     from emu.cli.check import LATE, _gives, _names
-    from emu.errors import TargetError
-    from emu.identify.forms import contracts_of, identify_any
+    from emu.identify.signatures import contracts_of, identify_any
     from emu.spec.registry import added_folders
 
     own = text.startswith("exec:")  # it stops its program by itself

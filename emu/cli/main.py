@@ -15,8 +15,8 @@ from typing import NoReturn
 import click
 
 import emu
+from emu.base.errors import EmuError, ToolError
 from emu.cli.settings import Settings, common_options, settings_of
-from emu.errors import EmuError, ToolError
 
 COMMANDS = (
     "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe", "check",

@@ -10,16 +10,16 @@ import click
 import numpy as np
 
 import emu
-from emu.api import quantize
+from emu.analysis.draws import drawing_rounding, random_operand
+from emu.base.atomic import check_target
+from emu.base.errors import EmuError, FileError, OperandError
+from emu.base.philox import check_key, stream_of
 from emu.cli.convert import parse_value
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.errors import EmuError, FileError, OperandError
 from emu.files import StoredTensor, StoredWriter, TensorFile, TensorInfo, open_tensors, skip_reason
-from emu.files.whole import check_target
-from emu.philox import check_key, stream_of
-from emu.quantized import Quantized
+from emu.ops.functions import quantize
+from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, get
-from emu.study.draws import drawing_rounding, random_operand
 
 
 @click.command("quantize")
@@ -33,7 +33,7 @@ from emu.study.draws import drawing_rounding, random_operand
 @click.option("--tensor-amax", help="Tensor maximum: a number, or fp32 bits in hex; for exactly one tensor.")
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
 @click.option("--signs", help="Sign mask in hex, for a recipe that rotates and takes signs [default: the transform's own].")
-@click.option("--engine", default="auto", show_default=True, help="exact, fast, c_ref, native, torch or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto.")
 @click.option("--strict", is_flag=True, help="A tensor that cannot be quantized is an error, not skipped.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options

@@ -1,4 +1,4 @@
-"""c_ref/tables.c: the descriptors of the shipped spec as C constants, written from the very structs that emu.native builds.
+"""c_ref/tables.c: the descriptors of the shipped spec as C constants, written from the very structs that emu.engines.c_ref.convert builds.
 
 Equal descriptors are one constant. Not here: what the functions that find them do (c_ref/names.c).
 """
@@ -9,16 +9,17 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from emu.base.errors import EmuError
 from emu.docgen.c_text import Constants, quoted
-from emu.errors import EmuError
-from emu.native import datapath as datapaths
-from emu.native import descriptors, programs
+from emu.engines.c_ref import datapath as datapaths
+from emu.engines.c_ref import descriptors
+from emu.engines.c_ref import program as programs
 from emu.spec import derive, get, names
 from emu.spec.datapath import known_facts, pairs
-from emu.spec.models import Block, Conversion, Datapath, Format, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import Block, Datapath, Format, Policy, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.rounding import Word
-from emu.spec.program import Program, dequantize_program, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, quantize_program
 
 PATH = "c_ref/tables.c"
 HEAD = """/* tables.c: what the shipped spec says, as descriptors. Generated from spec/ by: emu docs build. Do not edit.
@@ -32,7 +33,7 @@ HEAD = """/* tables.c: what the shipped spec says, as descriptors. Generated fro
 def c_table_pages() -> dict[str, str]:
     """Return path in the source tree -> text of the C tables.
 
-    Raises: SpecError for a fault of the spec.   Tests: tests/c_column/test_c_tables.py.
+    Raises: SpecError for a fault of the spec.   Tests: tests/engines/c_ref/test_c_tables.py.
     """
     constants = Constants()
     tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _recipes, _programs, _datapaths)]
@@ -77,8 +78,8 @@ def _words(constants: Constants) -> list[str]:
 
 def _policies(constants: Constants) -> list[str]:
     lines = ["const emu_named_policy emu_policies[] = {"]
-    for name in names("conversion"):
-        policy: Conversion = get("conversion", name)
+    for name in names("policy"):
+        policy: Policy = get("policy", name)
         lines.append(f"    /* {_about(policy)} */")
         for fmt, entry in _entries(policy):
             target = descriptors.format_descriptor(fmt)
@@ -88,7 +89,7 @@ def _policies(constants: Constants) -> list[str]:
     return [*lines, "    {NULL, NULL, NULL},", "};"]
 
 
-def _entries(policy: Conversion) -> Iterator[tuple[Format, Any]]:
+def _entries(policy: Policy) -> Iterator[tuple[Format, Any]]:
     """Yield every format that a policy covers and C can write, with its entry."""
     for name in names("format"):
         fmt: Format = get("format", name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from emu.docgen.c_words import ALWAYS, number
-from emu.native._c import ffi
+from emu.engines.c_ref._c import ffi
 
 WIDTH: Final = 140
 # Pointers to several: how many.

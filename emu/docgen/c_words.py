@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from emu.native._c import lib
+from emu.engines.c_ref._c import lib
 
 # Fields whose numbers have names, and the names; their order does not matter.
 WORDS: Final[dict[str, tuple[str, ...]]] = {

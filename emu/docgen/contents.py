@@ -144,7 +144,7 @@ _EXTRA: dict[str, tuple[str, Callable[[Any], str]]] = {
     "recipe": ("program", _recipe),
     "datapath": ("operands and sum", _datapath),
     "instruction": ("mnemonic", _instruction),
-    "conversion": ("destinations", lambda policy: ", ".join(policy.facts)),
+    "policy": ("destinations", lambda policy: ", ".join(policy.facts)),
     "checkpoint": ("file and blocks", lambda store: f"{store.facts.container}: {', '.join(store.facts.blocks)}"),
     "coverage": ("crosses", lambda model: ", ".join(model.facts.crosses)),
 }

@@ -1,4 +1,4 @@
-"""The page of datapath errors, from the record of `emu study datapath`. Not here: the figures (emu.study)."""
+"""The page of datapath errors, from the record of `emu study datapath`. Not here: the figures (emu.analysis)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emu.docgen.datapath_errors_proof import proof_lines
 from emu.docgen.datapath_errors_quantization import input_lines, quantization_lines, quantization_picture
 from emu.docgen.datapath_errors_short import short_lines
 from emu.docgen.markdown import fence, plural, prose
-from emu.study.datapath_study import COMMAND, RECORD, read_record
+from research.datapath.study import COMMAND, RECORD, read_record
 
 PAGE: Final = "docs/datapath_errors.md"
 PICTURES: Final = "docs/datapath_errors"  # _quantization.svg, _datapath.svg, _order.svg

@@ -21,7 +21,7 @@ def datapath_lines(record: Record) -> list[str]:
         prose(
             "What the datapath makes of the quantized operands against their exact dot product, which is added in ",
             "integers ",
-            "(`emu/study/datapath_exact.py`, nothing of a datapath in it). D is compared before tensor scales ",
+            "(`research/datapath/exact.py`, nothing of a datapath in it). D is compared before tensor scales ",
             "multiply it. A cell: relative error, ",
             "as above; in brackets the share of results that are the exact sum rounded once to nearest. `exact`: all ",
             "results are the exact sum. Not rotated; the record ",

@@ -6,8 +6,8 @@ from typing import Any
 
 from emu.docgen.dot_chart import Axis, Mark, chart
 from emu.docgen.markdown import code, link, prose, table
-from emu.study.datapath_order import KINDS
-from emu.study.datapath_study import claims
+from research.datapath.order import KINDS
+from research.datapath.study import claims
 
 WORDS = {True: "never changes", False: "may change", None: "not offered"}
 
@@ -18,7 +18,7 @@ def order_lines(record: dict[str, Any]) -> tuple[list[str], str]:
         "## Does the order along K matter?",
         "",
         prose(
-            "What follows from the facts alone (`emu.study.datapath_order.invariant`; tests show each claim on rows, ",
+            "What follows from the facts alone (`research.datapath.order.invariant`; tests show each claim on rows, ",
             "and a row for each *may change*). ",
             "Products of a group are added exactly. The terms of one fused step are cut one by one, each to a unit ",
             "that only the largest exponent fixes, and ",

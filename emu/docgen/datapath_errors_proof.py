@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 from emu.docgen.markdown import fence, prose, table
-from emu.exact.datapath import dot
-from emu.exact.decode import decode_code
+from emu.engines.exact.datapath import dot
+from emu.engines.exact.decode import decode_code
 from emu.spec import get
-from emu.spec.datapath import Plan, resolve
+from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.reach import reach
-from emu.study.datapath_proof import BLOCK, REPORTED, SCALE
+from research.datapath.proof import BLOCK, REPORTED, SCALE
 
 UNIFORM = ("e1m2", "e1m2")
 
@@ -55,7 +55,7 @@ def _derivation(proof: dict[str, Any]) -> list[str]:
     ]
 
 
-def _units(plan: Plan, facts: dict[str, Any]) -> list[str]:
+def _units(plan: DatapathPlan, facts: dict[str, Any]) -> list[str]:
     """Say what every product, group sum and term is a multiple of, and how large it gets."""
     element, scale = reach(plan.a), reach(get("format", SCALE))
     product = int((element.largest / Fraction(2) ** element.lsb_exp) ** 2)
@@ -81,7 +81,7 @@ def _units(plan: Plan, facts: dict[str, Any]) -> list[str]:
     ]
 
 
-def _adder(plan: Plan, facts: dict[str, Any], proof: dict[str, Any]) -> list[str]:
+def _adder(plan: DatapathPlan, facts: dict[str, Any], proof: dict[str, Any]) -> list[str]:
     """Add up the width of the adder, beside the reported one, and the fixed-point alternative."""
     element, scale, reported = reach(plan.a), reach(get("format", SCALE)), resolve(REPORTED)
     term = element.largest**2 * plan.group * scale.significand**2
@@ -201,7 +201,7 @@ def _loss(proof: dict[str, Any]) -> list[str]:
     ]
 
 
-def _products(row: list[list[int]], plan: Plan) -> list[str]:
+def _products(row: list[list[int]], plan: DatapathPlan) -> list[str]:
     """Return one line per product that is not zero."""
     lines = []
     for k, (x, y) in enumerate(zip(row[0], row[1], strict=True)):

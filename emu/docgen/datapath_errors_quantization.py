@@ -22,9 +22,9 @@ def input_lines(record: Record) -> list[str]:
         prose(
             "Measured are the first 64 rows of A and 64 rows of B, spread evenly where B is a weight; both are ",
             "quantized whole, so tensor maxima ",
-            "are real. Drawn numbers are bf16, from Philox4x32-10 (`emu/study/datapath_data.py`). Weights are ",
+            "are real. Drawn numbers are bf16, from Philox4x32-10 (`research/datapath/data.py`). Weights are ",
             "binary32 as stored; activations are ",
-            "those of the model on these sentences, run in binary64 and rounded to bf16 (`emu/study/minilm.py`; ",
+            "those of the model on these sentences, run in binary64 and rounded to bf16 (`emu/analysis/minilm.py`; ",
             "tokens by the model's own vocabulary):",
         ),
         "",
@@ -34,7 +34,7 @@ def input_lines(record: Record) -> list[str]:
         "",
         prose(
             "The recipes `study_...` fill cells that no shipped recipe fills; they are user files in ",
-            "`emu/study/spec`, with status proposed, and no ",
+            "`research/spec`, with status proposed, and no ",
             "one's product. Rotated: both operands went through `rht16_ufp4` along K, signs 0xD7E8; the product stays ",
             "the same. ",
             "`e1m2_fp32scale` rotated is `ufp4`. C is +0, K one ascending chain of instructions.",

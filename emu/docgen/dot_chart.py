@@ -38,7 +38,7 @@ class Axis:
     logarithmic: bool = False
     zero: str = ""
 
-    def place(self, value: float) -> float:
+    def extent(self, value: float) -> float:
         """Return where a value stands, 0 to 1; 0 and what lies below the axis at the left end."""
         if not self.logarithmic:
             return (value - self.low) / (self.high - self.low)
@@ -78,7 +78,7 @@ def _grid(axis: Axis, rows: Sequence[str], bottom: int) -> list[str]:
         y = TOP + ROW * row + ROW // 2
         lines.append(f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(text)}</text>')
         lines.append(f'<path d="M{LEFT} {y}H{WIDTH - RIGHT}" stroke="#eee"/>')
-    ticks = [(axis.place(value), text) for value, text in axis.ticks] + ([(0.0, axis.zero)] if axis.zero else [])
+    ticks = [(axis.extent(value), text) for value, text in axis.ticks] + ([(0.0, axis.zero)] if axis.zero else [])
     for at, text in ticks:
         lines.append(f'<path d="M{_x(at)} {TOP}V{bottom}" stroke="#ccc"/>')
         lines.append(f'<text x="{_x(at)}" y="{bottom + 14}" text-anchor="middle">{escape(text)}</text>')
@@ -91,7 +91,7 @@ def _mark(mark: Mark, axis: Axis, count: int) -> str:
     color = COLORS[mark.series % len(COLORS)]
     y = TOP + ROW * mark.row + ROW / 2 + (mark.series - (count - 1) / 2) * (ROW - 8) / max(count, 1)
     paint = f'fill="{color}"' if mark.filled else f'fill="white" stroke="{color}"'
-    return f'<circle cx="{_x(axis.place(mark.value))}" cy="{y:.1f}" r="{RADIUS if mark.filled else RADIUS - 1}" {paint}/>'
+    return f'<circle cx="{_x(axis.extent(mark.value))}" cy="{y:.1f}" r="{RADIUS if mark.filled else RADIUS - 1}" {paint}/>'
 
 
 def _legend(series: Sequence[str], legend: Sequence[str], y: int) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 
 PATH: Final = "c_ref/dpi/emu_ref_pkg.sv"
 HEADERS: Final = ("c_ref/emu_ref.h", "c_ref/dpi/emu_dpi.h")
@@ -36,7 +36,7 @@ class Parameter(NamedTuple):
 def dpi_pages(root: Path) -> dict[str, str]:
     """Return path in the source tree -> text of the SystemVerilog package.
 
-    root: a source tree.   Raises: FileError (a header is missing).   Tests: tests/c_column/test_c_dpi.py.
+    root: a source tree.   Raises: FileError (a header is missing).   Tests: tests/engines/c_ref/test_c_dpi.py.
     """
     texts = [_declarations(root / header) for header in HEADERS]
     lines = [f"  localparam int {name} = {value};" for text in texts for name, value in enum_values(text)]

@@ -1,4 +1,4 @@
-"""The page of foreign kernels, from the record of `python -m emu.testing.foreign`. Not here: how they are run (emu/check/foreign)."""
+"""The page of foreign kernels, from the record of `python -m tools.foreign_kernels`. Not here: how they are run (emu/check/libraries)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from emu.check.foreign.findings import FINDINGS, LEFT_OUT
-from emu.check.foreign.registry import find
+from emu.base.errors import FileError, OperandError
+from emu.check.libraries.findings import FINDINGS, LEFT_OUT
+from emu.check.libraries.registry import find
 from emu.docgen.markdown import code, fence, plural, prose, table
-from emu.errors import FileError, OperandError
 
 RECORD: Final = "docs/evidence/foreign_kernels.json"
 PAGE: Final = "docs/foreign_kernels.md"
 MARK: Final = f"<!-- generated from {RECORD} by: emu docs build -->"
-COMMAND: Final = f"python -m emu.testing.foreign --out {RECORD}"
+COMMAND: Final = f"python -m tools.foreign_kernels --out {RECORD}"
 Record = dict[str, Any]
 
 

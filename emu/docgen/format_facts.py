@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from emu.docgen.numbers import decimal_text, exact_text
-from emu.exact.decode import decode_code
-from emu.exact.value import Value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import Value
 from emu.spec import Format, derive
 from emu.spec.models.format import CodebookFacts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from emu.docgen.numbers import decimal_text
-from emu.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code
 from emu.spec import Format, derive
-from emu.spec.program import Instruction, Place, Program
+from emu.spec.programs.program import Extent, Instruction, Program
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _COMPARE = {"lt": "<", "le": "<=", "ge": ">="}
@@ -57,7 +57,7 @@ def _detail(item: Instruction, step: Any, program: Program) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def place_text(place: Place, program: Program) -> str:
+def place_text(place: Extent, program: Program) -> str:
     """Return a place in words: tensor, row, tile, block, element, or how many elements."""
     rows, columns = program.block.facts.shape
     known = {(0, 0): "tensor", (1, 0): "row", (1, 1): "element", (1, columns): "block", (rows, columns): "block" if rows == 1 else "tile"}

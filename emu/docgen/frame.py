@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from emu.base.errors import FileError
 from emu.docgen.markdown import code, fence, link, plural, table
 from emu.docgen.source import FOLDER, Module
-from emu.errors import FileError
 from emu.spec import KINDS, SpecObject, digest, get, names
 from emu.spec.models.common import OpenPoint
 

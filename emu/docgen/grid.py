@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from emu.errors import OperandError
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.value import Value, finite
+from emu.base.errors import OperandError
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import Value, finite
 from emu.spec import Format, derive, digest
 
 TABLE_BITS = 8

@@ -1,4 +1,4 @@
-"""The page of hardware cost, from the record of `emu rtl cost`. Not here: synthesis and counting (emu.rtl.cost)."""
+"""The page of hardware cost, from the record of `emu rtl cost`. Not here: synthesis and counting (research.cost.measure)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from emu.docgen.dot_chart import Axis, Mark, chart
 from emu.docgen.markdown import code, fence, prose, table
-from emu.rtl.cost import RECORD, read_record, rules
 from emu.spec.datapath import resolve
+from research.cost.measure import RECORD, read_record, rules
 
 PAGE: Final = "docs/hardware_cost.md"
 PICTURE: Final = "docs/hardware_cost.svg"
@@ -225,7 +225,7 @@ def _method(record: dict[str, Any]) -> list[str]:
         prose(
             f"Transistors of a gate in static CMOS: {gates}; {found['transistors_of_one_ge']} make one gate equivalent (GE), "
             "a NAND2. The table ",
-            "is data (`emu/rtl/cost.yaml`), and the record holds the count of every gate: put in the figures of your own "
+            "is data (`research/cost/measure.yaml`), and the record holds the count of every gate: put in the figures of your own "
             "library. The modules ",
             "named in `setattr` are mapped one by one and joined afterwards, so nothing is shared across their borders.",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from emu.exact.value import Value
+from emu.engines.exact.value import Value
 
 
 def exact_text(value: Value) -> str:

@@ -72,7 +72,7 @@ def schema_pages() -> dict[str, str]:
 
 def portmap_schema() -> dict[str, Any]:
     """Return the JSON Schema of a port map (emu rtl run). Which columns there are, the suite decides: the command checks that."""
-    from emu.rtl.portmap import PortMap
+    from emu.rtl.portmap.model import PortMap
 
     found = _without_null(TypeAdapter(PortMap).json_schema(by_alias=True))
     body = found.pop("$defs", {})

@@ -1,4 +1,4 @@
-"""The page of the shrinkage study, from the record of `emu study reproduce`. Not here: the figures (emu.study.reproduction)."""
+"""The page of the shrinkage study, from the record of `emu study reproduce`. Not here: the figures (research.reproduction)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from emu.docgen.markdown import fence, prose, table
 from emu.docgen.shrinkage_real import real_lines, real_picture
 from emu.docgen.shrinkage_short import short_lines
 from emu.docgen.shrinkage_tables import depth_lines, depth_picture, equal_lines, gemm_lines, scale_lines, tensor_lines, tensor_picture
-from emu.study.reproduction.compare import DB, RATIO, Row, rows
-from emu.study.reproduction.paper import NOTES, PAPER
-from emu.study.reproduction.record import COMMAND, RECORD, read_record
+from research.reproduction.compare import DB, RATIO, ComparedClaim, rows
+from research.reproduction.paper import NOTES, PAPER
+from research.reproduction.record import COMMAND, RECORD, read_record
 
 PAGE: Final = "docs/shrinkage.md"
 PICTURES: Final = "docs/shrinkage"  # _tensors.svg, _depth.svg, _minilm.svg
@@ -86,11 +86,11 @@ def _compared(record: Record) -> list[str]:
     ]
 
 
-def _where(row: Row) -> str:
+def _where(row: ComparedClaim) -> str:
     return row.claim.where
 
 
-def _ours(row: Row) -> tuple[str, ...]:
+def _ours(row: ComparedClaim) -> tuple[str, ...]:
     ours = row.ours.replace("docs/training.md", "[training.md](training.md)")
     command = COMMANDS[row.part]
     return row.data or "-", ours, row.sign, row.size, f"`{command}`" if command else "-"

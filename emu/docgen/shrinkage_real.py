@@ -6,12 +6,12 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
+from emu.analysis.minilm import PARTS
 from emu.docgen.dot_chart import Axis, Mark, chart
 from emu.docgen.markdown import code, fence, plural, prose, table
 from emu.docgen.shrinkage_tables import GRID_NAMES, arrow, plain
-from emu.study.minilm import PARTS
-from emu.study.reproduction.compare import E1M2, E2M1, VERDICTS, amplification, amplifications, names, pair
-from emu.study.reproduction.record import COMMAND
+from research.reproduction.compare import E1M2, E2M1, VERDICTS, amplification, amplifications, names, pair
+from research.reproduction.record import COMMAND
 
 Record = dict[str, Any]
 Rows = list[dict[str, Any]]

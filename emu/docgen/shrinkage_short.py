@@ -6,9 +6,9 @@ from typing import Any
 
 from emu.docgen.markdown import prose
 from emu.docgen.shrinkage_tables import e8m0_leads, plain
-from emu.study.reproduction.compare import E1M2, E2M1, FC2, OUTLIERS, VERDICTS, amplifications, names, pair, pick
-from emu.study.reproduction.data import FP32_ROTATION, ROTATION
-from emu.study.reproduction.record import RESTRICTED
+from research.reproduction.compare import E1M2, E2M1, FC2, OUTLIERS, VERDICTS, amplifications, names, pair, pick
+from research.reproduction.data import FP32_ROTATION, ROTATION
+from research.reproduction.record import RESTRICTED
 
 Record = dict[str, Any]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from emu.docgen.dot_chart import Axis, Mark, chart
 from emu.docgen.markdown import code, prose, table
-from emu.study.reproduction.compare import E1M2, E2M1, amplification, names, pair, pick
-from emu.study.reproduction.data import FP32_ROTATION, ROTATION, TITLES
-from emu.study.reproduction.record import RESTRICTED
+from research.reproduction.compare import E1M2, E2M1, amplification, names, pair, pick
+from research.reproduction.data import FP32_ROTATION, ROTATION, TITLES
+from research.reproduction.record import RESTRICTED
 
 Record = dict[str, Any]
 GRID_NAMES = {E2M1: "E2M1", E1M2: "E1M2"}

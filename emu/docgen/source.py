@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 
-FOLDER = "emu/exact"
+FOLDER = "emu/engines/exact"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Module:
 def oracle(root: Path) -> dict[str, Module]:
     """Return module name -> module of the oracle of a source tree.
 
-    root: a source tree with emu/exact.   Raises: FileError (no oracle there, or a file that is no Python).
+    root: a source tree with emu/engines/exact.   Raises: FileError (no oracle there, or a file that is no Python).
     """
     paths = [path for path in sorted((root / FOLDER).glob("*.py")) if path.stem != "__init__"]
     if not paths:
@@ -88,9 +88,9 @@ def _imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
     """Return local name -> (module, name) of what comes from the oracle; the name is empty for a whole module."""
     found: dict[str, tuple[str, str]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == "emu.exact":
+        if isinstance(node, ast.ImportFrom) and node.module == "emu.engines.exact":
             found |= {alias.asname or alias.name: (alias.name, "") for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("emu.exact."):
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("emu.engines.exact."):
             module = (node.module or "").rpartition(".")[2]
             found |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
     return found

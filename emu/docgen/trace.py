@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from emu.exact.arithmetic import largest_magnitude_of
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.program import Cells, run
-from emu.exact.random_bits import element_bits
-from emu.exact.value import Value, finite
+from emu.engines.exact.arithmetic import largest_magnitude_of
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.program import Cells, run
+from emu.engines.exact.random_bits import element_bits
+from emu.engines.exact.value import Value, finite
 from emu.spec import Format, Recipe, Rounding, get
 from emu.spec.hex_rows import digits, split
 from emu.spec.models.rounding import Word
-from emu.spec.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ def trace_dequantize(recipe: Recipe, profile: str, quantized: Trace) -> Trace:
     given: dict[str, Cells] = {}
     for name, typed in program.given.items():
         own = outputs[name]
-        held, place = typed.place, before[own].place
+        held, extent = typed.extent, before[own].extent
         cells: Cells = {}
         for r in range(0, quantized.rows, held.rows or quantized.rows):
             for c in range(0, quantized.columns, held.columns or quantized.columns):
                 key = (r // held.rows if held.rows else 0, c // held.columns if held.columns else 0)
-                source = (r // place.rows if place.rows else 0, c // place.columns if place.columns else 0)
+                source = (r // extent.rows if extent.rows else 0, c // extent.columns if extent.columns else 0)
                 cells[key] = quantized.cells[own][source]
         given[name] = cells
     return Trace(program, run(program, given, quantized.rows, quantized.columns), quantized.rows, quantized.columns)

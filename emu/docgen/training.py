@@ -1,4 +1,4 @@
-"""The page of training runs, from the record of `emu train`. Not here: the runs (emu.train), tables of one study (training_tables.py)."""
+"""The page of training runs, from the record of `emu train`. Not here: the runs (research.train), tables of one study (training_tables.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emu.docgen.loss_chart import curves
 from emu.docgen.markdown import fence, prose, table
 from emu.docgen.training_sizes import size_lines
 from emu.docgen.training_tables import anchor_lines, order_lines, reference_lines, run_lines, same_lines, short_lines
-from emu.train.results import RECORD, read_record
+from research.train.results import RECORD, read_record
 
 PAGE: Final = "docs/training.md"
 PICTURE: Final = "docs/training.svg"
@@ -47,7 +47,7 @@ def _head(record: dict[str, Study]) -> list[str]:
         prose(
             f"The record is [{name}]({name}). `emu train --check {RECORD}` says whether it still fits the spec; a run that is killed goes ",
             "on with the same bits when its command is given again; `bits` of a run in the record is the SHA-256 of its last weights. ",
-            "`emu train --list` names the configurations, which are files of `emu/train/config`.",
+            "`emu train --list` names the configurations, which are files of `research/train/config`.",
         ),
         "",
     ]
@@ -132,7 +132,7 @@ def _limits() -> list[str]:
             "- Large models and long runs. Shrinkage adds up over depth and time; two or three layers and a few hundred steps show little ",
             "of it, and a loss far from its floor hides what quantization costs later.",
         ),
-        "- A GPU run: `emu/train/config/decoder_gpu.yaml` is written for one CUDA device, and nobody has run it.",
+        "- A GPU run: `research/train/config/decoder_gpu.yaml` is written for one CUDA device, and nobody has run it.",
         prose(
             "- Emulated sums: products here are float32 sums of the dequantized operands, in the order of torch's library ",
             '(`gemm: "fp32"`); a configuration may name a datapath of the spec instead.',

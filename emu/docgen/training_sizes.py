@@ -1,12 +1,12 @@
-"""Fits over the sizes of a study of training. Not here: the fitting (emu.train.fit)."""
+"""Fits over the sizes of a study of training. Not here: the fitting (research.train.fit)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from emu.docgen.markdown import code, prose, table
-from emu.train.fit import Line, Power, line, power
-from emu.train.statistics import BASE, by_cell, estimate, gaps
+from research.train.fit import Line, Power, line, power
+from research.train.statistics import BASE, by_cell, estimate, gaps
 
 Study = dict[str, Any]
 Cells = dict[tuple[str, str], dict[int, float]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emu.docgen.markdown import code, plural, prose, table
-from emu.train.statistics import BASE, Estimate, by_cell, estimate, gaps, wins
+from research.train.statistics import BASE, Estimate, by_cell, estimate, gaps, wins
 
 Study = dict[str, Any]
 VERDICTS = {True: "yes", False: "**no**, the other way round"}

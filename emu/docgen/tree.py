@@ -6,7 +6,9 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
-import emu.exact
+import emu.engines.exact
+from emu.base.atomic import whole_file
+from emu.base.errors import FileError
 from emu.docgen.c_tables import c_table_pages
 from emu.docgen.datapath_errors import study_pages
 from emu.docgen.dpi import dpi_pages
@@ -17,8 +19,6 @@ from emu.docgen.shrinkage import shrinkage_pages
 from emu.docgen.training import training_pages
 from emu.docgen.uniform_grid import uniform_grid_pages
 from emu.docgen.writers import reference_texts
-from emu.errors import FileError
-from emu.files.whole import whole_file
 from emu.spec.registry import isolated
 
 COMMAND = "emu docs build"
@@ -34,7 +34,7 @@ WRITERS: tuple[Callable[[], dict[str, str]], ...] = (schema_pages, c_table_pages
 def pages(root: Path) -> dict[str, str]:
     """Return path -> text of every generated file, for the spec in a source tree.
 
-    root: a source tree with spec/ and emu/exact/.   Raises: FileError (no source tree), SpecError (a fault of its spec).
+    root: a source tree with spec/ and emu/engines/exact/.   Raises: FileError (no source tree), SpecError (a fault of its spec).
     """
     if not (root / "spec" / "format").is_dir():
         raise FileError(f"{root}: no spec/ here: run in the source tree, or say --root DIR")
@@ -79,10 +79,10 @@ def check(root: Path) -> list[str]:
 
 def foreign_oracle(root: Path) -> list[str]:
     """Return one text per file of the tree's oracle that is not the one that runs: pages print the first and compute with the second."""
-    running = Path(emu.exact.__file__).parent
+    running = Path(emu.engines.exact.__file__).parent
     names = {path.name for folder in (root / "emu" / "exact", running) for path in folder.glob("*.py")}
     other = sorted(name for name in names if _read(root / "emu" / "exact" / name) != _read(running / name))
-    return [f"emu/exact/{name}: not the oracle that runs here: install the tree again (pip install -e .)" for name in other]
+    return [f"emu/engines/exact/{name}: not the oracle that runs here: install the tree again (pip install -e .)" for name in other]
 
 
 def _read(path: Path) -> str | None:

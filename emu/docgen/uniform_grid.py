@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from emu.base.errors import FileError
 from emu.docgen.markdown import code, fence, link, prose, table
 from emu.docgen.uniform_grid_cost import cost_lines, ratio_of
 from emu.docgen.uniform_grid_training import training_lines, training_short
-from emu.errors import FileError
-from emu.rtl import cost
-from emu.study import datapath_study
-from emu.study.reproduction import record as study
-from emu.train import results as training
+from research.cost import measure as cost
+from research.datapath import study as datapath_study
+from research.reproduction import record as study
+from research.train import results as training
 
 PAGE: Final = "docs/uniform_grid.md"
 SOURCES: Final = (study, datapath_study, cost, training)

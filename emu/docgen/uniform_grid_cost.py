@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emu.docgen.markdown import code, table
-from emu.rtl.cost import rules
+from research.cost.measure import rules
 
 Record = dict[str, Any]
 PARTS = ("product", "dot16", "lane_nv_like", "lane_int64", "convert_fp32", "convert_bf16")

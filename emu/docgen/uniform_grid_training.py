@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from emu.docgen.markdown import code, prose, table
-from emu.train.statistics import by_cell, estimate, gaps, wins
+from research.train.statistics import by_cell, estimate, gaps, wins
 
 Record = dict[str, Any]
 SHOWN: Final = ("ufp4", "nvufp4", "e2m1_baseline", "nvfp4_te_train", "mxfp4_train")

@@ -23,7 +23,7 @@ FOLDER = "docs/reference"
 WRITERS: dict[str, Writer] = {
     "format": format_page.WRITER,
     "rounding": rounding.WRITER,
-    "conversion": conversion.WRITER,
+    "policy": conversion.WRITER,
     "block": block.WRITER,
     "layout": layout.WRITER,
     "transform": transform.WRITER,

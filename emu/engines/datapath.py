@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from emu.arrays import Codes
+from emu.arrays.values import Codes
 from emu.engines.table import DOT_COLUMNS, choose
-from emu.spec.datapath import Plan
+from emu.spec.datapath import DatapathPlan
 from emu.spec.models.datapath import EpilogueFacts
 
 
 def _column(engine: str) -> Any:
     """Return the module of an engine other than the oracle; all have the same functions."""
-    if engine == "fast":
-        from emu.fast.environment import check_environment
+    if engine == "numpy":
+        from emu.engines.numpy.environment import check_environment
 
         check_environment()
     return import_module(DOT_COLUMNS[engine])
 
 
-def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: Plan, engine: str) -> Codes:
+def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan, engine: str) -> Codes:
     """Return the dot product of each row of A with the same row of B.
 
     a, b: [R, K].   scale_a, scale_b: [R, K / block] or None.   c: [R] codes.   Returns: [R] codes.   Raises: as the engines.
@@ -31,7 +31,7 @@ def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c:
     if chosen != "exact":
         found: Codes = _column(chosen).dot(a, b, scale_a, scale_b, c, plan)
         return found
-    from emu.exact.datapath import dot
+    from emu.engines.exact.datapath import dot
 
     return _codes(
         [dot(a[i].tolist(), b[i].tolist(), _row(scale_a, i), _row(scale_b, i), int(c[i]), plan).code for i in range(len(a))], plan
@@ -39,7 +39,7 @@ def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c:
 
 
 def run_matmul(
-    a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: Plan, engine: str, jobs: int = 1
+    a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: DatapathPlan, engine: str, jobs: int = 1
 ) -> Codes:
     """Return D = A * B + C, each output one ascending chain over K.
 
@@ -50,7 +50,7 @@ def run_matmul(
     if chosen != "exact":
         found: Codes = _column(chosen).matmul(a, b, scale_a, scale_b, c, plan, jobs=jobs)
         return found
-    from emu.exact.datapath import dot
+    from emu.engines.exact.datapath import dot
 
     rows = [(a[i].tolist(), _row(scale_a, i)) for i in range(len(a))]
     columns = [(b[j].tolist(), _row(scale_b, j)) for j in range(len(b))]
@@ -65,49 +65,49 @@ def _row(scales: Codes | None, i: int) -> list[int]:
     return [] if scales is None else [int(code) for code in scales[i]]
 
 
-def _codes(found: list[Any], plan: Plan) -> Codes:
-    from emu.fast.convert import code_dtype
+def _codes(found: list[Any], plan: DatapathPlan) -> Codes:
+    from emu.engines.numpy.convert import code_dtype
 
     return np.array(found, code_dtype(plan.d))
 
 
-def _epilogue_engine(engine: str, facts: EpilogueFacts, plan: Plan) -> str:
+def _epilogue_engine(engine: str, facts: EpilogueFacts, plan: DatapathPlan) -> str:
     """Return the engine of an epilogue; where the kernels round otherwise than it asks, auto takes the NumPy column."""
     chosen = choose("dot", engine, plan)
     nearest = facts.alpha == facts.d == "rne"
-    return "fast" if engine == "auto" and chosen == "native" and not nearest else chosen
+    return "numpy" if engine == "auto" and chosen == "native" and not nearest else chosen
 
 
-def run_alpha(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: Plan, engine: str) -> int:
+def run_alpha(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: DatapathPlan, engine: str) -> int:
     """Return the code of alpha for two binary32 multipliers. Raises: as the engines."""
     chosen = _epilogue_engine(engine, facts, plan)
     if chosen != "exact":
         return int(_column(chosen).alpha(scale_a, scale_b, facts, plan))
-    from emu.exact.epilogue import alpha_code
+    from emu.engines.exact.epilogue import alpha_code
 
     return alpha_code(scale_a, scale_b, facts, plan)
 
 
-def run_epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: Plan, engine: str) -> Codes:
+def run_epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: DatapathPlan, engine: str) -> Codes:
     """Return alpha * D, then + C where C is given. d, c: binary32 codes of one shape. Raises: as the engines."""
     chosen = _epilogue_engine(engine, facts, plan)
     if chosen != "exact":
         found: Codes = _column(chosen).epilogue(d, alpha, c, facts, plan)
         return found
-    from emu.exact.epilogue import epilogue
+    from emu.engines.exact.epilogue import epilogue
 
     addends: list[int | None] = [None] * d.size if c is None else [int(code) for code in c.reshape(-1)]
     flat = [epilogue(int(code), alpha, addend, facts, plan) for code, addend in zip(d.reshape(-1), addends, strict=True)]
     return _codes(flat, plan).reshape(d.shape)
 
 
-def run_add(x: Codes, y: Codes, plan: Plan, engine: str) -> Codes:
+def run_add(x: Codes, y: Codes, plan: DatapathPlan, engine: str) -> Codes:
     """Return x + y in the result format, rounded to nearest even: how partial results are joined. Raises: as the engines."""
     chosen = choose("dot", engine, plan)
     if chosen != "exact":
         found: Codes = _column(chosen).add(x, y, plan)
         return found
-    from emu.exact.epilogue import add_codes
+    from emu.engines.exact.epilogue import add_codes
 
     flat = [add_codes(int(p), int(q), plan) for p, q in zip(x.reshape(-1), y.reshape(-1), strict=True)]
     return _codes(flat, plan).reshape(x.shape)

@@ -7,40 +7,38 @@ from typing import Any
 
 import numpy as np
 
-from emu.arrays import Codes
+from emu.arrays.values import Codes
 from emu.engines.table import choose
-from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
+from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 
 
-def run_convert(
-    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Conversion, random: Codes | None, engine: str
-) -> Codes:
+def run_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, engine: str) -> Codes:
     """Convert codes with an engine; any shape. Raises: as the engines."""
     chosen = choose("convert", engine, source, fmt, rounding, policy)
     if chosen == "native":
-        from emu.native.kernel import convert as convert_kernel
+        from emu.engines.native.convert import convert as convert_kernel
 
         return convert_kernel(codes, source, fmt, rounding, policy, random)
-    if chosen == "fast":
-        from emu.fast.convert import convert
-        from emu.fast.environment import check_environment
+    if chosen == "numpy":
+        from emu.engines.numpy.convert import convert
+        from emu.engines.numpy.environment import check_environment
 
         check_environment()
         return convert(codes, source, fmt, rounding, policy, random)
     if chosen == "c_ref":
-        from emu.native import convert as convert_native
+        from emu.engines.c_ref.convert import convert as convert_native
 
         return convert_native(codes, source, fmt, rounding, policy, random)
     if chosen == "torch":
-        from emu.torch.edge import convert as convert_torch
+        from emu.engines.torch.arrays import convert as convert_torch
 
         return convert_torch(codes, source, fmt, rounding, policy, random)
     return _exact_convert(codes, source, fmt, rounding, policy, random)
 
 
-def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Conversion, random: Codes | None) -> Codes:
-    from emu.exact.convert import convert_code
-    from emu.fast.convert import code_dtype, element_random
+def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None) -> Codes:
+    from emu.engines.exact.convert import convert_code
+    from emu.engines.numpy.convert import code_dtype, element_random
 
     drawn = element_random(random, rounding, codes.shape)
     flat = codes.reshape(-1)
@@ -54,14 +52,14 @@ def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") 
     """Decode codes of at most 16 bits to codes of a wider float format; any shape. Raises: as the engines."""
     chosen = choose("decode", engine, fmt, result)
     if chosen == "torch":
-        from emu.torch.edge import decode as decode_torch
+        from emu.engines.torch.arrays import decode as decode_torch
 
         return decode_torch(codes, fmt, result)
     if chosen == "native":
-        from emu.native.kernel import decode as decode_kernel
+        from emu.engines.native.convert import decode as decode_kernel
 
         return decode_kernel(codes, fmt, result)
-    from emu.fast.convert import decode_narrow
+    from emu.engines.numpy.convert import decode_narrow
 
     return decode_narrow(codes, fmt, result)
 
@@ -69,34 +67,34 @@ def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") 
 def run_amax(codes: Codes, source: Format) -> int:
     """Return the fp32 code of the largest magnitude; any NaN gives the canonical one. Raises: OperandError (no binary32 numbers)."""
     if choose("amax", "auto", source) == "native":
-        from emu.native.kernel_block import amax_bits
+        from emu.engines.native.block import amax_bits
 
         return amax_bits(codes, source)
-    from emu.fast.block import amax_bits as amax_fast
+    from emu.engines.numpy.block import amax_bits as amax_numpy
 
-    return amax_fast(codes, source)
+    return amax_numpy(codes, source)
 
 
 def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, **operands: Any) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes with an engine; operands: tensor_amax, random, signs. Raises: as the engines."""
     chosen = choose("quantize", engine, recipe, source)
     if chosen == "native":
-        from emu.native.kernel_block import quantize as quantize_kernel
+        from emu.engines.native.block import quantize as quantize_kernel
 
         return quantize_kernel(recipe, codes, source, **operands)
-    if chosen == "fast":
-        from emu.fast.block import quantize
+    if chosen == "numpy":
+        from emu.engines.numpy.block import quantize
 
         return quantize(recipe, codes, source, **operands)
     if chosen == "c_ref":
-        from emu.native.block import quantize as quantize_c
+        from emu.engines.c_ref.block import quantize as quantize_c
 
         return quantize_c(recipe, codes, source, **operands)
     if chosen == "torch":
-        from emu.torch.edge import quantize as quantize_torch
+        from emu.engines.torch.arrays import quantize as quantize_torch
 
         return quantize_torch(recipe, codes, source, **operands)
-    from emu.exact.block import quantize as quantize_exact
+    from emu.engines.exact.block import quantize as quantize_exact
 
     random = operands.pop("random", None)
     rows = None if random is None else np.asarray(random).tolist()
@@ -105,7 +103,7 @@ def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, *
 
 
 def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Codes, dict[str, Codes]]:
-    from emu.fast.convert import code_dtype
+    from emu.engines.numpy.convert import code_dtype
     from emu.spec import get
 
     block = get("block", recipe.facts.block)
@@ -118,23 +116,23 @@ def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *,
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
     chosen = choose("dequantize", engine, recipe, profile)
     if chosen == "native":
-        from emu.native.kernel_back import dequantize as dequantize_kernel
+        from emu.engines.native.dequantize import dequantize as dequantize_kernel
 
         return dequantize_kernel(recipe, codes, levels, profile=profile, result=result)
-    if chosen == "fast":
-        from emu.fast.block import dequantize
+    if chosen == "numpy":
+        from emu.engines.numpy.block import dequantize
 
         return dequantize(recipe, codes, levels, profile=profile, result=result)
     if chosen == "c_ref":
-        from emu.native.block import dequantize as dequantize_c
+        from emu.engines.c_ref.block import dequantize as dequantize_c
 
         return dequantize_c(recipe, codes, levels, profile=profile, result=result)
     if chosen == "torch":
-        from emu.torch.edge import dequantize as dequantize_torch
+        from emu.engines.torch.arrays import dequantize as dequantize_torch
 
         return dequantize_torch(recipe, codes, levels, profile=profile, result=result)
-    from emu.exact.block import dequantize as dequantize_exact
-    from emu.fast.convert import code_dtype
+    from emu.engines.exact.block import dequantize as dequantize_exact
+    from emu.engines.numpy.convert import code_dtype
 
     rows = {name: level.tolist() for name, level in levels.items()}
     return np.array(dequantize_exact(recipe, codes.tolist(), rows, profile=profile, result=result), code_dtype(result))
@@ -144,25 +142,25 @@ def run_transform(codes: Codes, source: Format, transform: Transform, signs: int
     """Rotate codes along the last axis with an engine. Raises: as the engines."""
     chosen = choose("transform", engine, transform, source)
     if chosen == "native":
-        from emu.native.kernel_transform import transform as transform_kernel
+        from emu.engines.native.transform import transform as transform_kernel
 
         return transform_kernel(codes, source, transform, signs)
     if chosen == "c_ref":
-        from emu.native.transform import transform as transform_c
+        from emu.engines.c_ref.transform import transform as transform_c
 
         return transform_c(codes, source, transform, signs)
-    if chosen == "fast":
-        from emu.fast.environment import check_environment
-        from emu.fast.transform import transform as transform_fast
+    if chosen == "numpy":
+        from emu.engines.numpy.environment import check_environment
+        from emu.engines.numpy.transform import transform as transform_numpy
 
         check_environment()
-        return transform_fast(codes, source, transform, signs)
+        return transform_numpy(codes, source, transform, signs)
     if chosen == "torch":
-        from emu.torch.edge import transform as transform_torch
+        from emu.engines.torch.arrays import transform as transform_torch
 
         return transform_torch(codes, source, transform, signs)
-    from emu.exact.transform import transform_codes
-    from emu.fast.convert import code_dtype
+    from emu.engines.exact.transform import transform_codes
+    from emu.engines.numpy.convert import code_dtype
     from emu.spec import get
 
     size = transform.facts.size

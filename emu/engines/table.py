@@ -11,19 +11,19 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from emu.errors import EngineError
+from emu.base.errors import EngineError
+from emu.engines.torch import can as able
+from emu.engines.torch.present import has_torch, need_torch
 from emu.spec import derive
-from emu.spec.datapath import Plan
-from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
-from emu.spec.program import Program, dequantize_program, quantize_program
-from emu.torch import able
-from emu.torch.present import has_torch, need_torch
+from emu.spec.programs.program import Program, dequantize_program, quantize_program
 
-ENGINES = ("exact", "fast", "c_ref", "native", "torch", "auto")
+ENGINES = ("exact", "numpy", "c_ref", "native", "torch", "auto")
 
 
-class Row(NamedTuple):
+class Capability(NamedTuple):
     """One line of the table; can: a condition on the facts of the asked operation."""
 
     operation: str
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     can: Callable[..., bool]
 
 
-def _fast_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion | None = None) -> bool:
+def _numpy_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy | None = None) -> bool:
     if rounding.random_bits == 0 and derive.codes(source).bits <= 8:
         return True
     if not isinstance(source.facts, FloatFacts) or source.facts.subnormals == "no":
@@ -41,7 +41,7 @@ def _fast_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conve
     return not (rounding.random_bits and isinstance(fmt.facts, CodebookFacts))
 
 
-def _fast_program(program: Program) -> bool:
+def _numpy_program(program: Program) -> bool:
     if program.arithmetic.id != "fp32":
         return False
     for item in program.instructions:
@@ -51,13 +51,13 @@ def _fast_program(program: Program) -> bool:
             item.op == "cast"
             and item.to is not None
             and item.rounding is not None
-            and not _fast_convert(program.arithmetic, item.to, item.rounding)
+            and not _numpy_convert(program.arithmetic, item.to, item.rounding)
         ):
             return False
     return True
 
 
-def _fast_transform(transform: Transform, source: Format) -> bool:
+def _numpy_transform(transform: Transform, source: Format) -> bool:
     return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
 
 
@@ -68,49 +68,49 @@ def _has(module: str) -> bool:
 
 
 def _c_ref(*_: Any) -> bool:
-    return _has("emu.native")
+    return _has("emu.engines.c_ref.convert")
 
 
-def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Conversion) -> bool:
-    if not _has("emu.native._kernels"):
+def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy) -> bool:
+    if not _has("emu.engines.native._kernels"):
         return False
-    from emu.native.kernel import can_convert
+    from emu.engines.native.convert import can_convert
 
     return can_convert(source, fmt, rounding, policy)
 
 
 def _native_quantize(recipe: Recipe, source: Format) -> bool:
-    if not _has("emu.native._kernels"):
+    if not _has("emu.engines.native._kernels"):
         return False
-    from emu.native.kernel_block import can_quantize
+    from emu.engines.native.block import can_quantize
 
     return can_quantize(recipe, source)
 
 
 def _native_dequantize(recipe: Recipe, profile: str | None) -> bool:
-    if not _has("emu.native._kernels"):
+    if not _has("emu.engines.native._kernels"):
         return False
-    from emu.native.kernel_back import can_dequantize
+    from emu.engines.native.dequantize import can_dequantize
 
     return can_dequantize(recipe, profile)
 
 
 def _native_amax(source: Format) -> bool:
-    return _has("emu.native._kernels") and source.id in ("fp32", "bf16", "fp16")
+    return _has("emu.engines.native._kernels") and source.id in ("fp32", "bf16", "fp16")
 
 
 def _native_transform(transform: Transform, source: Format) -> bool:
-    if not _has("emu.native._kernels"):
+    if not _has("emu.engines.native._kernels"):
         return False
-    from emu.native.kernel_transform import can_transform
+    from emu.engines.native.transform import can_transform
 
     return can_transform(transform, source)
 
 
 def _native_decode(fmt: Format, result: Format) -> bool:
-    if not _has("emu.native._kernels"):
+    if not _has("emu.engines.native._kernels"):
         return False
-    from emu.native.kernel import can_decode
+    from emu.engines.native.convert import can_decode
 
     return can_decode(fmt, result)
 
@@ -125,18 +125,18 @@ def _torch(can: Callable[..., bool]) -> Callable[..., bool]:
 
 
 DOT_COLUMNS = {
-    "native": "emu.native.kernel_datapath",
-    "fast": "emu.fast.datapath",
-    "c_ref": "emu.native.datapath",
-    "torch": "emu.torch.edge",
+    "native": "emu.engines.native.datapath",
+    "numpy": "emu.engines.numpy.datapath",
+    "c_ref": "emu.engines.c_ref.datapath",
+    "torch": "emu.engines.torch.arrays",
 }
 
 
 def _dot(engine: str) -> Callable[..., bool]:
     """Return the condition of a column on dot products: its module is there and takes the plan."""
 
-    def can(plan: Plan) -> bool:
-        if engine == "native" and not _has("emu.native._kernels"):
+    def can(plan: DatapathPlan) -> bool:
+        if engine == "native" and not _has("emu.engines.native._kernels"):
             return False
         return _has(DOT_COLUMNS[engine]) and bool(import_module(DOT_COLUMNS[engine]).can_dot(plan))
 
@@ -144,36 +144,36 @@ def _dot(engine: str) -> Callable[..., bool]:
 
 
 TABLE = (
-    Row("decode", "native", _native_decode),
-    Row("decode", "fast", _always),
-    Row("amax", "native", _native_amax),
-    Row("amax", "fast", _always),
-    Row("convert", "native", _native_convert),
-    Row("convert", "fast", _fast_convert),
-    Row("convert", "exact", _always),
-    Row("convert", "c_ref", _c_ref),
-    Row("quantize", "native", _native_quantize),
-    Row("quantize", "fast", lambda recipe, *_: _fast_program(quantize_program(recipe))),
-    Row("quantize", "exact", _always),
-    Row("quantize", "c_ref", _c_ref),
-    Row("dequantize", "native", _native_dequantize),
-    Row("dequantize", "fast", lambda recipe, profile: _fast_program(dequantize_program(recipe, profile))),
-    Row("dequantize", "exact", _always),
-    Row("dequantize", "c_ref", _c_ref),
-    Row("transform", "native", _native_transform),
-    Row("transform", "fast", _fast_transform),
-    Row("transform", "exact", _always),
-    Row("transform", "c_ref", _c_ref),
-    Row("dot", "native", _dot("native")),
-    Row("dot", "fast", _dot("fast")),
-    Row("dot", "c_ref", _dot("c_ref")),
-    Row("dot", "exact", _always),
-    Row("decode", "torch", _torch(able.can_decode)),
-    Row("convert", "torch", _torch(lambda source, fmt, rounding, *_: able.can_convert(source, fmt, rounding))),
-    Row("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
-    Row("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
-    Row("transform", "torch", _torch(able.can_transform)),
-    Row("dot", "torch", _torch(able.can_dot)),
+    Capability("decode", "native", _native_decode),
+    Capability("decode", "numpy", _always),
+    Capability("amax", "native", _native_amax),
+    Capability("amax", "numpy", _always),
+    Capability("convert", "native", _native_convert),
+    Capability("convert", "numpy", _numpy_convert),
+    Capability("convert", "exact", _always),
+    Capability("convert", "c_ref", _c_ref),
+    Capability("quantize", "native", _native_quantize),
+    Capability("quantize", "numpy", lambda recipe, *_: _numpy_program(quantize_program(recipe))),
+    Capability("quantize", "exact", _always),
+    Capability("quantize", "c_ref", _c_ref),
+    Capability("dequantize", "native", _native_dequantize),
+    Capability("dequantize", "numpy", lambda recipe, profile: _numpy_program(dequantize_program(recipe, profile))),
+    Capability("dequantize", "exact", _always),
+    Capability("dequantize", "c_ref", _c_ref),
+    Capability("transform", "native", _native_transform),
+    Capability("transform", "numpy", _numpy_transform),
+    Capability("transform", "exact", _always),
+    Capability("transform", "c_ref", _c_ref),
+    Capability("dot", "native", _dot("native")),
+    Capability("dot", "numpy", _dot("numpy")),
+    Capability("dot", "c_ref", _dot("c_ref")),
+    Capability("dot", "exact", _always),
+    Capability("decode", "torch", _torch(able.can_decode)),
+    Capability("convert", "torch", _torch(lambda source, fmt, rounding, *_: able.can_convert(source, fmt, rounding))),
+    Capability("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
+    Capability("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
+    Capability("transform", "torch", _torch(able.can_transform)),
+    Capability("dot", "torch", _torch(able.can_dot)),
 )
 
 

@@ -1,12 +1,12 @@
 """Tensor files: reading .npy, .npz and .safetensors one tensor at a time, whole-or-nothing writing, and files of quantized tensors.
 
-Not here: what is done with a tensor (emu.quantized, emu.study), which tensors a command takes on the command line (emu.cli).
+Not here: what is done with a tensor (emu.ops.quantized, emu.analysis), which tensors a command takes on the command line (emu.cli).
 """
 
+from emu.base.atomic import whole_file
 from emu.files.stored import StoredFile, StoredTensor, StoredWriter
 from emu.files.take import skip_reason
 from emu.files.tensors import TensorFile, TensorInfo, open_tensors
-from emu.files.whole import whole_file
 from emu.files.writers import TensorWriter, tensor_writer
 
 __all__ = [

@@ -3,7 +3,7 @@
 Keys: `<tensor>.codes` (element codes as the block packs them, blocked axis last) and `<tensor>.level.<level>` (unsigned codes).
 Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, digest, tail, tensors {name: about},
 skipped {name: reason}.
-Not here: unpacking and the meaning of codes (emu.quantized).
+Not here: unpacking and the meaning of codes (emu.ops.quantized).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 from emu.files.tensors import TensorFile, open_tensors
 from emu.files.writers import TensorWriter, tensor_writer
 from emu.spec import digest, get

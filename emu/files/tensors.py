@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 _NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool"}

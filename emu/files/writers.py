@@ -15,9 +15,9 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.errors import FileError
+from emu.base.atomic import whole_file
+from emu.base.errors import FileError
 from emu.files.tensors import SUFFIXES
-from emu.files.whole import whole_file
 
 _FLOATS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 _WORDS = {**_FLOATS, **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)}}

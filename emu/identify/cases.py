@@ -10,21 +10,21 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu import philox
+from emu.base import philox
 from emu.check.form import form_of, takes_signs
-from emu.check.inputs_edges import edges
-from emu.check.inputs_witness import witnesses
-from emu.fast.convert import to_fp32
-from emu.identify.rows import CORNERS, KEY, Row
+from emu.check.inputs.boundaries import edges
+from emu.check.inputs.examples import witnesses
+from emu.engines.numpy.convert import to_fp32
+from emu.identify.rows import CORNERS, KEY, Tile
 from emu.identify.variants import Variant, shape_of
 from emu.spec import Recipe
 from emu.spec.contract import parse
 from emu.spec.registry import get
-from emu.vectors import decision
-from emu.vectors.cases_quantize import directed
-from emu.vectors.pick import spread
+from emu.vectors.files.rows import unpack
 from emu.vectors.quantize_rows import QuantizeRows
-from emu.vectors.rows import unpack
+from emu.vectors.suites import decision
+from emu.vectors.suites.pick import spread
+from emu.vectors.suites.quantize import directed
 
 DECISION_ROWS: Final = 200
 RANDOM_ROWS: Final = 64
@@ -34,12 +34,12 @@ MASKS: Final = (0, 0x1235, 0xFFFF, 0x0001)  # of signs: none, no palindrome of i
 SOURCES: Final = ("bf16", "fp32")
 
 
-def candidates(variants: Sequence[Variant]) -> list[Row]:
+def candidates(variants: Sequence[Variant]) -> list[Tile]:
     """Return the rows to choose from for the recipes of one family; bf16 rows first, each once.
 
     variants: documented recipes of one tile shape.
     """
-    found: dict[tuple[tuple[int, ...], int, int, int], Row] = {}
+    found: dict[tuple[tuple[int, ...], int, int, int], Tile] = {}
     for source in SOURCES:
         for item in _one_for_each_block(variants):
             for row in _directed(item.base, source):
@@ -62,7 +62,7 @@ def _one_for_each_block(variants: Sequence[Variant]) -> list[Variant]:
     return list(found.values())
 
 
-def _directed(recipe: str, source: str) -> list[Row]:
+def _directed(recipe: str, source: str) -> list[Tile]:
     op = QuantizeRows(parse(f"quantize/{recipe}"), source)
     out = []
     for number, case in enumerate(directed(op, f"identify_{recipe}")):
@@ -71,17 +71,17 @@ def _directed(recipe: str, source: str) -> list[Row]:
         wide = _wide(np.array(lanes), source)
         amax = values.get("ts", max(code & 0x7FFFFFFF for code in wide))
         if values.get("n_valid", op.n) == op.n:
-            out.append(Row(tuple(wide), min(amax, 0x7FC00000), number % (CORNERS + 2) if op.rounding else CORNERS, case.flags))
+            out.append(Tile(tuple(wide), min(amax, 0x7FC00000), number % (CORNERS + 2) if op.rounding else CORNERS, case.flags))
     return out
 
 
-def _witnesses(recipe: Recipe) -> list[Row]:
+def _witnesses(recipe: Recipe) -> list[Tile]:
     """Return the witnesses of a recipe as fp32 codes; under the largest element where none says its tensor maximum."""
     out = []
     for matrix, amax in witnesses(recipe, get("format", "fp32")):
         wide = [code for row in matrix for code in row]
         top = max(code & 0x7FFFFFFF for code in wide) if amax is None else amax
-        out.append(Row(tuple(wide), min(top, 0x7FC00000), CORNERS, ("witness",)))
+        out.append(Tile(tuple(wide), min(top, 0x7FC00000), CORNERS, ("witness",)))
     return out
 
 
@@ -92,7 +92,7 @@ def _wide(codes: NDArray[Any], source: str) -> list[int]:
     return [int(code) for code in to_fp32(codes.astype(np.uint16), fmt).view(np.uint32)]
 
 
-def _decision(shape: tuple[int, int]) -> list[Row]:
+def _decision(shape: tuple[int, int]) -> list[Tile]:
     """Pairs of significands of block and tensor maximum where documented recipes give different scale codes; in the first row of a tile."""
     rest = (0,) * ((shape[0] - 1) * shape[1])
     parting, pairs = decision.parting(), decision.pairs()
@@ -100,11 +100,11 @@ def _decision(shape: tuple[int, int]) -> list[Row]:
     for place in spread(len(parting), DECISION_ROWS):
         at = int(parting[place])
         lanes = decision.blocks(at, at + 1)[0]
-        out.append(Row((*(int(code) << 16 for code in lanes), *rest), decision.tensor_bits(int(pairs[at, 1])), CORNERS, ("decision",)))
+        out.append(Tile((*(int(code) << 16 for code in lanes), *rest), decision.tensor_bits(int(pairs[at, 1])), CORNERS, ("decision",)))
     return out
 
 
-def _random(shape: tuple[int, int], signed: bool) -> list[Row]:
+def _random(shape: tuple[int, int], signed: bool) -> list[Tile]:
     """Random bf16 blocks in falling binades under their own maximum and one 16 times as large. signed: under each mask of signs in turn."""
     size = shape[0] * shape[1]
     words = philox.words(KEY, RANDOM_ROWS * size, 0, philox.stream_of("identify_rows")).reshape(RANDOM_ROWS, size).astype(np.int64)
@@ -113,18 +113,18 @@ def _random(shape: tuple[int, int], signed: bool) -> list[Row]:
         codes = ((127 - (row >> 8 & 7)) << 7 | row & 0x7F | (row >> 16 & 1) << 15) << 16
         top = int((codes & 0x7FFFFFFF).max()) + (number % 2) * (4 << 23)
         signs = MASKS[number % len(MASKS)] if signed else 0
-        out.append(Row(tuple(codes.tolist()), top, number % (CORNERS + 8), ("random",), signs))
+        out.append(Tile(tuple(codes.tolist()), top, number % (CORNERS + 8), ("random",), signs))
     return out
 
 
 @lru_cache(maxsize=8)
-def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Row, ...]:
+def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Tile, ...]:
     """Return rows that no variant was looked at for: random blocks in groups under a few tensor maxima. They weigh against extremes.
 
     signed: each group under another mask of signs.
     """
     rows = _random(shape, signed)
-    out: list[Row] = []
+    out: list[Tile] = []
     for group in range(PLAIN_GROUPS):
         members = rows[group::PLAIN_GROUPS][:PLAIN_ROWS]
         top = max(code & 0x7FFFFFFF for row in members for code in row.x) + group * (1 << 23)
@@ -133,7 +133,7 @@ def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Row, ...]:
 
 
 @lru_cache(maxsize=8)
-def of_recipe(recipe: str, source: str) -> tuple[Row, ...]:
+def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the directed rows of one recipe, for the confirmation of what was found; once more under signs where it takes them."""
     rows = _directed(recipe, source)
     signed = takes_signs(get("recipe", recipe))
@@ -142,7 +142,7 @@ def of_recipe(recipe: str, source: str) -> tuple[Row, ...]:
 
 
 @lru_cache(maxsize=4)
-def scale_edges(recipe: str, source: str) -> tuple[Row, ...]:
+def scale_edges(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale."""
     question = edges(form_of(f"quantize/{recipe}", source))
     if question is None:
@@ -150,4 +150,4 @@ def scale_edges(recipe: str, source: str) -> tuple[Row, ...]:
     codes = question.operands["x"]
     x = np.array(_wide(codes.reshape(-1), source)).reshape(codes.shape)
     most = int((x & np.uint32(0x7FFFFFFF)).max())  # one for all rows, so that they are asked together: such a scale follows from its block
-    return tuple(Row(tuple(row), most, 0, ("scale_edge",)) for row in x.tolist())
+    return tuple(Tile(tuple(row), most, 0, ("scale_edge",)) for row in x.tolist())

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.identify.rows import OPEN, Answers, Row
+from emu.identify.rows import OPEN, Answers, Tile
 
 CHUNK: Final = 4096
 Marks = NDArray[np.int64]
@@ -47,7 +47,7 @@ def separating(table: Marks, pairs: Marks) -> Flags:
     return out
 
 
-def choose(parts: Sequence[Flags], rows: Sequence[Row]) -> tuple[int, ...]:
+def choose(parts: Sequence[Flags], rows: Sequence[Tile]) -> tuple[int, ...]:
     """Return the places of rows that separate every pair that any separates; bf16 rows as far as they reach, then the others.
 
     parts: [pairs, rows] of each stage.

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.errors import OperandError
 from emu.check.model import Target
-from emu.errors import OperandError
-from emu.identify.convert_ask import Asked, ask_sources
+from emu.identify.convert_calls import ConvertAnswers, ask_sources
 from emu.identify.convert_known import (
     EXHAUSTED,
     Hypothesis,
@@ -59,12 +59,12 @@ def identify_convert(target: Target, among: Sequence[str] | None) -> Identity:
     return _report(target, asked, formats, inside, found)
 
 
-def _known(asked: Asked, item: Hypothesis) -> NDArray[np.bool_]:
+def _known(asked: ConvertAnswers, item: Hypothesis) -> NDArray[np.bool_]:
     known: NDArray[np.bool_] = (asked.answers >= 0) & (item.answers >= 0)
     return known
 
 
-def _wrong(asked: Asked, item: Hypothesis) -> NDArray[np.bool_]:
+def _wrong(asked: ConvertAnswers, item: Hypothesis) -> NDArray[np.bool_]:
     """Tell where a kernel differs; an answer where the policy refuses, or none where it has a code, counts for as little as an open one."""
     fmt: Format = get("format", item.fmt)
     wrong: NDArray[np.bool_] = _known(asked, item) & (canonical(asked.answers, fmt) != canonical(item.answers, fmt))
@@ -72,7 +72,7 @@ def _wrong(asked: Asked, item: Hypothesis) -> NDArray[np.bool_]:
 
 
 def _report(
-    target: Target, asked: Asked, formats: Sequence[str], inside: Sequence[tuple[str, str]], found: Sequence[Hypothesis]
+    target: Target, asked: ConvertAnswers, formats: Sequence[str], inside: Sequence[tuple[str, str]], found: Sequence[Hypothesis]
 ) -> Identity:
     order = sorted(found, key=lambda item: (int(_wrong(asked, item).sum()), -int(_known(asked, item).sum())))  # all answered: first
     fits = [item for item in order if not _wrong(asked, item).any() and _known(asked, item).any()]
@@ -91,12 +91,12 @@ def _report(
     return Identity(target.name, target.op, kind, shown, title, tuple(axes), pairs, tuple(departures), asked.x.size, int((~wrong).sum()))
 
 
-def _answers_all(asked: Asked, item: Hypothesis) -> bool:
+def _answers_all(asked: ConvertAnswers, item: Hypothesis) -> bool:
     """Tell whether a conversion has a code wherever the kernel has one."""
     return bool((item.answers[asked.answers >= 0] >= 0).all())
 
 
-def _title(asked: Asked, fits: Sequence[Hypothesis]) -> str:
+def _title(asked: ConvertAnswers, fits: Sequence[Hypothesis]) -> str:
     """Return the conversions that give all answers; where there is none, those that leave the fewest open."""
     whole = [item.name for item in fits if _answers_all(asked, item)]
     if not whole:
@@ -110,7 +110,7 @@ def _listed(inside: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{rounding} ({fmt})" for fmt, rounding in inside) or "no documented rounding"
 
 
-def _policy_axes(asked: Asked, best: Hypothesis) -> list[Axis]:
+def _policy_axes(asked: ConvertAnswers, best: Hypothesis) -> list[Axis]:
     """Say what NaN, Inf, overflow and zeros become."""
     values = values_of(asked.x, asked.source)
     top = float(values_of(np.array([derive.codes(get("format", best.fmt)).max_code]), get("format", best.fmt))[0])
@@ -136,7 +136,7 @@ def _policy_axes(asked: Asked, best: Hypothesis) -> list[Axis]:
     return out
 
 
-def _pair(asked: Asked, best: Hypothesis, other: Hypothesis) -> Pair:
+def _pair(asked: ConvertAnswers, best: Hypothesis, other: Hypothesis) -> Pair:
     known = (best.answers >= 0) & (other.answers >= 0)
     differ = np.flatnonzero(known & (best.answers != other.answers))
     seen = differ[asked.answers[differ] >= 0]

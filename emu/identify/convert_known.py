@@ -10,20 +10,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.errors import EmuError
-from emu.fast import tables
-from emu.fast.convert import convert_marked, element_random
-from emu.identify.convert_ask import Asked
+from emu.base.errors import EmuError
+from emu.engines.numpy import tables
+from emu.engines.numpy.convert import convert_marked, element_random
+from emu.identify.convert_calls import ConvertAnswers
 from emu.identify.rows import OPEN, Bits
 from emu.spec import derive
 from emu.spec.contract import parse
 from emu.spec.derive import REFUSE
-from emu.spec.models import Conversion, Format, Rounding
+from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.rounding import Word
 from emu.spec.registry import get, names
-from emu.vectors.cases_convert import directed
 from emu.vectors.convert_rows import ConvertRows
+from emu.vectors.suites.convert import directed
 
 EXHAUSTED: Final = 16  # bits of sources that are asked whole
 WIDEST: Final = 8  # bits of the codes that are looked for
@@ -51,7 +51,7 @@ def sources(source: Format, formats: Sequence[str]) -> Bits:
         return np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)
     codes = [np.arange(1 << EXHAUSTED, dtype=np.uint32) << np.uint32(bits - EXHAUSTED)]
     for fmt in formats:
-        policy = next((name for name in names("conversion") if covers(name, fmt)), None)
+        policy = next((name for name in names("policy") if covers(name, fmt)), None)
         if policy is not None:
             rows = directed(ConvertRows(parse(f"convert/{fmt}/rne/{policy}"), source.id))
             codes.append(np.array([case.values[0] for case in rows], np.uint32))
@@ -69,13 +69,13 @@ def element_formats(among: Sequence[str] | None) -> list[str]:
     """Return the element formats: floats and integers of at most eight bits on a regular grid, with a policy that covers them."""
     known = [name for name in chosen("format", among) if derive.codes(get("format", name)).bits <= WIDEST]
     known = [name for name in known if not isinstance(get("format", name).facts, CodebookFacts)]
-    return [name for name in known if any(covers(policy, name) for policy in names("conversion"))]
+    return [name for name in known if any(covers(policy, name) for policy in names("policy"))]
 
 
 def covers(policy: str, fmt: str) -> bool:
     """Tell whether a policy has an entry for a format."""
     try:
-        derive.policy_entry(get("conversion", policy), get("format", fmt))
+        derive.policy_entry(get("policy", policy), get("format", fmt))
     except EmuError:
         return False
     return True
@@ -83,7 +83,7 @@ def covers(policy: str, fmt: str) -> bool:
 
 def has_meaning(fmt: str, rounding: str) -> bool:
     """Tell whether a rounding into a format is a contract under some policy."""
-    return any(covers(policy, fmt) and _parses(f"convert/{fmt}/{rounding}/{policy}") for policy in names("conversion"))
+    return any(covers(policy, fmt) and _parses(f"convert/{fmt}/{rounding}/{policy}") for policy in names("policy"))
 
 
 def _parses(text: str) -> bool:
@@ -94,11 +94,11 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _converted(asked: Asked, fmt: str, rounding: str, policy: str) -> NDArray[np.int64] | None:
+def _converted(asked: ConvertAnswers, fmt: str, rounding: str, policy: str) -> NDArray[np.int64] | None:
     """Return codes, OPEN, REFUSE; None where this engine cannot, or the rounding takes other random integers."""
     to: Format = get("format", fmt)
     mode: Rounding = get("rounding", rounding)
-    model: Conversion = get("conversion", policy)
+    model: Policy = get("policy", policy)
     if mode.random_bits and (isinstance(mode.facts.random, Word) or int(asked.random.max()) >> mode.random_bits):
         return None
     try:
@@ -113,7 +113,7 @@ def _converted(asked: Asked, fmt: str, rounding: str, policy: str) -> NDArray[np
     return out
 
 
-def _inside(asked: Asked, fmt: str) -> NDArray[np.bool_]:
+def _inside(asked: ConvertAnswers, fmt: str) -> NDArray[np.bool_]:
     """Tell which sources are finite, not zero and within the format."""
     to: Format = get("format", fmt)
     values = values_of(asked.x, asked.source)
@@ -125,20 +125,20 @@ def _inside(asked: Asked, fmt: str) -> NDArray[np.bool_]:
 
 def values_of(codes: Bits, fmt: Format) -> NDArray[np.float64]:
     """Return the values of codes; exact for the formats that are asked."""
-    from emu.fast.convert import to_fp64
+    from emu.engines.numpy.convert import to_fp64
 
     return to_fp64(codes, fmt)
 
 
 def _any_policy(fmt: str) -> str:
-    return next(policy for policy in names("conversion") if covers(policy, fmt))
+    return next(policy for policy in names("policy") if covers(policy, fmt))
 
 
-def grid_share(asked: Asked, fmt: str) -> Fraction:
+def grid_share(asked: ConvertAnswers, fmt: str) -> Fraction:
     """Return which part of the sources that are values of the format get their codes."""
     to: Format = get("format", fmt)
     inside = _inside(asked, fmt)
-    mine = _converted(Asked(asked.source, asked.x, asked.random, False, asked.answers, 0), fmt, "rne", _any_policy(fmt))
+    mine = _converted(ConvertAnswers(asked.source, asked.x, asked.random, False, asked.answers, 0), fmt, "rne", _any_policy(fmt))
     if mine is None:
         return Fraction(0)
     known = inside & (mine >= 0)
@@ -147,14 +147,10 @@ def grid_share(asked: Asked, fmt: str) -> Fraction:
     return Fraction(int((asked.answers[exact] == mine[exact]).sum()), max(int(exact.sum()), 1))
 
 
-def same_inside(asked: Asked, fmt: str, rounding: str) -> bool:
+def same_inside(asked: ConvertAnswers, fmt: str, rounding: str) -> bool:
     """Tell whether sources within the format get the codes of a rounding; which zero is the policy's business."""
     mine = next(
-        (
-            found
-            for policy in names("conversion")
-            if covers(policy, fmt) and (found := _converted(asked, fmt, rounding, policy)) is not None
-        ),
+        (found for policy in names("policy") if covers(policy, fmt) and (found := _converted(asked, fmt, rounding, policy)) is not None),
         None,
     )
     if mine is None:
@@ -169,10 +165,10 @@ def _zeros(fmt: Format) -> list[int]:
     return [0, derive.codes(fmt).sign_bit] if getattr(fmt.facts, "neg_zero", "no") == "yes" else [0]
 
 
-def hypotheses(asked: Asked, pool: Sequence[tuple[str, str]], among: Sequence[str] | None) -> Iterator[Hypothesis]:
+def hypotheses(asked: ConvertAnswers, pool: Sequence[tuple[str, str]], among: Sequence[str] | None) -> Iterator[Hypothesis]:
     """Yield the documented conversions of some formats and roundings under every policy that is compared."""
     for fmt, rounding in pool:
-        for policy in chosen("conversion", among):
+        for policy in chosen("policy", among):
             if covers(policy, fmt):
                 answers = _converted(asked, fmt, rounding, policy)
                 if answers is not None:

@@ -9,15 +9,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu import philox
+from emu.base import philox
+from emu.base.errors import EmuError, OperandError, TargetError
 from emu.check.model import Target
 from emu.engines import run_decode, run_dequantize
-from emu.errors import EmuError, OperandError, TargetError
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import KEY, OPEN, canonical
 from emu.spec import derive
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.program import place_of
+from emu.spec.programs.program import extent_of
 from emu.spec.registry import get, names
 
 SHOWN: Final = 4
@@ -104,7 +104,7 @@ def _operands(block: Block, tensor: int) -> dict[str, Any]:
     element: Format = get("format", block.element_formats[0])
     out: dict[str, Any] = {"codes": (words & ((1 << derive.codes(element).bits) - 1)).reshape(size).astype(np.uint8)}
     for level in block.facts.levels:
-        place, fmt = place_of(level.granularity, block), get("format", level.format)
+        place, fmt = extent_of(level.granularity, block), get("format", level.format)
         if place == (0, 0):
             out[level.name] = np.array(tensor, np.uint32)
             continue

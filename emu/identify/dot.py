@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from emu.base.errors import OpenError, OperandError, SpecError, TargetError
 from emu.check.model import Target
-from emu.errors import OpenError, OperandError, SpecError, TargetError
-from emu.fast.convert import code_dtype
+from emu.engines.numpy.convert import code_dtype
+from emu.explain.dot.rows import same_answer
+from emu.explain.probe.run import Finding, Probe, make_probe
+from emu.explain.probe.run import identify as read_probe
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.spec.contract import plans
-from emu.spec.datapath import Plan
-from emu.study.dot_rows import same_answer
-from emu.study.probe import Finding, Probe, make_probe
-from emu.study.probe import identify as read_probe
+from emu.spec.datapath import DatapathPlan
 
 SHOWN: Final = 4
 DEPTH: Final = 1  # facts changed at a time; combinations are searched where nothing fits
@@ -50,7 +50,7 @@ def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
     return _report(target, *best)
 
 
-def _plans(wanted: Sequence[str]) -> Iterator[Plan]:
+def _plans(wanted: Sequence[str]) -> Iterator[DatapathPlan]:
     """Return the plans of ids and contracts, each combination of operands once. Raises: OperandError."""
     known = [plan for plan in plans() if plan.name in wanted or plan.datapath.id in wanted]
     if not known:
@@ -63,7 +63,7 @@ def _plans(wanted: Sequence[str]) -> Iterator[Plan]:
             yield plan
 
 
-def _probe(plan: Plan) -> Probe:
+def _probe(plan: DatapathPlan) -> Probe:
     return _made(plan.datapath.id, plan.a.id, plan.b.id, None if plan.scale is None else plan.scale.id, plan.block or None)
 
 

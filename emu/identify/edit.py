@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from emu.errors import SpecError
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.round import round_value
-from emu.exact.value import finite
+from emu.base.errors import SpecError
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.round import round_value
+from emu.engines.exact.value import finite
 from emu.identify.axes import Edit, Fields, Rule
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
 from emu.spec.models.recipe import RecipeFacts
-from emu.spec.program import ELEMENT, TENSOR, quantize_program
+from emu.spec.programs.program import ELEMENT, TENSOR, quantize_program
 from emu.spec.registry import get
 
 Stage = Literal["scale", "codes"]
@@ -54,12 +54,12 @@ def apply(recipe: Recipe, rule: Rule, stage: Stage, also: Rule | None = None) ->
 
     stage: steps of which stage may be changed.   also: applied after it where it fits.
     """
-    places = _found(recipe, rule, stage)
-    if not places or (rule.when is not None and not any(_fits(step, rule.when, None) for step in steps_of(recipe))):
+    extents = _found(recipe, rule, stage)
+    if not extents or (rule.when is not None and not any(_fits(step, rule.when, None) for step in steps_of(recipe))):
         return None
     steps = steps_of(recipe)
-    for place in sorted(places, reverse=True):
-        _edit(recipe, steps, place, rule.do)
+    for extent in sorted(extents, reverse=True):
+        _edit(recipe, steps, extent, rule.do)
     changed = _checked(recipe, steps)
     if changed is None or changed.facts_digest == recipe.facts_digest:
         return None
@@ -79,16 +79,16 @@ def _checked(recipe: Recipe, steps: Sequence[Fields]) -> Recipe | None:
 def _found(recipe: Recipe, rule: Rule, stage: Stage) -> list[int]:
     program = quantize_program(recipe)
     names = {ELEMENT: "element", TENSOR: "tensor"}
-    places = [names.get(item.type.place, "block") for item in program.instructions]
+    extents = [names.get(item.type.extent, "block") for item in program.instructions]
     allowed = ["codes", "scale"] if is_joint(recipe) and stage == "codes" else [stage]
-    known = zip(steps_of(recipe)[:-1], stages(recipe), places, strict=True)
-    return [number for number, (step, owner, place) in enumerate(known) if owner in allowed and _fits(step, rule.find, place)]
+    known = zip(steps_of(recipe)[:-1], stages(recipe), extents, strict=True)
+    return [number for number, (step, owner, extent) in enumerate(known) if owner in allowed and _fits(step, rule.find, extent)]
 
 
-def _fits(step: Fields, find: Fields, place: str | None) -> bool:
+def _fits(step: Fields, find: Fields, extent: str | None) -> bool:
     for key, wanted in find.items():
         if key == "place":
-            good = wanted == place
+            good = wanted == extent
         elif key == "args":
             args = step.get("args", ())
             good = len(args) == len(wanted) and all(map(_fits_argument, args, wanted))
@@ -107,26 +107,26 @@ def _fits_argument(argument: str, wanted: str) -> bool:
     return wanted in ("*", argument)
 
 
-def _edit(recipe: Recipe, steps: list[Fields], place: int, do: Edit) -> None:
+def _edit(recipe: Recipe, steps: list[Fields], extent: int, do: Edit) -> None:
     """Change one step of a list, where the edit fits it."""
-    step, args = steps[place], steps[place]["args"]
+    step, args = steps[extent], steps[extent]["args"]
     if do.set:
         fields = {key: _filled(value, args) for key, value in do.set.items()}
-        steps[place] = {key: value for key, value in (step | fields).items() if value != "none"}
+        steps[extent] = {key: value for key, value in (step | fields).items() if value != "none"}
     elif do.before:
         put = _put(do.before, args[0], steps, recipe)
-        steps[place] = step | {"args": (put[-1]["out"], *args[1:])}
-        steps[place:place] = put
+        steps[extent] = step | {"args": (put[-1]["out"], *args[1:])}
+        steps[extent:extent] = put
     elif do.after:
         inner = _fresh(steps, step["out"])
         put = _put(do.after, inner, [*steps, {"out": inner}], recipe)
         put[-1] = put[-1] | {"out": step["out"]}
-        steps[place : place + 1] = [step | {"out": inner}, *put]
+        steps[extent : extent + 1] = [step | {"out": inner}, *put]
     elif do.skip == "yes":
         _reroute(steps, step["out"], args[0])
-        del steps[place]
+        del steps[extent]
     else:
-        _arithmetic(recipe, steps, place, do)
+        _arithmetic(recipe, steps, extent, do)
 
 
 def _put(wanted: Iterable[Fields], source: str, steps: Sequence[Fields], recipe: Recipe) -> list[Fields]:
@@ -168,19 +168,19 @@ def _reroute(steps: list[Fields], old: str, new: str) -> None:
     steps[-1] = emit | {"codes": new if emit["codes"] == old else emit["codes"], "levels": levels}
 
 
-def _arithmetic(recipe: Recipe, steps: list[Fields], place: int, do: Edit) -> None:
+def _arithmetic(recipe: Recipe, steps: list[Fields], extent: int, do: Edit) -> None:
     """Exchange a division and a multiplication."""
-    step, args = steps[place], steps[place]["args"]
+    step, args = steps[extent], steps[extent]["args"]
     if do.by_reciprocal == "yes":
         inner = _fresh(steps, "reciprocal")
-        steps[place : place + 1] = [
+        steps[extent : extent + 1] = [
             {"out": inner, "op": "div", "args": ("1", args[1])},
             step | {"op": "mul", "args": (args[0], inner)},
         ]
     elif do.by_division == "yes":
         divisor = _divisor(steps, args[1])
         if divisor is not None:
-            steps[place] = step | {"op": "div", "args": (args[0], divisor)}
+            steps[extent] = step | {"op": "div", "args": (args[0], divisor)}
     else:
         number = _constant(args[1], get("format", recipe.facts.arithmetic.to))
         if not number:
@@ -188,7 +188,7 @@ def _arithmetic(recipe: Recipe, steps: list[Fields], place: int, do: Edit) -> No
         up = do.constant_reciprocal == "yes"
         other = _reciprocal(number, recipe) if up else _simple_divisor(args[1], number, recipe)
         if other is not None:
-            steps[place] = step | {"op": "mul" if up else "div", "args": (args[0], other)}
+            steps[extent] = step | {"op": "mul" if up else "div", "args": (args[0], other)}
 
 
 def _divisor(steps: Sequence[Fields], name: str) -> str | None:

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu import philox
+from emu.base import philox
+from emu.base.errors import TargetError
 from emu.check.model import Target
-from emu.errors import TargetError
-from emu.fast.layout import places
-from emu.identify.ask import View, Views, as_given, ask
+from emu.engines.numpy.layout import places
 from emu.identify.model import Axis
+from emu.identify.quantize_calls import View, Views, as_given, ask
 from emu.identify.rows import KEY, Bits
 from emu.spec.models import Layout
 from emu.spec.registry import get, names

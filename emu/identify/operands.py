@@ -10,11 +10,11 @@ import numpy as np
 
 from emu.check.form import takes_signs
 from emu.check.model import Target
-from emu.identify.ask import ask
 from emu.identify.cases import MASKS, plain
 from emu.identify.layout import Found
 from emu.identify.model import Axis
-from emu.identify.rows import Row, calls
+from emu.identify.quantize_calls import ask
+from emu.identify.rows import Tile, calls
 from emu.identify.variants import Variant
 from emu.spec.models import Format
 
@@ -50,7 +50,7 @@ def ignores_signs(target: Target, source: Format, shape: tuple[int, int], size: 
     return shown[0] == shown[1]
 
 
-def without_signs(rows: Iterable[Row]) -> tuple[Row, ...]:
+def without_signs(rows: Iterable[Tile]) -> tuple[Tile, ...]:
     """Return rows with nothing negated."""
     return tuple(replace(row, signs=0) for row in rows)
 

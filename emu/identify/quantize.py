@@ -9,20 +9,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.errors import OperandError
 from emu.check.form import takes_signs
 from emu.check.model import Target
-from emu.errors import OperandError
-from emu.identify.ask import answers_of
 from emu.identify.cases import SOURCES, of_recipe, plain, scale_edges
+from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
 from emu.identify.model import Axis, Departure, Identity
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
-from emu.identify.rows import OPEN, Answers, Call, Row, calls, canonical, expected, random_bits
+from emu.identify.quantize_calls import answers_of
+from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits
 from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.verdicts import pairs_of
-from emu.identify.witness import kept, stem_of
 from emu.spec.models import Block, Format
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
 
 MOST: Final = 4  # nearest recipes whose variants are tried
@@ -31,13 +31,13 @@ SHOWN: Final = 4  # rows that a report prints
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuantizeAnswers:
     """What was asked and answered.
 
     own_amax: the kernel takes the tensor maximum from x.   unsigned: rows were asked without signs, which change nothing.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Tile, ...]
     calls: tuple[Call, ...]
     answers: Answers
     source: Format
@@ -52,7 +52,7 @@ class Asked:
             self.cache[key] = expected(item.recipe, self.calls, self.source, len(self.rows), self.own_amax)
         return self.cache[key]
 
-    def finite(self) -> Asked:
+    def finite(self) -> QuantizeAnswers:
         """Return the same with the answers of rows with NaN or Inf left out."""
         special = np.array([row.is_special or row.amax >= INFINITE for row in self.rows])
         return replace(self, answers={name: np.where(special[:, None], OPEN, array) for name, array in self.answers.items()})
@@ -136,7 +136,7 @@ def _layout(target: Target) -> Found:
     return replace(tiled, block=(tall, tiled.block[1]))
 
 
-def ask_rows(target: Target, layout: Found, known: Sequence[Variant]) -> Asked:
+def ask_rows(target: Target, layout: Found, known: Sequence[Variant]) -> QuantizeAnswers:
     """Ask the kept rows of a family. Raises: TargetError, OperandError (no kept rows)."""
     shape = shape_of(known[0].recipe)
     store = kept(stem_of(shape))
@@ -149,19 +149,19 @@ def ask_rows(target: Target, layout: Found, known: Sequence[Variant]) -> Asked:
     return _asked(target, layout, known, (*store.rows, *plain(shape, signed)), own, unsigned)
 
 
-def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[Row, ...], own: bool, unsigned: bool) -> Asked:
+def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[Tile, ...], own: bool, unsigned: bool) -> QuantizeAnswers:
     rows = without_signs(rows) if unsigned else rows
     source: Format = get("format", target.source or "fp32")
     shape = shape_of(known[0].recipe)
     questions = tuple(calls(rows, shape, source))
     bits = max(random_bits(quantize_program(item.recipe)) for item in known)
     answers = answers_of(target, questions, layout.views, shape, len(rows), bits)
-    return Asked(rows, questions, answers, source, own, unsigned, {})
+    return QuantizeAnswers(rows, questions, answers, source, own, unsigned, {})
 
 
 def _confirmed(
-    target: Target, layout: Found, asked: Asked, known: Sequence[Variant], found: Sequence[Variant]
-) -> tuple[list[Variant], Asked | None]:
+    target: Target, layout: Found, asked: QuantizeAnswers, known: Sequence[Variant], found: Sequence[Variant]
+) -> tuple[list[Variant], QuantizeAnswers | None]:
     """Ask rows that no choice has seen: the directed rows of what was found, and blocks beside the edges of power-of-two scales.
 
     Returns: what gives all those answers too, and None; where nothing does, the first of what was found and what was asked.
@@ -179,7 +179,7 @@ def _confirmed(
     return left, None
 
 
-def _decode(asked: Asked, known: Sequence[Variant]) -> tuple[str, list[Variant]]:
+def _decode(asked: QuantizeAnswers, known: Sequence[Variant]) -> tuple[str, list[Variant]]:
     """Return (documented | variant | nearest, variants that fit or the nearest one)."""
     levels = [name for name in asked.answers if name not in ("codes", "values")]
     scale = _stage(asked, known, levels, scale_variants) if levels else ("documented", list(known))
@@ -202,7 +202,7 @@ def _simplest(items: Sequence[Variant]) -> list[Variant]:
 
 
 def _stage(
-    asked: Asked, bases: Sequence[Variant], names: Sequence[str], more: Callable[[Variant, int], list[Variant]]
+    asked: QuantizeAnswers, bases: Sequence[Variant], names: Sequence[str], more: Callable[[Variant, int], list[Variant]]
 ) -> tuple[str, list[Variant]]:
     """Return those of some variants that fit; else their changed ones, one rule, then two, around the nearest; else the nearest."""
     fits = [item for item in bases if asked.fits(item, names)]
@@ -217,7 +217,9 @@ def _stage(
     return "nearest", order[:MOST]
 
 
-def report(target: Target, layout: Found, asked: Asked, known: Sequence[Variant], kind: str, found: Sequence[Variant]) -> Identity:
+def report(
+    target: Target, layout: Found, asked: QuantizeAnswers, known: Sequence[Variant], kind: str, found: Sequence[Variant]
+) -> Identity:
     """Return the identity of what was found."""
     best = found[0]
     names = [name for name in asked.answers if name != "values"]
@@ -249,7 +251,7 @@ def _reads_amax(item: Variant) -> bool:
     return quantize_program(item.recipe).reads("tensor_amax")
 
 
-def _axes(asked: Asked, best: Variant, names: Sequence[str]) -> list[Axis]:
+def _axes(asked: QuantizeAnswers, best: Variant, names: Sequence[str]) -> list[Axis]:
     """Return the changes of a variant, and what it does where its sources are open."""
     out = [Axis("codes", "order", f"element codes as {best.codes_of}")] if best.codes_of else []
     out += [Axis("changed", axis, says) for axis, says in best.changes]
@@ -263,7 +265,7 @@ def _axes(asked: Asked, best: Variant, names: Sequence[str]) -> list[Axis]:
     return out
 
 
-def _departures(asked: Asked, best: Variant, names: Sequence[str], good: NDArray[np.bool_]) -> list[Departure]:
+def _departures(asked: QuantizeAnswers, best: Variant, names: Sequence[str], good: NDArray[np.bool_]) -> list[Departure]:
     out = []
     wanted = asked.expected(best)
     for place in np.flatnonzero(~good)[:SHOWN]:
@@ -281,7 +283,7 @@ def _departures(asked: Asked, best: Variant, names: Sequence[str], good: NDArray
     return out
 
 
-def shown_row(row: Row) -> dict[str, str]:
+def shown_row(row: Tile) -> dict[str, str]:
     """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out; signs where some are negated."""
     codes = list(row.x)
     while len(codes) > 1 and codes[-1] == 0:

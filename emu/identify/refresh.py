@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from emu.files.whole import whole_file
+from emu.base.atomic import whole_file
 from emu.identify.axes import axes_digest
 from emu.identify.cases import candidates
 from emu.identify.choose import choose, marks, pairs_of, separating
 from emu.identify.edit import is_joint
+from emu.identify.kept_rows import VERSION, path_of, stem_of
 from emu.identify.proof import equal_documented, verdict
-from emu.identify.rows import OPEN, Answers, Row, calls, expected
+from emu.identify.rows import OPEN, Answers, Tile, calls, expected
 from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
-from emu.identify.witness import VERSION, path_of, stem_of
 from emu.spec.registry import digest, get, isolated, shipped_root
 
 
@@ -115,7 +115,7 @@ def why_same(stage: str, mine: Any, theirs: Any, base: Variant, item: Variant) -
     return verdict(base, item) if stage == "scale" and not is_joint(base.recipe) else ("not separated", "")
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Tile) -> dict[str, Any]:
     narrow = not any(code & 0xFFFF for code in row.x)
     x = "".join(f"{code >> 16:04x}" if narrow else f"{code:08x}" for code in row.x)
     signs = {"signs": f"{row.signs:04x}"} if row.signs else {}

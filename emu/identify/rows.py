@@ -9,17 +9,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu import philox
+from emu.base import philox
+from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.check.form import takes_signs
 from emu.check.judge import is_nan
-from emu.errors import EngineError, OpenError, ShapeError
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.fast.block import amax_bits
-from emu.native.block import quantize_with_open
+from emu.engines.c_ref.block import quantize_with_open
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.numpy.block import amax_bits
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
-from emu.spec.program import Program, place_of, quantize_program
+from emu.spec.programs.program import Program, extent_of, quantize_program
 from emu.spec.registry import get
 
 Bits = NDArray[Any]
@@ -30,7 +30,7 @@ Answers = dict[str, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Row:
+class Tile:
     """One tile.
 
     x: fp32 codes, row by row.   amax: fp32 code of the tensor maximum.   draw: which random integers.   flags: why asked.
@@ -71,7 +71,7 @@ class Call:
     signs: int = 0
 
 
-def narrowed(row: Row, source: Format) -> list[int] | None:
+def narrowed(row: Tile, source: Format) -> list[int] | None:
     """Return the elements as codes of a source format; None where one has no such code."""
     fp32: Format = get("format", "fp32")
     if source.id == "fp32":
@@ -92,7 +92,7 @@ def narrowed(row: Row, source: Format) -> list[int] | None:
     return out
 
 
-def calls(rows: Sequence[Row], shape: tuple[int, int], source: Format) -> list[Call]:
+def calls(rows: Sequence[Tile], shape: tuple[int, int], source: Format) -> list[Call]:
     """Return the calls that ask some rows: those of one tensor maximum and signs together, NaN and Inf alone."""
     groups: dict[tuple[int, int, int], list[tuple[int, list[int]]]] = {}
     for number, row in enumerate(rows):
@@ -143,7 +143,7 @@ def expected(recipe: Recipe, asked: Sequence[Call], source: Format, count: int, 
         tiles = codes.shape[0] // tall
         out["codes"][numbers] = codes.reshape(tiles, tall * wide)[: len(numbers)]
         for level in program.block.facts.levels:
-            array = by_tile(levels[level.name], place_of(level.granularity, program.block).rows, tiles)
+            array = by_tile(levels[level.name], extent_of(level.granularity, program.block).rows, tiles)
             array = canonical(array, get("format", level.format))[: len(numbers)]
             out.setdefault(level.name, np.full((count, array.shape[1]), OPEN, np.int64))[numbers] = array
     return out

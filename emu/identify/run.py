@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from emu.base.errors import OperandError
 from emu.check.model import Target
-from emu.errors import OperandError
 from emu.identify.model import Identity
 
 STAGES = {"quantize": "quantize", "dequantize": "decode", "convert": "convert", "decode": "decode", "transform": "transform", "dot": "dot"}

@@ -10,19 +10,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays import float_dtype
+from emu.arrays.values import float_dtype
+from emu.base.errors import EmuError, OperandError, TargetError
 from emu.check.model import Target
 from emu.engines import run_transform
-from emu.errors import EmuError, OperandError, TargetError
-from emu.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import Bits, canonical
 from emu.spec.contract import parse
 from emu.spec.models import Format, Transform
 from emu.spec.models.transform import TransformFacts
 from emu.spec.registry import get, names
-from emu.vectors.cases_transform import directed
-from emu.vectors.rows import unpack
+from emu.vectors.files.rows import unpack
+from emu.vectors.suites.transform import directed
 from emu.vectors.transform_rows import TransformRows
 
 SUMS: Final = ("exact", "butterfly", "sequential")
@@ -131,7 +131,7 @@ def _raw(target: Target, x: Bits, signs: int = 0) -> Bits:
 
 def _linear(target: Target, source: Format, result: Format, size: int) -> Linear:
     """Ask unit vectors: row i is the matrix times element i."""
-    from emu.exact.encode import code_of_one
+    from emu.engines.exact.encode import code_of_one
 
     x = (np.eye(size, dtype=np.uint32) * code_of_one(source)).astype(_unsigned(source))
     values = [[decode_code(int(code), result) for code in row] for row in _given(target, x)]

@@ -9,20 +9,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.errors import EmuError, OperandError, ShapeError, TargetError
 from emu.check.form import takes_signs
 from emu.check.model import Target
 from emu.engines import run_dequantize
-from emu.errors import EmuError, OperandError, ShapeError, TargetError
-from emu.identify.ask import answers_of
 from emu.identify.cases import SOURCES, of_recipe, scale_edges
+from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.operands import ignores_signs, signs_axis, told_of_signs, without_signs
-from emu.identify.rows import OPEN, Call, Row, calls, canonical, random_bits
+from emu.identify.quantize_calls import answers_of
+from emu.identify.rows import OPEN, Call, Tile, calls, canonical, random_bits
 from emu.identify.variants import Variant, changed, documented, family, shape_of
-from emu.identify.witness import kept, stem_of
 from emu.spec.models import Format
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
 
 SHOWN: Final = 4
@@ -38,7 +38,7 @@ class Faked:
     profile: str
     values: Values
     given: Values
-    rows: tuple[Row, ...]
+    rows: tuple[Tile, ...]
 
     @property
     def name(self) -> str:
@@ -111,8 +111,8 @@ def _family(target: Target, known: Sequence[Variant], shape: tuple[int, int], la
 
 
 def _ask(
-    target: Target, known: Sequence[Variant], shape: tuple[int, int], layout: Found, others: tuple[Row, ...] = ()
-) -> tuple[tuple[Row, ...], list[Call], Values, Format] | None:
+    target: Target, known: Sequence[Variant], shape: tuple[int, int], layout: Found, others: tuple[Tile, ...] = ()
+) -> tuple[tuple[Tile, ...], list[Call], Values, Format] | None:
     """Return rows, calls, values by row and their format; None where the kernel does not take blocks of that shape.
 
     others: the rows to ask; none: those that are kept.
@@ -138,7 +138,7 @@ def _ask(
     return rows, questions, canonical(answers["values"], result), result
 
 
-def _faked(item: Variant, rows: tuple[Row, ...], asked: Sequence[Call], given: Values, source: str, result: Format) -> Iterator[Faked]:
+def _faked(item: Variant, rows: tuple[Tile, ...], asked: Sequence[Call], given: Values, source: str, result: Format) -> Iterator[Faked]:
     for profile in item.recipe.facts.dequantize:
         values = np.full(given.shape, OPEN, np.int64)
         for call in asked:
@@ -150,7 +150,7 @@ def _faked(item: Variant, rows: tuple[Row, ...], asked: Sequence[Call], given: V
 
 
 def _values(item: Variant, profile: str, call: Call, source: Format, result: Format) -> Values | None:
-    from emu.native.block import quantize_with_open
+    from emu.engines.c_ref.block import quantize_with_open
 
     program = quantize_program(item.recipe)
     bits = random_bits(program)

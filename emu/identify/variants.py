@@ -8,12 +8,12 @@ from itertools import combinations
 
 from pydantic import ValidationError
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.identify.axes import Fields, axes
 from emu.identify.edit import Stage, apply, is_joint, stages, steps_of
 from emu.spec.models import Block, Recipe
 from emu.spec.models.recipe import RecipeFacts
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get, names
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from emu.identify.kept_rows import kept, stem_of
 from emu.identify.model import Pair, PairVerdict
 from emu.identify.rows import OPEN
 from emu.identify.variants import Variant, shape_of
-from emu.identify.witness import kept, stem_of
 
 if TYPE_CHECKING:
-    from emu.identify.quantize import Asked
+    from emu.identify.quantize import QuantizeAnswers
 
 
-def pairs_of(asked: Asked, best: Variant, known: Sequence[Variant], names: Sequence[str]) -> Iterator[Pair]:
+def pairs_of(asked: QuantizeAnswers, best: Variant, known: Sequence[Variant], names: Sequence[str]) -> Iterator[Pair]:
     """Yield the verdict on what was found and each other documented recipe. names: the answers that the kernel gives."""
     for other in known:
         if other.recipe.facts_digest != best.recipe.facts_digest:
@@ -27,7 +27,7 @@ def pairs_of(asked: Asked, best: Variant, known: Sequence[Variant], names: Seque
             yield Pair(base, name, cast("PairVerdict", verdict), domain or f"{store.tried if store else 0} rows tried")
 
 
-def _pair(asked: Asked, best: Variant, other: Variant, names: Sequence[str]) -> Pair:
+def _pair(asked: QuantizeAnswers, best: Variant, other: Variant, names: Sequence[str]) -> Pair:
     from emu.identify.quantize import shown_row
 
     mine, theirs = asked.expected(best), asked.expected(other)
@@ -44,7 +44,7 @@ def _pair(asked: Asked, best: Variant, other: Variant, names: Sequence[str]) -> 
     return _unseparated(asked, best, other)
 
 
-def _unseparated(asked: Asked, best: Variant, other: Variant) -> Pair:
+def _unseparated(asked: QuantizeAnswers, best: Variant, other: Variant) -> Pair:
     mine, theirs = asked.expected(best), asked.expected(other)
     for name in sorted(mine.keys() & theirs.keys() - set(asked.answers)):
         if mine[name].shape == theirs[name].shape and (mine[name] != theirs[name]).any():

@@ -1,15 +1,15 @@
-"""The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.exact and the other columns)."""
+"""The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.engines.exact and the other columns)."""
 
 from emu.spec.models import (
     KINDS,
     Block,
     Checkpoint,
-    Conversion,
     Coverage,
     Datapath,
     Format,
     Instruction,
     Layout,
+    Policy,
     Recipe,
     Rounding,
     SpecObject,
@@ -22,7 +22,7 @@ __all__ = [
     "KINDS",
     "Block",
     "Checkpoint",
-    "Conversion",
+    "Policy",
     "Coverage",
     "Datapath",
     "Format",

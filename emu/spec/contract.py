@@ -14,19 +14,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
-from emu.errors import OpenError, SpecError
+from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
-from emu.spec.datapath import Plan, known_facts, plans_of, resolve
+from emu.spec.datapath import DatapathPlan, known_facts, plans_of, resolve
 from emu.spec.instruction import all_forms, find_form, questions
-from emu.spec.models import Block, Conversion, Datapath, Format, Layout, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
-from emu.spec.program import dequantize_program, quantize_program
+from emu.spec.programs.program import dequantize_program, quantize_program
 from emu.spec.registry import digest, get, names
 
 OPERATIONS = {
     "decode": ("format",),
-    "convert": ("format", "rounding", "conversion"),
+    "convert": ("format", "rounding", "policy"),
     "quantize": ("recipe",),
     "dequantize": ("recipe", "profile"),
     "transform": ("transform",),
@@ -75,11 +75,11 @@ class Contract:
             return digest_json([self.op, *_chosen(plan_of(self))])
         if self.op == "layout":
             return digest_json([self.op, *_stored(*self.objects)])
-        facts = [_resolved(item, self.parts[0]) if isinstance(item, Conversion) else digest(item) for item in self.objects]
+        facts = [_resolved(item, self.parts[0]) if isinstance(item, Policy) else digest(item) for item in self.objects]
         return digest_json([self.op, *facts, *self.parts[PLAIN.get(self.op, len(self.parts)) :]])
 
 
-def _resolved(policy: Conversion, destination: str) -> list[object]:
+def _resolved(policy: Policy, destination: str) -> list[object]:
     """Return a policy's entry for one destination with every outcome as a code."""
     entry = derive.policy_entry(policy, get("format", destination))
     return [entry.overflow, entry.nan, entry.overflow_nan, entry.inf, entry.zero, entry.negative]
@@ -99,7 +99,7 @@ def fits(block: Block, layout: Layout) -> bool:
     return bool(scales) and derive.codes(scales[-1]).bits + derive.unused_high_bits(scales[-1]) == layout.facts.code_bits
 
 
-def _chosen(plan: Plan) -> list[object]:
+def _chosen(plan: DatapathPlan) -> list[object]:
     """Return the facts of a plan, without the operands that it did not choose."""
     facts = plan.datapath.facts_json()
     kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "d", "pairs")}
@@ -109,12 +109,12 @@ def _chosen(plan: Plan) -> list[object]:
     return [kept, *formats, plan.block, roundings]
 
 
-def plan_of(contract: Contract) -> Plan:
+def plan_of(contract: Contract) -> DatapathPlan:
     """Return the plan of a dot or accumulate contract. Raises: SpecError (a choice that is not offered), OpenError (unknown datapath)."""
     return _plan_of("/".join((contract.op, *contract.parts)), contract.parts)
 
 
-def _plan_of(text: str, parts: Sequence[str]) -> Plan:
+def _plan_of(text: str, parts: Sequence[str]) -> DatapathPlan:
     model: Datapath = get("datapath", parts[0])
     known_facts(model)
     chosen: dict[str, str] = {}
@@ -206,7 +206,7 @@ def check(contract: Contract) -> None:
         quantize_program(objects[0]) if contract.op == "quantize" else dequantize_program(objects[0], contract.parts[1])
     if contract.op == "convert":
         fmt, rounding, policy = objects
-        assert isinstance(fmt, Format) and isinstance(rounding, Rounding) and isinstance(policy, Conversion)
+        assert isinstance(fmt, Format) and isinstance(rounding, Rounding) and isinstance(policy, Policy)
         derive.policy_entry(policy, fmt)
         if isinstance(fmt.facts, CodebookFacts) and derive.needs_code_order(rounding):
             raise SpecError(f"{contract}: {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook")
@@ -218,7 +218,7 @@ def contracts() -> Iterator[Contract]:
         yield Contract("decode", (fmt,))
     for fmt in names("format"):
         for rounding in names("rounding"):
-            for policy in names("conversion"):
+            for policy in names("policy"):
                 contract = Contract("convert", (fmt, rounding, policy))
                 if _has_meaning(contract):
                     yield contract
@@ -235,7 +235,7 @@ def contracts() -> Iterator[Contract]:
         yield from (Contract("layout", (block, name)) for name in names("layout") if fits(get("block", block), get("layout", name)))
 
 
-def plans() -> Iterator[Plan]:
+def plans() -> Iterator[DatapathPlan]:
     """Yield every plan of the registry: each known datapath with each choice of operands, scale format and block size."""
     for name in names("datapath"):
         with suppress(OpenError):

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from emu.errors import OpenError, SpecError
+from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, UnknownFacts
@@ -43,7 +43,7 @@ class Widths:
 
 
 @dataclass(frozen=True)
-class Plan:
+class DatapathPlan:
     """A datapath with formats, scale format and block size chosen.
 
     step, group, block: products (block 0: no scales).   frac_bits: F, None where nothing is lost.   integer_bits: I, None where no adder
@@ -137,7 +137,7 @@ def nan_code_of(facts: DatapathFacts) -> int:
     return derive.codes(get("format", facts.d)).nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
 
 
-def _widths(plan: Plan) -> Widths:
+def _widths(plan: DatapathPlan) -> Widths:
     a, b = reach(plan.a), reach(plan.b)
     if plan.facts.scale.apply in ("group", "promote"):
         lsb = a.lsb_exp + b.lsb_exp
@@ -159,7 +159,7 @@ def _widths(plan: Plan) -> Widths:
     )
 
 
-def _fixed_point(plan: Plan) -> tuple[Fraction, int]:
+def _fixed_point(plan: DatapathPlan) -> tuple[Fraction, int]:
     """Return the largest magnitude of one scaled product in units of the finest one, and the exponent of that unit."""
     a, b = reach(plan.a), reach(plan.b)
     largest, lsb = a.largest * b.largest, a.lsb_exp + b.lsb_exp
@@ -169,13 +169,13 @@ def _fixed_point(plan: Plan) -> tuple[Fraction, int]:
     return largest / Fraction(2) ** lsb, lsb
 
 
-def _largest_k(plan: Plan, bits: int) -> int:
+def _largest_k(plan: DatapathPlan, bits: int) -> int:
     """Largest multiple of a group whose sum fits a two's complement register of `bits`."""
     largest = _fixed_point(plan)[0] * plan.group
     return int(((1 << (bits - 1)) - 1) / largest) * plan.group
 
 
-_plans: dict[tuple[str, ...], Plan] = {}
+_plans: dict[tuple[str, ...], DatapathPlan] = {}
 
 
 def resolve(
@@ -184,7 +184,7 @@ def resolve(
     b: str | Format | None = None,
     scale: str | Format | None = None,
     block: int | None = None,
-) -> Plan:
+) -> DatapathPlan:
     """Return a datapath with its operands chosen; what it does not leave free may be left out.
 
     a, b, scale: format ids or models.   block: elements per scale.
@@ -222,7 +222,7 @@ def pairs(facts: DatapathFacts) -> list[tuple[str, str]]:
     return [(first, second) for first in facts.a for second in facts.b if facts.pairs == "any" or first == second]
 
 
-def plans_of(datapath: str | Datapath) -> Iterator[Plan]:
+def plans_of(datapath: str | Datapath) -> Iterator[DatapathPlan]:
     """Yield every choice of operands, scale format and block size that a datapath takes, in the order of the file. Raises: as resolve."""
     model: Datapath = get("datapath", datapath)
     facts = known_facts(model)
@@ -256,7 +256,7 @@ def _choose(model: Datapath, what: str, offered: tuple[Any, ...], wanted: Any) -
     return wanted if wanted is not None or not offered else offered[0]
 
 
-def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: int) -> Plan:
+def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: int) -> DatapathPlan:
     facts = known_facts(model)
     step = block if facts.step == "block" else facts.step
     group = block if facts.group == "block" else facts.group
@@ -271,7 +271,7 @@ def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: in
             raise SpecError(f"datapath {model.id}: align.floor derived needs integer_bits")
         floor = reach(d).min_exp - bits
     c: Format = get("format", facts.c)
-    return Plan(model, a, b, scale, block, c, d, step, group, _frac_bits(facts, a, b, scale), bits, needed, floor)
+    return DatapathPlan(model, a, b, scale, block, c, d, step, group, _frac_bits(facts, a, b, scale), bits, needed, floor)
 
 
 def _frac_bits(facts: DatapathFacts, a: Format, b: Format, scale: Format | None) -> int | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from emu.errors import SpecError
-from emu.spec.models import Conversion, Format, Rounding
-from emu.spec.models.conversion import BySign, Entry
+from emu.base.errors import SpecError
+from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.models.policy import BySign, Entry
 
 OPEN: Final = -1  # a code that nobody knows
 REFUSE: Final = -2  # the described library raises
@@ -195,7 +195,7 @@ class EntryCodes:
     negative: int | None = None
 
 
-def policy_entry(policy: Conversion, fmt: Format) -> EntryCodes:
+def policy_entry(policy: Policy, fmt: Format) -> EntryCodes:
     """Return what a policy does on the way to a format.
 
     Raises: SpecError when the policy has no entry for it, or an outcome the format cannot code.

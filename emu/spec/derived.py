@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec.models import Recipe, Rounding
 from emu.spec.models.recipe import CastStep, EmitStep, RecipeFacts
-from emu.spec.program import build
+from emu.spec.programs.program import build
 from emu.spec.registry import digest, get
 
 _derived: dict[tuple[str, str], Recipe] = {}

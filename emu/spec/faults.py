@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from emu.spec.loader import Document, Path
 from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID, NAME
-from emu.spec.models.conversion import OUTCOME
+from emu.spec.models.policy import OUTCOME
 from emu.spec.models.recipe import ARGUMENT
 
 FORMS = {

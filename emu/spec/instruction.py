@@ -1,6 +1,6 @@
 """Forms of an instruction family: every combination of its axes, with id, mnemonic and facts; and the checks that need other files.
 
-Not here: execution (emu.insn), the keys (models/instruction.py).
+Not here: execution (emu.ops.instruction), the keys (models/instruction.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from emu.errors import OpenError, SpecError
+from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import resolve
 from emu.spec.models import Block, Format, Instruction, Recipe, Rounding
@@ -34,11 +34,11 @@ ALLOWED = {
     "quantize": ("transform", "amax_operand", "signs_operand"),
 }
 CHOICES = ("rounding", "policy", "random", "scale", "datapath")
-_forms: dict[tuple[str, str], tuple[Form, ...]] = {}
+_forms: dict[tuple[str, str], tuple[InstructionVariant, ...]] = {}
 
 
 @dataclass(frozen=True)
-class Form:
+class InstructionVariant:
     """One instruction.
 
     id: the mnemonic in lower case with `_` for all else.   words: axis -> word.   facts: the family's with those of the words.
@@ -56,7 +56,7 @@ def form_id(mnemonic: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", mnemonic.lower()).strip("_")
 
 
-def forms(family: Instruction) -> tuple[Form, ...]:
+def forms(family: Instruction) -> tuple[InstructionVariant, ...]:
     """Return the forms of a family, the last axis fastest. Raises: SpecError (an axis that the mnemonic lacks, or the reverse)."""
     key = (family.facts_digest, family.status)
     if key not in _forms:
@@ -64,7 +64,7 @@ def forms(family: Instruction) -> tuple[Form, ...]:
     return _forms[key]
 
 
-def _expanded(family: Instruction) -> Iterator[Form]:
+def _expanded(family: Instruction) -> Iterator[InstructionVariant]:
     facts = family.facts
     placed = re.findall(r"\{([a-z_0-9]+)\}", facts.mnemonic)
     if sorted(placed) != sorted(facts.axes):
@@ -75,7 +75,7 @@ def _expanded(family: Instruction) -> Iterator[Form]:
         texts = {axis: chosen[axis] if item.word is None else item.word for axis, item in variations.items()}
         mnemonic = facts.mnemonic.format(**texts)
         merged = _merged(facts, variations)
-        yield Form(form_id(mnemonic), mnemonic, chosen, merged, merged.status or family.status)
+        yield InstructionVariant(form_id(mnemonic), mnemonic, chosen, merged, merged.status or family.status)
 
 
 def _merged(facts: InstructionFacts, variations: dict[str, Variation]) -> InstructionFacts:
@@ -98,7 +98,7 @@ def accepted_names(family: Instruction) -> tuple[str, ...]:
     return tuple(name for name in found if name != family.id and name not in family.aliases)
 
 
-def find_form(name: str | Instruction) -> tuple[Instruction, Form]:
+def find_form(name: str | Instruction) -> tuple[Instruction, InstructionVariant]:
     """Return the form of a mnemonic or form id (in any case), or of a family that has one form only, and its family.
 
     Raises: SpecError (unknown, with the nearest mnemonics; a family of several forms).
@@ -116,14 +116,14 @@ def find_form(name: str | Instruction) -> tuple[Instruction, Form]:
     raise SpecError(f"instruction {name!r} is unknown: {hint}")
 
 
-def _only_form(family: Instruction) -> tuple[Instruction, Form]:
+def _only_form(family: Instruction) -> tuple[Instruction, InstructionVariant]:
     found = forms(family)
     if len(found) > 1:
         raise SpecError(f"{family.id} is a family of {len(found)} instructions: name one, such as {found[0].mnemonic}")
     return family, found[0]
 
 
-def all_forms() -> Iterator[tuple[Instruction, Form]]:
+def all_forms() -> Iterator[tuple[Instruction, InstructionVariant]]:
     """Yield every form of the registry with its family."""
     for name in names("instruction"):
         family: Instruction = get("instruction", name)
@@ -157,7 +157,7 @@ def _check_form(facts: InstructionFacts) -> None:
     if unused:
         raise SpecError(f"an instruction that performs {facts.performs} has no use for {', '.join(unused)}")
     if facts.performs in ("convert", "widen"):
-        _check_conversion(facts)
+        _check_policy(facts)
     if facts.performs == "quantize":
         _check_quantizer(facts)
     if facts.performs == "mma" and facts.datapath != "open":
@@ -167,7 +167,7 @@ def _check_form(facts: InstructionFacts) -> None:
             check_slot(register, get("format", facts.source))
 
 
-def _check_conversion(facts: InstructionFacts) -> None:
+def _check_policy(facts: InstructionFacts) -> None:
     assert facts.source and facts.to and facts.operands and facts.result
     lanes = sum(register.lanes for register in facts.operands)
     if lanes != facts.result.lanes:
@@ -183,7 +183,7 @@ def _check_conversion(facts: InstructionFacts) -> None:
     elif facts.rounding not in (None, "open") and get("rounding", str(facts.rounding)).random_bits:
         raise SpecError(f"rounding {facts.rounding} draws: state the random operand")
     if facts.policy not in (None, "open"):
-        derive.policy_entry(get("conversion", str(facts.policy)), to)
+        derive.policy_entry(get("policy", str(facts.policy)), to)
 
 
 def _check_mma(facts: InstructionFacts) -> None:
@@ -236,7 +236,7 @@ def _check_random(random: RandomOperand, lanes: int) -> None:
                 raise SpecError(f"random.{name}: a bit range lies outside the {random.bits} bits of {random.name}")
 
 
-def _check_questions(family: Instruction, form: Form) -> None:
+def _check_questions(family: Instruction, form: InstructionVariant) -> None:
     for question in family.open:
         if question.fact is None:
             continue
@@ -251,7 +251,7 @@ def _check_questions(family: Instruction, form: Form) -> None:
 
 def _check_option(facts: InstructionFacts, key: str, option: str) -> None:
     """Check that an answer exists."""
-    kinds = {"rounding": "rounding", "policy": "conversion", "datapath": "datapath"}
+    kinds = {"rounding": "rounding", "policy": "policy", "datapath": "datapath"}
     if key in kinds:
         get(kinds[key], option)
     elif key == "random" and facts.random is not None and option not in facts.random.profiles:
@@ -269,7 +269,7 @@ def is_open(facts: InstructionFacts, key: str) -> bool:
     return bool(getattr(facts, key) == "open")
 
 
-def questions(family: Instruction, form: Form) -> dict[str, tuple[str, ...]]:
+def questions(family: Instruction, form: InstructionVariant) -> dict[str, tuple[str, ...]]:
     """Return the open facts of a form with the answers that the spec lists, in the order of CHOICES."""
     open_facts = [key for key in CHOICES if is_open(form.facts, key)]
     return {key: tuple(option for item in family.open if item.fact == key for option in item.options) for key in open_facts}

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts

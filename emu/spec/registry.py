@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
@@ -329,6 +329,6 @@ def _check(model: SpecObject, document: Document) -> None:
             near = difflib.get_close_matches(source.ref, source_ids(tuple(_roots)), n=1)
             hint = f"did you mean {near[0]}?" if near else "add it there"
             raise SpecError(f"{document.where(('sources', number, 'ref'))}: source {source.ref!r} is not in sources.yaml: {hint}")
-    from emu.spec.check import check_facts  # here, because the checks ask the registry for other objects
+    from emu.spec.checks.objects import check_facts  # here, because the checks ask the registry for other objects
 
     check_facts(model, document)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec.faults import first_fault
 from emu.spec.loader import read
 from emu.spec.models.common import Id, Part

@@ -44,7 +44,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """The six operands, by product and name."""
 
     training: Training
@@ -65,15 +65,15 @@ class Plan:
         return any(item.recipe is not None for item in self.operands.values())
 
 
-_plans: dict[str, Plan] = {}
+_plans: dict[str, TrainingPlan] = {}
 
 
-def plan_of(training: str | Training) -> Plan:
+def plan_of(training: str | Training) -> TrainingPlan:
     """Return the plan of a training recipe, made once. Raises: SpecError (unknown id)."""
     model: Training = get("training", training)
     key = f"{model.id} {digest(model)}"
     if key not in _plans:
-        _plans[key] = Plan(model, {f"{gemm}.{name}": operand_of(gemm, name, facts) for gemm, name, facts in model.operands()})
+        _plans[key] = TrainingPlan(model, {f"{gemm}.{name}": operand_of(gemm, name, facts) for gemm, name, facts in model.operands()})
     return _plans[key]
 
 

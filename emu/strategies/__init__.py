@@ -2,7 +2,7 @@
 
 A code is an unsigned integer of its format, as everywhere in emu; arrays are NumPy arrays of codes. They shrink towards code 0.
 Names are loaded when they are first used: those of points.py need no Hypothesis.
-Not here: rows with a known answer (emu.vectors), what the operations must give (emu.exact).
+Not here: rows with a known answer (emu.vectors), what the operations must give (emu.engines.exact).
 """
 
 from __future__ import annotations
@@ -11,14 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emu.strategies.directed import (
-        Tensor,
-        near_element_ties,
-        near_scale_boundaries,
-        scale_values,
-        tensors,
-        with_maxima,
-    )
+    from emu.strategies.directed import Tensor, near_element_ties, near_scale_boundaries, scale_values, tensors, with_maxima
     from emu.strategies.kinds import blocks, draws_random, tensor_maxima
     from emu.strategies.numbers import codes, near_ties, random_operands
     from emu.strategies.objects import MODES, formats, modes, policies, specs
@@ -37,7 +30,7 @@ _NAMES = {
 
 def __getattr__(name: str) -> Any:
     """Return a strategy by name. Raises: ToolError (Hypothesis is not installed), AttributeError."""
-    from emu.errors import ToolError
+    from emu.base.errors import ToolError
 
     for module, names in _NAMES.items():
         if name in names:

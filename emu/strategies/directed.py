@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from emu.errors import OperandError
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.value import finite
+from emu.base.errors import OperandError
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import LevelFacts
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 from emu.strategies.kinds import blocks, tensor_maxima
 from emu.strategies.numbers import codes
 from emu.strategies.points import CodeArray, codes_near, decision_points, dtype_of, element_maximum

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.value import finite
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.program import Program, quantize_program
+from emu.spec.programs.program import Program, quantize_program
 from emu.strategies.numbers import codes
 from emu.strategies.points import CodeArray, codes_near, decision_points, dtype_of, edge_codes, element_maximum
 

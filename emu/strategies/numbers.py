@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from emu.errors import OperandError
+from emu.base.errors import OperandError
 from emu.spec import derive, get
 from emu.spec.models import Format, Rounding
 from emu.spec.models.rounding import Word

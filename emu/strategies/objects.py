@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from emu.errors import OperandError
+from emu.base.errors import OperandError
 from emu.spec import derive, get, names
-from emu.spec.models import Conversion, Format, Rounding
+from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.common import SpecObject
 
 MODES = ("rne", "rna", "rz", "ru", "rd", "odd")
@@ -53,10 +53,10 @@ def modes(*, drawing: bool = False) -> st.SearchStrategy[Rounding]:
     return st.sampled_from([mode for mode in found if bool(mode.random_bits) == drawing])
 
 
-def policies(of: str | Format) -> st.SearchStrategy[Conversion]:
+def policies(of: str | Format) -> st.SearchStrategy[Policy]:
     """Registered policies that say something of a destination."""
     fmt: Format = get("format", of)
-    found = [get("conversion", name) for name in names("conversion")]
+    found = [get("policy", name) for name in names("policy")]
     able = [policy for policy in found if policy.facts.keys() & {fmt.id, "with_nan" if derive.codes(fmt).nan else "without_nan"}]
     if not able:
         raise OperandError(f"no policy covers {fmt.id}")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.exact.codebook import codebook_values
-from emu.exact.decode import decode_code, magnitude_of
-from emu.exact.round import locate
+from emu.engines.exact.codebook import codebook_values
+from emu.engines.exact.decode import decode_code, magnitude_of
+from emu.engines.exact.round import locate
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.format import CodebookFacts, FloatFacts

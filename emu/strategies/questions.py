@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from emu.errors import OperandError
+from emu.base.errors import OperandError
 from emu.spec import contract as contracts
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Layout, Recipe, Rounding, Transform
-from emu.spec.program import place_of, quantize_program
+from emu.spec.programs.program import extent_of, quantize_program
 from emu.strategies.directed import tensors
 from emu.strategies.kinds import draws_random
 from emu.strategies.numbers import codes, near_ties, random_operands
@@ -100,7 +100,7 @@ def _dequantize(draw: st.DrawFn, contract: contracts.Contract, specials: bool, r
     high, wide = block.facts.shape
     out: Operands = {"codes": draw(_array(get("format", block.element_formats[0]), (high * rows, wide), specials))}
     for level in block.facts.levels:
-        place = place_of(level.granularity, block)
+        place = extent_of(level.granularity, block)
         shape = (high * rows // place.rows if place.rows else 1, wide // place.columns if place.columns else 1)
         out[level.name] = draw(_array(get("format", level.format), shape, specials))
     return out

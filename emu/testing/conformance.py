@@ -11,10 +11,10 @@ from functools import update_wrapper
 from typing import Any
 
 from emu.check.model import Target
-from emu.check.report import Report
+from emu.check.report.model import Report
 from emu.check.run import SUITES
 from emu.check.run import check as run_check
-from emu.check.target_python import PythonTarget, python_target
+from emu.check.targets.python import PythonTarget, python_target
 
 
 def check(
@@ -35,7 +35,7 @@ def check(
 
     fn: a function on NumPy arrays or torch tensors, or a target.   contract: such as "quantize/nvfp4_te_ref".
     suites, count, key, seconds, profile, multiple, finite: as emu.check.run.check.   adapter: takes, gives, wants, packing, scale_layout,
-    source, result, name, device, as emu.check.target_python.python_target.
+    source, result, name, device, as emu.check.targets.python.python_target.
     raises: False returns the report whatever its verdict.
     Raises: AssertionError with the report's text (also when nothing was compared); SpecError, OperandError for a call that has no meaning.
     Tests: tests/check/test_check_python.py.
@@ -74,7 +74,7 @@ def conforms(contract: str, **options: Any) -> Callable[[Callable[..., Any]], Co
 
     contract: such as "quantize/nvfp4_te_ref".   options: as check: takes, gives, packing, suites, count, key, seconds, finite ...
     A kernel may be decorated several times; marks of pytest, above or below, count for each of its tests.
-    Raises: SpecError (no contract), OperandError (options that do not fit).   Tests: tests/plugin/test_plugin.py.
+    Raises: SpecError (no contract), OperandError (options that do not fit).   Tests: tests/testing/plugin/test_plugin.py.
     """
 
     def declare(kernel: Callable[..., Any]) -> Conforming:

@@ -48,7 +48,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     elif path and config.stash[REPORTS]:
         from xml.etree import ElementTree as ET
 
-        from emu.files.whole import whole_file
+        from emu.base.atomic import whole_file
 
         suites = ET.Element("testsuites", name="emu")
         suites.extend(ET.fromstring(text) for text in config.stash[REPORTS])

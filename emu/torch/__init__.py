@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
     """Return a public function, importing torch. Raises: EngineError where torch is not installed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from emu.torch.present import need_torch
+    from emu.engines.torch.present import need_torch
 
     need_torch()
     from emu.torch import api

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import torch
 
-from emu.errors import OperandError, ShapeError
-from emu.spec.models import Conversion, Format, Recipe, Rounding, Transform
-from emu.torch import ops
-from emu.torch.names import name_of
-from emu.torch.products import dot, matmul
-from emu.torch.tensors import format_id
+from emu.base.errors import OperandError, ShapeError
+from emu.engines.torch import ops
+from emu.engines.torch.names import name_of
+from emu.engines.torch.products import dot, matmul
+from emu.engines.torch.tensors import format_id
+from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 
 
 class QuantizedTensor(NamedTuple):
@@ -38,7 +38,7 @@ def convert(
     x: torch.Tensor,
     to: str | Format,
     rounding: str | Rounding = "rne",
-    policy: str | Conversion = "nvidia",
+    policy: str | Policy = "nvidia",
     source: str | Format | None = None,
     random: torch.Tensor | None = None,
 ) -> torch.Tensor:
@@ -47,9 +47,9 @@ def convert(
     x: float tensor (16, 32, 64 bits, or a float8 dtype), or integer codes with `source`, on any device.
     random: integers for a rounding that draws: one per element in row-major order, or one word per `lanes` elements.
     NaN, Inf, -0, overflow: as the policy says.   Returns: unsigned codes, shape of x, uint8 for formats of at most 8 bits.
-    Exactness: equals emu.convert bit for bit, eager and compiled.   Raises: as emu.convert.   Tests: tests/torch_column.
+    Exactness: equals emu.convert bit for bit, eager and compiled.   Raises: as emu.convert.   Tests: tests/engines/torch.
     """
-    mode, rules = name_of("rounding", rounding), name_of("conversion", policy)
+    mode, rules = name_of("rounding", rounding), name_of("policy", policy)
     found: torch.Tensor = ops.convert(x, name_of("format", to), mode, rules, _source(x, source), random)
     return found
 
@@ -82,7 +82,7 @@ def quantize(
     x: float tensor or integer codes with `source`, any number of leading axes.   tensor_amax: binary32 value of the tensor maximum;
     None: taken from x.   random: integers, one per row-major element, for recipes that draw.   signs: for a transform that takes them.
     NaN, Inf: as the recipe's steps say.   Exactness: equals emu.quantize bit for bit, eager and compiled.
-    Raises: as emu.quantize.   Tests: tests/torch_column.
+    Raises: as emu.quantize.   Tests: tests/engines/torch.
     """
     if x.ndim == 0:
         raise ShapeError("a scalar has no axis to quantize along: give a tensor of at least one dimension")
@@ -108,8 +108,8 @@ def _amax(given: torch.Tensor | float | None, device: torch.device) -> torch.Ten
 
 def level_names(recipe: str) -> list[str]:
     """Return the names of a recipe's levels, outermost first."""
+    from emu.engines.torch.names import named
     from emu.spec.registry import get
-    from emu.torch.names import named
 
     return [level.name for level in get("block", named("recipe", recipe).facts.block).facts.levels]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from emu.errors import OpenError
-from emu.exact.datapath import dot
-from emu.exact.datapath_round import round_sum, shift
-from emu.exact.datapath_terms import decode_triple
+from emu.base.errors import OpenError
+from emu.engines.exact.datapath import dot
+from emu.engines.exact.datapath_round import round_sum, shift
+from emu.engines.exact.datapath_terms import decode_triple
 from emu.spec.derive import OPEN
-from emu.vectors.columns import Column
-from emu.vectors.dot_field import DotCase
 from emu.vectors.dot_rows import DotRows
+from emu.vectors.files.columns import Column
+from emu.vectors.files.rows import Answer, Input
 from emu.vectors.operation import Values
-from emu.vectors.rows import Answer, Input
+from emu.vectors.suites.dot.field import DotCase
 
 SHOWN = 4  # bits of first and last: one digit
 

@@ -11,23 +11,23 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emu.errors import FileError, SpecError
+from emu.base.errors import FileError, SpecError
 from emu.spec.contract import is_product, parse
-from emu.vectors import errata, manifest
-from emu.vectors.contract_record import generator_record
-from emu.vectors.cover import write_cover
-from emu.vectors.frozen import selection
-from emu.vectors.names import BENCH, OPERATIONS, SUITES
-from emu.vectors.plan import Plan, families, plans_of
-from emu.vectors.rows import inputs_of
-from emu.vectors.suite import load, render, stem_of
+from emu.vectors.coverage.count import write_cover
+from emu.vectors.files import errata, manifest
+from emu.vectors.files.contract_record import generator_record
+from emu.vectors.files.names import BENCH, OPERATIONS, SUITES
+from emu.vectors.files.rows import inputs_of
+from emu.vectors.files.suite import load, render, stem_of
+from emu.vectors.files.write import digest_suite, write_suite, write_text
+from emu.vectors.suites.frozen import selection
+from emu.vectors.suites.plan import SuitePlan, families, plans_of
 from emu.vectors.versioning import apply_erratum
-from emu.vectors.write import digest_suite, write_suite, write_text
 
 Progress = Callable[[str, int, int], None]
 SCRATCH: Final = ".building"
 NOTES: Final = "digests.json"
-_PLANS: Final[dict[str, Plan]] = {}  # of the build that runs: rows chosen once are not chosen again, nor in a forked worker
+_PLANS: Final[dict[str, SuitePlan]] = {}  # of the build that runs: rows chosen once are not chosen again, nor in a forked worker
 OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA, manifest.COVER, manifest.KILL)
 
 
@@ -65,7 +65,7 @@ def build(
         raise FileError(f"{out}: {error.strerror or error}: what is finished stays, run the same command to go on") from None
 
 
-def _build(out: Path, shipped: Sequence[Plan], digests: Sequence[Plan], jobs: int, progress: Progress | None) -> Built:
+def _build(out: Path, shipped: Sequence[SuitePlan], digests: Sequence[SuitePlan], jobs: int, progress: Progress | None) -> Built:
     """Build the plans that are not there yet, then sign the folder."""
     scratch = out / SCRATCH
     scratch.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,9 @@ def _build(out: Path, shipped: Sequence[Plan], digests: Sequence[Plan], jobs: in
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
 
 
-def _part(shipped: Sequence[Plan], digests: Sequence[Plan], shard: tuple[int, int] | None) -> tuple[Sequence[Plan], Sequence[Plan]]:
+def _part(
+    shipped: Sequence[SuitePlan], digests: Sequence[SuitePlan], shard: tuple[int, int] | None
+) -> tuple[Sequence[SuitePlan], Sequence[SuitePlan]]:
     """Return the plans of a shard. Raises: SpecError (no such shard)."""
     if shard is None:
         return shipped, digests
@@ -113,7 +115,7 @@ class _Report:
             self.progress(stem, self.done, self.total)
 
 
-def _chosen(suites: Iterable[str] | None, contracts: Iterable[str] | None, frozen: bool) -> tuple[Sequence[Plan], Sequence[Plan]]:
+def _chosen(suites: Iterable[str] | None, contracts: Iterable[str] | None, frozen: bool) -> tuple[Sequence[SuitePlan], Sequence[SuitePlan]]:
     """Return the plans to write and the plans to digest."""
     if suites is None and contracts is None and frozen:
         return selection()
@@ -154,7 +156,7 @@ def check_folder(out: Path) -> None:
             raise FileError(f"{path}: holds {min(foreign)}, which is no vector file")
 
 
-def _key(plan: Plan) -> str:
+def _key(plan: SuitePlan) -> str:
     """Return what a digest depends on besides the inputs: the facts and the version of the generator."""
     return f"{plan.operation.contract.spec_sha256} {generator_record(plan, 0, [])['version']}"
 
@@ -166,7 +168,7 @@ def _known_digests(scratch: Path) -> dict[str, Any]:
         return {}
 
 
-def _split(plans: Sequence[Plan], out: Path, report: _Report) -> tuple[list[Plan], list[str]]:
+def _split(plans: Sequence[SuitePlan], out: Path, report: _Report) -> tuple[list[SuitePlan], list[str]]:
     """Return the plans still to write and the stems whose files are right."""
     todo, skipped = [], []
     for plan in plans:
@@ -178,7 +180,7 @@ def _split(plans: Sequence[Plan], out: Path, report: _Report) -> tuple[list[Plan
     return todo, skipped
 
 
-def _is_current(folder: Path, plan: Plan) -> bool:
+def _is_current(folder: Path, plan: SuitePlan) -> bool:
     """Tell whether a folder holds a suite with right digests, made from these facts, this generator and these inputs."""
     if not (folder / f"{plan.stem}.json").is_file():
         return False

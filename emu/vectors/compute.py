@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from emu.errors import EngineError
-from emu.vectors.columns import Layout
-from emu.vectors.names import SHARD_ROWS
-from emu.vectors.plan import Plan
-from emu.vectors.rows import Answer, Input, Row, make_row, mismatches
+from emu.base.errors import EngineError
+from emu.vectors.files.columns import Layout
+from emu.vectors.files.names import SHARD_ROWS
+from emu.vectors.files.rows import Answer, Input, VectorRow, make_row, mismatches
+from emu.vectors.suites.plan import SuitePlan
 
 CHUNK: Final = 4096
 SAMPLE: Final = 64  # of a suite above 2^16 rows the oracle derives flagged rows and one in this many
@@ -19,7 +19,7 @@ PLAIN: Final = frozenset({"random", "exhaustive", "decision", "code"})  # flags 
 class Computed(NamedTuple):
     """A run of rows. exact_rows: how many the oracle derived.   agreed: the engines that derived every one of them."""
 
-    rows: list[Row]
+    rows: list[VectorRow]
     exact_rows: int
     agreed: frozenset[str]
 
@@ -29,7 +29,7 @@ def wants_exact(number: int, flags: tuple[str, ...], size: int) -> bool:
     return size <= SHARD_ROWS or number % SAMPLE == 0 or not PLAIN.issuperset(flags)
 
 
-def compute(plan: Plan, start: int, stop: int) -> Iterator[Computed]:
+def compute(plan: SuitePlan, start: int, stop: int) -> Iterator[Computed]:
     """Yield the rows start .. stop - 1 of a plan in chunks.
 
     Raises: EngineError when two implementations differ, or when no two others can do a suite that is too large for the oracle.
@@ -39,10 +39,10 @@ def compute(plan: Plan, start: int, stop: int) -> Iterator[Computed]:
         yield _chunk(plan, first, cases)
 
 
-def _chunk(plan: Plan, first: int, cases: list[Input]) -> Computed:
+def _chunk(plan: SuitePlan, first: int, cases: list[Input]) -> Computed:
     op, layout = plan.operation, plan.operation.layout
     others = {name: batch([case.values for case in cases]) for name, batch in op.engines().items()}
-    rows: list[Row] = []
+    rows: list[VectorRow] = []
     exact_rows = 0
     for place, case in enumerate(cases):
         found = {name: answers[place] for name, answers in others.items() if answers[place] is not None}
@@ -60,7 +60,7 @@ def _chunk(plan: Plan, first: int, cases: list[Input]) -> Computed:
     return Computed(rows, exact_rows, agreed)
 
 
-def _whole(layout: Layout, plan: Plan, found: dict[str, Answer | None]) -> Answer:
+def _whole(layout: Layout, plan: SuitePlan, found: dict[str, Answer | None]) -> Answer:
     """Return an answer for every result column; whoever asks compares it with the others. Raises: EngineError (fewer than two answers)."""
     whole = [answer for answer in found.values() if answer is not None and len(answer) == len(layout.results)]
     if len(found) < 2 or not whole:
@@ -68,7 +68,7 @@ def _whole(layout: Layout, plan: Plan, found: dict[str, Answer | None]) -> Answe
     return whole[0]
 
 
-def _agree(layout: Layout, stem: str, number: int, row: Row, name: str, answer: Answer) -> None:
+def _agree(layout: Layout, stem: str, number: int, row: VectorRow, name: str, answer: Answer) -> None:
     """Refuse an answer that differs from a row, but for the payload of a NaN where it is free. Raises: EngineError."""
     wrong = mismatches(layout, row, answer)
     unknown = [

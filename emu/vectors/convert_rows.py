@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from emu.exact.convert import convert_value
-from emu.exact.decode import decode_code
-from emu.fast import tables
-from emu.fast.convert import convert_marked
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.numpy import tables
+from emu.engines.numpy.convert import convert_marked
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.derive import OPEN, REFUSE
-from emu.spec.models import Conversion, Format, Rounding
+from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.rounding import PerElement, Word
 from emu.spec.registry import get
-from emu.vectors.columns import Column, Layout, layout_of
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
-from emu.vectors.rows import Answer
 
 
 def split_rounding(rounding: Rounding) -> Rounding:
@@ -36,7 +36,7 @@ class ConvertRows:
         self.contract = contract
         self.fmt: Format = get("format", contract.parts[0])
         self.rounding = split_rounding(get("rounding", contract.parts[1]))
-        self.policy: Conversion = get("conversion", contract.parts[2])
+        self.policy: Policy = get("policy", contract.parts[2])
         self.source: Format = get("format", source)
         self.entry = derive.policy_entry(self.policy, self.fmt)
         self.src, self.dst, self.part = source, self.fmt.id, f"{self.policy.id}_{self.rounding.id}"
@@ -57,7 +57,7 @@ class ConvertRows:
 
     def engines(self) -> dict[str, Batch]:
         """fast, and the C reference where it is built."""
-        return present({"fast": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
+        return present({"numpy": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
 
     def arrays(self, rows: Sequence[Values]) -> tuple[Any, Any]:
         """Return sources and random integers as arrays."""

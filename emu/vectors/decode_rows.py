@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from emu.errors import OpenError
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.fast.convert import to_fp32
+from emu.base.errors import OpenError
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.numpy.convert import to_fp32
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.derive import OPEN
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
-from emu.vectors.columns import Column, Layout, layout_of
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer, Input
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
-from emu.vectors.rows import Answer, Input
 
 CLASSES = "0 zero, 1 subnormal, 2 normal, 3 infinite, 4 NaN"
 
@@ -74,7 +74,7 @@ class DecodeRows:
 
     def engines(self) -> dict[str, Batch]:
         """fast gives the value; the C reference the value and the class."""
-        return present({"fast": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
+        return present({"numpy": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
 
     def known(self, rows: Sequence[Values]) -> list[int]:
         """Return the places of codes without an unused bit set."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from emu.errors import OpenError
-from emu.exact.block import dequantize
-from emu.fast.block import dequantize as fast_dequantize
+from emu.base.errors import OpenError
+from emu.engines.exact.block import dequantize
+from emu.engines.numpy.block import dequantize as numpy_dequantize
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.derive import OPEN
 from emu.spec.models import Format, Recipe
-from emu.spec.program import dequantize_program, place_of
+from emu.spec.programs.program import dequantize_program, extent_of
 from emu.spec.registry import get
-from emu.vectors.columns import Column, Layout, layout_of
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer, unpack
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
 from emu.vectors.quantize_rows import element_format, level_parts
-from emu.vectors.rows import Answer, unpack
 
 Levels = dict[str, list[list[int]]]
 
@@ -75,10 +75,10 @@ class DequantizeRows:
         return (tuple(code for row in found for code in row),)
 
     def engines(self) -> dict[str, Batch]:
-        """fast and the C reference give y."""
-        table: dict[str, Batch] = {"fast": lambda rows: self.batch(rows, fast_dequantize)}
+        """numpy and the C reference give y."""
+        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, numpy_dequantize)}
         if native() is not None:
-            from emu.native.block import dequantize as c_dequantize
+            from emu.engines.c_ref.block import dequantize as c_dequantize
 
             table["c_ref"] = lambda rows: self.batch(rows, c_dequantize)
         return present(table)
@@ -87,7 +87,7 @@ class DequantizeRows:
         """Dequantize through an array column, rows of one tensor level together; a row with an open level alone."""
         out: list[Answer | None] = [None] * len(rows)
         batches: dict[tuple[Any, ...], list[int]] = {}
-        tensor = [level.name for level in self.levels if place_of(level.granularity, self.block).rows == 0]
+        tensor = [level.name for level in self.levels if extent_of(level.granularity, self.block).rows == 0]
         for place, values in enumerate(rows):
             _, levels = self.taken(values)
             known = self.known(levels)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from emu.spec.datapath import Plan
+from emu.spec.datapath import DatapathPlan
 
-MODULES: Final = {"fast": "emu.fast.datapath", "c_ref": "emu.native.datapath", "native": "emu.native.kernel_datapath"}
+MODULES: Final = {"numpy": "emu.engines.numpy.datapath", "c_ref": "emu.engines.c_ref.datapath", "native": "emu.engines.native.datapath"}
 
 
-def dot_engines(plan: Plan) -> dict[str, Callable[..., Any]]:
+def dot_engines(plan: DatapathPlan) -> dict[str, Callable[..., Any]]:
     """Return engine -> dot(a, b, scale_a, scale_b, c, plan) of those that can do a plan."""
     found: dict[str, Callable[..., Any]] = {}
     for name, path in MODULES.items():

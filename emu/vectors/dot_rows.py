@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from emu.errors import OpenError
-from emu.exact.datapath import Dot, dot
-from emu.exact.datapath_stages import Stage, fixed_lsb_exp, stage_codes, stage_columns
+from emu.base.errors import OpenError
+from emu.engines.exact.datapath import Dot, dot
+from emu.engines.exact.datapath_stages import Stage, fixed_lsb_exp, stage_codes, stage_columns
 from emu.spec import derive
 from emu.spec.contract import Contract, plan_of
 from emu.spec.derive import OPEN
 from emu.spec.models import Format
-from emu.vectors.columns import Column, Layout, layout_of
 from emu.vectors.dot_engines import dot_engines
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer, pack, unpack
 from emu.vectors.operation import Batch, Values, array_of, present, stored_bits
-from emu.vectors.rows import Answer, pack, unpack
 
 MOST_COLUMNS = 8  # a stage of more terms than this is one column of as many lanes
 

@@ -1,6 +1,6 @@
 """Registers of instructions as plain integers: lanes out of them and into them, scale operands, random fields.
 
-A second reading of the facts beside emu.insn, one call at a time, no NumPy.
+A second reading of the facts beside emu.ops.instruction, one call at a time, no NumPy.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from emu.exact.value import Value
+from emu.engines.exact.value import Value
 from emu.spec import derive
 from emu.spec.instruction import check_slot
 from emu.spec.models import Format, Rounding

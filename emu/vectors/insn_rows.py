@@ -11,24 +11,24 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.errors import OpenError
-from emu.exact.convert import convert_value
-from emu.exact.decode import decode_code
-from emu.exact.flags import convert_flags
-from emu.insn import Executable, instruction
-from emu.insn.bits import WIDEST, WORD
+from emu.base.errors import OpenError
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.flags import convert_flags
+from emu.ops.instruction import Executable, instruction
+from emu.ops.instruction.bits import WIDEST, WORD
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.derive import OPEN
 from emu.spec.instruction import find_form, questions
-from emu.spec.models import Block, Conversion, Format, Recipe, Rounding
+from emu.spec.models import Block, Format, Policy, Recipe, Rounding
 from emu.spec.models.instruction import IeeeFlags, InstructionFacts
 from emu.spec.registry import get
 from emu.vectors import insn_registers as registers
-from emu.vectors.columns import Column, Layout, layout_of
 from emu.vectors.convert_rows import split_rounding
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer
 from emu.vectors.operation import Batch, Values, native, present
-from emu.vectors.rows import Answer
 
 FLAG_BITS: Final = 5
 FLAG_MEANS: Final = "NV DZ OF UF NX, NV highest"
@@ -113,7 +113,7 @@ class InsnRows:
 
     def _lane(self, code: int, exp: int | None, random: int | None) -> int:
         """Return the result of one lane."""
-        policy: Conversion = get("conversion", str(self.facts.policy))
+        policy: Policy = get("policy", str(self.facts.policy))
         value = decode_code(code, self.source)
         if registers.is_refused(value, self.facts):
             return OPEN
@@ -131,7 +131,7 @@ class InsnRows:
 
     def engines(self) -> dict[str, Batch]:
         """emu.instruction on fast, and on the C reference where it is built."""
-        names = ("fast", "c_ref") if native() is not None else ("fast",)
+        names = ("numpy", "c_ref") if native() is not None else ("numpy",)
         return present({name: lambda rows, name=name: self.batch(rows, name) for name in names})  # type: ignore[misc]
 
     def batch(self, rows: Sequence[Values], engine: str) -> list[Answer | None]:
@@ -164,7 +164,7 @@ class InsnRows:
         sr = None
         if facts.random is not None:
             sr = {"bits": self.rounding.random_bits, "op": self.rounding.facts.add, "source": facts.random.use}
-        entry = derive.policy_entry(get("conversion", facts.policy), self.to) if facts.policy else None
+        entry = derive.policy_entry(get("policy", facts.policy), self.to) if facts.policy else None
         return {**rounding, "overflow": entry.overflow if entry else None, "flags": flags, "sr": sr}
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from emu.exact.layout import place
-from emu.fast.layout import places
+from emu.engines.exact.layout import place
+from emu.engines.numpy.layout import places
 from emu.spec.contract import Contract
 from emu.spec.models import Block, Layout
 from emu.spec.registry import get
-from emu.vectors.columns import Column, layout_of
-from emu.vectors.columns import Layout as Columns
+from emu.vectors.files.columns import Column, layout_of
+from emu.vectors.files.columns import Layout as Columns
+from emu.vectors.files.rows import Answer, Input
 from emu.vectors.operation import Batch, Values, present
-from emu.vectors.rows import Answer, Input
 
 ROWS: Final = 132  # of the tensor: a whole tile of rows and a part of the next
 BLOCKS: Final = 6  # of a row: a whole tile of scales and a part of the next
@@ -53,7 +53,7 @@ class LayoutRows:
 
     def engines(self) -> dict[str, Batch]:
         """fast: the whole tensor at once, by folding memory."""
-        return present({"fast": self.fast})
+        return present({"numpy": self.fast})
 
     def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
         """Look the places up in the tensor that NumPy laid out."""

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.errors import EngineError
+from emu.base.errors import EngineError
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.models import Format
-from emu.vectors.columns import Layout
-from emu.vectors.rows import Answer
+from emu.vectors.files.columns import Layout
+from emu.vectors.files.rows import Answer
 
 Values = tuple[int, ...]
 Batch = Callable[[Sequence[Values]], list[Answer | None]]
@@ -77,7 +77,7 @@ def present(table: Mapping[str, Batch]) -> dict[str, Batch]:
 def native() -> Any:
     """Return the binding of the C reference, or None where the extension is not built."""
     try:
-        from emu import native as module
+        from emu.engines.c_ref import convert as module
     except ImportError:
         return None
     return module if hasattr(module, "convert_with_open") else None

@@ -9,25 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from emu.exact.block import quantize
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.program import run
-from emu.exact.value import Value, finite
-from emu.fast import tables
-from emu.fast.block import quantize as fast_quantize
-from emu.fast.convert import to_fp32
+from emu.engines.exact.block import quantize
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.program import run
+from emu.engines.exact.value import Value, finite
+from emu.engines.numpy import tables
+from emu.engines.numpy.block import quantize as numpy_quantize
+from emu.engines.numpy.convert import to_fp32
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.derive import OPEN
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.rounding import Word
-from emu.spec.program import Instruction, Program, place_of, quantize_program
+from emu.spec.programs.program import Instruction, Program, extent_of, quantize_program
 from emu.spec.registry import get
-from emu.vectors.columns import Column, Layout, layout_of
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer, unpack
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
-from emu.vectors.rows import Answer, unpack
 
 Lists = list[list[int]]
 TS_MEANS = "amax_bits: the tensor maximum as fp32 bits, the recipe's operand tensor_amax"
@@ -36,9 +36,9 @@ N_VALID_MEANS = "elements 0 .. n_valid - 1 exist; the lanes above hold junk"
 
 def level_parts(level: LevelFacts, block: Block) -> tuple[int, int]:
     """Return how many rows and columns of codes a level has in one tile."""
-    place = place_of(level.granularity, block)
+    extent = extent_of(level.granularity, block)
     rows, columns = block.facts.shape
-    return (rows // place.rows if place.rows else 1, columns // place.columns if place.columns else 1)
+    return (rows // extent.rows if extent.rows else 1, columns // extent.columns if extent.columns else 1)
 
 
 def element_format(block: Block) -> str | None:
@@ -146,21 +146,21 @@ class QuantizeRows:
         return encode_value(value, self.program.arithmetic)
 
     def engines(self) -> dict[str, Batch]:
-        """fast and the C reference give codes and levels, fast the block maximum where it is plain."""
-        table: dict[str, Batch] = {"fast": lambda rows: self.batch(rows, self.fast, stages=True)}
+        """numpy and the C reference give codes and levels, fast the block maximum where it is plain."""
+        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, self.fast, stages=True)}
         if native() is not None:
             table["c_ref"] = lambda rows: self.batch(rows, self.c_ref, stages=False)
         return present(table)
 
     def fast(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
         """Quantize stacked tiles through the NumPy column."""
-        found = fast_quantize(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn, masked=True)
+        found = numpy_quantize(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn, masked=True)
         codes = _unmarked(found.codes, get("format", self.block.element_formats[0]))
         return codes, {level.name: _unmarked(found.levels[level.name], get("format", level.format)) for level in self.stored}
 
     def c_ref(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
         """Quantize stacked tiles through the C reference."""
-        from emu.native.block import quantize_with_open
+        from emu.engines.c_ref.block import quantize_with_open
 
         found, is_open = quantize_with_open(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn)
         levels = {level.name: _marked(found.levels[level.name], is_open.levels[level.name]) for level in self.stored}
@@ -170,18 +170,18 @@ class QuantizeRows:
         """Quantize rows of one tensor maximum and length together; NaN and Inf alone where they spread."""
         out: list[Answer | None] = [None] * len(rows)
         batches: dict[tuple[Any, ...], list[int]] = {}
-        for place, values in enumerate(rows):
+        for extent, values in enumerate(rows):
             matrix, amax, _ = self.taken(values)
-            alone = place if self.recipe.facts.domain.non_finite == "no" and self.has_special(matrix) else -1
-            batches.setdefault((amax, len(matrix[0]), alone), []).append(place)
-        for (amax, _, _), places in batches.items():
-            cases = [self.taken(rows[place]) for place in places]
+            alone = extent if self.recipe.facts.domain.non_finite == "no" and self.has_special(matrix) else -1
+            batches.setdefault((amax, len(matrix[0]), alone), []).append(extent)
+        for (amax, _, _), extents in batches.items():
+            cases = [self.taken(rows[extent]) for extent in extents]
             stacked = array_of([row for matrix, _, _ in cases for row in matrix], self.source)
             drawn = None if self.rounding is None else np.array([row for _, _, integers in cases for row in integers or ()], np.uint32)
-            answers = self.split(*engine(stacked, amax, drawn), len(places))
+            answers = self.split(*engine(stacked, amax, drawn), len(extents))
             maxima = self.plain_amax(stacked, answers) if stages else [()] * len(answers)
-            for number, place in enumerate(places):
-                out[place] = (*answers[number], *maxima[number])
+            for number, extent in enumerate(extents):
+                out[extent] = (*answers[number], *maxima[number])
         return out
 
     def plain_amax(self, stacked: Any, answers: list[Answer]) -> list[Answer]:
@@ -211,7 +211,7 @@ class QuantizeRows:
             for level in self.stored:
                 tall = level_parts(level, self.block)[0]
                 array = levels[level.name]
-                whole_tensor = place_of(level.granularity, self.block).rows == 0
+                whole_tensor = extent_of(level.granularity, self.block).rows == 0
                 part[level.name] = array if whole_tensor else array[tile * tall : (tile + 1) * tall]
             out.append(self.answer(codes[tile * self.rows : (tile + 1) * self.rows], part))
         return out
@@ -245,7 +245,7 @@ def _unmarked(array: Any, fmt: Format) -> Lists:
 def _amax_program(program: Program) -> Program | None:
     """Return the part of a program that leads to its first maximum over a whole block or tile; None where it takes none."""
     shape = program.block.facts.shape
-    wanted = next((item for item in program.instructions if item.op == "amax" and item.type.place in ((1, shape[1]), tuple(shape))), None)
+    wanted = next((item for item in program.instructions if item.op == "amax" and item.type.extent in ((1, shape[1]), tuple(shape))), None)
     if wanted is None:
         return None
     needed: set[str] = {wanted.out}

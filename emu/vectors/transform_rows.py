@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from emu.exact.arithmetic import add, negate, round_result
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.transform import transform_codes
-from emu.exact.value import Value
-from emu.fast.transform import transform as fast_transform
+from emu.engines.exact.arithmetic import add, negate, round_result
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.transform import transform_codes
+from emu.engines.exact.value import Value
+from emu.engines.numpy.transform import transform as numpy_transform
 from emu.spec import derive
 from emu.spec.contract import Contract
 from emu.spec.derive import OPEN
 from emu.spec.models import Format, Transform
 from emu.spec.registry import get
-from emu.vectors.columns import Column, Layout, layout_of
+from emu.vectors.files.columns import Column, Layout, layout_of
+from emu.vectors.files.rows import Answer, unpack
 from emu.vectors.operation import Batch, Values, array_of, native, present, stored_bits
-from emu.vectors.rows import Answer, unpack
 
 
 class TransformRows:
@@ -80,10 +80,10 @@ class TransformRows:
         return out
 
     def engines(self) -> dict[str, Batch]:
-        """fast and the C reference give y."""
-        table: dict[str, Batch] = {"fast": lambda rows: self.batch(rows, fast_transform)}
+        """numpy and the C reference give y."""
+        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, numpy_transform)}
         if native() is not None:
-            from emu.native.transform import transform as c_transform
+            from emu.engines.c_ref.transform import transform as c_transform
 
             table["c_ref"] = lambda rows: self.batch(rows, c_transform)
         return present(table)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from emu.errors import EmuError, FileError
-from emu.vectors import manifest
+from emu.base.errors import EmuError, FileError
 from emu.vectors.compute import CHUNK, wants_exact
-from emu.vectors.cover import check_cover
-from emu.vectors.names import BENCH, OPERATIONS, parse_stem
+from emu.vectors.coverage.count import check_cover
+from emu.vectors.files import manifest
+from emu.vectors.files.names import BENCH, OPERATIONS, parse_stem
+from emu.vectors.files.rows import Answer, VectorRow, inputs_of, is_open, mismatches, value_of
+from emu.vectors.files.schema_check import check
+from emu.vectors.files.suite import Suite, load, stem_of
 from emu.vectors.operation import Operation
-from emu.vectors.plan import find
-from emu.vectors.rows import Answer, Row, inputs_of, is_open, mismatches, value_of
-from emu.vectors.schema_check import check
-from emu.vectors.suite import Suite, load, stem_of
+from emu.vectors.suites.plan import find
 
 Progress = Callable[[str, int, int], None]
 MOST_LINES: Final = 3  # differences listed of one suite
@@ -53,7 +53,7 @@ class Report:
 def verify(folder: Path, engines: Iterable[str] | None = None, progress: Progress | None = None) -> Report:
     """Check a folder of golden vectors.
 
-    folder: a build, or one operation's folder of it.   engines: exact, fast, c_ref; None: all present.   progress: (stem, rows done, rows).
+    folder: a build, or one operation's folder of it.   engines: exact, numpy, c_ref; None: all present.   progress: (stem, rows done, rows).
     Never raises for a bad file: it is in the report.   Tests: tests/vectors/test_vectors_verify.py.
     """
     report = Report()
@@ -199,7 +199,7 @@ def _derive_chunk(
     return list(lines.values())
 
 
-def _hidden(suite: Suite, row: Row, answer: Answer) -> list[str]:
+def _hidden(suite: Suite, row: VectorRow, answer: Answer) -> list[str]:
     """Return columns that an implementation knows and the row masks away, though no erratum names it."""
     return [
         column.name
@@ -208,6 +208,6 @@ def _hidden(suite: Suite, row: Row, answer: Answer) -> list[str]:
     ]
 
 
-def _shown(suite: Suite, row: Row) -> str:
+def _shown(suite: Suite, row: VectorRow) -> str:
     pairs = zip(suite.layout.columns, row.values, strict=True)
     return " ".join(f"{column.name}={value:0{column.digits}x}" for column, value in pairs if column.role in ("in", "r", "out"))

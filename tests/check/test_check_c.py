@@ -6,11 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 
+from emu.base.errors import OperandError, ToolError
 from emu.check.run import check
-from emu.check.signature import parse_signature
-from emu.check.target_c import c_target
-from emu.check.targets import parse_target
-from emu.errors import OperandError, ToolError
+from emu.check.targets.c import c_target
+from emu.check.targets.named import parse_target
+from emu.check.targets.signature import parse_signature
 
 CONTRACT = "convert/e2m1/rne/nvidia"
 SOURCE = r"""

@@ -5,7 +5,7 @@ import pytest
 
 from emu.check.expected import expect
 from emu.check.form import form_of
-from emu.check.inputs_edges import edges
+from emu.check.inputs.boundaries import edges
 from emu.testing import check
 
 FLOOR, RCEIL = "mxfp4_torchao_floor", "mxfp4_te_pow2"

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from emu.check.inputs_directed import directed
+from emu.base.errors import OperandError, TargetError, ToolError
+from emu.check.inputs.directed import directed
 from emu.check.run import check
-from emu.check.target_exec import exec_target
-from emu.errors import OperandError, TargetError, ToolError
+from emu.check.targets.exec import exec_target
 
 CONTRACT = "convert/e2m1/rne/nvidia"
 KERNEL = """

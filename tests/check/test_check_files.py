@@ -8,9 +8,9 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import emu
-from emu.check.files import emit, results_target
+from emu.base.errors import FileError
 from emu.check.run import check
-from emu.errors import FileError
+from emu.check.targets.files import emit, results_target
 
 CONTRACT = "quantize/nvfp4_te_ref"
 FEW = {"suites": ("directed",)}

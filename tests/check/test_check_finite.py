@@ -9,13 +9,13 @@ from safetensors.numpy import save_file
 
 import emu
 from emu.check.expected import expect
-from emu.check.files import emit, questions, results_target
-from emu.check.finite import LeftOut, finite_only, is_wild
 from emu.check.form import MAIN, form_of
+from emu.check.inputs.finite import LeftOut, finite_only, is_wild
 from emu.check.model import Question
 from emu.check.run import check as run_check
+from emu.check.targets.files import emit, questions, results_target
 from emu.cli.main import run
-from emu.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get, names
 from emu.testing import check
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import emu
+from emu.base.errors import OpenError, OperandError
 from emu.check.expected import expect
 from emu.check.form import form_of
-from emu.check.inputs_directed import directed
-from emu.errors import OpenError, OperandError
-from emu.exact.block import quantize
+from emu.check.inputs.directed import directed
+from emu.engines.exact.block import quantize
 from emu.spec import get, names
 from emu.testing import check
 
@@ -76,7 +76,7 @@ def test_a_question_says_of_each_tile_what_the_oracle_says_of_it_alone(name):
 def test_a_suite_of_open_answers_alone_is_named():
     from emu.check.model import Question
     from emu.check.run import _Checker
-    from emu.check.target_python import python_target
+    from emu.check.targets.python import python_target
 
     def kernel(x):
         return np.zeros(x.shape, np.uint8), np.zeros((len(x), x.shape[1] // 32), np.uint8)

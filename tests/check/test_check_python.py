@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import emu
-from emu.check.classes import CLASSES
+from emu.base.errors import OperandError, SpecError
 from emu.check.expected import Expected
 from emu.check.form import form_of
 from emu.check.judge import judge
-from emu.errors import OperandError, SpecError
+from emu.check.report.classes import CLASSES
 from emu.testing import check
 
 CONVERT, NVFP4, MXFP4 = "convert/e2m1/rne/nvidia", "quantize/nvfp4_te_ref", "quantize/mxfp4_te_pow2"
@@ -210,7 +210,7 @@ def test_nibble_order_and_layout_are_named_as_such():
 
 
 def test_a_swizzled_scale_is_read_when_it_is_declared():
-    from emu.fast.layout import places
+    from emu.engines.numpy.layout import places
     from emu.spec import get
 
     def swizzled(x, tensor_amax):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import emu
-from emu import philox
+from emu.base import philox
 from emu.check.binomial import holm, lower_tail, p_value
-from emu.check.sr import RATE
+from emu.check.stochastic import RATE
 from emu.testing import check
 
 CONTRACT, RECIPE = "convert/e2m1/sr_add8/nvidia", "quantize/ufp4_sr"

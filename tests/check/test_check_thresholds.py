@@ -7,11 +7,11 @@ import pytest
 
 from emu.check.expected import expect
 from emu.check.form import form_of
-from emu.check.inputs_bulk import stratified
-from emu.check.inputs_directed import directed
-from emu.check.inputs_thresholds import scale_thresholds
+from emu.check.inputs.bulk import stratified
+from emu.check.inputs.directed import directed
+from emu.check.inputs.thresholds import scale_thresholds
 from emu.check.run import _Checker
-from emu.check.target_python import python_target
+from emu.check.targets.python import python_target
 from emu.spec import derive, get
 
 REF, CUDA, TORCHAO, ONE, MODELOPT = "nvfp4_te_ref", "nvfp4_te_cuda", "nvfp4_torchao", "nvfp4_torchao_1level", "nvfp4_modelopt"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import emu
-from emu.arrays import float_dtype
+from emu.arrays.values import float_dtype
 from emu.spec import get
 from emu.testing import check
 

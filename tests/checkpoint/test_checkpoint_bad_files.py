@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from emu.base.errors import FileError
 from emu.checkpoint import identify_files
 from emu.cli.main import run
-from emu.errors import FileError
 
 At = Callable[[str], Path]
 Q = "model.layers.0.self_attn.q_proj"

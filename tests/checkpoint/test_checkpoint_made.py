@@ -12,7 +12,7 @@ import pytest
 import emu
 from emu.checkpoint import identify_files
 from emu.checkpoint.candidates import candidates
-from emu.fast.layout import places
+from emu.engines.numpy.layout import places
 from emu.spec import get
 
 ROWS, COLUMNS = 40, 96

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emu.api import quantize
 from emu.checkpoint.amax import maxima
 from emu.checkpoint.candidates import tensor_code
 from emu.checkpoint.reachable import reachable
+from emu.ops.functions import quantize
 from emu.spec import get
 
 # largest code of a block by the rule of its scale: the maximum over the scale lies in [4, 8), [3.5, 7), (2, 4], (3, 6]

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
+from emu.base.errors import OperandError, SpecError
 from emu.checkpoint.value import stored_value
-from emu.cli.witness import faults
-from emu.errors import OperandError, SpecError
+from emu.contracts.examples.run import faults
 from emu.spec import get, names
-from emu.spec.models.checkpoint import NamesWitness, StoredWitness
+from emu.spec.models.checkpoint import NamesExample, StoredExample
 from emu.spec.registry import isolated, load_spec, shipped_root
 
 E2M1 = (0, Fraction(1, 2), 1, Fraction(3, 2), 2, 3, 4, 6)
 ALL = names("checkpoint")
 
 
-def by_hand(store: Any, witness: StoredWitness) -> str:
+def by_hand(store: Any, witness: StoredExample) -> str:
     """The value of a witness, from bytes, without anything of emu; blocks by the numbers in their names."""
     data = {name: bytes.fromhex(text) for name, text in witness.stored.items()}
     block = witness.block or store.facts.blocks[0]
@@ -57,8 +57,8 @@ def written(text: str) -> str:
 @pytest.mark.parametrize("name", ALL)
 def test_witnesses_hold_by_hand_and_by_the_reader(name: str) -> None:
     store = get("checkpoint", name)
-    values = [item for item in store.expect if isinstance(item, StoredWitness)]
-    assert len(values) >= 2 and any(isinstance(item, NamesWitness) for item in store.expect)
+    values = [item for item in store.expect if isinstance(item, StoredExample)]
+    assert len(values) >= 2 and any(isinstance(item, NamesExample) for item in store.expect)
     assert [(number, fault) for number, fault in faults(store) if fault] == []
     assert [by_hand(store, item) for item in values] == [written(item.value) for item in values]
 

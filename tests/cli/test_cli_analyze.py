@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from emu.analysis.analyze import tensor_report
+from emu.analysis.report import total
 from emu.cli.analyze import RECIPES
 from emu.cli.main import run
-from emu.study.analyze import tensor_report
-from emu.study.report import total
 
 
 def sample(shape, seed=1):

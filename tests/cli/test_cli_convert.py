@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import emu
+from emu.base.errors import OperandError
 from emu.cli.convert import parse_value
 from emu.cli.main import run
-from emu.errors import OperandError
 from emu.spec import get
 
 

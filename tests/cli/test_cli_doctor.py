@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from emu.cli.main import run
-from emu.cli.witness import faults
+from emu.contracts.examples.run import faults
 from emu.spec import KINDS, get, names
 
 FORMAT = """kind: "format"

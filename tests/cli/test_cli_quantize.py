@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import emu
+from emu.base.philox import stream_of, words
 from emu.cli.main import run
-from emu.philox import stream_of, words
 from emu.spec import get, names
 
 ROOM = 6  # peak memory, in sizes of the largest tensor

@@ -12,7 +12,7 @@ from emu.docgen import examples
 def copy(checkout: Path, tmp_path: Path) -> Path:
     """A source tree of its own: spec/, docs/reference/, the oracle's source, the generated C, texts with one example each."""
     left_out = shutil.ignore_patterns("*.o", "*.a", "*.so", "tool", "build.py", "__pycache__")
-    for folder in ("spec", "docs/reference", "emu/exact", "c_ref"):
+    for folder in ("spec", "docs/reference", "emu/engines/exact", "c_ref"):
         shutil.copytree(checkout / folder, tmp_path / folder, ignore=left_out)
     shutil.copy(checkout / "docs/portmap.schema.json", tmp_path / "docs")
     for name in examples.TEXTS:

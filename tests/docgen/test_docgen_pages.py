@@ -10,22 +10,22 @@ from typing import get_args
 
 import pytest
 
+from emu.base.errors import FileError
 from emu.docgen import tree
 from emu.docgen.contents import STATUS
 from emu.docgen.grid import grid
 from emu.docgen.markdown import anchor
 from emu.docgen.pages.oracle import COMPOSED, ENTRIES
 from emu.docgen.source import closure, oracle
-from emu.errors import FileError
-from emu.exact.codebook import round_to_codebook
-from emu.exact.convert import convert_code
-from emu.exact.decode import decode_code
-from emu.exact.round import round_value
-from emu.exact.value import finite
+from emu.engines.exact.codebook import round_to_codebook
+from emu.engines.exact.convert import convert_code
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.round import round_value
+from emu.engines.exact.value import finite
 from emu.spec import KINDS, derive, get, names
 from emu.spec.contract import OPERATIONS
 from emu.spec.models.common import Status
-from emu.spec.models.datapath import DotWitness
+from emu.spec.models.datapath import DotExample
 from emu.spec.models.format import CodebookFacts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,7 +127,7 @@ def test_functions_behind_an_operation() -> None:
     found = [f"{piece.module}.{piece.name}" for piece in closure(modules, ("decode", "decode_code"))]
     assert found[0] == "decode.decode_code" and {"decode.magnitude_of", "codebook.codebook_values", "value.Value"} <= set(found)
     assert not any(name.startswith("round.") for name in found)
-    with pytest.raises(FileError, match=r"emu/exact/decode\.py has no decode_all: the pages name it"):
+    with pytest.raises(FileError, match=r"emu/engines/exact/decode\.py has no decode_all: the pages name it"):
         closure(modules, ("decode", "decode_all"))
 
 
@@ -178,7 +178,7 @@ def test_policies_say_what_a_conversion_gives() -> None:
                 said = re.findall(r"`(0x\w+)`", cell)
                 for sign, text in zip("+-", said * 2 if len(said) == 1 else said, strict=False):
                     found = convert_code(
-                        sources[sign + key], get("format", "fp32"), get("format", "e2m1"), get("rounding", "rne"), get("conversion", policy)
+                        sources[sign + key], get("format", "fp32"), get("format", "e2m1"), get("rounding", "rne"), get("policy", policy)
                     )
                     assert found == int(text, 16)
                     compared += 1
@@ -207,7 +207,7 @@ def test_a_datapath_page_shows_the_stages_that_the_facts_give() -> None:
 
 @pytest.mark.parametrize("name", names("datapath"))
 def test_the_worked_step_of_a_datapath_ends_in_its_witness(name: str) -> None:
-    witness = next((item for item in get("datapath", name).expect if isinstance(item, DotWitness)), None)
+    witness = next((item for item in get("datapath", name).expect if isinstance(item, DotExample)), None)
     page = text_of(REFERENCE / "datapath" / f"{name}.md")
     if witness is not None:
         assert f"D = `{witness.d}`" in page.split("## Witnesses")[0]

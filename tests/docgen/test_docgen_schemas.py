@@ -65,7 +65,7 @@ def test_files_of_every_kind_were_checked() -> None:
         ("format", "e2m1", ("aliases",), "fp4"),
         ("format", "ue4m3", ("facts", "nan"), ("7F",)),
         ("rounding", "rne", ("facts", "magnitude", "half"), "to_even"),
-        ("conversion", "nvidia", ("facts", "e2m1", "overflow"), "clip"),
+        ("policy", "nvidia", ("facts", "e2m1", "overflow"), "clip"),
         ("block", "nvfp4", ("facts", "shape"), (16,)),
         ("block", "nvfp4", ("facts", "levels", 0, "granularity"), "vector"),
         ("transform", "rht16_te", ("facts", "size"), 1),

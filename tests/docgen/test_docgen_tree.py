@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from emu.base.errors import FileError, SpecError
 from emu.cli.main import run
 from emu.docgen import tree
-from emu.errors import FileError, SpecError
 
 
 def test_generated_files_are_fresh(checkout: Path) -> None:

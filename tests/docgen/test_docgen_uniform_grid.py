@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from emu.base.errors import FileError
 from emu.docgen import uniform_grid as chapter
 from emu.docgen.uniform_grid_cost import ratio_of
 from emu.docgen.uniform_grid_training import chance, training_lines, training_short
-from emu.errors import FileError
 
 LOW, HIGH = chapter.GRIDS
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from emu.errors import FileError, SpecError
+from emu.base.errors import FileError, SpecError
 from emu.files import StoredFile, StoredTensor, StoredWriter
 from emu.files.stored import KEY
 from emu.spec import digest, get

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 from emu.files import TensorInfo, open_tensors
 
 ARRAYS = {

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 from emu.files import whole_file
 
 
@@ -116,7 +116,7 @@ def test_size_limit_is_one_error(tmp_path):
         tmp_path,
         """
         import resource
-        from emu.errors import FileError
+        from emu.base.errors import FileError
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         try:
             with whole_file('out') as stream:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 from emu.files import open_tensors, tensor_writer
 
 ARRAYS = {

@@ -80,8 +80,8 @@ RULES: list[tuple[Callable[[ast.AST], Iterator[str]], list[Path]]] = [
     (tolerances, python_files("emu", "tests")),
     (global_random, python_files("emu", "tests")),
     (stubs, python_files("emu", "tests")),
-    (logarithms, python_files("emu/spec", "emu/exact", "emu/fast", "emu/native", "emu/torch", "emu/vectors")),
-    (floats, python_files("emu/exact")),
+    (logarithms, python_files("emu/spec", "emu/engines/exact", "emu/engines/numpy", "emu/engines/c_ref", "emu/torch", "emu/vectors")),
+    (floats, python_files("emu/engines/exact")),
 ]
 
 

@@ -47,13 +47,13 @@ def test_an_installed_copy_of_other_sources_is_refused(conftest, installed, name
 def test_a_stale_extension_is_refused(conftest, monkeypatch, name, digest):
     assert conftest.extension_fault(monkeypatch) is None
     stale = SimpleNamespace(ffi=SimpleNamespace(string=bytes), lib=SimpleNamespace(**{digest: b"0" * 64}))
-    monkeypatch.setitem(sys.modules, f"emu.native.{name}", stale)
+    monkeypatch.setitem(sys.modules, f"emu.engines.c_ref.convert.{name}", stale)
     assert f"the C extension {name} was compiled from other sources (000000000000," in conftest.extension_fault(monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["_c", "_kernels"])
 def test_a_missing_extension_is_refused(conftest, monkeypatch, name):
-    monkeypatch.setitem(sys.modules, f"emu.native.{name}", None)
+    monkeypatch.setitem(sys.modules, f"emu.engines.c_ref.convert.{name}", None)
     assert conftest.extension_fault(monkeypatch).startswith("the C extension is missing")
 
 

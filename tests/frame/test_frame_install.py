@@ -122,7 +122,7 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     kit = source / "vectors" / "bench"
     wanted |= {f"emu/_bench/{p.relative_to(kit)}" for p in kit.rglob("*") if p.is_file()}
     wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml"}}
-    wanted |= {f"emu/native/{name}.abi3.so" for name in ("_c", "_kernels")}
+    wanted |= {f"emu/engines/c_ref/{name}.abi3.so" for name in ("_c", "_kernels")}
     assert names == wanted
     assert wheel.name.startswith("fp4emu-")
     assert "-cp311-abi3-" in wheel.name

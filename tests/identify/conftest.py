@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from emu.base.errors import EmuError, TargetError
 from emu.check.form import takes_signs
 from emu.engines import run_convert, run_dequantize, run_transform
-from emu.errors import EmuError, TargetError
-from emu.fast import tables
-from emu.fast.block import quantize
-from emu.fast.layout import places
+from emu.engines.numpy import tables
+from emu.engines.numpy.block import quantize
+from emu.engines.numpy.layout import places
 from emu.spec import get
 from emu.spec.derive import OPEN
 from emu.spec.models.recipe import Domain
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 
 
 @dataclass
@@ -97,7 +97,7 @@ class ConvertTarget:
 
     def __call__(self, operands):
         fmt, rounding, policy = (
-            get(kind, name) for kind, name in zip(("format", "rounding", "conversion"), self.contract.split("/"), strict=True)
+            get(kind, name) for kind, name in zip(("format", "rounding", "policy"), self.contract.split("/"), strict=True)
         )
         random = operands["random"] if rounding.random_bits else None
         try:

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from emu.base.errors import OperandError, TargetError
 from emu.cli.main import run
-from emu.errors import OperandError, TargetError
-from emu.identify.forms import contracts_of, identify_any
+from emu.identify.signatures import contracts_of, identify_any
 from emu.spec import get
 
 KERNELS = '''

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu.errors import EmuError, TargetError
+from emu.base.errors import EmuError, TargetError
 from emu.identify.run import identify
 from emu.spec import get, names
 from emu.spec.contract import parse
@@ -13,7 +13,7 @@ def contracts(formats):
     found = []
     for fmt in formats:
         for rounding in names("rounding"):
-            for policy in names("conversion"):
+            for policy in names("policy"):
                 try:
                     parse(f"convert/{fmt}/{rounding}/{policy}")
                 except EmuError:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from emu.base.errors import EmuError, OperandError, TargetError
 from emu.engines import run_decode, run_dequantize
-from emu.errors import EmuError, OperandError, TargetError
 from emu.identify.run import identify
 from emu.spec import derive, get, names
-from emu.spec.program import quantize_program
+from emu.spec.programs.program import quantize_program
 
 
 class Decoder:

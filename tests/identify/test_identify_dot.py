@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from emu.errors import OperandError, TargetError
+from emu.base.errors import OperandError, TargetError
+from emu.explain.dot.rows import DotRow, answer
 from emu.identify.dot import _made
 from emu.identify.run import identify
 from emu.spec.contract import parse, plan_of
-from emu.study.dot_rows import DotRow, answer
 
 
 class Dot:

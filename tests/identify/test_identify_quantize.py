@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu.errors import OperandError
+from emu.base.errors import OperandError
 from emu.identify.axes import axes
 from emu.identify.cases import MASKS, of_recipe, plain
 from emu.identify.edit import apply

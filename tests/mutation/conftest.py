@@ -9,17 +9,17 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.behaviour import Tensor, behaviour
+from support.behaviour_datapath import datapath_rows
+from support.mutants import Mutant, validated
+from support.mutation import LAYERS, Fault, read_faults
+from support.mutation_rows import Shelf
 
-from emu.cli.witness import faults as witness_faults
-from emu.errors import EmuError, SpecError
+from emu.base.errors import EmuError, SpecError
+from emu.contracts.examples.run import faults as witness_faults
 from emu.spec import KINDS, get, names
 from emu.spec.loader import read
 from emu.spec.registry import isolated, replaced, shipped_root
-from emu.testing.behaviour import Tensor, behaviour
-from emu.testing.behaviour_datapath import datapath_rows
-from emu.testing.mutants import Mutant, validated
-from emu.testing.mutation import LAYERS, Fault, read_faults
-from emu.testing.mutation_rows import Shelf
 
 TESTS = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).with_name("golden.yaml")
@@ -108,7 +108,7 @@ class Judges:
             for library, recipe, row, given in self.blocks.KEPT:
                 if recipe == name:
                     self.blocks.test_measured_row(library, recipe, row, given)
-        if kind == "conversion":
+        if kind == "policy":
             for group in self.converts.SINGLE:
                 if self.converts.policy_name(group) == name:
                     self.converts.test_row(group)

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.mutation import read_faults, replaced_once
+from support.mutation_rtl import read_rtl_faults
 
-from emu.errors import FileError, SpecError
-from emu.rtl import kit
-from emu.rtl.units import read_units
-from emu.testing.mutation import read_faults, replaced_once
-from emu.testing.mutation_rtl import read_rtl_faults
-from emu.vectors.notes import is_about
+from emu.base.errors import FileError, SpecError
+from emu.rtl.simulate import kit
+from emu.rtl.simulate.units import read_units
+from emu.vectors.suites.notes import is_about
 
 Reader = Callable[[Path], Sequence[Any]]
 C = '  - {id: "NAME", class: "tie", ops: ["convert"], text: "t", file: "round.h", old: "a", new: "b"}\n'

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from emu.testing.mutation import LAYERS, Fault, refused
-from emu.testing.mutation_kill import PROOFS, SCHEMA, Bench, catalogue_sha256, merged, record, render, right, untried
-from emu.testing.mutation_rows import Shelf
+from support.mutation import LAYERS, Fault, refused
+from support.mutation_kill import PROOFS, SCHEMA, Bench, catalogue_sha256, merged, record, render, right, untried
+from support.mutation_rows import Shelf
 
 COMMAND = "EMU_KILL=changed pytest tests/mutation -m mutants -k kill"
 SEED = 20261121

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.power import compute, readings, right
 
-from emu.exact.datapath import dot
-from emu.spec.datapath import Plan, resolve
+from emu.engines.exact.datapath import dot
+from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.loader import read
 from emu.spec.models import Datapath
 from emu.spec.registry import get
-from emu.testing.power import compute, readings, right
-from emu.vectors.cases_dot import MAKERS, applies, rows
+from emu.vectors.suites.dot.cases import MAKERS, applies, rows
 
 ROWS, FEW = 400, 24
 TABLE: list[dict[str, Any]] = read(Path(__file__).with_name("power.yaml")).data["families"]
@@ -44,11 +44,11 @@ SPEC_CHANGES: dict[str, tuple[tuple[str, ...], Any]] = {
 }
 
 
-def plan_of(family: dict[str, Any]) -> Plan:
+def plan_of(family: dict[str, Any]) -> DatapathPlan:
     return resolve(family["datapath"], *family.get("operands", []))
 
 
-def changed_plan(plan: Plan, name: str) -> Plan:
+def changed_plan(plan: DatapathPlan, name: str) -> DatapathPlan:
     """The plan with one fact of the datapath replaced: the oracle reads facts, so it reads the wrong one."""
     path, new = SPEC_CHANGES[name]
     if path == ("step",):
@@ -69,7 +69,7 @@ def changed_plan(plan: Plan, name: str) -> Plan:
     return resolve(model, plan.a, plan.b, plan.scale, plan.block or None)
 
 
-def noticed(plan: Plan, name: str, category: str, count: int) -> int:
+def noticed(plan: DatapathPlan, name: str, category: str, count: int) -> int:
     """How many of the first rows of a category come out otherwise under a wrong reading."""
     wrong, is_right = readings(plan)[name], right(plan)
     return sum(compute(wrong, plan, *case) != compute(is_right, plan, *case) for case in rows(category, plan, count))

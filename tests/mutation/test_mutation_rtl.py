@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.mutation_kill import catalogue_sha256, render
+from support.mutation_rtl import RtlBench, RtlFault, read_rtl_faults
+from support.mutation_rtl_record import COMMAND, judged_by, record
 
-from emu.rtl import kit
-from emu.rtl.netlist_record import read_record, sources_sha256, stale
-from emu.rtl.suites import golden
-from emu.rtl.units import Unit, read_units
+from emu.rtl.mutants.record import read_record, sources_sha256, stale
+from emu.rtl.simulate import kit
+from emu.rtl.simulate.suites import golden
+from emu.rtl.simulate.units import Unit, read_units
 from emu.spec.loader import read
-from emu.testing.mutation_kill import catalogue_sha256, render
-from emu.testing.mutation_rtl import RtlBench, RtlFault, read_rtl_faults
-from emu.testing.mutation_rtl_record import COMMAND, judged_by, record
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 SURVIVORS = CATALOGUE / "survivors_rtl.yaml"

@@ -5,15 +5,15 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from support.mutants import Mutant, mutants
 
 from emu.spec import KINDS, get, names
-from emu.testing.mutants import Mutant, mutants
 
 SEED = 20260117
 SUBSET = {
     "format": 70,
     "rounding": 60,
-    "conversion": 80,
+    "policy": 80,
     "block": 50,
     "layout": 30,
     "transform": 20,

@@ -11,15 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emu import strategies
-from emu.errors import SpecError
-from emu.exact.codebook import codebook_values
-from emu.exact.convert import convert_value
-from emu.exact.decode import decode_code
-from emu.exact.encode import attach_sign, encode_value
-from emu.exact.overflow import Code, overflow
-from emu.exact.round import floor_log2, round_magnitude, round_value
-from emu.exact.value import Value, equal, finite, less
-from emu.fast.convert import convert_marked
+from emu.base.errors import SpecError
+from emu.engines.exact.codebook import codebook_values
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import attach_sign, encode_value
+from emu.engines.exact.overflow import Code, overflow
+from emu.engines.exact.round import floor_log2, round_magnitude, round_value
+from emu.engines.exact.value import Value, equal, finite, less
+from emu.engines.numpy.convert import convert_marked
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Format
@@ -204,7 +204,7 @@ def test_fast_equals_exact_also_for_formats_without_a_file(fmt: Format, mode: st
     codes = data.draw(st.lists(near, min_size=1, max_size=12))
     array = np.array(codes, np.uint32 if source == "fp32" else np.uint16)
     marked: Any = convert_marked(array, fmt_in, fmt, get("rounding", mode), entry)
-    from emu.fast.tables import mark
+    from emu.engines.numpy.tables import mark
 
     assert marked.tolist() == [mark(convert(decode_code(code, fmt_in), fmt, mode, entry), fmt) for code in codes]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import emu
 from emu import strategies
-from emu.errors import OpenError, OperandError
-from emu.exact.decode import decode_code
+from emu.base.errors import OpenError, OperandError
+from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get, names
 from emu.spec.contract import contracts
 

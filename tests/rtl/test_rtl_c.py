@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emu.rtl.read import Suite, read_suite
-from emu.rtl.units import find_unit
+from emu.rtl.simulate.read import Suite, read_suite
+from emu.rtl.simulate.units import find_unit
 
 STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O0"]
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"

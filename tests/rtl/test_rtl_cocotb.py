@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from emu.rtl.read import read_suite
-from emu.rtl.units import Unit, find_unit
+from emu.rtl.simulate.read import read_suite
+from emu.rtl.simulate.units import Unit, find_unit
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 PORTS = "input clk, input rst, input in_valid, input [15:0] x, output out_valid, output [3:0] y"

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from emu.rtl.simulator import compile_bench, find, run
+from emu.rtl.simulate.simulator import compile_bench, find, run
 from emu.vectors import build
-from emu.vectors.cover import crosses_of
-from emu.vectors.cover_read import rows_of
+from emu.vectors.coverage.count import crosses_of
+from emu.vectors.coverage.read import rows_of
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
 DUT = """module dut (input clk, input rst, input in_valid, output out_valid, input [15:0] x, output [3:0] y);

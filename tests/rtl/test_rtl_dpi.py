@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.rtl.units import Unit, find_unit
+from emu.rtl.simulate.units import Unit, find_unit
 
 CONVERT = "convert__bf16_to_e2m1__nvidia_rne__directed"
 RANDOM = "convert__bf16_to_e2m1__nvidia_sr_add8__directed"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import EngineError, ToolError
-from emu.rtl import yosys
-from emu.rtl.equivalence import Verdict, equivalent
+from emu.base.errors import EngineError, ToolError
+from emu.rtl.export import yosys
+from emu.rtl.export.equivalence import Verdict, equivalent
 
 needs_yosys = pytest.mark.skipif(not (shutil.which("yosys") and shutil.which("yosys-abc")), reason="yosys absent: apt-get install yosys")
 

@@ -5,16 +5,16 @@ import re
 
 import pytest
 
+from emu.base.errors import FileError
 from emu.cli.main import run
-from emu.errors import FileError
-from emu.rtl.explain_mismatch import explain_mismatch
-from emu.rtl.explain_mismatch_text import lines_of
-from emu.rtl.mismatch_lines import parse_log
-from emu.study.dot_rows import DotRow
-from emu.study.dot_rows import answer as by_oracle
-from emu.study.probe_hypotheses import hypotheses
-from emu.vectors.plan import find
-from emu.vectors.rows import make_row, mismatches, unpack, value_of
+from emu.explain.dot.rows import DotRow
+from emu.explain.dot.rows import answer as by_oracle
+from emu.explain.probe.hypotheses import hypotheses
+from emu.rtl.mismatch.explain import explain_mismatch
+from emu.rtl.mismatch.lines import parse_log
+from emu.rtl.mismatch.text import lines_of
+from emu.vectors.files.rows import make_row, mismatches, unpack, value_of
+from emu.vectors.suites.plan import find
 
 CONVERT = "convert__fp32_to_e2m1__nvidia_rne__directed"
 DOT = "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"

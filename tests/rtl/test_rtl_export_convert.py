@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from emu.errors import SpecError
-from emu.exact.convert import convert_value
-from emu.exact.decode import decode_code
-from emu.exact.round import locate
-from emu.rtl import export_convert
-from emu.rtl.export import Golden, golden
-from emu.rtl.export_circuit import Evaluator
-from emu.rtl.export_segments import Segment, segments
+from emu.base.errors import SpecError
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.round import locate
+from emu.rtl.export import convert as export_convert
+from emu.rtl.export.circuit import Evaluator
+from emu.rtl.export.functions import Golden, golden
+from emu.rtl.export.segments import Segment, segments
 from emu.spec import derive
 from emu.spec.contract import contracts
 from emu.spec.derive import OPEN, REFUSE

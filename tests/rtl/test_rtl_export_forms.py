@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from emu.cli.main import run
-from emu.rtl.export import Golden, golden, render
-from emu.rtl.export_circuit import Evaluator
-from emu.rtl.export_segments import segments
+from emu.rtl.export.circuit import Evaluator
+from emu.rtl.export.functions import Golden, golden, render
+from emu.rtl.export.segments import segments
 from emu.spec.derive import OPEN, REFUSE
 from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.decode_rows import DecodeRows

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from emu.cli.main import run
-from emu.rtl.export_package import constants, render
+from emu.rtl.export.package import constants, render
 from emu.spec import derive
 from emu.spec.contract import contracts
 from emu.spec.models import Datapath, Format
-from emu.spec.models.datapath import WidthWitness
+from emu.spec.models.datapath import WidthExample
 from emu.spec.registry import get, names
 
 Values = dict[str, int | str]
@@ -88,7 +88,7 @@ def test_widths_are_those_of_the_witnesses(values: Values) -> None:
     for name in names("datapath"):
         model: Datapath = get("datapath", name)
         for witness in model.expect:
-            if not isinstance(witness, WidthWitness):
+            if not isinstance(witness, WidthExample):
                 continue
             start = f"DATAPATH_{name.upper()}_"
             pair = f"{witness.a.upper()}X{witness.b.upper()}"

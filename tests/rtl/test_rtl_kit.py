@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import FileError
-from emu.rtl import kit as kit_folder
-from emu.rtl import simulator
-from emu.vectors.columns import Column
-from emu.vectors.names import OPERATIONS
+from emu.base.errors import FileError
+from emu.rtl.simulate import kit as kit_folder
+from emu.rtl.simulate import simulator
+from emu.vectors.files.columns import Column
+from emu.vectors.files.names import OPERATIONS
 
 STEMS = {
     "decode": "decode__e5m2_to_fp32__exact__all",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import FileError, OperandError, ToolError
-from emu.rtl import simulator
-from emu.rtl.outcome import outcome, parse_result, strongest
+from emu.base.errors import FileError, OperandError, ToolError
+from emu.rtl.simulate import simulator
+from emu.rtl.simulate.outcome import outcome, parse_result, strongest
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
 SHA = "0" * 64

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from emu.rtl import simulator
+from emu.rtl.simulate import simulator
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
 DEFECTS = yaml.safe_load((Path(__file__).parent / "kit_defects.yaml").read_text())

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import mutation_rtl
+from support.mutation_rtl import RtlBench
 
-from emu.errors import EngineError, FileError, ToolError
-from emu.rtl import simulator
-from emu.rtl.netlist import Mutants, draw, elaborate
-from emu.rtl.netlist_run import judge
-from emu.rtl.suites import golden
-from emu.rtl.units import Unit, find_unit
-from emu.testing import mutation_rtl
-from emu.testing.mutation_rtl import RtlBench
-from emu.vectors.suite import Suite
+from emu.base.errors import EngineError, FileError, ToolError
+from emu.rtl.mutants.netlist import Mutants, draw, elaborate
+from emu.rtl.mutants.run import judge
+from emu.rtl.simulate import simulator
+from emu.rtl.simulate.suites import golden
+from emu.rtl.simulate.units import Unit, find_unit
+from emu.vectors.files.suite import Suite
 
 SUITE = "decode__e2m1_to_fp32__exact__all"
 

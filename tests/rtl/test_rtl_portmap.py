@@ -2,9 +2,9 @@
 
 import pytest
 
-from emu.errors import EmuError
-from emu.rtl.portmap_file import check_columns, load_map
-from emu.rtl.portmap_suite import plans_for
+from emu.base.errors import EmuError
+from emu.rtl.portmap.file import check_columns, load_map
+from emu.rtl.portmap.suite import plans_for
 
 GOOD = """kind: "portmap"
 module: "fp4_pack2"

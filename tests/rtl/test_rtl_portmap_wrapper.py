@@ -2,13 +2,13 @@
 
 import pytest
 
-from emu.rtl.portmap_file import load_map
-from emu.rtl.portmap_suite import plans_for
-from emu.rtl.run import run_map
-from emu.rtl.simulator import find
-from emu.rtl.suites import built
-from emu.vectors.plan import find as find_plan
-from emu.vectors.rows import unpack, value_of
+from emu.rtl.portmap.file import load_map
+from emu.rtl.portmap.suite import plans_for
+from emu.rtl.simulate.run import run_map
+from emu.rtl.simulate.simulator import find
+from emu.rtl.simulate.suites import built
+from emu.vectors.files.rows import unpack, value_of
+from emu.vectors.suites.plan import find as find_plan
 
 QUANTIZE = "quantize__bf16_to_nvfp4__nvfp4_te_ref__smoke"
 CONVERT = "convert__fp32_to_e2m1__nvidia_rz__smoke"

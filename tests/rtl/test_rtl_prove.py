@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from emu.base.errors import EngineError, FileError, ToolError
 from emu.cli.main import run
-from emu.errors import EngineError, FileError, ToolError
-from emu.exact.convert import convert_code
-from emu.rtl import kit, prove_z3, yosys
-from emu.rtl.export import Golden, golden
-from emu.rtl.prove import prove, render_mem, render_tv
-from emu.rtl.units import Unit, find_unit, read_units
+from emu.engines.exact.convert import convert_code
+from emu.rtl.export import prove_z3, yosys
+from emu.rtl.export.functions import Golden, golden
+from emu.rtl.export.prove import prove, render_mem, render_tv
+from emu.rtl.simulate import kit
+from emu.rtl.simulate.units import Unit, find_unit, read_units
 from emu.spec.registry import get
 
 needs_yosys = pytest.mark.skipif(not (shutil.which("yosys") and shutil.which("yosys-abc")), reason="yosys absent: apt-get install yosys")
@@ -178,7 +179,7 @@ def test_a_seeded_fault_comes_back_as_a_golden_row(name: str, file: str, old: st
         _, dst, rounding, policy = contract_of(name)[0].split("/")
         source = contract_of(name)[1] or ""
         random = int(words["r"], 16) if "r" in words else None
-        objects = get("format", source), get("format", dst), get("rounding", rounding), get("conversion", policy)
+        objects = get("format", source), get("format", dst), get("rounding", rounding), get("policy", policy)
         assert convert_code(int(words["x"], 16), *objects, random) == int(words["y"], 16)
 
 

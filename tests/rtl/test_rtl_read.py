@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import FileError
-from emu.rtl.read import FLOATS, Score, Suite, is_nan, judge_column, read_suite, rows
+from emu.base.errors import FileError
+from emu.rtl.simulate.read import FLOATS, Score, Suite, is_nan, judge_column, read_suite, rows
 from emu.spec import derive
 from emu.spec.registry import get
-from emu.vectors.columns import layout_from
-from emu.vectors.lint import parse_mem
+from emu.vectors.files.columns import layout_from
+from emu.vectors.files.lint import parse_mem
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 DECODE = "decode__e4m3_to_fp32__exact__all"
@@ -218,7 +218,9 @@ def test_nan_rules_are_those_of_the_spec() -> None:
 
 def test_the_copy_in_the_kit_is_this_file_and_needs_no_emu(checkout: Path, tmp_path: Path) -> None:
     source = checkout / "vectors/bench/cocotb/emu_rows.py"
-    assert source.read_bytes() == (checkout / "emu/rtl/read.py").read_bytes(), "cp emu/rtl/read.py vectors/bench/cocotb/emu_rows.py"
+    assert source.read_bytes() == (checkout / "emu/rtl/simulate/read.py").read_bytes(), (
+        "cp emu/rtl/simulate/read.py vectors/bench/cocotb/emu_rows.py"
+    )
     shutil.copy(source, tmp_path)
     code = "import sys; sys.path.insert(0, sys.argv[1]); import emu_rows\n"
     code += "print(len(list(emu_rows.rows(sys.argv[2]))), 'emu' in sys.modules)\n"

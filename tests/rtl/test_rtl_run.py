@@ -8,7 +8,7 @@ import pytest
 
 from emu.cli.main import run
 from emu.vectors import build
-from emu.vectors.suite import Suite, load, refreshed, render
+from emu.vectors.files.suite import Suite, load, refreshed, render
 
 ROUND = """module cvt #(parameter LATENCY = 2, parameter EDGE = 1) (
   input clk_i, input rst_i, input vld_i, input [15:0] d_i, output vld_o, output [3:0] q_o, output rdy_o);

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from emu.cli.main import run
-from emu.rtl.units import find_unit
+from emu.rtl.simulate.units import find_unit
 
 STEM = "dot__e1m2xe1m2_ue4m3_to_fp32__nv_like_b16__smoke"
 CHAIN = "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__"

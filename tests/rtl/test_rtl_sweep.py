@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from emu.base.errors import EngineError, FileError
 from emu.cli.main import run
-from emu.errors import EngineError, FileError
-from emu.rtl import kit, sweep
-from emu.rtl.units import read_units
+from emu.rtl.simulate import kit, sweep
+from emu.rtl.simulate.units import read_units
 
 UNITS = read_units(kit.path())
 SPACES = {space.name: space for space in sweep.spaces(UNITS)}

@@ -5,16 +5,16 @@ from fractions import Fraction
 
 import pytest
 
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.value import finite
-from emu.rtl import kit, simulator
-from emu.rtl.suites import golden, path_of
-from emu.rtl.units import read_units
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import finite
+from emu.rtl.simulate import kit, simulator
+from emu.rtl.simulate.suites import golden, path_of
+from emu.rtl.simulate.units import read_units
 from emu.spec import derive
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
-from emu.vectors.plan import find
+from emu.vectors.suites.plan import find
 
 WRAPPERS = ("convert.sv", "decode.sv", "quantize.sv", "quantize_rotated.sv")
 UNITS = {name: unit for name, unit in read_units(kit.path()).items() if unit.wrapper.name in WRAPPERS}

@@ -10,16 +10,16 @@ import subprocess
 
 import pytest
 
-from emu import philox
-from emu.rtl import kit, simulator
-from emu.rtl.cost_table import plan_of_product, products
-from emu.rtl.suites import golden, path_of
-from emu.rtl.units import read_units
+from emu.base import philox
+from emu.rtl.simulate import kit, simulator
+from emu.rtl.simulate.suites import golden, path_of
+from emu.rtl.simulate.units import read_units
 from emu.spec import derive
 from emu.spec.datapath import resolve
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import names
-from emu.vectors.names import parse_stem
+from emu.vectors.files.names import parse_stem
+from research.cost.table import plan_of_product, products
 
 WRAPPERS = ("product.sv", "dot16.sv", "lane_nv_like.sv", "lane_int64.sv", "chain_int64.sv")
 UNITS = {name: unit for name, unit in read_units(kit.path()).items() if unit.wrapper.name in WRAPPERS}

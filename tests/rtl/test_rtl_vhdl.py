@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.rtl.read import Suite, read_suite
+from emu.rtl.simulate.read import Suite, read_suite
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 RANDOM = "convert__bf16_to_e2m1__nvidia_sr_add8__directed"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec import loader
 from emu.spec.registry import isolated, load_spec, shipped_root
 

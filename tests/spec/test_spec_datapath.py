@@ -11,10 +11,10 @@ import pytest
 
 import emu
 from emu.engines import TABLE
-from emu.exact.datapath import dot
-from emu.exact.decode import decode_code
+from emu.engines.exact.datapath import dot
+from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get, load_spec, names
-from emu.spec.datapath import Plan, pairs, resolve
+from emu.spec.datapath import DatapathPlan, pairs, resolve
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.reach import reach
 
@@ -192,7 +192,7 @@ def test_a_circle_of_bases_is_refused(refused: Load) -> None:
     assert "is based on this file again: name another" in refused(t=HEAD + 'based_on: "t"\nfacts: {k: 64}\n' + TAIL)
 
 
-def every_plan() -> list[Plan]:
+def every_plan() -> list[DatapathPlan]:
     """Return every choice of operands that the known datapaths take."""
     found = []
     for name in names("datapath"):

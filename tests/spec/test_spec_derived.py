@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import emu
-from emu.errors import OperandError, SpecError
-from emu.exact.block import quantize as quantize_exact
-from emu.philox import words
+from emu.base.errors import OperandError, SpecError
+from emu.base.philox import words
+from emu.engines.exact.block import quantize as quantize_exact
 from emu.spec import digest, get, names
 from emu.spec.derived import derived_recipe, element_cast
 
 FP32 = get("format", "fp32")
-ENGINES = ["fast", "c_ref", "native", *(["torch"] if os.environ.get("EMU_NEED_TORCH") or find_spec("torch") else [])]
+ENGINES = ["numpy", "c_ref", "native", *(["torch"] if os.environ.get("EMU_NEED_TORCH") or find_spec("torch") else [])]
 
 
 def test_ufp4_with_random_bits_is_ufp4_sr():
@@ -75,7 +75,7 @@ def test_every_engine_equals_the_oracle(name, mode, engine):
         given = None if random is None else random.tolist()
         wanted = quantize_exact(recipe, row.view(np.uint32).tolist(), FP32, random=given)
         if engine == "native":
-            from emu.native.kernel_plan import plan_of
+            from emu.engines.native.program import plan_of
 
             if plan_of(recipe) is None:
                 return
@@ -92,4 +92,4 @@ def test_bad_wishes_are_one_line():
     with pytest.raises(SpecError, match="did you mean sr_add8"):
         derived_recipe("ufp4", "sr_ad8")
     with pytest.raises(OperandError, match="random"):
-        emu.quantize(np.ones((1, 16), np.float32), derived_recipe("ufp4", "sr_add8"), engine="fast")
+        emu.quantize(np.ones((1, 16), np.float32), derived_recipe("ufp4", "sr_add8"), engine="numpy")

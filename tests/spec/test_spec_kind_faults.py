@@ -23,7 +23,7 @@ BLOCK = f'{{element: {{format: "e2m1"}}, shape: [1, 16], packing: "none", scale_
 ROTATION = '{matrix: "hadamard_sylvester", size: 16, signs: "0xD7E8", signs_operand: "no", '
 ROTATION += 'sum: "exact", sum_format: "fp32", scale: "1/4", result: "bf16"}'
 
-GOOD = [("format", FLOAT), ("format", BOOK), ("format", BITS), ("rounding", ROUNDING), ("rounding", SHARED), ("conversion", POLICY)]
+GOOD = [("format", FLOAT), ("format", BOOK), ("format", BITS), ("rounding", ROUNDING), ("rounding", SHARED), ("policy", POLICY)]
 ORDER = '{holds: "scales", code_bits: 8, digits: [{axis: "idx", count: 4}, {axis: "row"}, {axis: "idx", step: 4}]}'
 GOOD += [("block", BLOCK), ("transform", ROTATION), ("layout", ORDER)]
 
@@ -78,14 +78,14 @@ CASES = [
     ("rounding", SHARED, "[31, 16]", "[31, 17]", "facts.random: fields needs one list of ranges per lane, all of the same total width"),
     ("rounding", SHARED, "[31, 16]", "[32, 17]", "facts.random: a bit range lies outside the word"),
     ("rounding", SHARED, "lanes: 2", "lanes: 3", "facts.random: fields needs one list of ranges per lane, all of the same total width"),
-    ("conversion", POLICY, "e2m1", "e2m2", "format 'e2m2' is unknown: did you mean e6m2 or e5m2 or e3m2?"),
-    ("conversion", POLICY, "e2m1", "fp4", "format 'fp4' is an alias: write e2m1"),
-    ("conversion", POLICY, '"saturate"', '"inf"', "facts.e2m1: e2m1 has no Inf: overflow inf is impossible"),
-    ("conversion", POLICY, '"saturate"', '"nan"', "facts.e2m1: overflow_nan belongs to overflow: nan and ieee_nan, and only to them"),
-    ("conversion", POLICY, 'positive: "max"', 'positive: "0x1F"', "facts.e2m1: outcome 0x1F has more bits than e2m1"),
-    ("conversion", POLICY, 'positive: "max"', 'positive: "nan"', "facts.e2m1: e2m1 has no code for nan"),
+    ("policy", POLICY, "e2m1", "e2m2", "format 'e2m2' is unknown: did you mean e6m2 or e5m2 or e3m2?"),
+    ("policy", POLICY, "e2m1", "fp4", "format 'fp4' is an alias: write e2m1"),
+    ("policy", POLICY, '"saturate"', '"inf"', "facts.e2m1: e2m1 has no Inf: overflow inf is impossible"),
+    ("policy", POLICY, '"saturate"', '"nan"', "facts.e2m1: overflow_nan belongs to overflow: nan and ieee_nan, and only to them"),
+    ("policy", POLICY, 'positive: "max"', 'positive: "0x1F"', "facts.e2m1: outcome 0x1F has more bits than e2m1"),
+    ("policy", POLICY, 'positive: "max"', 'positive: "nan"', "facts.e2m1: e2m1 has no code for nan"),
     (
-        "conversion",
+        "policy",
         POLICY,
         'positive: "max"',
         'positive: "largest"',

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec import KINDS, digest, get, load_spec, names
 from emu.spec.registry import added_folders, isolated, restored, shipped_root
 
@@ -79,7 +79,7 @@ def test_digest_is_of_facts_and_of_what_they_name(tmp_path: Path) -> None:
     with isolated(tmp_path):
         after = snapshot()
     changed = {key for key in before if before[key] != after[key]}
-    assert {("format", "e2m1"), ("block", "nvfp4"), ("recipe", "nvfp4_te_ref"), ("conversion", "nvidia")} <= changed
+    assert {("format", "e2m1"), ("block", "nvfp4"), ("recipe", "nvfp4_te_ref"), ("policy", "nvidia")} <= changed
     assert not {("format", "e1m2"), ("block", "hif4"), ("recipe", "hif4"), ("rounding", "rne"), ("transform", "rht16_te")} & changed
     assert snapshot() == before
 

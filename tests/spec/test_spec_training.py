@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 import emu
+from emu.base.errors import SpecError
 from emu.cli.main import run
-from emu.errors import SpecError
 from emu.spec import load_spec
 from emu.spec.registry import isolated, shipped_root
 from emu.spec.training import kept_layers, plan_of, rotation_of

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import emu
+from emu.base.errors import EngineError
 from emu.cli.main import run
-from emu.errors import EngineError
-from emu.exact.block import dequantize
+from emu.engines.exact.block import dequantize
 from emu.spec import derive, get, names
 from emu.spec.contract import Contract, contracts
 from emu.spec.registry import isolated, shipped_root
@@ -87,7 +87,7 @@ def test_decode(name: str, halves: str, user: None) -> None:
 
 def answered(contract: Contract) -> bool:
     """Whether the policy leaves nothing open and refuses nothing on the way to the format."""
-    entry = derive.policy_entry(get("conversion", contract.parts[2]), get("format", contract.parts[0]))
+    entry = derive.policy_entry(get("policy", contract.parts[2]), get("format", contract.parts[0]))
     pairs = (entry.nan, entry.overflow_nan, entry.inf, entry.zero, None if entry.negative is None else (entry.negative,))
     return all(min(pair) >= 0 for pair in pairs if pair is not None)
 
@@ -95,7 +95,7 @@ def answered(contract: Contract) -> bool:
 def quick(codes: np.ndarray, contract: Contract, random: np.ndarray | None) -> np.ndarray:
     """The codes of the NumPy column, or of the C reference where that one steps back."""
     try:
-        return emu.convert(codes, *contract.parts, "bf16", random, "fast")
+        return emu.convert(codes, *contract.parts, "bf16", random, "numpy")
     except EngineError:
         return emu.convert(codes, *contract.parts, "bf16", random, "c_ref")
 
@@ -117,7 +117,7 @@ def test_convert_under_every_contract(name: str, user: None) -> None:
 def test_quantize_and_dequantize(name: str, axis: int, user: None) -> None:
     x = data(32, 64)
     random = np.random.default_rng(9).integers(0, 256, x.shape, dtype=np.uint32) if name == "e1m2_ue5m3" else None
-    exact, fast = (emu.quantize(x, name, axis=axis, random=random, engine=engine) for engine in ("exact", "fast"))
+    exact, fast = (emu.quantize(x, name, axis=axis, random=random, engine=engine) for engine in ("exact", "numpy"))
     assert (exact.codes == fast.codes).all() and len(np.unique(fast.codes)) > 8
     assert all((a.codes == b.codes).all() for a, b in zip(exact.levels, fast.levels, strict=True))
     if axis == -1:
@@ -136,7 +136,7 @@ def shaped(name: str, rows: list[list[int]], height: int) -> list[list[int]]:
 def test_tails(name: str, user: None) -> None:
     x = data(4, 64)[:, :43]
     random = np.random.default_rng(9).integers(0, 256, x.shape, dtype=np.uint32) if name == "e1m2_ue5m3" else None
-    exact, fast = (emu.quantize(x, name, random=random, engine=engine) for engine in ("exact", "fast"))
+    exact, fast = (emu.quantize(x, name, random=random, engine=engine) for engine in ("exact", "numpy"))
     assert (exact.codes == fast.codes).all()
     assert all((a.codes == b.codes).all() for a, b in zip(exact.levels, fast.levels, strict=True))
 

@@ -1,7 +1,7 @@
 """Every hand-checked example (`expect`) of formats, roundings, conversions, blocks and transforms, and that a wrong fact fails them.
 
 The arithmetic is written again here, small enough to check by eye; nothing of emu is imported but the registry.
-Witnesses of recipes are run in tests/exact_column/test_exact_witness.py: a second interpreter would not be hand-sized.
+Witnesses of recipes are run in tests/engines/exact/test_exact_witness.py: a second interpreter would not be hand-sized.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def rounding_holds(rounding: Any, row: Any) -> bool:
     return (kind, sign, grid(round_code(value, sign, facts, rounding, row.random), facts)) == written(row.rounded)
 
 
-def conversion_holds(policy: Any, row: Any) -> bool:
+def policy_holds(policy: Any, row: Any) -> bool:
     fmt = get("format", row.to)
     has_nan = getattr(fmt.facts, "nan", "none") != "none"
     entry = policy.facts.get(row.to) or policy.facts["with_nan" if has_nan else "without_nan"]
@@ -237,7 +237,7 @@ def transform_holds(transform: Any, row: Any) -> bool:
 HOLDS: dict[str, Any] = {
     "format": format_holds,
     "rounding": rounding_holds,
-    "conversion": conversion_holds,
+    "policy": policy_holds,
     "block": block_holds,
     "transform": transform_holds,
 }
@@ -251,7 +251,7 @@ def test_witness(kind: str, name: str, number: int) -> None:
 
 
 def test_everything_has_witnesses() -> None:
-    few = {"format": 2, "rounding": 2, "conversion": 3, "block": 1, "transform": 1}
+    few = {"format": 2, "rounding": 2, "policy": 3, "block": 1, "transform": 1}
     assert [f"{kind}/{name}" for kind in HOLDS for name in names(kind) if len(get(kind, name).expect) < few[kind]] == []
     assert len(WITNESSES) >= 350
 
@@ -319,10 +319,10 @@ def test_rne_witnesses_tell_the_four_rules_at_a_half_apart() -> None:
         assert dies(get("rounding", "rne"), ("magnitude", "half"), other)
 
 
-@pytest.mark.parametrize("name", names("conversion"))
+@pytest.mark.parametrize("name", names("policy"))
 def test_a_wrong_fact_of_a_policy_fails_its_witnesses(name: str) -> None:
     """A finite number beyond the maximum and a NaN are among them, but for a NaN without an answer."""
-    thing = get("conversion", name)
+    thing = get("policy", name)
     assert any(dies(thing, (key, "overflow"), "wrap") for key in thing.facts)
     answered = any(entry.nan.positive not in ("open", "refuse") for entry in thing.facts.values())
     assert answered == any(dies(thing, (key, "nan", side), "0x5") for key in thing.facts for side in ("positive", "negative"))
@@ -337,11 +337,11 @@ def test_a_wrong_fact_of_a_policy_fails_its_witnesses(name: str) -> None:
         ("transform", "rht16_te", ("signs",), "0xD7E9"),
         ("transform", "rht16_te", ("sum",), "sequential"),
         ("transform", "rht16_te", ("scale",), "1/2"),
-        ("conversion", "nvidia", ("e2m1", "nan", "negative"), "0xF"),
-        ("conversion", "amd", ("e4m3", "overflow"), "saturate"),
-        ("conversion", "nvidia_nosat", ("ue5m3", "overflow"), "nan"),
-        ("conversion", "nvidia_nosat", ("e5m2", "overflow"), "saturate"),
-        ("conversion", "ieee", ("fp16", "overflow"), "inf"),
+        ("policy", "nvidia", ("e2m1", "nan", "negative"), "0xF"),
+        ("policy", "amd", ("e4m3", "overflow"), "saturate"),
+        ("policy", "nvidia_nosat", ("ue5m3", "overflow"), "nan"),
+        ("policy", "nvidia_nosat", ("e5m2", "overflow"), "saturate"),
+        ("policy", "ieee", ("fp16", "overflow"), "inf"),
     ],
 )
 def test_a_wrong_fact_fails_a_witness(kind: str, name: str, path: tuple[str, ...], value: str) -> None:

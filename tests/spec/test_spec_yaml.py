@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from emu.errors import SpecError
+from emu.base.errors import SpecError
 from emu.spec.loader import PARSERS, parse, read
 
 BOTH = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import EngineError, FileError, SpecError
+from emu.base.errors import EngineError, FileError, SpecError
 from emu.vectors import build, find, verify
 from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.write import digest_suite
+from emu.vectors.files.write import digest_suite
 
 RNE = "convert/e2m1/rne/nvidia"
 
@@ -97,8 +97,8 @@ def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch:
         answers = right(self, rows)
         return [*answers[:3], ((answers[3][0][0] ^ 1,),), *answers[4:]]
 
-    monkeypatch.setattr(ConvertRows, "fast", wrong)
-    with pytest.raises(EngineError, match="row 4: fast and the oracle differ in y"):
+    monkeypatch.setattr(ConvertRows, "numpy", wrong)
+    with pytest.raises(EngineError, match="row 4: numpy and the oracle differ in y"):
         build(tmp_path / "out", ["smoke"], [RNE])
     assert not list((tmp_path / "out").glob("convert/*"))
 
@@ -133,7 +133,7 @@ def test_suites_of_many_rows_leave_the_tests_out(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line_and_the_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from emu.vectors import write
+    from emu.vectors.files import write
 
     right, count = write.write_text, []
 

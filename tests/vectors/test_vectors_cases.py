@@ -5,24 +5,25 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from emu.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code
 from emu.spec.registry import get
-from emu.vectors import decision, find
-from emu.vectors.grid import around, grid_values, points
-from emu.vectors.notes import NOTES
-from emu.vectors.pick import smoke, spread
-from emu.vectors.plan import Plan
-from emu.vectors.rows import Input, unpack
+from emu.vectors import find
+from emu.vectors.files.rows import Input, unpack
+from emu.vectors.suites import decision
+from emu.vectors.suites.boundaries import around, grid_values, points
+from emu.vectors.suites.notes import NOTES
+from emu.vectors.suites.pick import smoke, spread
+from emu.vectors.suites.plan import SuitePlan
 
 FP32 = "convert__fp32_to_e2m1__nvidia_rne__directed"
 
 
-def inputs(plan: Plan) -> set[tuple[int, ...]]:
+def inputs(plan: SuitePlan) -> set[tuple[int, ...]]:
     """All inputs of a plan."""
     return {case.values for case in plan.cases(0, plan.size)}
 
 
-def kills(plan: Plan) -> set[str]:
+def kills(plan: SuitePlan) -> set[str]:
     """The classes of faults that a plan's flags name."""
     return {kill for case in plan.cases(0, plan.size) for flag in case.flags for kill in NOTES[flag].kills}
 
@@ -68,8 +69,8 @@ def test_directed_conversions_name_the_faults_they_kill() -> None:
 @pytest.mark.parametrize("x", [0x40200000, 0x401FFFFF, 0x3AFFFFFF])
 def test_random_integers_stand_on_both_sides_of_each_threshold(x: int) -> None:
     from emu.spec.contract import parse
-    from emu.vectors.cases_convert import draws_for
     from emu.vectors.convert_rows import ConvertRows
+    from emu.vectors.suites.convert import draws_for
 
     chosen = dict(draws_for(ConvertRows(parse("convert/e2m1/sr_add8/nvidia"), "fp32"), x))
     assert {0, 255} <= set(chosen)

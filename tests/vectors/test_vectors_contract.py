@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import OpenError, SpecError
+from emu.base.errors import OpenError, SpecError
 from emu.spec.contract import contracts, parse, plan_of, vector_instructions
-from emu.vectors.plan import families
+from emu.vectors.suites.plan import families
 
 
 def test_every_contract_reads_back() -> None:

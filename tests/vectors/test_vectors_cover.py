@@ -10,14 +10,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from emu.errors import EngineError, FileError, SpecError
+from emu.base.errors import EngineError, FileError, SpecError
 from emu.spec import get, names
-from emu.vectors import build, find, manifest, verify
-from emu.vectors.cover import check_cover, cover_data, crosses_of, model_of, subject_of, write_cover
-from emu.vectors.cover_convert import ConvertCover
-from emu.vectors.cover_model import count, row_bins
-from emu.vectors.cover_record import record, render
-from emu.vectors.suite import load
+from emu.vectors import build, find, verify
+from emu.vectors.coverage.convert import ConvertCover
+from emu.vectors.coverage.count import check_cover, cover_data, crosses_of, model_of, subject_of, write_cover
+from emu.vectors.coverage.model import count, row_bins
+from emu.vectors.coverage.record import record, render
+from emu.vectors.files import manifest
+from emu.vectors.files.suite import load
 
 RNE = "convert__bf16_to_e2m1__nvidia_rne__directed"
 ALL = "convert__bf16_to_e2m1__nvidia_rne__all"
@@ -65,7 +66,7 @@ def test_a_wrong_classifier_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Counter(found for (code,) in codes if (found := own_interval(code)) is not None)
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} == dict(wanted)
     monkeypatch.setattr(ConvertCover, "points", wrong)
-    monkeypatch.setattr("emu.vectors.cover_convert._REACHED", {})
+    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", {})
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} != dict(wanted)
 
 
@@ -105,7 +106,7 @@ def test_examples_reach_their_bins() -> None:
 def test_a_refuted_proof_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     right = ConvertCover.ranges
     monkeypatch.setattr(ConvertCover, "ranges", lambda self: [part for part in right(self) if not part.sign])
-    monkeypatch.setattr("emu.vectors.cover_convert._REACHED", {})
+    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", {})
     with pytest.raises(EngineError, match="beyond normal minus: test case 1 reaches it, and it is said that nothing does"):
         counts(RNE, [(0xC200,)])
 

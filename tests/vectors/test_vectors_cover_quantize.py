@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from emu.errors import FileError
-from emu.vectors import find, load, manifest
-from emu.vectors.cover import check_cover, counted, cover_data, crosses_of, examples, write_cover
-from emu.vectors.cover_record import render
-from emu.vectors.write import write_suite
+from emu.base.errors import FileError
+from emu.vectors import find, load
+from emu.vectors.coverage.count import check_cover, counted, cover_data, crosses_of, examples, write_cover
+from emu.vectors.coverage.record import render
+from emu.vectors.files import manifest
+from emu.vectors.files.write import write_suite
 
 TE = "quantize__bf16_to_nvfp4__nvfp4_te_ref__directed"
 DOT = "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"

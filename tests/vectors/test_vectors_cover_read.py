@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from emu.base.errors import FileError
 from emu.cli.main import run
-from emu.errors import FileError
 from emu.vectors import build
-from emu.vectors.cover_read import rows_of
+from emu.vectors.coverage.read import rows_of
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
 SR = "convert__bf16_to_e2m1__nvidia_sr_add8__smoke"

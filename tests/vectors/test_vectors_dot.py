@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from emu.exact.datapath import dot
+from emu.engines.exact.datapath import dot
 from emu.spec import derive
 from emu.spec.contract import parse, plans
 from emu.spec.datapath import resolve
 from emu.vectors import load
 from emu.vectors.accumulate_rows import AccumulateRows
-from emu.vectors.cases_dot import CATEGORIES, CHAIN, applies, rows
-from emu.vectors.cases_dot_suite import directed
 from emu.vectors.dot_rows import DotRows
-from emu.vectors.notes import NOTES
-from emu.vectors.rows import unpack, value_of
+from emu.vectors.files.rows import unpack, value_of
+from emu.vectors.suites.dot.cases import CATEGORIES, CHAIN, applies, rows
+from emu.vectors.suites.dot.suite import directed
+from emu.vectors.suites.notes import NOTES
 
 NVFP4 = "dot/blackwell_mxf4nvf4_b16_ue4m3"
 FOUR = ((NVFP4.partition("/")[2],), ("blackwell_mxf4_b32_ue8m0",), ("blackwell_mxf8f6f4", "e4m3", "e4m3"), ("hopper_fp8", "e4m3", "e4m3"))

@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 from emu.vectors import load
-from emu.vectors.manifest import MANIFEST
-from emu.vectors.names import parse_stem
-from emu.vectors.record import MOST_BITS, MOST_TESTS
-from emu.vectors.suite import ENDINGS, stem_of
+from emu.vectors.files.manifest import MANIFEST
+from emu.vectors.files.names import parse_stem
+from emu.vectors.files.record import MOST_BITS, MOST_TESTS
+from emu.vectors.files.suite import ENDINGS, stem_of
 
 
 def suites(folder: Path) -> list[Path]:

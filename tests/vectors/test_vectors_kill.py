@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 from emu.vectors import build, find, load, verify
-from emu.vectors.kill import cover, of_class, read_records, render, rows_of_stems, updated
-from emu.vectors.notes import NOTES
-from emu.vectors.plan import plans
+from emu.vectors.suites.kill import cover, of_class, read_records, render, rows_of_stems, updated
+from emu.vectors.suites.notes import NOTES
+from emu.vectors.suites.plan import plans
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 

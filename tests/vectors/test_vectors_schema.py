@@ -10,11 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from emu.errors import FileError
+from emu.base.errors import FileError
 from emu.vectors import verify
-from emu.vectors.manifest import MANIFEST, render_manifest
-from emu.vectors.notes import KILL_CLASSES, KINDS, NOTES
-from emu.vectors.schema_check import check, fault, schema
+from emu.vectors.files.manifest import MANIFEST, render_manifest
+from emu.vectors.files.schema_check import check, fault, schema
+from emu.vectors.suites.notes import KILL_CLASSES, KINDS, NOTES
 
 NAMES = ("vectors", "errata", "kill", "cover")
 
@@ -117,5 +117,5 @@ def test_verify_refuses_a_record_that_breaks_its_schema(copy: Path) -> None:
 
 
 def test_a_fault_names_the_place() -> None:
-    with pytest.raises(FileError, match=r"f: \[0\]: key tcId is missing \(emu/vectors/schema/errata.schema.json\)"):
+    with pytest.raises(FileError, match=r"f: \[0\]: key tcId is missing \(emu/vectors/files/schema/errata.schema.json\)"):
         check([{"stem": "a"}], "errata", "f")

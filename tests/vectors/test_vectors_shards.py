@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from emu.errors import EngineError, FileError, SpecError
+from emu.base.errors import EngineError, FileError, SpecError
 from emu.vectors import build, find, load, verify
 from emu.vectors.compute import PLAIN, SAMPLE, compute
 from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.manifest import MANIFEST, render_manifest
-from emu.vectors.merge import merge
+from emu.vectors.files.manifest import MANIFEST, render_manifest
+from emu.vectors.files.merge import merge
 
 CONTRACTS = ("convert/e2m1/rne/nvidia", "convert/e1m2/rz/ocp_saturate", "layout/nvfp4/sf128x4", "insn/vfext_vf2")
 PARTS = 3
@@ -85,7 +85,7 @@ def test_of_a_large_suite_the_oracle_derives_flagged_rows_and_a_sample(tmp_path:
     rows = suite.rows
     wanted = sum(number % SAMPLE == 0 or not PLAIN.issuperset(row.flags) for number, row in enumerate(rows))
     assert (
-        len(rows) > 200 and suite.record["generator"]["exact_rows"] == wanted and suite.record["generator"]["agreed"] == ["c_ref", "fast"]
+        len(rows) > 200 and suite.record["generator"]["exact_rows"] == wanted and suite.record["generator"]["agreed"] == ["c_ref", "numpy"]
     )
     plan = find(stem.replace("directed", "random"))
     computed = list(compute(plan, 0, 1000))
@@ -94,6 +94,6 @@ def test_of_a_large_suite_the_oracle_derives_flagged_rows_and_a_sample(tmp_path:
 
 @pytest.mark.usefixtures("small")
 def test_one_implementation_is_not_enough_for_a_large_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ConvertRows, "engines", lambda self: {"fast": self.fast})
+    monkeypatch.setattr(ConvertRows, "engines", lambda self: {"numpy": self.fast})
     with pytest.raises(EngineError, match="no two other implementations derive them"):
         list(compute(find("convert__bf16_to_e2m1__nvidia_rne__random"), 0, 100))

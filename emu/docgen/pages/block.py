@@ -8,9 +8,9 @@ from typing import Any
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, table
 from emu.docgen.numbers import decimal_text, exact_text
-from emu.exact.block import decode_block_value
-from emu.exact.decode import decode_code
-from emu.exact.value import finite
+from emu.engines.exact.block import decode_block_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import finite
 from emu.spec import Block, Format, derive, get
 from emu.spec.hex_rows import digits, split
 from emu.spec.models.block import FlaggedElement, LevelFacts, OneElement, Sub

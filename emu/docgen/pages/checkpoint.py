@@ -5,7 +5,7 @@ from __future__ import annotations
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, table
 from emu.spec import Block, Checkpoint, get
-from emu.spec.models.checkpoint import NamesWitness, StoredCodes, StoredLevel
+from emu.spec.models.checkpoint import NamesExample, StoredCodes, StoredLevel
 
 MEANING = {
     "scale": "scale of a block",
@@ -88,7 +88,7 @@ def witnesses(store: Checkpoint) -> list[str]:
     """Return the hand-checked names and values."""
     rows = []
     for item in store.expect:
-        if isinstance(item, NamesWitness):
+        if isinstance(item, NamesExample):
             given = ", ".join(f"{code(part.name)} {part.type}" for part in item.tensors)
             rows.append((given, f"is {code(item.finds)}", item.why or ""))
         else:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from emu.base.errors import SpecError
 from emu.docgen.frame import Context, Writer
 from emu.docgen.grid import TABLE_BITS
 from emu.docgen.markdown import code, link, table
 from emu.docgen.numbers import exact_text
-from emu.errors import SpecError
-from emu.exact.codebook import codebook_values
-from emu.exact.convert import convert_value
-from emu.exact.decode import decode_code
-from emu.exact.value import Value
-from emu.spec import Conversion, Format, derive, get, names
+from emu.engines.exact.codebook import codebook_values
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import Value
+from emu.spec import Format, Policy, derive, get, names
 from emu.spec.derive import OPEN, REFUSE
 from emu.spec.models.format import CodebookFacts
 
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 HEADER = ("overflow word", "beyond max, rne", "beyond max, rz", "+Inf, -Inf", "+NaN, -NaN", "-0", "-1 (no sign bit)")
 
 
-def outcome(policy: Conversion, fmt: Format) -> Outcome | None:
+def outcome(policy: Policy, fmt: Format) -> Outcome | None:
     """Return what a policy does on the way to a format; None where it says nothing of it."""
     try:
         entry = derive.policy_entry(policy, fmt)
@@ -79,7 +79,7 @@ def _cell(result: int, fmt: Format) -> str:
     return shown if known.bits > TABLE_BITS else f"{shown} ({exact_text(decode_code(result, fmt))})"
 
 
-def body(policy: Conversion, context: Context) -> list[str]:
+def body(policy: Policy, context: Context) -> list[str]:
     """Return the body of the page."""
     lines = [
         "## Who does what",
@@ -121,13 +121,13 @@ def comparison_page() -> str:
     for fmt in narrow:
         groups: dict[Outcome, list[str]] = {}
         silent = []
-        for name in names("conversion"):
-            found = outcome(get("conversion", name), fmt)
+        for name in names("policy"):
+            found = outcome(get("policy", name), fmt)
             if found is None:
                 silent.append(code(name))
             else:
-                own = "" if fmt.id in get("conversion", name).facts else " \\*"
-                groups.setdefault(found, []).append(link("conversion", name, "") + own)
+                own = "" if fmt.id in get("policy", name).facts else " \\*"
+                groups.setdefault(found, []).append(link("policy", name, "") + own)
         lines += ["", f"## {fmt.id}", ""]
         lines += _side_by_side(groups)
         if silent:

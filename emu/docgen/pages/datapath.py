@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from emu.base.errors import OpenError
 from emu.docgen.frame import Context, Writer, plain
 from emu.docgen.markdown import fence, link, table
 from emu.docgen.pages.datapath_stages import formula, stages, window
 from emu.docgen.pages.datapath_widths import choices, width_table
 from emu.docgen.pages.datapath_worked import special_rows, witnesses, worked_step
-from emu.errors import OpenError
 from emu.spec import Datapath
-from emu.spec.datapath import Plan, known_facts
+from emu.spec.datapath import DatapathPlan, known_facts
 from emu.spec.models.datapath import DatapathFacts, EpilogueFacts, LateC, PromoteFacts, UnknownFacts
 
 _WIDTHS = (
@@ -57,7 +57,7 @@ def body(datapath: Datapath, context: Context) -> list[str]:
     return lines
 
 
-def _stages(plan: Plan) -> list[str]:
+def _stages(plan: DatapathPlan) -> list[str]:
     """Return the drawing of the stages, and of the adder where it has a width."""
     scales = f" with {plan.scale.id} scales" if plan.scale else ""
     lines = [f"For {plan.a.id} x {plan.b.id}{scales}:", "", *fence(stages(plan))]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from emu.docgen.markdown import plural
-from emu.spec.datapath import Plan
+from emu.spec.datapath import DatapathPlan
 from emu.spec.models.datapath import PromoteFacts
 from emu.spec.reach import frac_bits_of
 
 
-def formula(plan: Plan) -> list[str]:
+def formula(plan: DatapathPlan) -> list[str]:
     """Return the sum in one or a few lines, in the words of the stages."""
     facts = plan.facts
     rounded = f"round to {facts.d}, {facts.round.mode}" + (
@@ -37,7 +37,7 @@ def formula(plan: Plan) -> list[str]:
     return [chain, f"    D = {rounded}: C + {terms}{lost}"]
 
 
-def _promote(plan: Plan, facts: PromoteFacts) -> list[str]:
+def _promote(plan: DatapathPlan, facts: PromoteFacts) -> list[str]:
     last = f"acc = fma(P, s, acc)        rounded once, {facts.acc}" if facts.fused == "yes" else f"t = P * s        rounded {facts.term}"
     lines = [
         "acc = C; for each block, ascending:",
@@ -50,7 +50,7 @@ def _promote(plan: Plan, facts: PromoteFacts) -> list[str]:
     return [*lines, f"D = acc        all roundings to {plan.facts.d}"]
 
 
-def stages(plan: Plan) -> list[str]:
+def stages(plan: DatapathPlan) -> list[str]:
     """Return the drawing: one box per stage, its width at the right."""
     facts, widths = plan.facts, plan.widths
     unit = f"unit 2^{widths.product_lsb_exp}" if _fixed(plan) else f"unit 2^{widths.product_lsb_exp} below its exponent"
@@ -81,11 +81,11 @@ def stages(plan: Plan) -> list[str]:
     return _drawn(boxes)
 
 
-def _fixed(plan: Plan) -> bool:
+def _fixed(plan: DatapathPlan) -> bool:
     return plan.facts.scale.apply in ("group", "promote")
 
 
-def _aligned_boxes(plan: Plan) -> list[tuple[str, str]]:
+def _aligned_boxes(plan: DatapathPlan) -> list[tuple[str, str]]:
     assert plan.frac_bits is not None
     floor = f", and {plan.floor}" if plan.floor is not None else ""
     count = plan.step // plan.group if plan.facts.scale.apply == "group" else plan.step
@@ -101,7 +101,7 @@ def _aligned_boxes(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _exact_boxes(plan: Plan) -> list[tuple[str, str]]:
+def _exact_boxes(plan: DatapathPlan) -> list[tuple[str, str]]:
     widths = plan.widths
     exact = ("add all terms, exact", f"{widths.step_sum_bits} bits + sign, unit 2^{widths.step_sum_lsb_exp}")
     if plan.facts.late_c == "add":
@@ -109,7 +109,7 @@ def _exact_boxes(plan: Plan) -> list[tuple[str, str]]:
     return [exact, ("add C, exact", f"unit 2^{plan.exact_lsb_exp}")]
 
 
-def _late_boxes(plan: Plan) -> list[tuple[str, str]]:
+def _late_boxes(plan: DatapathPlan) -> list[tuple[str, str]]:
     assert plan.late_c is not None
     split, f2, drop = plan.facts.split, plan.late_c.f2, plan.late_c.drop_below
     return [
@@ -120,7 +120,7 @@ def _late_boxes(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _promote_boxes(plan: Plan, facts: PromoteFacts) -> list[tuple[str, str]]:
+def _promote_boxes(plan: DatapathPlan, facts: PromoteFacts) -> list[tuple[str, str]]:
     d = plan.facts.d
     boxes = [(f"s = scale_a * scale_b, rounded to {d}, {facts.scale_product}", "")]
     if facts.fused == "yes":
@@ -135,7 +135,7 @@ def _drawn(boxes: list[tuple[str, str]]) -> list[str]:
     return [rule] + [line for text, width in boxes for line in (f"| {text.ljust(wide - 1)}|  {width}".rstrip(), rule)]
 
 
-def window(plan: Plan) -> list[str]:
+def window(plan: DatapathPlan) -> list[str]:
     """Draw the adder bit by bit, with a term and a C whose exponent is E: what they fill, and what is cut."""
     if plan.frac_bits is None or plan.integer_bits is None or plan.late_c is not None:
         return []
@@ -155,7 +155,7 @@ def window(plan: Plan) -> list[str]:
     ]
 
 
-def _raised(plan: Plan) -> int:
+def _raised(plan: DatapathPlan) -> int:
     raised = plan.facts.align.exponent_raise
     assert isinstance(raised, int)
     return raised

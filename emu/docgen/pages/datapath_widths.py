@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emu.docgen.markdown import table
 from emu.spec import Datapath
-from emu.spec.datapath import Plan, plans_of, resolve
+from emu.spec.datapath import DatapathPlan, plans_of, resolve
 
 HEADER = (
     "A x B",
@@ -23,12 +23,12 @@ HEADER = (
 )
 
 
-def choices(datapath: Datapath) -> list[Plan]:
+def choices(datapath: Datapath) -> list[DatapathPlan]:
     """Return every choice of operands that a datapath takes, in the order of its file."""
     return list(plans_of(datapath))
 
 
-def exact_frac_bits(plan: Plan) -> int:
+def exact_frac_bits(plan: DatapathPlan) -> int:
     """Return the fraction bits that make the product sum exact: what the loader derives for fraction_bits exact_products."""
     facts = plan.facts
     align = facts.align.model_copy(update={"fraction_bits": "exact_products"})
@@ -38,7 +38,7 @@ def exact_frac_bits(plan: Plan) -> int:
     return found
 
 
-def exact_while(plan: Plan) -> str:
+def exact_while(plan: DatapathPlan) -> str:
     """Say whether the product sum of a step is exact: yes, or up to which E."""
     if plan.frac_bits is None:
         return "yes"
@@ -49,9 +49,9 @@ def exact_while(plan: Plan) -> str:
     return f"while E <= {plan.frac_bits + plan.widths.step_sum_lsb_exp}{whole}"
 
 
-def width_table(plans: list[Plan]) -> list[str]:
+def width_table(plans: list[DatapathPlan]) -> list[str]:
     """Return the table; columns that hold nothing are left out."""
-    rows: dict[tuple[str, ...], list[Plan]] = {}
+    rows: dict[tuple[str, ...], list[DatapathPlan]] = {}
     for plan in plans:
         rows.setdefault(_cells(plan), []).append(plan)
     shown = [(*_names(members), *cells) for cells, members in rows.items()]
@@ -59,7 +59,7 @@ def width_table(plans: list[Plan]) -> list[str]:
     return table([HEADER[number] for number in keep], [[cells[number] for number in keep] for cells in shown], numbers=range(2, len(keep)))
 
 
-def _cells(plan: Plan) -> tuple[str, ...]:
+def _cells(plan: DatapathPlan) -> tuple[str, ...]:
     widths = plan.widths
     adder = plan.frac_bits is not None
     return (
@@ -77,7 +77,7 @@ def _cells(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _names(members: list[Plan]) -> tuple[str, str]:
+def _names(members: list[DatapathPlan]) -> tuple[str, str]:
     """Return the operand pairs and scales of the plans that share a row; a pair stands for both orders."""
     found = [tuple(sorted((plan.a.id, plan.b.id))) for plan in members]
     given = dict.fromkeys(found)

@@ -8,15 +8,15 @@ from typing import Any
 from emu.docgen.grid import TABLE_BITS
 from emu.docgen.markdown import fence, table
 from emu.docgen.numbers import decimal_text, exact_text
-from emu.exact.datapath import dot
-from emu.exact.datapath_step import Step
-from emu.exact.decode import decode_code
-from emu.exact.encode import code_of_one, encode_value
-from emu.exact.value import finite, power_of_two
+from emu.engines.exact.datapath import dot
+from emu.engines.exact.datapath_step import Step
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import code_of_one, encode_value
+from emu.engines.exact.value import finite, power_of_two
 from emu.spec import Datapath, Format, derive
-from emu.spec.datapath import Plan, resolve
+from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.hex_rows import digits, split
-from emu.spec.models.datapath import DotWitness, ValueWitness, WidthWitness
+from emu.spec.models.datapath import DotExample, ValueExample, WidthExample
 from emu.spec.reach import frac_bits_of
 
 MOST_TERMS = 16
@@ -25,7 +25,7 @@ MOST_TERMS = 16
 class Operands:
     """Codes for one instruction, to be changed one by one; at first all elements 0, scales 1, C +0."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: DatapathPlan) -> None:
         self.plan = plan
         count = plan.facts.k // plan.block if plan.block else 0
         one = code_of_one(plan.scale) if plan.scale is not None else 0
@@ -38,7 +38,7 @@ class Operands:
         return dot(self.a, self.b, self.scale_a, self.scale_b, self.c, self.plan).code
 
 
-def special_rows(plan: Plan) -> list[str]:
+def special_rows(plan: DatapathPlan) -> list[str]:
     """Return what comes out of special operands, computed by the oracle for the first choice of operands."""
     rows = [(what, _shown(operands.result(), plan.d)) for what, operands in _cases(plan)]
     pair = f"{plan.a.id} x {plan.b.id}" + (f", {plan.scale.id} scales" if plan.scale else "")
@@ -46,7 +46,7 @@ def special_rows(plan: Plan) -> list[str]:
     return lines + table(("operands", "D"), rows)
 
 
-def _cases(plan: Plan) -> list[tuple[str, Operands]]:
+def _cases(plan: DatapathPlan) -> list[tuple[str, Operands]]:
     """Return (in words, operands) of the special rows that the formats allow."""
     a, c = derive.codes(plan.a), derive.codes(plan.c)
     one_a, one_b, one_c = code_of_one(plan.a), code_of_one(plan.b), code_of_one(plan.c)
@@ -68,7 +68,7 @@ def _cases(plan: Plan) -> list[tuple[str, Operands]]:
     return [*found, _case(plan, "C = the smallest subnormal, all products 0", c=1), *_largest(plan)]
 
 
-def _case(plan: Plan, what: str, c: int = 0, **first: int) -> tuple[str, Operands]:
+def _case(plan: DatapathPlan, what: str, c: int = 0, **first: int) -> tuple[str, Operands]:
     """Return a row that changes C and the first code of the named operands."""
     operands = Operands(plan)
     operands.c = c
@@ -77,7 +77,7 @@ def _case(plan: Plan, what: str, c: int = 0, **first: int) -> tuple[str, Operand
     return what, operands
 
 
-def _largest(plan: Plan) -> list[tuple[str, Operands]]:
+def _largest(plan: DatapathPlan) -> list[tuple[str, Operands]]:
     """Return the rows of full scale: without and with the largest scales."""
     found = []
     for what, scaled in (("every element the largest, C the largest", False), ("the same with the largest scales", True)):
@@ -96,9 +96,9 @@ def _shown(number: int, fmt: Format) -> str:
     return f"`0x{number:0{digits(fmt)}X}` ({decimal_text(decode_code(number, fmt))})"
 
 
-def worked_step(datapath: Datapath, plan: Plan) -> list[str]:
+def worked_step(datapath: Datapath, plan: DatapathPlan) -> list[str]:
     """Return every stage of the first step: of the file's witness if it has one with codes, else of made-up operands."""
-    witness = next((item for item in datapath.expect if isinstance(item, DotWitness)), None)
+    witness = next((item for item in datapath.expect if isinstance(item, DotExample)), None)
     if witness is None:
         operands, intro = _made_up(plan), "Operands made up for this page."
     else:
@@ -119,7 +119,7 @@ def worked_step(datapath: Datapath, plan: Plan) -> list[str]:
     return [*lines, "", last + (f" after {len(done.steps)} steps; the first is shown." if len(done.steps) > 1 else ".")]
 
 
-def _terms(step: Step, plan: Plan) -> list[str]:
+def _terms(step: Step, plan: DatapathPlan) -> list[str]:
     """Return one row per term: exact sum, exponent, and what is left of it in the adder, where it has one."""
     if not step.terms:
         return []
@@ -135,7 +135,7 @@ def _terms(step: Step, plan: Plan) -> list[str]:
     return [*table(header, rows, numbers=range(len(header))), *(["", f"... and {more} more."] if more > 0 else []), ""]
 
 
-def _sums(step: Step, plan: Plan) -> list[str]:
+def _sums(step: Step, plan: DatapathPlan) -> list[str]:
     """Return the scalars of a step, those that it has."""
     rows: list[tuple[str, str]] = []
     if step.exp is not None:
@@ -156,11 +156,11 @@ def _sums(step: Step, plan: Plan) -> list[str]:
     return table(("stage", "value"), rows) if rows else []
 
 
-def _part(part: int, plan: Plan) -> str:
+def _part(part: int, plan: DatapathPlan) -> str:
     return str(part) if plan.late_c is not None else _shown(part, plan.d)
 
 
-def _of_witness(witness: DotWitness, plan: Plan) -> Operands:
+def _of_witness(witness: DotExample, plan: DatapathPlan) -> Operands:
     operands = Operands(plan)
     operands.a, operands.b = split(witness.a, plan.a), split(witness.b, plan.b)
     if plan.scale is not None:
@@ -169,7 +169,7 @@ def _of_witness(witness: DotWitness, plan: Plan) -> Operands:
     return operands
 
 
-def _made_up(plan: Plan) -> Operands:
+def _made_up(plan: DatapathPlan) -> Operands:
     """Return operands that look like data: every code of the format in a fixed disorder, scales near 1, C = -5/4."""
     operands = Operands(plan)
     for row, fmt, first in ((operands.a, plan.a, 3), (operands.b, plan.b, 5)):
@@ -195,15 +195,15 @@ def _likely_codes(fmt: Format) -> list[int]:
 def witnesses(datapath: Datapath) -> list[str]:
     """Return the witnesses: equal elements, widths, rows of codes."""
     lines: list[str] = []
-    values = [item for item in datapath.expect if isinstance(item, ValueWitness)]
-    widths = [item for item in datapath.expect if isinstance(item, WidthWitness)]
+    values = [item for item in datapath.expect if isinstance(item, ValueExample)]
+    widths = [item for item in datapath.expect if isinstance(item, WidthExample)]
     if values:
         lines += ["", *table(("every a", "every b", "D", "why"), [(item.every_a, item.every_b, item.d, item.why or "") for item in values])]
     if widths:
-        keys = [key for key in WidthWitness.model_fields if any(getattr(item, key) is not None for item in widths)]
+        keys = [key for key in WidthExample.model_fields if any(getattr(item, key) is not None for item in widths)]
         lines += ["", *table([key.replace("_", " ") for key in keys], [[_text(getattr(item, key)) for key in keys] for item in widths])]
     for item in datapath.expect:
-        if isinstance(item, DotWitness):
+        if isinstance(item, DotExample):
             rows = [f"{name:12} {value}" for name, value in item.model_dump(exclude_none=True, exclude={"why"}).items()]
             lines += ["", f"{item.why or 'Codes'}:", "", *fence(rows)]
     return lines[1:]

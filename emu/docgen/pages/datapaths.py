@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from emu.base.errors import OpenError
 from emu.docgen.markdown import link, table
 from emu.docgen.pages.datapath_widths import choices, exact_frac_bits, exact_while
-from emu.errors import OpenError
 from emu.spec import Datapath, get, names
-from emu.spec.datapath import Plan
+from emu.spec.datapath import DatapathPlan
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.reach import frac_bits_of
 
@@ -37,7 +37,7 @@ def comparison_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(model: Datapath, plans: list[Plan]) -> tuple[str, ...]:
+def _row(model: Datapath, plans: list[DatapathPlan]) -> tuple[str, ...]:
     facts = model.facts
     assert isinstance(facts, DatapathFacts)
     pairs = list(dict.fromkeys(f"{plan.a.id} x {plan.b.id}" for plan in plans))
@@ -75,7 +75,7 @@ def _addend(facts: DatapathFacts) -> str:
     return "one of the terms"
 
 
-def _exact(plans: list[Plan]) -> str:
+def _exact(plans: list[DatapathPlan]) -> str:
     if plans[0].late_c is not None:
         return "no"
     said = list(dict.fromkeys(exact_while(plan) for plan in plans))

@@ -9,8 +9,8 @@ from emu.docgen.frame import Context, Writer
 from emu.docgen.grid import TABLE_BITS, Bin, Grid, grid, holds, is_uniform, values_of
 from emu.docgen.markdown import code, fence, link, plural, table
 from emu.docgen.numbers import decimal_text, exact_text
-from emu.exact.decode import decode_code
-from emu.exact.value import Value, finite
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import Value, finite
 from emu.spec import Format, derive, get, names
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
 from emu.spec.reach import reach

@@ -9,7 +9,7 @@ from emu.docgen.format_facts import derived
 from emu.docgen.grid import Grid, grid, is_uniform
 from emu.docgen.markdown import fence, link, table
 from emu.docgen.numbers import exact_text
-from emu.exact.value import finite
+from emu.engines.exact.value import finite
 from emu.spec import derive, get, names
 
 BITS = 4

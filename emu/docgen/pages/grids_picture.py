@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from emu.docgen.grid import Bin, Grid
 from emu.docgen.numbers import exact_text
-from emu.exact.value import finite
+from emu.engines.exact.value import finite
 
 LEFT, WIDE, ROW, TOP = 130, 760, 74, 46
 BAR = 26

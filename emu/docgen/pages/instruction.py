@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from emu.base.errors import EmuError
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, plural, table
 from emu.docgen.pages.datapath_widths import width_table
 from emu.docgen.pages.instruction_worked import distinct, special_table, witnesses
-from emu.errors import EmuError
 from emu.spec import Block, Instruction, get
 from emu.spec.datapath import resolve
-from emu.spec.instruction import Form, check_slot, forms
+from emu.spec.instruction import InstructionVariant, check_slot, forms
 from emu.spec.models.instruction import FormFacts, IeeeFlags, RandomOperand, RandomProfile, Register, ScaleOperand
 
 MOST_FORMS = 12
@@ -46,7 +46,7 @@ def flags_text(flags: Any) -> str:
 LINKED = {
     **dict.fromkeys(("source", "to", "a", "b", "scale_format"), "format"),
     "rounding": "rounding",
-    "policy": "conversion",
+    "policy": "policy",
     "datapath": "datapath",
     "recipe": "recipe",
     "transform": "transform",
@@ -56,7 +56,7 @@ SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "source": ("source", _linked("format")),
     "to": ("destination", _linked("format")),
     "rounding": ("rounding", _linked("rounding")),
-    "policy": ("NaN, Inf, -0, overflow", _linked("conversion")),
+    "policy": ("NaN, Inf, -0, overflow", _linked("policy")),
     "refused": ("refused sources", ", ".join),
     "datapath": ("datapath", _linked("datapath")),
     "a": ("A", _linked("format")),
@@ -105,18 +105,18 @@ def _words(family: Instruction) -> str:
     return f"Proposed, in the words of {ISA[family.facts.isa]}" if family.status == "proposed" else ISA[family.facts.isa]
 
 
-def _values(found: tuple[Form, ...], key: str) -> list[Any]:
+def _values(found: tuple[InstructionVariant, ...], key: str) -> list[Any]:
     return distinct(getattr(form.facts, key) for form in found)
 
 
-def _common(found: tuple[Form, ...]) -> list[str]:
+def _common(found: tuple[InstructionVariant, ...]) -> list[str]:
     """Return the facts that all forms share."""
     shared = {key: values[0] for key in SHOWN if len(values := _values(found, key)) == 1 and values[0] is not None}
     rows = [(SHOWN[key][0], SHOWN[key][1](value)) for key, value in shared.items()]
     return table(("in every form", ""), rows) if rows else []
 
 
-def _forms(family: Instruction, found: tuple[Form, ...]) -> list[str]:
+def _forms(family: Instruction, found: tuple[InstructionVariant, ...]) -> list[str]:
     """Return one row per form with what differs between them; of a large family its axes."""
     axes = found[0].words
     if len(found) > MOST_FORMS and len(axes) > 1:
@@ -132,7 +132,7 @@ def _forms(family: Instruction, found: tuple[Form, ...]) -> list[str]:
     return [*lines, "", *table(header, rows), *_pages(found, keys)]
 
 
-def _axes(family: Instruction, found: tuple[Form, ...]) -> list[str]:
+def _axes(family: Instruction, found: tuple[InstructionVariant, ...]) -> list[str]:
     """Return the words of each axis with what they set: every combination is a form."""
     rows = []
     for axis, words in family.facts.axes.items():
@@ -155,15 +155,15 @@ def _plain(key: str, value: Any) -> str:
     return code(value) if isinstance(value, str) and value != "open" and key in LINKED else SHOWN[key][1](value)
 
 
-def _pages(found: tuple[Form, ...], keys: list[str]) -> list[str]:
+def _pages(found: tuple[InstructionVariant, ...], keys: list[str]) -> list[str]:
     """Return links to what the forms name, each once."""
     named = [link(LINKED[key], value) for key in keys if key in LINKED for value in _values(found, key) if value not in (None, "open")]
     return ["", f"Their pages: {', '.join(dict.fromkeys(named))}."] if named else []
 
 
-def _registers(found: tuple[Form, ...]) -> list[str]:
+def _registers(found: tuple[InstructionVariant, ...]) -> list[str]:
     """Draw operands and result, once for every layout."""
-    layouts: dict[tuple[str, ...], list[Form]] = {}
+    layouts: dict[tuple[str, ...], list[InstructionVariant]] = {}
     for form in found:
         drawn = _layout(form.facts)
         if drawn:
@@ -221,7 +221,7 @@ def _register(register: Register, name: str, first_lane: int, turn: int = 1) -> 
     return f"{register.name:6} | " + " | ".join(shown) + " |"
 
 
-def _random(random: RandomOperand, found: tuple[Form, ...]) -> list[str]:
+def _random(random: RandomOperand, found: tuple[InstructionVariant, ...]) -> list[str]:
     members = [form for form in found if form.facts.random == random]
     used = "which reading holds is open: the caller names one" if random.use == "open" else f"the reading `{random.use}` holds"
     whose = f" of `{members[0].mnemonic}`" if len(members) < len(found) else ""
@@ -242,7 +242,7 @@ def _scale(scale: ScaleOperand) -> list[str]:
     return [reads, f"Each lane is {done[scale.apply]}, exact, before the one rounding."]
 
 
-def _widths(found: tuple[Form, ...]) -> list[str]:
+def _widths(found: tuple[InstructionVariant, ...]) -> list[str]:
     """Return the derived widths of the datapaths that the forms name; nothing for open ones."""
     plans = {}
     for form in found:

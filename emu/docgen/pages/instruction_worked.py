@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from emu.base.errors import EmuError
 from emu.docgen.markdown import code, fence, table
 from emu.docgen.numbers import decimal_text
-from emu.errors import EmuError
-from emu.exact.decode import decode_code
-from emu.exact.encode import encode_value
-from emu.exact.value import finite
-from emu.insn import instruction
-from emu.insn.bits import pack, unpack
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import finite
+from emu.ops.instruction import instruction
+from emu.ops.instruction.bits import pack, unpack
 from emu.spec import Format, Instruction, derive, get
 from emu.spec.hex_rows import digits
-from emu.spec.instruction import Form, check_slot, forms, is_open
+from emu.spec.instruction import InstructionVariant, check_slot, forms, is_open
 from emu.spec.models.instruction import IeeeFlags, ScaleOperand
 
 OPEN = "**open**"
@@ -29,7 +29,7 @@ FLAGS = ("NV", "DZ", "OF", "UF", "NX")
 
 def special_table(family: Instruction) -> list[str]:
     """Return what special sources give, by destination and source, executed with every lane the same and random bits 0."""
-    chosen: list[Form] = []
+    chosen: list[InstructionVariant] = []
     for form in forms(family):
         if _decides(form) not in [_decides(other) for other in chosen]:
             chosen.append(form)
@@ -55,18 +55,18 @@ def distinct(items: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _decides(form: Form) -> tuple[Any, ...]:
+def _decides(form: InstructionVariant) -> tuple[Any, ...]:
     facts = form.facts
     return (facts.source, facts.to, facts.rounding, facts.policy, facts.random, facts.scale, facts.flags)
 
 
-def _answered(family: Instruction, chosen: list[Form]) -> str:
+def _answered(family: Instruction, chosen: list[InstructionVariant]) -> str:
     """Say which answers to open questions the rows use."""
     given = {key: option for form in chosen for key, option in _choices(family, form).items()}
     return "".join(f", {key} = {option}" for key, option in given.items())
 
 
-def _choices(family: Instruction, form: Form) -> dict[str, str]:
+def _choices(family: Instruction, form: InstructionVariant) -> dict[str, str]:
     """Return the first listed answer to every open question of a form."""
     return {
         question.fact: question.options[0]
@@ -75,7 +75,7 @@ def _choices(family: Instruction, form: Form) -> dict[str, str]:
     }
 
 
-def _specials(family: Instruction, form: Form) -> list[tuple[str, str]]:
+def _specials(family: Instruction, form: InstructionVariant) -> list[tuple[str, str]]:
     """Return (source in words, result) of each special source that the form's source format has."""
     source: Format = get("format", str(form.facts.source))
     known = derive.codes(source)
@@ -95,7 +95,7 @@ def _specials(family: Instruction, form: Form) -> list[tuple[str, str]]:
     return [(words, _run(family, form, number)) for words, number in found]
 
 
-def _tie(form: Form, source: Format) -> Fraction | None:
+def _tie(form: InstructionVariant, source: Format) -> Fraction | None:
     """Return the value half way between the codes of 1 and the next, where the source holds it."""
     to: Format = get("format", str(form.facts.to))
     try:
@@ -107,7 +107,7 @@ def _tie(form: Form, source: Format) -> Fraction | None:
     return middle
 
 
-def _run(family: Instruction, form: Form, number: int) -> str:
+def _run(family: Instruction, form: InstructionVariant, number: int) -> str:
     """Execute a form with one code in every lane; return lane 0 as text."""
     facts = form.facts
     assert facts.operands and facts.result and facts.to and facts.source

@@ -7,7 +7,7 @@ from emu.docgen.pages.conversion import outcome
 from emu.docgen.pages.instruction import ISA, flags_text
 from emu.docgen.pages.instruction_worked import distinct
 from emu.spec import Instruction, get, names
-from emu.spec.instruction import Form, forms
+from emu.spec.instruction import InstructionVariant, forms
 
 _INTRO = """Conversions by destination, then matrix instructions; one row per family and rounding. NaN, Inf and overflow are those of the
 policy that the family names, computed by the oracle; a pair is positive, negative source, **open** means that nobody knows. What
@@ -36,13 +36,13 @@ def _name(family: Instruction) -> str:
     return f"{link('instruction', family.id, '')} ({ISA[family.facts.isa]})"
 
 
-def _states(members: list[Form]) -> str:
+def _states(members: list[InstructionVariant]) -> str:
     return ", ".join(distinct(form.status for form in members))
 
 
 def _conversions(family: Instruction) -> list[tuple[str, Row]]:
     """Return (destination, row) for each destination, rounding and policy of a family."""
-    groups: dict[tuple[str, str, str], list[Form]] = {}
+    groups: dict[tuple[str, str, str], list[InstructionVariant]] = {}
     for form in forms(family):
         facts = form.facts
         drawn = ", ".join(distinct(profile.rounding for profile in facts.random.profiles.values())) if facts.random else ""
@@ -56,9 +56,9 @@ def _conversions(family: Instruction) -> list[tuple[str, Row]]:
     return found
 
 
-def _specials(form: Form, to: str, policy: str) -> tuple[str, str, str, str]:
+def _specials(form: InstructionVariant, to: str, policy: str) -> tuple[str, str, str, str]:
     """Return what becomes of NaN, Inf, a value beyond the maximum and -0; a source that the family refuses is open."""
-    result = None if policy == "open" else outcome(get("conversion", policy), get("format", to))
+    result = None if policy == "open" else outcome(get("policy", policy), get("format", to))
     if result is None:
         return ("**open**",) * 4
     refused = form.facts.refused or ()

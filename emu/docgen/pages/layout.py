@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import fence, table
-from emu.exact.layout import place
+from emu.engines.exact.layout import place
 from emu.spec import Layout
 
 SHOWN = ((0, 0), (0, 1), (0, 3), (0, 4), (1, 0), (31, 0), (32, 0), (127, 3), (128, 0))

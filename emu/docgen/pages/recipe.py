@@ -9,10 +9,10 @@ from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, table
 from emu.docgen.numbers import decimal_text
 from emu.docgen.trace import Trace, trace_dequantize, trace_quantize
-from emu.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code
 from emu.spec import Block, Recipe, digest, get
 from emu.spec.models.common import digest_json
-from emu.spec.program import ELEMENT, Instruction, Program, dequantize_program, quantize_program
+from emu.spec.programs.program import ELEMENT, Instruction, Program, dequantize_program, quantize_program
 
 LINE = 72
 MOST = 16
@@ -80,14 +80,14 @@ def _program(program: Program, steps: Any, trace: Trace | None) -> list[str]:
     rows = []
     for number, (item, step) in enumerate(zip(program.instructions, steps, strict=False), 1):
         formula = code(f"{item.out} = {expression(item, step, program)}")
-        rows.append((str(number), formula, place_text(item.type.place, program), _worked(item, trace)))
+        rows.append((str(number), formula, place_text(item.type.extent, program), _worked(item, trace)))
     rows.append((str(len(rows) + 1), f"emit {code(emitted(steps[-1]))}", "", ""))
     return table(("step", "formula", "lives at", "worked"), rows)
 
 
 def _worked(item: Instruction, trace: Trace | None) -> str:
     """Return the first cell of a step that is shared by several elements."""
-    if trace is None or item.type.place == ELEMENT:
+    if trace is None or item.type.extent == ELEMENT:
         return ""
     bits = trace.first(item.out)
     fmt = item.type.formats[0] if item.type.is_code else trace.program.arithmetic
@@ -104,7 +104,7 @@ def _rows(witness: Any, trace: Trace) -> list[str]:
 def _element_rows(trace: Trace) -> list[str]:
     """Return a line or more for every name that lives at elements, the given ones first."""
     names = [name for name in trace.program.given if name in trace.cells] + [item.out for item in trace.program.instructions]
-    held = [name for name in names if trace.program.types[name].place == ELEMENT]
+    held = [name for name in names if trace.program.types[name].extent == ELEMENT]
     wide = max((len(name) for name in held), default=0)
     lines: list[str] = []
     known: dict[tuple[str, ...], str] = {}

@@ -8,9 +8,9 @@ from itertools import pairwise
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, table
 from emu.docgen.numbers import exact_text
-from emu.exact.decode import magnitude_of
-from emu.exact.round import round_value
-from emu.exact.value import finite
+from emu.engines.exact.decode import magnitude_of
+from emu.engines.exact.round import round_value
+from emu.engines.exact.value import finite
 from emu.spec import Format, Rounding, derive, get
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.rounding import LostPart, Word

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, table
 from emu.spec import Training
-from emu.spec.models.training import KeptWitness
+from emu.spec.models.training import KeptExample
 from emu.spec.training import SUMMED, Operand, plan_of
 
 PRODUCTS = {"fprop": "Y = X W^T", "dgrad": "dX = dY W", "wgrad": "dW = dY^T X"}
@@ -40,8 +40,8 @@ def body(training: Training, context: Context) -> list[str]:
         ("last layers kept in the operand format", facts.kept_last),
     ]
     lines += table(("fact", "value"), [row for row in rows if row is not None])
-    example = f'emu.torch.nn.convert_model(model, training="{training.id}", seed=0)'
-    return [*lines, "", "## Use", "", *fence(["import emu.torch.nn", "", example], "py")]
+    example = f'emu.nn.convert_model(model, training="{training.id}", seed=0)'
+    return [*lines, "", "## Use", "", *fence(["import emu.nn", "", example], "py")]
 
 
 def _row(training: Training, operand: Operand) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def witnesses(training: Training) -> list[str]:
     """Return the hand-checked consequences."""
     rows = []
     for item in training.expect:
-        if isinstance(item, KeptWitness):
+        if isinstance(item, KeptExample):
             rows.append((f"{item.layers} layers", f"{', '.join(map(str, item.kept))} are kept", item.why or ""))
         else:
             rotated = "rotated" if item.rotated == "yes" else "not rotated"

@@ -3,12 +3,12 @@
 from emu.spec.models.block import Block
 from emu.spec.models.checkpoint import Checkpoint
 from emu.spec.models.common import SpecObject
-from emu.spec.models.conversion import Conversion
 from emu.spec.models.coverage import Coverage
 from emu.spec.models.datapath import Datapath
 from emu.spec.models.format import Format
 from emu.spec.models.instruction import Instruction
 from emu.spec.models.layout import Layout
+from emu.spec.models.policy import Policy
 from emu.spec.models.recipe import Recipe
 from emu.spec.models.rounding import Rounding
 from emu.spec.models.training import Training
@@ -17,7 +17,7 @@ from emu.spec.models.transform import Transform
 KINDS: dict[str, type[SpecObject]] = {
     "format": Format,
     "rounding": Rounding,
-    "conversion": Conversion,
+    "policy": Policy,
     "block": Block,
     "layout": Layout,
     "transform": Transform,
@@ -30,6 +30,6 @@ KINDS: dict[str, type[SpecObject]] = {
 }
 
 __all__ = [
-    "KINDS", "Block", "Checkpoint", "Conversion", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
+    "KINDS", "Block", "Checkpoint", "Policy", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
     "SpecObject", "Training", "Transform",
 ]  # fmt: skip

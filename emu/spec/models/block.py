@@ -74,7 +74,7 @@ class BlockFacts(Part):
         return self
 
 
-class BlockWitness(Part):
+class BlockExample(Part):
     """A hand-checked decode of one lane."""
 
     codes: HexString = Field(description="element codes of one block, element 0 first")
@@ -89,7 +89,7 @@ class Block(SpecObject):
 
     kind: Literal["block"] = Field(description="the folder the file lies in")
     facts: BlockFacts = Field(description="elements, shape and levels")
-    expect: tuple[BlockWitness, ...] = Field(default=(), description="hand-checked examples")
+    expect: tuple[BlockExample, ...] = Field(default=(), description="hand-checked examples")
 
     @property
     def element_formats(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class FileTensor(Part):
     type: str = Field(description="its type, in the words of the file")
 
 
-class NamesWitness(Part):
+class NamesExample(Part):
     """Tensors of a file that this store must recognise."""
 
     tensors: tuple[FileTensor, ...] = Field(min_length=1, description="tensors of one module")
@@ -102,7 +102,7 @@ class NamesWitness(Part):
     why: str | None = Field(default=None, description="what the row shows")
 
 
-class StoredWitness(Part):
+class StoredExample(Part):
     """Stored bytes of one unit, and the value of one element."""
 
     stored: dict[str, HexString] = Field(description="bytes as the file has them: codes and each level by name, or record")
@@ -117,7 +117,7 @@ class Checkpoint(SpecObject):
 
     kind: Literal["checkpoint"] = Field(description="the folder the file lies in")
     facts: CheckpointFacts = Field(description="names, types and order")
-    expect: tuple[NamesWitness | StoredWitness, ...] = Field(default=(), description="hand-checked names and values")
+    expect: tuple[NamesExample | StoredExample, ...] = Field(default=(), description="hand-checked names and values")
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return the blocks, the layouts of scales, and the recipes whose profiles are named."""

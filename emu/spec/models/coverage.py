@@ -65,7 +65,7 @@ class CoverageFacts(Part):
         return self
 
 
-class CoverageWitness(Part):
+class CoverageExample(Part):
     """A row whose bins were worked out by hand."""
 
     stem: str = Field(description="a planned suite: it says contract and columns")
@@ -79,4 +79,4 @@ class Coverage(SpecObject):
 
     kind: Literal["coverage"] = Field(description="the folder the file lies in")
     facts: CoverageFacts = Field(description="axes and crosses")
-    expect: tuple[CoverageWitness, ...] = Field(default=(), description="rows whose bins were worked out by hand")
+    expect: tuple[CoverageExample, ...] = Field(default=(), description="rows whose bins were worked out by hand")

@@ -162,7 +162,7 @@ class UnknownFacts(Part):
     unknown: str = Field(description="what is not known, and why no other datapath stands for it")
 
 
-class WidthWitness(Part):
+class WidthExample(Part):
     """Widths worked out by hand for one choice of operands."""
 
     a: Id = Field(description="format of A")
@@ -175,7 +175,7 @@ class WidthWitness(Part):
     largest_k: int | None = Field(default=None, description="largest K that the accumulator takes whatever the values are")
 
 
-class DotWitness(Part):
+class DotExample(Part):
     """A hand-checked dot product of one instruction or more."""
 
     a_format: Id | None = Field(default=None, description="format of A, where the datapath leaves it free")
@@ -191,7 +191,7 @@ class DotWitness(Part):
     why: str | None = Field(default=None, description="what the row shows")
 
 
-class ValueWitness(Part):
+class ValueExample(Part):
     """A dot product of equal elements, as a value."""
 
     every_a: Exact = Field(description="value of every element of A")
@@ -206,7 +206,7 @@ class Datapath(SpecObject):
     kind: Literal["datapath"] = Field(description="the folder the file lies in")
     based_on: Id | None = Field(default=None, description="another datapath whose facts hold where this file says nothing else")
     facts: DatapathFacts | UnknownFacts = Field(description="the datapath, or why nothing is known of it")
-    expect: tuple[DotWitness | WidthWitness | ValueWitness, ...] = Field(default=(), description="hand-checked examples")
+    expect: tuple[DotExample | WidthExample | ValueExample, ...] = Field(default=(), description="hand-checked examples")
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return the formats and rounding modes the facts name."""

@@ -86,7 +86,7 @@ class CodebookFacts(Part):
 FormatFacts = Annotated[FloatFacts | IntegerFacts | ExponentFacts | CodebookFacts, Field(discriminator="class_")]
 
 
-class FormatWitness(Part):
+class FormatExample(Part):
     """A hand-checked code and value."""
 
     code: Hex = Field(description="the code")
@@ -99,7 +99,7 @@ class Format(SpecObject):
 
     kind: Literal["format"] = Field(description="the folder the file lies in")
     facts: FormatFacts = Field(description="the generating facts")
-    expect: tuple[FormatWitness, ...] = Field(default=(), description="hand-checked examples; only tests and `emu doctor` read them")
+    expect: tuple[FormatExample, ...] = Field(default=(), description="hand-checked examples; only tests and `emu doctor` read them")
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return the format a codebook's bit patterns are written in."""

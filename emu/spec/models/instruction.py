@@ -132,7 +132,7 @@ class Question(OpenPoint):
     options: tuple[str, ...] = Field(default=(), description="possible answers")
 
 
-class InstructionWitness(Part):
+class InstructionExample(Part):
     """A hand-checked execution; hex as wide as the register, operands in the order of the assembly.
 
     Of an mma: one row of A and one of B, element 0 first, their scales, C.
@@ -156,7 +156,7 @@ class Instruction(SpecObject):
     facts: InstructionFacts = Field(description="what the forms do")
     open: tuple[Question, ...] = Field(default=(), description="what the sources do not decide")
     rationale: tuple[str, ...] = Field(default=(), description="why it should exist, with its numbers; needed for a proposal")
-    expect: tuple[InstructionWitness, ...] = Field(default=(), description="hand-checked examples")
+    expect: tuple[InstructionExample, ...] = Field(default=(), description="hand-checked examples")
 
     @model_validator(mode="after")
     def _proposals_say_why(self) -> Instruction:
@@ -181,7 +181,7 @@ class Instruction(SpecObject):
 
 
 def _references(facts: FormFacts, path: tuple[str | int, ...]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    named = {"source": "format", "to": "format", "rounding": "rounding", "policy": "conversion"}
+    named = {"source": "format", "to": "format", "rounding": "rounding", "policy": "policy"}
     named |= {"a": "format", "b": "format", "scale_format": "format", "datapath": "datapath", "recipe": "recipe", "transform": "transform"}
     found: list[tuple[str, str, tuple[str | int, ...]]] = []
     for key, kind in named.items():

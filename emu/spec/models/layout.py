@@ -41,7 +41,7 @@ class LayoutFacts(Part):
         return self
 
 
-class LayoutWitness(Part):
+class LayoutExample(Part):
     """The place of one code, computed by hand."""
 
     rows: int = Field(ge=1, description="rows of the tensor")
@@ -57,4 +57,4 @@ class Layout(SpecObject):
 
     kind: Literal["layout"] = Field(description="the folder the file lies in")
     facts: LayoutFacts = Field(description="the order")
-    expect: tuple[LayoutWitness, ...] = Field(default=(), description="hand-checked places")
+    expect: tuple[LayoutExample, ...] = Field(default=(), description="hand-checked places")

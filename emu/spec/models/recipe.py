@@ -3,7 +3,7 @@
 A step takes the exact result of one operation and rounds it once. Arguments are names of earlier steps or constants written in
 place: exact numbers ("2688", "7/4", "2^-6") or bit patterns of the program's arithmetic format ("0x3E2AAAAB").
 Names given from outside: `x` (the source values), `tensor_amax`, `random`; in a dequantize program `codes` and the block's levels.
-What a step may combine is checked in emu.spec.program.
+What a step may combine is checked in emu.spec.programs.program.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ class RecipeFacts(Part):
     dequantize: dict[str, tuple[DecodeProgramStep, ...]] = Field(min_length=1, description="profile -> program; the first is the default")
 
 
-class RecipeWitness(Part):
+class RecipeExample(Part):
     """One block with its codes and levels."""
 
     x: HexString = Field(description="source codes, element 0 first")
@@ -236,7 +236,7 @@ class Recipe(SpecObject):
 
     kind: Literal["recipe"] = Field(description="the folder the file lies in")
     facts: RecipeFacts = Field(description="block, tail and programs")
-    expect: tuple[RecipeWitness, ...] = Field(default=(), description="hand-checked examples")
+    expect: tuple[RecipeExample, ...] = Field(default=(), description="hand-checked examples")
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return every block, format, rounding and transform that the programs name."""

@@ -83,7 +83,7 @@ class RoundingFacts(Part):
         return self
 
 
-class RoundingWitness(Part):
+class RoundingExample(Part):
     """A hand-checked rounding on an unbounded grid."""
 
     grid: str = Field(description="format whose grid is meant")
@@ -98,7 +98,7 @@ class Rounding(SpecObject):
 
     kind: Literal["rounding"] = Field(description="the folder the file lies in")
     facts: RoundingFacts = Field(description="the rule")
-    expect: tuple[RoundingWitness, ...] = Field(default=(), description="hand-checked examples")
+    expect: tuple[RoundingExample, ...] = Field(default=(), description="hand-checked examples")
 
     @property
     def random_bits(self) -> int:

@@ -82,7 +82,7 @@ class TrainingFacts(Part):
     )
 
 
-class OperandWitness(Part):
+class OperandExample(Part):
     """What follows for one operand."""
 
     operand: str = Field(description="product and operand, such as dgrad.dy")
@@ -93,7 +93,7 @@ class OperandWitness(Part):
     why: str | None = Field(default=None, description="what the row shows")
 
 
-class KeptWitness(Part):
+class KeptExample(Part):
     """Which layers of a model stay in the operand format."""
 
     layers: int = Field(ge=1, description="layers of the model")
@@ -107,7 +107,7 @@ class Training(SpecObject):
     kind: Literal["training"] = Field(description="the folder the file lies in")
     based_on: Id | None = Field(default=None, description="another training recipe whose facts hold where this file says nothing else")
     facts: TrainingFacts = Field(description="operands of the three products")
-    expect: tuple[OperandWitness | KeptWitness, ...] = Field(default=(), description="hand-checked consequences")
+    expect: tuple[OperandExample | KeptExample, ...] = Field(default=(), description="hand-checked consequences")
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return every recipe, transform and rounding of the operands, and the operand format."""

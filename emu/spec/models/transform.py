@@ -31,7 +31,7 @@ class TransformFacts(Part):
         return self
 
 
-class TransformWitness(Part):
+class TransformExample(Part):
     """A hand-checked rotation."""
 
     source: Id = Field(description="format of x")
@@ -45,7 +45,7 @@ class Transform(SpecObject):
 
     kind: Literal["transform"] = Field(description="the folder the file lies in")
     facts: TransformFacts = Field(description="the rotation")
-    expect: tuple[TransformWitness, ...] = Field(default=(), description="hand-checked examples")
+    expect: tuple[TransformExample, ...] = Field(default=(), description="hand-checked examples")
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
         """Return the formats of the sum and of the result."""

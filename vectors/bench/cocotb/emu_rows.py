@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 try:
-    from emu.errors import FileError
+    from emu.base.errors import FileError
 except ImportError:  # copied into a bench
 
     class FileError(ValueError):  # type: ignore[no-redef]

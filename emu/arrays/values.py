@@ -1,0 +1,134 @@
+"""Values and bits: NumPy arrays at the public edge, raw codes inside; and Quantized, the result of a recipe.
+
+Not here: what a recipe computes (emu.engines.exact, emu.engines.numpy), which engine does it (emu.engines), tensor files (emu.files).
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.errors import OperandError, ShapeError
+from emu.spec import derive, get
+from emu.spec.models import Format
+
+Codes = NDArray[np.unsignedinteger]
+
+_FORMAT_OF_DTYPE = {
+    "float16": "fp16",
+    "float32": "fp32",
+    "float64": "fp64",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+    "float8_e4m3fnuz": "e4m3fnuz",
+    "float8_e5m2fnuz": "e5m2fnuz",
+    "float8_e8m0fnu": "e8m0",
+    "float6_e2m3fn": "e2m3",
+    "float6_e3m2fn": "e3m2",
+    "float4_e2m1fn": "e2m1",
+}
+_DTYPE_OF_FORMAT = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16"}
+
+
+def plain_array(x: Any, name: str) -> NDArray[Any]:
+    """Return an argument as an array. Raises: OperandError when it is none, such as lists of different lengths."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise OperandError(f"{name} is no array ({str(error).split('.')[0]}): give rows of one length") from None
+
+
+def whole_number(value: Any, name: str) -> int:
+    """Return an integer argument as an int. Raises: OperandError for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise OperandError(f"{name} must be an integer, not {value!r}") from None
+
+
+def to_codes(x: Any, source: str | Format | None = None) -> tuple[Codes, Format]:
+    """Return an array as raw codes and their format; a view where it can be.
+
+    x: array of float16/32/64 or an ml_dtypes dtype; or unsigned integers with `source` naming their format.
+    Raises: OperandError (another dtype; integers without source; source against the dtype; codes too wide).
+    """
+    array = plain_array(x, "x")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if source is None:
+        if array.dtype.name not in _FORMAT_OF_DTYPE:
+            raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or unsigned codes with source=")
+        fmt: Format = get("format", _FORMAT_OF_DTYPE[array.dtype.name])
+        return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
+    fmt = get("format", source)
+    if array.dtype.kind != "u":
+        if _FORMAT_OF_DTYPE.get(array.dtype.name) == fmt.id:
+            return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
+        raise OperandError(f"source={fmt.id!r} takes unsigned codes, not {array.dtype}: leave source out for float arrays")
+    width = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
+    if array.size and width < array.dtype.itemsize * 8 and int(array.max()) >> width:
+        raise OperandError(f"a code has more than {width} bits: it is no {fmt.id} code")
+    return array, fmt
+
+
+def float_dtype(fmt: Format) -> np.dtype[Any]:
+    """Return the NumPy dtype of fp16, bf16, fp32 or fp64. Raises: OperandError for another format."""
+    if fmt.id not in _DTYPE_OF_FORMAT:
+        raise OperandError(f"{fmt.id} has no NumPy float dtype here: one of {', '.join(_DTYPE_OF_FORMAT)}")
+    name = _DTYPE_OF_FORMAT[fmt.id]
+    if name == "bfloat16":
+        import ml_dtypes
+
+        wide: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return wide
+    return np.dtype(name)
+
+
+def format_of_dtype(dtype: Any) -> Format:
+    """Return the float format of a NumPy or ml_dtypes dtype. Raises: OperandError."""
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in _DTYPE_OF_FORMAT.values():
+        raise OperandError(f"dtype {name} cannot hold values here: one of float16, bfloat16, float32, float64")
+    fmt: Format = get("format", _FORMAT_OF_DTYPE[name])
+    return fmt
+
+
+def as_matrix(array: NDArray[Any], axis: int, row_axis: int) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Return the array with row_axis and axis moved last and everything before the last axis flattened, and the moved shape.
+
+    A view where the memory order allows. A vector is a matrix of one row.   Raises: ShapeError (axis out of range, both the same).
+    """
+    if array.ndim == 0:
+        raise ShapeError("a scalar has no axis to quantize along: give an array of at least one dimension")
+    if array.ndim == 1:
+        array, axis, row_axis = array.reshape(1, -1), 1 if axis in (0, -1) else 9, 0
+    if not -array.ndim <= axis < array.ndim or not -array.ndim <= row_axis < array.ndim:
+        raise ShapeError(f"axis {axis} and row_axis {row_axis} must lie in the {array.ndim} dimensions of the array")
+    if axis % array.ndim == row_axis % array.ndim:
+        raise ShapeError("axis and row_axis must differ")
+    moved = np.moveaxis(array, (row_axis, axis), (-2, -1))
+    return moved.reshape(-1, moved.shape[-1]), moved.shape
+
+
+def from_matrix(matrix: NDArray[Any], moved: tuple[int, ...], axis: int, row_axis: int, ndim: int) -> NDArray[Any]:
+    """Undo as_matrix for a result whose last axis (and rows, for tiles) may have another length."""
+    if ndim == 1:
+        return matrix.reshape(-1)
+    lead = moved[:-2]
+    batch = int(np.prod(lead, dtype=np.int64))
+    shaped = matrix.reshape(*lead, matrix.shape[0] // batch, matrix.shape[1])
+    return np.moveaxis(shaped, (-2, -1), (row_axis, axis))
+
+
+def default_row_axis(axis: int, row_axis: int, ndim: int) -> int:
+    """Return row_axis, or the other of the last two axes where it would coincide with axis."""
+    if ndim < 2 or not -ndim <= row_axis < ndim or axis % ndim != row_axis % ndim:
+        return row_axis
+    return -1 if axis % ndim == ndim - 2 else -2

@@ -1,0 +1,69 @@
+"""Blocks whose maximum lies a few codes beside the places where a power-of-two scale changes: there a float32 logarithm is wrong.
+
+Inputs of 16 bits never come so near as binary32 does, so no exhaustive suite holds them. Not here: other directed rows
+(inputs_directed.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from emu.arrays.values import float_dtype
+from emu.check.form import Form, integer_dtype
+from emu.check.model import Bits, Question
+from emu.spec import derive, get
+from emu.spec.models import Recipe
+from emu.spec.models.format import FloatFacts
+
+OFFSETS: Final = (*range(-4, 5), *(sign * far for far in (8, 16, 22, 32, 44, 64) for sign in (-1, 1)))
+AWAY: Final = (2, 3, 4, 8, 16, 22, 32, 44, 64)  # of the short form: one of them each time, in turn
+PLACES: Final = (0, 4, 6)  # eighths above one as significands: rules of floor, of A / 6, of even
+BINADES: Final = 126  # each way from one
+LADDER: Final = (1, 3, 5, 7, 10, 14, 20)  # ties of E2M1 in quarters
+
+
+def edges(form: Form, short: bool = False, every: int = 1) -> Question | None:
+    """Return the blocks as one question, a block a row; None for a recipe whose scales are not powers of two, or another operation.
+
+    short: 4 maxima at each place rather than all of OFFSETS.   every: how many binades lie from one that is tried to the next.
+    Tests: tests/check/test_check_edges.py.
+    """
+    source = form.operands.get("x")
+    if form.op != "quantize" or source is None or form.block is None or not isinstance(source.facts, FloatFacts):
+        return None
+    recipe: Recipe = get("recipe", form.contract.parts[0])
+    if [level.format for level in get("block", recipe.facts.block).facts.levels] != ["e8m0"]:
+        return None
+    bias, frac = source.facts.bias, source.facts.frac_bits
+    binades = range(max(bias - BINADES, 1), min(bias + BINADES + 1, 2 * bias) + 1, every)
+    tops = [
+        (exp << frac) + (place << frac >> 3) + off
+        for exp in binades
+        for number, place in enumerate(PLACES)
+        for off in (_short(exp + number) if short else OFFSETS)
+    ]
+    tops = [top for top in tops if 0 < top <= derive.codes(source).max_code]
+    return Question({"x": _blocks(np.array(tops, integer_dtype(source)), form, frac)}, ("scale_edge",))
+
+
+def _short(turn: int) -> tuple[int, ...]:
+    far = AWAY[turn % len(AWAY)]
+    return -far, -1, 1, far
+
+
+def _blocks(tops: Bits, form: Form, frac: int) -> Bits:
+    """Return a block under each maximum: numbers at ties of the grid with both signs, no larger than the maximum, then zeros."""
+    source = form.operands["x"]
+    assert source is not None and form.block is not None
+    x = np.zeros((len(tops), form.block.facts.shape[1]), tops.dtype)
+    x[:, 0] = tops
+    kind = float_dtype(source)
+    with np.errstate(over="ignore"):
+        unit = (tops >> tops.dtype.type(frac) << tops.dtype.type(frac)).view(kind).astype(np.float64)
+        for lane, tie in enumerate(LADDER, 1):
+            value = (unit * (tie / 16)).astype(kind).view(tops.dtype)
+            x[:, lane] = np.minimum(value, tops)
+            x[:, lane + len(LADDER)] = x[:, lane] | tops.dtype.type(derive.codes(source).sign_bit)
+    return x

@@ -1,0 +1,224 @@
+"""Directed rows of a contract as questions: the cases of the golden suites, stacked into arrays. How they are chosen is in emu.vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from emu.base.errors import OperandError
+from emu.base.philox import draw, stream_of
+from emu.check.form import Form, draw_bits, integer_dtype
+from emu.check.inputs.boundaries import edges
+from emu.check.inputs.examples import witnesses
+from emu.check.inputs.thresholds import scale_thresholds
+from emu.check.model import Bits, Question
+from emu.engines.exact.decode import decode_code
+from emu.spec import derive, get
+from emu.spec.models import Format
+from emu.strategies import element_maximum
+from emu.vectors.convert_rows import ConvertRows
+from emu.vectors.decode_rows import DecodeRows
+from emu.vectors.dequantize_rows import DequantizeRows
+from emu.vectors.dot_rows import DotRows
+from emu.vectors.files.rows import Input
+from emu.vectors.quantize_rows import QuantizeRows
+from emu.vectors.suites import convert as cases_convert
+from emu.vectors.suites import dequantize as cases_dequantize
+from emu.vectors.suites import quantize as cases_quantize
+from emu.vectors.suites import transform as cases_transform
+from emu.vectors.suites.boundaries import code_at
+from emu.vectors.suites.dot import suite as cases_dot_suite
+from emu.vectors.transform_rows import TransformRows
+
+KEY = 1
+Tile = tuple[str, list[list[int]], list[list[int]] | None]  # why it is asked, its elements, its own random integers
+BINADES_APART = 32  # of blocks beside a scale edge: the oracle judges them
+PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
+
+
+def why_of(flags: Sequence[str]) -> str:
+    """Return the flag that names a row: the most special one of those that it has, else the last."""
+    return next((flag for flag in PRECEDENCE if flag in flags), flags[-1])
+
+
+def directed(form: Form, source: str, takes_amax: bool, multiple: tuple[int, int] = (1, 1)) -> Iterator[Question]:
+    """Yield the directed questions of a contract.
+
+    takes_amax: False puts the tensor maximum of a case into the tensor, as an element of a further tile; cases with a smaller one are left
+    out.   multiple: rows and columns are padded with zeros to multiples.   Tests: tests/check/test_check_inputs.py.
+    """
+    if form.op == "quantize":
+        yield from _quantize(form, source, takes_amax, multiple)
+    else:
+        yield from _MAKERS[form.op](form, source)
+
+
+def _stack(codes: Sequence[Sequence[int]], fmt: Format | None, bits: int = 0) -> Bits:
+    return np.array(codes, integer_dtype(fmt, bits))
+
+
+def _decode(form: Form, _: str) -> Iterator[Question]:
+    fmt = form.operands["codes"]
+    assert fmt is not None
+    wide = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
+    if wide <= 16:
+        op = DecodeRows(form.contract)
+        cases = [op.case(code) for code in range(1 << wide)]
+        yield Question({"codes": _stack([case.values[0] for case in cases], fmt)}, tuple(why_of(case.flags) for case in cases))  # type: ignore[misc]
+
+
+def _convert(form: Form, source: str) -> Iterator[Question]:
+    op = ConvertRows(form.contract, source)
+    cases = cases_convert.directed(op)
+    operands = {"codes": _stack([case.values[0] for case in cases], op.source)}  # type: ignore[misc]
+    if form.draws is not None:
+        lanes, bits = draw_bits(form.draws)
+        if lanes == 1:
+            operands["random"] = np.array([case.values[1] for case in cases], integer_dtype(None, bits))
+        else:
+            operands["random"] = draw(KEY, -(-len(cases) // lanes), bits, stream_of(str(form.contract))).astype(integer_dtype(None, bits))
+    yield Question(operands, tuple(why_of(case.flags) for case in cases))
+
+
+def _transform(form: Form, source: str) -> Iterator[Question]:
+    op = TransformRows(form.contract, source)
+    cases = cases_transform.directed(op, f"check {form.contract}")
+    groups: dict[int, list[Input]] = {}
+    for case in cases:
+        groups.setdefault(case.values[1], []).append(case)
+    for signs, members in groups.items():
+        operands = {"x": _stack([op.lanes(case.values) for case in members], op.source)}
+        if "signs" in form.extras:
+            operands["signs"] = np.array(signs, integer_dtype(None, op.facts.size))
+        yield Question(operands, tuple(why_of(case.flags) for case in members))
+
+
+def _dequantize(form: Form, _: str) -> Iterator[Question]:
+    op = DequantizeRows(form.contract, form.answers["values"].id)
+    cases = cases_dequantize.directed(op, f"check {form.contract}")
+    tensor = [level.name for level in op.levels if level.granularity == "tensor"]
+    groups: dict[tuple[int, ...], list[tuple[Input, list[list[int]], dict[str, list[list[int]]]]]] = {}
+    for case in cases:
+        codes, levels = op.taken(case.values)
+        groups.setdefault(tuple(levels[name][0][0] for name in tensor), []).append((case, codes, levels))
+    for key, members in groups.items():
+        operands = {"codes": _stack([row for _, codes, _ in members for row in codes], form.operands["codes"])}
+        for level in op.levels:
+            rows = [row for _, _, levels in members for row in levels[level.name]]
+            operands[level.name] = _stack(rows, form.operands[level.name])
+        for name, code in zip(tensor, key, strict=True):
+            operands[name] = np.array(code, integer_dtype(form.operands[name]))
+        yield Question(operands, tuple(why_of(case.flags) for case, codes, _ in members for _ in codes))
+
+
+def _dot(form: Form, _: str) -> Iterator[Question]:
+    op = DotRows(form.contract)
+    cases = cases_dot_suite.directed(op)
+    taken = [op.taken(case.values) for case in cases]
+    operands = {}
+    for place, name in enumerate(("a", "b", "scale_a", "scale_b", "c")):
+        if name in form.operands:
+            operands[name] = _stack([case[place] for case in taken], form.operands[name])  # type: ignore[misc]
+    yield Question(operands, tuple(why_of(case.flags) for case in cases))
+
+
+_MAKERS = {"decode": _decode, "convert": _convert, "transform": _transform, "dequantize": _dequantize, "dot": _dot}
+
+
+def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, int]) -> Iterator[Question]:
+    """Tiles of one tensor maximum and width together, one under the other."""
+    op = QuantizeRows(form.contract, source)
+    groups: dict[tuple[int | None, int], list[Tile]] = {}
+    for why, matrix, amax, drawn in _cases(op):
+        carried = amax if takes_amax else _carried(amax, matrix, op)
+        groups.setdefault((carried, len(matrix[0])), []).append((why, matrix, drawn))
+    for (amax, width), members in groups.items():
+        tiles = [members] if takes_amax or amax is not None or not op.reads_amax else [[member] for member in members]
+        for part in tiles:
+            yield _tiles(form, op, part, amax, width, takes_amax, multiple)
+    if not op.reads_amax and op.rounding is None:
+        yield _tiles(form, op, _above_powers(op), None, op.columns, takes_amax, multiple)
+        beside = edges(form, short=True, every=BINADES_APART)
+        if beside is not None:
+            rows: list[Tile] = [("scale_edge", [row], None) for row in beside.operands["x"].tolist()]
+            yield _tiles(form, op, rows, None, op.columns, takes_amax, multiple)
+    yield from scale_thresholds(form, takes_amax, multiple, short=True)
+
+
+def _cases(op: QuantizeRows) -> Iterator[tuple[str, list[list[int]], int | None, list[list[int]] | None]]:
+    """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's witnesses."""
+    for case in cases_quantize.directed(op, f"check {op.contract}"):
+        yield why_of(case.flags), *op.taken(case.values)
+    for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
+        yield "witness", matrix, amax, None
+
+
+def _above_powers(op: QuantizeRows) -> list[Tile]:
+    """Return tiles of one element, an ulp above a power of two times the largest element: there an exponent by logarithm is too low."""
+    top, found = element_maximum(op.recipe), []
+    for exp in range(-120, 121, 4):
+        first = code_at(top * Fraction(2) ** exp, op.source) + 1
+        if 1 < first < derive.codes(op.source).max_code:
+            tile = [[first if not row + lane else 0 for lane in range(op.columns)] for row in range(op.rows)]
+            found.append(("scale_rule", tile, None))
+    return list({tuple(tile[0]): (why, tile, drawn) for why, tile, drawn in found}.values())
+
+
+def _carried(amax: int | None, matrix: list[list[int]], op: QuantizeRows) -> int | None:
+    """Return the tensor maximum that a further tile can carry: a finite number of the source, not below the case's own; else None."""
+    if amax is None:
+        return None
+    wanted = decode_code(amax, get("format", "fp32"))
+    values = [decode_code(code, op.source) for row in matrix for code in row]
+    if wanted.kind != "finite" or any(value.kind != "finite" or value.magnitude > wanted.magnitude for value in values):
+        return None
+    near = code_at(wanted.magnitude, op.source)
+    return amax if decode_code(near, op.source).magnitude == wanted.magnitude else None
+
+
+def _tiles(
+    form: Form, op: QuantizeRows, members: list[Tile], amax: int | None, width: int,
+    takes_amax: bool, multiple: tuple[int, int],
+) -> Question:  # fmt: skip
+    rows = [row for _, matrix, _ in members for row in matrix]
+    why = [flag for flag, matrix, _ in members for _ in matrix]
+    if amax is not None and not takes_amax:
+        carrier = code_at(decode_code(amax, get("format", "fp32")).magnitude, op.source)
+        rows += [[carrier if not place else 0] + [0] * (width - 1) for place in range(op.rows)]
+        why += ["carrier"] * op.rows
+    height, wide = -(-len(rows) // multiple[0]) * multiple[0], -(-width // multiple[1]) * multiple[1]
+    x = np.zeros((height, wide), integer_dtype(op.source))
+    x[: len(rows), :width] = rows
+    operands: dict[str, Bits] = {"x": x}
+    if takes_amax and op.reads_amax and amax is not None:
+        operands["tensor_amax"] = np.array(amax, "u4")
+    if op.rounding is not None:
+        operands["random"] = _random(form, op, members, x.shape, width)
+    if "signs" in form.extras:
+        operands["signs"] = np.array(_own_signs(form), "u4")
+    return Question(operands, tuple(why + ["padding"] * (height - len(rows))))
+
+
+def _random(form: Form, op: QuantizeRows, members: list[Tile], shape: tuple[int, int], width: int) -> Bits:
+    """Return the random operand of stacked tiles: their own integers where one belongs to one element, else drawn words."""
+    assert form.draws is not None
+    lanes, bits = draw_bits(form.draws)
+    if lanes > 1 or shape[1] != width:
+        count = -(-shape[0] * shape[1] // lanes)
+        drawn = draw(KEY, count, bits, stream_of(str(form.contract))).astype(integer_dtype(None, bits))
+        return drawn.reshape(shape) if lanes == 1 else drawn.reshape(1, -1)
+    out = np.zeros(shape, integer_dtype(None, bits))
+    own = [row for _, _, drawn in members for row in drawn or ()]
+    out[: len(own), :width] = own
+    return out
+
+
+def _own_signs(form: Form) -> int:
+    """Return the sign mask that the transform of a recipe has by itself. Raises: OperandError (the recipe rotates nothing)."""
+    recipe = get("recipe", form.contract.parts[0])
+    for step in recipe.facts.steps:
+        if step.op == "transform":
+            return int(get("transform", step.transform).facts.signs, 16)
+    raise OperandError(f"{form.contract} rotates nothing")

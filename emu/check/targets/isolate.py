@@ -1,0 +1,181 @@
+"""A target in a process of its own: a call that hangs is killed, a crash is a verdict. Not here: how a target is made (targets.py)."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+from emu.base.errors import EmuError, OperandError, TargetError
+from emu.check.model import Arrays, Target
+
+START_SECONDS = 120  # to import what a target needs
+WAIT_SECONDS = 10  # for a process that closed its pipe to end
+
+
+class Child(Protocol):
+    """A process that serves a target: a forked one, or a fresh one."""
+
+    def kill(self) -> None:
+        """End it now."""
+
+    def status(self) -> int | None:
+        """Wait a little for its end; return its exit code, negative for a signal."""
+
+
+class IsolatedTarget:
+    """A target whose calls are made by a child process; see forked and spawned."""
+
+    def __init__(self, pipe: Connection, child: Child, seconds: float) -> None:
+        self.pipe, self.child, self.seconds = pipe, child, seconds
+        about = self._receive(max(START_SECONDS, seconds), "starting")
+        self.name: str = about["name"]
+        self.op: str = about["op"]
+        self.source: str | None = about["source"]
+        self.result: str | None = about["result"]
+        if about["wants"] is not None:
+            self.wants = tuple(about["wants"])
+
+    def __call__(self, operands: Arrays) -> Arrays:
+        """Ask the child. Raises: TargetError (hangs, raises when the child died, whatever the target itself raised)."""
+        try:
+            self.pipe.send(dict(operands))
+        except OSError:
+            raise TargetError("raises", f"{self.name}: {self._end()}") from None
+        answers, self.result = self._receive(self.seconds, "answering")
+        found: Arrays = answers
+        return found
+
+    def _receive(self, seconds: float, doing: str) -> Any:
+        name = getattr(self, "name", "the target")
+        if not self.pipe.poll(seconds):
+            self.child.kill()
+            raise TargetError("hangs", f"{name}: no answer within {seconds:g} s while {doing}")
+        try:
+            kind, found = self.pipe.recv()
+        except (EOFError, OSError):
+            raise TargetError("raises", f"{name}: {self._end()}") from None
+        if kind == "target":
+            raise TargetError(*found)
+        if kind == "error":
+            raise found
+        return found
+
+    def _end(self) -> str:
+        """Say how the child ended."""
+        code = self.child.status()
+        if code is not None and code < 0:
+            return f"its process died by {signal.Signals(-code).name}"
+        return f"its process ended with exit code {code}"
+
+
+class _Forked:
+    """A copy of this process."""
+
+    def __init__(self, far: Connection, target: Target) -> None:
+        context = multiprocessing.get_context("fork")
+        self.process = context.Process(target=_serve, args=(far, _same, (target,)), daemon=True)
+        self.process.start()
+
+    def kill(self) -> None:
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+
+    def status(self) -> int | None:
+        self.process.join(WAIT_SECONDS)
+        return self.process.exitcode
+
+
+class _Fresh:
+    """A new interpreter, which imports nothing of the program that started it."""
+
+    def __init__(self, far: Connection) -> None:
+        words = [sys.executable, "-P", "-c", f"from emu.check.targets.isolate import serve; serve({far.fileno()})"]
+        self.process = subprocess.Popen(words, pass_fds=[far.fileno()], stdin=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def status(self) -> int | None:
+        try:
+            return self.process.wait(WAIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def serve(number: int) -> None:
+    """Be the child: read what to make from a file descriptor, then answer through it."""
+    pipe = Connection(number)
+    make, arguments = pipe.recv()
+    _serve(pipe, make, arguments)
+
+
+def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, ...]) -> None:
+    """Make the target, say what it is, then answer until the pipe closes. What a kernel prints goes to stderr: stdout is the report's."""
+    faulthandler.disable()
+    os.dup2(2, 1)
+    try:
+        target = make(*arguments)
+    except EmuError as error:
+        pipe.send(("target", (error.verdict, str(error))) if isinstance(error, TargetError) else ("error", error))
+        return
+    wants = getattr(target, "wants", None)
+    pipe.send(("ok", {"name": target.name, "op": target.op, "source": target.source, "result": target.result, "wants": wants}))
+    while True:
+        try:
+            operands = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answers = target(operands)
+        except TargetError as error:
+            pipe.send(("target", (error.verdict, str(error))))
+        except EmuError as error:
+            pipe.send(("error", error))
+        else:
+            pipe.send(("ok", (dict(answers), target.result)))
+
+
+def _same(target: Target) -> Target:
+    return target
+
+
+@contextmanager
+def forked(target: Target, seconds: float) -> Iterator[IsolatedTarget]:
+    """Give a target of this process to a forked child; functions and closures go along. Raises: OperandError (no fork here)."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise OperandError("check: seconds= needs a system that forks: leave it out, or use the command emu check")
+    near, far = multiprocessing.Pipe()
+    child = _Forked(far, target)
+    far.close()
+    yield from _used(near, child, seconds)
+
+
+@contextmanager
+def spawned(make: Callable[..., Target], arguments: tuple[Any, ...], seconds: float) -> Iterator[IsolatedTarget]:
+    """Make a target in a fresh process. make: an importable function.   Raises: as make; TargetError (the target dies or hangs)."""
+    near, far = multiprocessing.Pipe()
+    child = _Fresh(far)
+    far.close()
+    try:
+        near.send((make, arguments))
+    except OSError:
+        pass  # it died at once: reading says so
+    yield from _used(near, child, seconds)
+
+
+def _used(pipe: Connection, child: Child, seconds: float) -> Iterator[IsolatedTarget]:
+    try:
+        yield IsolatedTarget(pipe, child, seconds)
+    finally:
+        child.kill()
+        pipe.close()

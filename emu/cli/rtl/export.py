@@ -1,0 +1,51 @@
+"""emu rtl export: golden functions for formal tools, and the constants of the spec for SystemVerilog and C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emu.cli.settings import common_options, note, print_json, settings_of
+
+FORMS = ("verilog", "smt2", "btor2")
+PACKAGES = ("sv", "c")
+
+
+@click.command("export")
+@click.argument("contract", required=False)
+@click.option("--golden", "form", type=click.Choice(FORMS), help="A golden function of CONTRACT in this language.")
+@click.option("--package", "package", type=click.Choice(PACKAGES), help="The constants of the spec as a SystemVerilog package or C header.")
+@click.option("--source", help="Source of a conversion: fp32, bf16 or fp16.  [default: fp32]")
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The new file.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@common_options
+def command(contract: str | None, form: str | None, package: str | None, source: str | None, out: Path, force: bool) -> None:
+    """Write a golden function of CONTRACT, or the constants of the spec.
+
+    CONTRACT: decode/<format>, convert/<dst>/<rounding>/<policy>, product/<a>x<b> or group_sum/<a>x<b>[/<lanes>].
+    Ports are named like the columns of the golden suites; output `open` is 1 where a row must not be compared. No tool is needed.
+    """
+    from emu.base.atomic import check_target, whole_file
+    from emu.rtl.export import functions as export
+
+    if (form is None) == (package is None):
+        raise click.UsageError("name one of --golden and --package")
+    if (form is None) != (contract is None):
+        raise click.UsageError("--golden needs a CONTRACT, as convert/e2m1/rne/nvidia; --package takes none")
+    check_target(out, force)
+    if form is not None:
+        assert contract is not None
+        item = export.golden(contract, source)
+        text, name = export.render(item, form), item.name
+    else:
+        if source is not None:
+            raise click.UsageError("--source belongs to the golden function of a conversion")
+        from emu.rtl.export.package import render
+
+        text, name = render(package or ""), "constants of the spec"
+    with whole_file(out, force) as stream:
+        stream.write(text.encode("ascii"))
+    if settings_of().json:
+        print_json({"out": str(out), "name": name, "bytes": len(text)})
+    note(f"{out}: {name}, {len(text.splitlines())} lines")

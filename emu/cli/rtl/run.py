@@ -1,0 +1,127 @@
+"""emu rtl run: a design on the bench kit, by its port map."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+
+if TYPE_CHECKING:
+    from emu.rtl.simulate.run import Report, SuiteRun
+    from emu.rtl.simulate.simulator import Simulator
+
+HEADER = ("suite", "simulator", "rows", "compared", "unsupported", "open", "mismatch", "x", "ways", "verdict")
+WORDS = {0: "pass", 1: "FAIL", 2: "BAD", 3: "NOTHING COMPARED", 4: "X"}
+
+
+@click.command("run")
+@click.argument("map_file", metavar="MAP", type=click.Path(path_type=Path))
+@click.option("--suite", "suites", multiple=True, metavar="NAME", help="A stem, or smoke, directed, kill, all, random; repeatable.")
+@click.option("--contract", metavar="NAME", help="Judge by this contract in the place of the map's.")
+@click.option("--vectors", type=click.Path(path_type=Path), metavar="DIR", help="Golden vectors to use; left out: built from the spec.")
+@click.option("--sim", "simulator", default=None, type=click.Choice(["icarus", "verilator", "all"]), help="Left out: the first there is.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(1, (1 << 31) - 1), help="Of the random gaps between rows.")
+@click.option("--keep", type=click.Path(path_type=Path), metavar="DIR", help="New folder that keeps wrapper, suites and compiled benches.")
+@click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="New file for all MISMATCH, ROW and RESULT lines.")
+@common_options
+def command(
+    map_file: Path,
+    suites: tuple[str, ...],
+    contract: str | None,
+    vectors: Path | None,
+    simulator: str | None,
+    seed: int,
+    keep: Path | None,
+    log: Path | None,
+) -> int:
+    """Compile and run the design of the port map MAP (YAML) against golden vectors, with self-test, gaps and resets.
+
+    Exit code: 0 every suite passed, 1 a result differs or never comes, 2 a bad file or a design that does not compile, 3 nothing was
+    compared, 4 X or Z, 5 no simulator.
+    """
+    from emu.base.atomic import check_target, whole_file
+    from emu.rtl.portmap.file import load_map
+    from emu.rtl.portmap.suite import plans_for
+    from emu.rtl.simulate.run import run_map
+
+    file = load_map(map_file)
+    if log is not None:
+        check_target(log, force=False)
+    simulators = _simulators(simulator)
+    plans = plans_for(file.map, suites, contract)
+    with ExitStack() as stack:
+        if keep is None:
+            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="emu-rtl-")))
+        else:
+            keep.mkdir()
+            work = keep.resolve()
+        bar = stack.enter_context(progress())
+        task = bar.add_task("run", total=None)
+        report = run_map(file, plans, simulators, work, vectors, seed, log is not None, lambda text: bar.update(task, description=text))
+    if log is not None:
+        with whole_file(log) as stream:
+            stream.write("".join(f"{line}\n" for item in report.runs for line in item.lines).encode("ascii", "replace"))
+    _show(report, log)
+    return report.exit_code
+
+
+def _simulators(name: str | None) -> list[Simulator]:
+    """Return the simulators to run. Raises: ToolError where none, or not the named one, is there."""
+    from emu.base.errors import ToolError
+    from emu.rtl.simulate.simulator import NAMES, find
+
+    if name != "all":
+        return [find(name)]
+    found = []
+    for item in NAMES:
+        try:
+            found.append(find(item))
+        except ToolError as error:
+            note(f"emu: {error}")
+    return found or [find(None)]
+
+
+def _show(report: Report, log: Path | None) -> None:
+    if settings_of().json:
+        print_json(_data(report))
+    else:
+        click.echo(f"{report.map.map.module} against {report.contract}")
+        print_table([_cells(item) for item in report.runs], HEADER, right=HEADER[2:8])
+        for item in report.runs:
+            for reason, count in item.unsupported.items():
+                click.echo(f"{item.suite}: {count} rows unsupported: {reason}")
+            if item.missing:
+                click.echo(f"{item.suite}: not compared: {', '.join(item.missing)}")
+        for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT "))):
+            click.echo(line)
+    for item in report.runs:
+        if item.exit_code:
+            note(f"emu: {item.suite}, {item.simulator}: {item.why}")
+            if item.hint:
+                note(f"emu: {item.suite}: {item.hint}")
+    if any(item.exit_code == 1 for item in report.runs):
+        note(f"emu: why: emu explain mismatch {log or 'LINE (a MISMATCH line above, in quotes)'}")
+
+
+def _cells(item: SuiteRun) -> tuple[str, ...]:
+    counts = [str(item.counts.get(name, "")) for name in ("compared", "mismatch", "x")]
+    left_out = str(sum(item.unsupported.values()))
+    ways = " ".join(item.modes)
+    return (
+        item.suite, item.simulator, str(item.rows), counts[0], left_out, str(item.open_rows), *counts[1:], ways, WORDS[item.exit_code],
+    )  # fmt: skip
+
+
+def _data(report: Report) -> dict[str, Any]:
+    def entry(item: SuiteRun) -> dict[str, Any]:
+        out: dict[str, Any] = {"suite": item.suite, "simulator": item.simulator, "exitCode": item.exit_code, "why": item.why}
+        out |= {"hint": item.hint or None, "rows": item.rows, "open": item.open_rows, "unsupported": item.unsupported, "ways": item.modes}
+        return out | {"missing": list(item.missing), "counts": item.counts, "lines": item.lines}
+
+    head = {"map": report.map.path.name, "module": report.map.map.module, "contract": report.contract}
+    return {**head, "exitCode": report.exit_code, "runs": [entry(item) for item in report.runs]}

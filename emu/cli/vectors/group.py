@@ -1,0 +1,131 @@
+"""emu vectors: golden vectors, built and verified."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.vectors.cover import command as cover_command
+
+
+@click.group("vectors")
+def command() -> None:
+    """Golden vectors: build them again, verify a folder."""
+
+
+@command.command("build")
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder: new, empty, or an earlier or interrupted build.")
+@click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill); repeatable.")
+@click.option("--contract", "contracts", multiple=True, help="Only these contracts (emu list contracts); repeatable.")
+@click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; the bytes do not depend on it.")
+@click.option("--shard", help="I/N: only the I-th of N parts of the suites; all parts in one folder, or merged, are one run.")
+@common_options
+def build_command(out: Path, suites: tuple[str, ...], contracts: tuple[str, ...], jobs: int, shard: str | None) -> None:
+    """Build golden vectors; without --suite and --contract the frozen selection, byte for byte that of vectors/.
+
+    A second run continues an interrupted one. Nothing is written where implementations differ.
+    """
+    from emu.vectors import build
+
+    with _bar("build") as step:
+        built = build(out, suites or None, contracts or None, jobs, step, shard=_shard(shard))
+    if settings_of().json:
+        print_json({"out": str(out), **built._asdict()})
+    note(f"{out}: {len(built.written)} suites written, {len(built.skipped)} were right already, {len(built.digests)} digests")
+
+
+@command.command("verify")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--engine", "engines", multiple=True, type=click.Choice(["exact", "numpy", "c_ref"]), help="Only these; repeatable.")
+@common_options
+def verify_command(folder: Path, engines: tuple[str, ...]) -> int:
+    """Check every file of FOLDER and derive every row again with each implementation present.
+
+    Exit code: 0 equal, 1 a row differs, 2 a bad file, 3 nothing was compared.
+    """
+    from emu.vectors import verify
+
+    with _bar("verify") as step:
+        report = verify(folder, engines or None, step)
+    if settings_of().json:
+        print_json(report.data())
+    else:
+        rows = {"suites": report.suites, "rows": report.rows, "compared": report.compared, "open, not compared": report.masked}
+        rows |= {f"derived by {engine}": count for engine, count in report.by_engine.items()}
+        print_table({**rows, "differ": report.differing}.items(), ("what", "count"), right=("count",))
+        for line in report.differences:
+            click.echo(line)
+    for fault in report.faults:
+        click.echo(f"emu: {fault}", err=True)
+    if report.exit_code == 3 and not report.faults:
+        click.echo(f"emu: {folder}: nothing was compared: no implementation here derives these rows", err=True)
+    return report.exit_code
+
+
+command.add_command(cover_command)
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    """Return I and N of "I/N"."""
+    if text is None:
+        return None
+    index, slash, count = text.partition("/")
+    if not (slash and index.isdecimal() and count.isdecimal()):
+        raise click.UsageError(f"--shard {text!r}: write I/N, such as 1/4")
+    return int(index), int(count)
+
+
+@command.command("merge")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder: new, empty, or an earlier build.")
+@common_options
+def merge_command(folders: tuple[Path, ...], out: Path) -> None:
+    """Make one folder of the FOLDERS that builds with --shard wrote: the bytes of one run."""
+    from emu.vectors.files.merge import merge
+
+    count = merge(out, folders)
+    note(f"{out}: {count} files of {len(folders)} folders")
+
+
+@command.command("kill")
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the data: emu/vectors/suites/kill_rows of the source tree.",
+)
+@click.option("--least", default=1, show_default=True, type=click.IntRange(1), help="Mutants that a suite must kill to get a kill suite.")
+@common_options
+def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
+    """Choose the directed rows that kill every mutant of RECORDS (KILL.json, KILL_rtl.json) and write them as data of the kill suites.
+
+    Rows that a kill suite has keep their places; rows for new mutants are appended.
+    """
+    from emu.base.atomic import whole_file
+    from emu.vectors.suites.kill import read_records, render, updated
+
+    matrix = read_records(records)
+    rows = updated(matrix, least)
+    for name, text in render(rows).items():
+        with whole_file(out / name, force=True) as file:
+            file.write(text.encode("ascii"))
+    total = sum(len(numbers) for numbers in rows.values())
+    note(f"{out}: {len(rows)} kill suites, {total} rows, for {sum(map(len, matrix.values()))} kills of mutants")
+
+
+@contextlib.contextmanager
+def _bar(name: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a progress bar over rows; yield the function that is told (stem, rows done, rows of all)."""
+    with progress() as bar:
+        task = bar.add_task(name, total=None)
+
+        def step(stem: str, done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, description=stem)
+
+        yield step

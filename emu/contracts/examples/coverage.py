@@ -1,0 +1,22 @@
+"""Witnesses of coverage models: one row each, its bins by the code that gives axes their meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emu.spec import Coverage
+from emu.vectors.coverage.count import subject_of
+from emu.vectors.coverage.model import row_bins
+from emu.vectors.suites.plan import find
+
+
+def check(model: Coverage, witness: Any) -> str | None:
+    """Return None when a witness holds, else which cross says something else."""
+    op = find(witness.stem).operation
+    if op.contract.op != model.facts.op:
+        return f"{witness.stem} is no suite of {model.facts.op}"
+    found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in witness.given))
+    for name, wanted in witness.bins.items():
+        if sorted(found.get(name, ())) != sorted(wanted):
+            return f"{name}: {', '.join(found.get(name, ())) or 'no bin'}, not {', '.join(wanted) or 'no bin'}"
+    return None

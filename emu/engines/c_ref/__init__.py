@@ -1,0 +1,1 @@
+"""TODO emu/engines/c_ref."""

@@ -1,0 +1,53 @@
+"""decode: code -> value; exact, total over the codes of a format, no policy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from emu.base.errors import OpenError, OperandError
+from emu.engines.exact.codebook import codebook_values
+from emu.engines.exact.value import Value, finite, power_of_two
+from emu.spec import derive
+from emu.spec.models import Format
+from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+
+
+def decode_code(code: int, fmt: Format) -> Value:
+    """Return the exact value of a code.
+
+    code: unsigned integer as stored.   fmt: its format.
+    NaN codes give NaN with the sign bit's sign; Inf likewise.
+    Raises: OpenError when an unused high bit of the stored byte is set; OperandError when the code has more bits than its byte.
+    Source: the format's sources.   Tests: tests/engines/exact/test_exact_decode.py.
+    """
+    derived = derive.codes(fmt)
+    if code < 0 or code >> (derived.bits + derive.unused_high_bits(fmt)):
+        raise OperandError(f"code {code:#x} has more than {derived.bits} bits: it is no {fmt.id} code")
+    if code >> derived.bits:
+        raise OpenError(f"{fmt.id} code {code:#04x}: what a set bit {derived.bits} means is open")
+    facts = fmt.facts
+    if isinstance(facts, CodebookFacts):
+        return codebook_values(fmt)[code]
+    sign = int(bool(code & derived.sign_bit))
+    if derive.is_nan_code(code, fmt):
+        return Value("nan", sign)
+    if isinstance(facts, IntegerFacts) and facts.signed == "twos_complement":
+        whole = code - (1 << facts.bits) if code >> (facts.bits - 1) else code
+        return finite(whole * power_of_two(facts.unit_exp))
+    magnitude = code & ~derived.sign_bit
+    if magnitude == derived.inf:
+        return Value("inf", sign)
+    return Value("finite", sign, magnitude_of(magnitude, facts))
+
+
+def magnitude_of(code: int, facts: FloatFacts | IntegerFacts | ExponentFacts) -> Fraction:
+    """Return the magnitude of an unbounded magnitude code: the grid goes on above the format's maximum with the same rule."""
+    if isinstance(facts, IntegerFacts):
+        return code * power_of_two(facts.unit_exp)
+    if isinstance(facts, ExponentFacts):
+        return power_of_two(code - facts.bias)
+    exp_field, fraction_field = code >> facts.frac_bits, code & ((1 << facts.frac_bits) - 1)
+    if exp_field == 0 and facts.subnormals == "yes":
+        return fraction_field * power_of_two(1 - facts.bias - facts.frac_bits)
+    significand = (1 << facts.frac_bits) + fraction_field
+    return significand * power_of_two(exp_field - facts.bias - facts.frac_bits)

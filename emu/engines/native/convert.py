@@ -1,0 +1,113 @@
+"""Engine `native`, elementwise: 4-bit conversion and decoding by the kernels. What a kernel cannot do, can_convert and can_decode say."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.errors import EngineError, OperandError
+from emu.engines.c_ref.call import Codes
+from emu.engines.c_ref.convert import convert as convert_reference
+from emu.engines.native._kernels import ffi, lib
+from emu.engines.native.tables import SOURCES, decode_table, thresholds_of
+from emu.spec import derive
+from emu.spec.models import Format, Policy, Rounding
+
+BEST_FORM: Final[int] = lib.emu_best_form()
+FORMS: Final = ("portable", "AVX2", "AVX-512")
+FAULTS: Final = {
+    lib.EMU_KERNEL_FORM: "this machine lacks the instructions of the wanted form: use a lower one",
+    lib.EMU_KERNEL_FLUSHED: "this process flushes subnormals to zero: unset FTZ/DAZ, or use engine='exact'",
+    lib.EMU_KERNEL_ROUNDING: "this process does not round to nearest even: restore the rounding mode, or use engine='exact'",
+    lib.EMU_KERNEL_WIDER: "this machine evaluates binary32 in a wider format: use engine='exact'",
+}
+_decode_tables: dict[str, NDArray[np.uint32]] = {}
+
+
+def can_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy) -> bool:
+    """Tell whether the kernel converts this: fp32, bf16 or fp16 to 4 bits, no random bits, saturating. Raises: SpecError (no entry)."""
+    return thresholds_of(source, fmt, rounding, derive.policy_entry(policy, fmt)) is not None
+
+
+def convert(
+    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None = None, *, form: int = BEST_FORM
+) -> NDArray[np.uint8]:
+    """Convert codes of fp32, bf16 or fp16 to codes of a 4-bit format, one a byte.
+
+    codes: unsigned, any shape.   random: None, the kernel has no rounding that draws.   form: of emu/engines/native/kernels/kernels.h.
+    Returns: uint8, shape of codes.   NaN, Inf, zero: as the policy says.
+    Raises: OpenError, OperandError as emu.engines.c_ref.convert.convert; EngineError (the kernel cannot; the machine lacks the form).
+    Source: emu/engines/native/tables.py derives the thresholds.   Tests: tests/engines/native/test_native_convert.py.
+    """
+    found = _convert(codes, source, fmt, rounding, policy, random, form, packed=False)
+    return found.reshape(codes.shape)
+
+
+def convert_packed(
+    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, *, form: int = BEST_FORM
+) -> NDArray[np.uint8]:
+    """Convert codes to 4-bit codes, two a byte, element 2k in the low nibble; an odd count leaves the last high nibble 0.
+
+    codes: unsigned, taken in row-major order.   Returns: flat uint8.   Raises: as convert.
+    """
+    return _convert(codes, source, fmt, rounding, policy, None, form, packed=True)
+
+
+def _convert(
+    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, form: int, packed: bool
+) -> NDArray[np.uint8]:
+    thresholds = thresholds_of(source, fmt, rounding, derive.policy_entry(policy, fmt))
+    if thresholds is None:
+        raise EngineError(f"engine native cannot convert {source.id} to {fmt.id} by {rounding.id} under {policy.id}: use engine='numpy'")
+    if random is not None:
+        raise OperandError(f"rounding {rounding.id} draws nothing: leave random out")
+    flat = np.require(codes, np.uint32 if source.id == "fp32" else np.uint16, ("C", "A")).reshape(-1)
+    out, marks = np.empty(-(-flat.size // 2) if packed else flat.size, np.uint8), ffi.new("uint8_t *")
+    check(lib.emu_convert_4bit(form, thresholds, SOURCES[source.id], address(flat), flat.size, packed, address(out), marks))
+    if marks[0]:
+        convert_reference(codes, source, fmt, rounding, policy)  # raises, and names the first element
+    return out
+
+
+def can_decode(fmt: Format, result: Format) -> bool:
+    """Tell whether the kernel decodes this: 4-bit codes to binary32."""
+    return derive.codes(fmt).bits == 4 and not derive.unused_high_bits(fmt) and result.id == "fp32"
+
+
+def decode(
+    codes: Codes, fmt: Format, result: Format, *, packed: bool = False, count: int = -1, form: int = BEST_FORM
+) -> NDArray[np.uint32]:
+    """Return the binary32 bits that 4-bit codes mean.
+
+    codes: unsigned, any shape, below 16; packed: two a byte, flat, `count` codes in all (-1: all nibbles).
+    Returns: uint32, shape of codes (flat when packed).   NaN is canonical.   Raises: EngineError.
+    Source: the format's sources.   Tests: tests/engines/native/test_native_decode.py.
+    """
+    if not can_decode(fmt, result):
+        raise EngineError(f"engine native decodes 4-bit codes to fp32, not {fmt.id} to {result.id}: use engine='numpy'")
+    if fmt.facts_digest not in _decode_tables:
+        _decode_tables[fmt.facts_digest] = decode_table(fmt)
+    flat = np.ascontiguousarray(codes, np.uint8).reshape(-1)
+    out = np.empty((flat.size * 2 if count < 0 else count) if packed else flat.size, np.uint32)
+    if packed and -(-out.size // 2) > flat.size:
+        raise EngineError(f"{out.size} packed codes need {-(-out.size // 2)} bytes, not {flat.size}")
+    check(lib.emu_decode_4bit(form, address(_decode_tables[fmt.facts_digest]), address(flat), out.size, packed, address(out)))
+    return out if packed else out.reshape(codes.shape)
+
+
+def read_4_write_1(bits: NDArray[np.uint32], out: NDArray[np.uint8], form: int = BEST_FORM) -> None:
+    """Read 4 bytes and write 1 for each element: the limit of this machine's memory, which `emu bench` holds conversions against."""
+    check(lib.emu_read_4_write_1(form, address(bits), min(bits.size, out.size), address(out)))
+
+
+def check(error: int) -> None:
+    """Raise what a kernel refuses. Raises: EngineError."""
+    if error:
+        raise EngineError(FAULTS.get(error, f"error {error} of a kernel"))
+
+
+def address(array: NDArray[Any]) -> Any:
+    """Return the C pointer of a contiguous array's memory; the array must outlive it."""
+    return ffi.from_buffer("void *", array)

@@ -1,0 +1,118 @@
+"""Tables and thresholds of the kernels, derived from the spec by way of the C reference. No rounding is written here.
+
+A 16-bit source is enumerated: its table is what the C reference answers for every code. A binary32 source goes through bf16, rounded to
+odd, where that decides the same: a conversion is constant between neighbouring decision points (the values of the format and the middles
+between them), and rounding to odd into bf16 keeps the place of a number among points that are bf16 numbers with an even last bit.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.errors import EngineError
+from emu.engines.c_ref.convert import convert_with_open, decode, decode_to
+from emu.engines.native._kernels import ffi, lib
+from emu.spec import derive
+from emu.spec.derive import EntryCodes
+from emu.spec.models import Format, Rounding
+from emu.spec.models.format import FloatFacts
+from emu.spec.registry import get
+
+Table = NDArray[np.uint16]
+SOURCES: Final = {"fp32": lib.EMU_SOURCE_FP32, "bf16": lib.EMU_SOURCE_BF16, "fp16": lib.EMU_SOURCE_FP16}
+_even: dict[str, bool] = {}
+_tables: dict[tuple[str, str, str, EntryCodes], Table] = {}
+_thresholds: dict[tuple[str, str, str, EntryCodes], Any] = {}
+
+
+def table_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Table:
+    """Return what the C reference converts each code of a 16-bit source to, with lib.EMU_MARK_* for open and refused ones in bits 8 and up.
+
+    Raises: as emu.engines.c_ref.convert.convert_with_open.
+    """
+    key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
+    if key not in _tables:
+        codes, unanswered = convert_with_open(np.arange(1 << 16, dtype=np.uint16), source, fmt, rounding, entry)
+        marks = np.array([0, lib.EMU_MARK_OPEN, lib.EMU_MARK_REFUSED], np.uint16)[unanswered]
+        table: Table = codes.astype(np.uint16) | marks << np.uint16(8)
+        table.setflags(write=False)
+        _tables[key] = table
+    return _tables[key]
+
+
+def decode_table(fmt: Format) -> NDArray[np.uint32]:
+    """Return the binary32 bits of 256 codes of a format of at most 8 bits; beyond its width they repeat. Raises: as decode_to."""
+    codes = np.arange(256, dtype=np.uint8) & np.uint8((1 << derive.codes(fmt).bits) - 1)
+    return np.ascontiguousarray(decode_to(codes, fmt, get("format", "fp32")), np.uint32)
+
+
+def decides_by_bf16(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
+    """Tell whether a conversion of binary32 is its table over bf16, after rounding to odd."""
+    if rounding.random_bits or entry.overflow != "saturate" or derive.codes(fmt).bits > 8:
+        return False
+    if fmt.facts_digest not in _even:
+        _even[fmt.facts_digest] = all(_is_even_bf16(point) for point in decision_points(fmt))
+    return _even[fmt.facts_digest]
+
+
+def decision_points(fmt: Format) -> list[Fraction]:
+    """Return the magnitudes of a format's finite values and the middles between neighbours, sorted; with saturation nothing lies beyond."""
+    codes = np.arange(1 << derive.codes(fmt).bits, dtype=np.uint16)
+    found = decode(codes, fmt)
+    points = {
+        significand * (Fraction(2) ** lsb_exp)
+        for significand, lsb_exp, kind in zip(found.significand.tolist(), found.lsb_exp.tolist(), found.value_class.tolist(), strict=True)
+        if kind <= 2
+    }
+    points.add(Fraction(0))
+    order = sorted(points)
+    return sorted(points | {(a + b) / 2 for a, b in pairwise(order)})
+
+
+def _is_even_bf16(value: Fraction) -> bool:
+    """Tell whether a magnitude is a bf16 number whose last bit is 0."""
+    bf16: Format = get("format", "bf16")
+    facts = bf16.facts
+    assert isinstance(facts, FloatFacts)
+    if not value or value >= Fraction(2) ** (facts.bias + 1):
+        return True
+    exp = value.numerator.bit_length() - value.denominator.bit_length()
+    exp -= value < Fraction(2) ** exp
+    lsb_exp = max(exp, 1 - facts.bias) - facts.frac_bits
+    return (value / Fraction(2) ** (lsb_exp + 1)).denominator == 1
+
+
+def thresholds_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Any:
+    """Return the emu_thresholds of a conversion to 4 bits, or None where the kernel cannot do it."""
+    key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
+    if key not in _thresholds:
+        _thresholds[key] = _find(source, fmt, rounding, entry)
+    return _thresholds[key]
+
+
+def _find(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Any:
+    if source.id not in SOURCES or derive.codes(fmt).bits != 4 or derive.unused_high_bits(fmt) or rounding.random_bits:
+        return None
+    if source.id == "fp32":
+        if not decides_by_bf16(fmt, rounding, entry):
+            return None
+        source = get("format", "bf16")
+    try:
+        return thresholds_in(table_of(source, fmt, rounding, entry))
+    except EngineError:  # a format or a rounding that the C reference does not take
+        return None
+
+
+def thresholds_in(table: Table) -> Any:
+    """Return a table over 16-bit codes as emu_thresholds: where the pair of codes of both signs changes; None when that is too often."""
+    one_byte = (table & np.uint16(0xF) | table >> np.uint16(8)).reshape(2, -1)
+    pairs = one_byte[0] | one_byte[1] << np.uint16(8)
+    at = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1
+    if at.size > lib.EMU_MAX_THRESHOLDS:
+        return None
+    return ffi.new("emu_thresholds *", {"count": at.size, "at": at.tolist(), "codes": pairs[[0, *at]].tolist()})

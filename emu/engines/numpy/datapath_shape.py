@@ -1,0 +1,153 @@
+"""What a plan asks of the NumPy column, derived once: the kind of its sums, their widths, and whether binary64 holds them.
+
+A plan is taken when every sum it needs is exact in binary64 (or in an expansion of a few of them); `fault` says why one is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from emu.engines.numpy.datapath_round import ROUNDINGS, ResultGrid, grid_of
+from emu.spec import derive
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts, IntegerFacts
+from emu.spec.reach import reach
+
+EXACT_BITS = 53
+MANY_TERMS = 9  # an expansion of more terms is slower than the oracle is worth
+Kind = Literal["aligned", "exact", "late_add", "late_align", "register", "promote"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A plan, as the steps of this column read it.
+
+    kind: how terms are added.   grouped: terms are sums of groups, else single products.   terms: of one step.
+    raised: added to the exponent of a term.   by_sum: whether a term's own sum decides if it counts, or what its exponent is.
+    low_bits: fraction bits below the exponent of a term.   narrow: binary32 holds the aligned sum.
+    wide: the exact sum of a step may not fit binary64.
+    """
+
+    plan: DatapathPlan
+    kind: Kind
+    grid: ResultGrid
+    grouped: bool
+    terms: int
+    raised: int
+    by_sum: bool
+    low_bits: int
+    narrow: bool
+    wide: bool
+
+
+_shapes: dict[int, tuple[DatapathPlan, Shape]] = {}
+
+
+def shape_of(plan: DatapathPlan) -> Shape:
+    """Return the shape of a plan that `fault` takes."""
+    if id(plan) not in _shapes:
+        _shapes[id(plan)] = (plan, _shape(plan))
+    return _shapes[id(plan)][1]
+
+
+def _kind(plan: DatapathPlan) -> Kind:
+    if plan.facts.scale.apply == "promote":
+        return "promote"
+    if plan.accumulator is not None:
+        return "register"
+    if plan.late_c is not None:
+        return "late_align"
+    if plan.frac_bits is not None:
+        return "aligned"
+    return "late_add" if plan.facts.late_c == "add" else "exact"
+
+
+def _shape(plan: DatapathPlan) -> Shape:
+    align = plan.facts.align
+    grouped = plan.facts.scale.apply in ("group", "promote")
+    assert isinstance(align.exponent_raise, int)
+    by_sum = align.exponent == "normalised" or (grouped and align.cancelled_group_counts == "no")
+    low_bits = plan.product_frac_bits + plan.scale_frac_bits - (plan.product_exp if grouped else 0)
+    least = reach(plan.a).lsb_exp + reach(plan.b).lsb_exp
+    narrow = plan.scale is None and least >= -100 and plan.widths.product_bits <= 24
+    narrow = narrow and plan.frac_bits is not None and plan.frac_bits + plan.integer_bits_needed <= 24
+    terms = plan.step // plan.group if grouped else plan.step
+    wide = plan.widths.step_sum_bits > EXACT_BITS
+    return Shape(plan, _kind(plan), grid_of(plan), grouped, terms, align.exponent_raise, by_sum, low_bits, narrow, wide)
+
+
+def fault(plan: DatapathPlan) -> str | None:
+    """Return why this column does not take a plan, or None."""
+    return _format_fault(plan) or _rounding_fault(plan) or _width_fault(plan)
+
+
+def _format_fault(plan: DatapathPlan) -> str | None:
+    for fmt in (plan.a, plan.b):
+        if not isinstance(fmt.facts, FloatFacts | IntegerFacts) or derive.codes(fmt).bits > 16:
+            return f"{fmt.id} elements are not floats or integers of at most 16 bits"
+    if plan.d.id not in ("fp32", "fp16", "bf16") or plan.c.id != plan.d.id:
+        return f"results in {plan.d.id}"
+    if plan.scale is None or plan.facts.scale.apply == "promote":
+        return None
+    derived = derive.codes(plan.scale)
+    if derived.bits > 8 or derived.sign_bit or derived.inf is not None:
+        return f"{plan.scale.id} scales have a sign, infinity or more than 8 bits"
+    return None
+
+
+def _rounding_fault(plan: DatapathPlan) -> str | None:
+    facts = plan.facts
+    if facts.round.mode not in ROUNDINGS:
+        return f"rounding {facts.round.mode}"
+    if facts.scale.apply != "promote":
+        return None
+    if any(_has_specials(fmt) for fmt in (plan.a, plan.b)):
+        return "promote of elements with NaN or infinity"
+    if facts.subnormal.c == "flush" or facts.subnormal.scales == "flush":
+        return "promote that flushes"
+    return None
+
+
+def _has_specials(fmt: Format) -> bool:
+    derived = derive.codes(fmt)
+    return bool(derived.nan) or derived.inf is not None
+
+
+def _width_fault(plan: DatapathPlan) -> str | None:
+    facts, widths = plan.facts, plan.widths
+    kind, grouped = _kind(plan), facts.scale.apply in ("group", "promote")
+    if kind == "promote":
+        return None if widths.group_sum_bits <= 24 else "group sums of more than 24 bits"
+    if kind == "late_align":
+        if plan.scale is not None or plan.frac_bits is None or plan.late_c is None:
+            return "late C with scales"
+        bits = plan.late_c.f2 + plan.integer_bits_needed + 2
+        return None if bits <= EXACT_BITS else f"sums of {bits} bits"
+    if kind == "aligned":
+        return _aligned_fault(plan)
+    if plan.accumulator is not None and (plan.accumulator.bits > 64 or widths.step_sum_bits > EXACT_BITS):
+        return "a register of more than 64 bits, or steps of more than 53"
+    if widths.step_sum_bits > EXACT_BITS and (not grouped or widths.term_bits > EXACT_BITS or plan.step // plan.group > MANY_TERMS):
+        return f"exact sums of {widths.step_sum_bits} bits"
+    return None
+
+
+def _aligned_fault(plan: DatapathPlan) -> str | None:
+    facts = plan.facts
+    assert plan.frac_bits is not None
+    bits = plan.frac_bits + plan.integer_bits_needed
+    if bits > EXACT_BITS:
+        return f"aligned sums of {bits} bits"
+    if plan.widths.term_bits > EXACT_BITS:
+        return f"terms of {plan.widths.term_bits} bits"
+    if facts.scale.apply == "group" and plan.group > 64:
+        return "groups of more than 64 products"
+    if facts.align.beyond == "wrap" and (plan.adder_bits is None or plan.adder_bits > EXACT_BITS):
+        return "an adder of more than 53 bits that wraps"
+    ends = [reach(plan.scale)] * 2 if plan.scale is not None else []
+    ends += [reach(plan.a), reach(plan.b)]
+    if any(abs(end.min_exp) > 260 or abs(end.max_exp) > 260 for end in ends):
+        return "exponents beyond binary64"
+    return None

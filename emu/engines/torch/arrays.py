@@ -1,0 +1,102 @@
+"""The torch engine behind NumPy arrays: codes in, codes out, no copy on the way in where the memory allows. CPU only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from emu.engines.torch import block, datapath, datapath_promote
+from emu.engines.torch import convert as conversion
+from emu.engines.torch import transform as rotation
+from emu.engines.torch.tensors import from_int64, to_int64
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
+from emu.spec.models.datapath import EpilogueFacts
+
+Codes = NDArray[Any]
+
+
+def tensor_of(array: Codes) -> torch.Tensor:
+    """Return an array of codes as a tensor that shares its memory (a copy where a stride is negative)."""
+    if any(stride < 0 for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # read-only arrays: nothing in this column writes into its operands
+        return torch.from_numpy(array)
+
+
+def _maybe(array: Codes | None) -> torch.Tensor | None:
+    return None if array is None else tensor_of(array)
+
+
+def convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None = None) -> Codes:
+    """Convert codes. Raises: as conversion.convert."""
+    found: Codes = conversion.convert(tensor_of(codes), source, fmt, rounding, policy, _maybe(random)).numpy()
+    return found
+
+
+def decode(codes: Codes, fmt: Format, result: Format) -> Codes:
+    """Decode codes to codes of a wider float format. Raises: as conversion.decode."""
+    found: Codes = conversion.decode(tensor_of(codes), fmt, result).numpy()
+    return found
+
+
+def transform(codes: Codes, source: Format, chosen: Transform, signs: int | None = None) -> Codes:
+    """Rotate codes. Raises: as rotation.transform."""
+    found: Codes = rotation.transform(tensor_of(codes), source, chosen, signs).numpy()
+    return found
+
+
+def quantize(
+    recipe: Recipe, codes: Codes, source: Format, *, tensor_amax: int | None = None, random: Codes | None = None, signs: int | None = None
+) -> tuple[Codes, dict[str, Codes]]:
+    """Quantize a matrix of codes. Raises: as block.quantize."""
+    found = block.quantize(recipe, tensor_of(codes), source, tensor_amax=tensor_amax, random=_maybe(random), signs=signs)
+    return found.codes.numpy(), {name: level.numpy() for name, level in found.levels.items()}
+
+
+def dequantize(
+    recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None = None, result: Format | None = None
+) -> Codes:
+    """Dequantize a matrix of codes. Raises: as block.dequantize."""
+    given = {name: tensor_of(level) for name, level in levels.items()}
+    found: Codes = block.dequantize(recipe, tensor_of(codes), given, profile=profile, result=result).numpy()
+    return found
+
+
+def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan) -> Codes:
+    """Return dot products of rows in pairs. Raises: as datapath.dot."""
+    found: Codes = datapath.dot(tensor_of(a), tensor_of(b), _maybe(scale_a), _maybe(scale_b), tensor_of(c), plan).numpy()
+    return found
+
+
+def matmul(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: DatapathPlan, jobs: int = 1) -> Codes:
+    """Return A times B transposed plus C; torch has threads of its own, jobs says nothing here. Raises: as datapath.matmul."""
+    found: Codes = datapath.matmul(tensor_of(a), tensor_of(b), _maybe(scale_a), _maybe(scale_b), _maybe(c), plan).numpy()
+    return found
+
+
+def alpha(scale_a: int, scale_b: int, facts: EpilogueFacts, plan: DatapathPlan) -> int:
+    """Return alpha = round(scale a * scale b): binary32 codes of the multipliers in, code out."""
+    return datapath_promote.alpha(scale_a, scale_b, facts, plan)
+
+
+def epilogue(d: Codes, alpha: int, c: Codes | None, facts: EpilogueFacts, plan: DatapathPlan) -> Codes:
+    """Return the codes of alpha * D, then + C where the epilogue adds it."""
+    addend = None if c is None else to_int64(tensor_of(c))
+    return _codes(datapath_promote.epilogue(to_int64(tensor_of(d)), alpha, addend, facts, plan), plan)
+
+
+def add(x: Codes, y: Codes, plan: DatapathPlan) -> Codes:
+    """Return x + y in the result format, to nearest even."""
+    return _codes(datapath_promote.add_results(to_int64(tensor_of(x)), to_int64(tensor_of(y)), plan), plan)
+
+
+def _codes(found: torch.Tensor, plan: DatapathPlan) -> Codes:
+    codes: Codes = from_int64(found, plan.d).numpy()
+    return codes

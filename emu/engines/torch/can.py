@@ -1,0 +1,74 @@
+"""What the torch column does, told from spec facts alone. Nothing here imports torch: the engine table asks before torch is loaded."""
+
+from __future__ import annotations
+
+from emu.spec import derive
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Format, Rounding, Transform
+from emu.spec.models.datapath import PromoteFacts
+from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
+from emu.spec.programs.program import Program
+from emu.spec.reach import frac_bits_of
+
+INSIDE_FP32 = ("fp32", "bf16", "fp16")
+_MOST_BITS = 61  # of a signed integer in the column
+_PRODUCT_BITS = 53  # of a number that is added to another
+
+
+def can_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
+    """Tell whether this column does a conversion: all but a drawing or code-ordered rounding to a codebook, and te_fma to no float."""
+    if isinstance(fmt.facts, CodebookFacts):
+        return not rounding.random_bits and not derive.needs_code_order(rounding)
+    return rounding.facts.add != "te_fma" or isinstance(fmt.facts, FloatFacts | ExponentFacts)
+
+
+def can_decode(fmt: Format, result: Format) -> bool:
+    """Tell whether this column decodes to a format: a float one with infinity and NaN."""
+    derived = derive.codes(result)
+    return isinstance(result.facts, FloatFacts) and derived.inf is not None and bool(derived.nan)
+
+
+def can_transform(chosen: Transform, source: Format) -> bool:
+    """Tell whether this column does a rotation: sums in fp32, values and results inside binary32."""
+    return chosen.facts.sum_format == "fp32" and chosen.facts.result in INSIDE_FP32 and derive.codes(source).bits <= 32
+
+
+def fault(program: Program) -> str | None:
+    """Return why this column does not run a recipe's program, or None."""
+    if program.arithmetic.id != "fp32":
+        return f"arithmetic in {program.arithmetic.id}, not fp32"
+    for item in program.instructions:
+        if item.op == "sum" and item.step.order == "exact":
+            return "a sum of order exact"
+        to, mode = item.to, item.rounding
+        if item.op == "cast" and to is not None and mode is not None and not can_convert(program.arithmetic, to, mode):
+            return f"a cast to {to.id} with {mode.id}"
+    return None
+
+
+def dot_fault(plan: DatapathPlan) -> str | None:
+    """Return why this column does not do a datapath, or None. Widths are those that the spec derives."""
+    facts, widths = plan.facts, plan.widths
+    if derive.codes(plan.a).bits > 16 or derive.codes(plan.b).bits > 16 or derive.codes(plan.d).bits > 32:
+        return "elements of more than 16 bits, or results of more than 32"
+    if facts.scale.apply == "promote":
+        room = _PRODUCT_BITS if isinstance(facts.promote, PromoteFacts) and facts.promote.fused == "yes" else _MOST_BITS
+        needed = widths.group_sum_bits + frac_bits_of(plan.d) + 1
+        return None if needed <= room else f"products of {needed} bits"
+    if facts.align.rounding not in ("rz", "rd", "rne"):
+        return f"alignment with {facts.align.rounding}"
+    if max(widths.group_sum_bits if facts.scale.apply == "group" else 0, widths.term_bits) > _MOST_BITS:
+        return f"terms of {max(widths.group_sum_bits, widths.term_bits)} bits"
+    if plan.accumulator is not None:
+        wide = plan.accumulator.bits > _MOST_BITS + 3 or widths.step_sum_bits > _MOST_BITS
+        return f"a register of {plan.accumulator.bits} bits with steps of {widths.step_sum_bits}" if wide else None
+    if plan.late_c is not None:
+        needed = plan.late_c.f2 + plan.integer_bits_needed + facts.split
+    else:
+        needed = 0 if plan.frac_bits is None else plan.frac_bits + plan.integer_bits_needed + 1
+    return f"sums of {needed} bits" if needed > _MOST_BITS else None
+
+
+def can_dot(plan: DatapathPlan) -> bool:
+    """Tell whether this column does a datapath with its operands chosen."""
+    return dot_fault(plan) is None

@@ -1,0 +1,129 @@
+"""Conversion to a codebook: the neighbour in value order that the rounding takes; the tie belongs to the format. Exact comparisons only."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+
+from emu.base.errors import EngineError
+from emu.engines.torch.numbers import Number, codebook_values
+from emu.engines.torch.round import by_sign
+from emu.spec import derive
+from emu.spec.derive import EntryCodes
+from emu.spec.models import Format, Rounding
+from emu.spec.models.format import CodebookFacts
+
+
+class Steps(NamedTuple):
+    """points: values of the codebook, ascending.   codes: the code of each, the first where several mean it; last: the last one, which
+    numbers above it take.   middles: half way between neighbours, one fewer.
+
+    tie: the code taken at each middle.   zeros: code of +0 and of -0, equal where the book has one zero, None where it has none.
+    """
+
+    points: list[float]
+    codes: list[int]
+    last: list[int]
+    middles: list[float]
+    tie: list[int]
+    zeros: tuple[int, int] | None
+
+
+_known: dict[tuple[str, bool], Steps] = {}
+
+
+def _steps(fmt: Format, sees_half: bool) -> Steps:
+    key = (fmt.facts_digest, sees_half)
+    if key not in _known:
+        _known[key] = _make_steps(fmt, sees_half)
+    return _known[key]
+
+
+def _make_steps(fmt: Format, sees_half: bool) -> Steps:
+    values = codebook_values(fmt)
+    signed = [(-size if sign else size, -int(sign), code) for code, (sign, size) in enumerate(values)]
+    signed.sort()
+    points = sorted({value for value, _, _ in signed})
+    first = [next(code for value, _, code in signed if value == point) for point in points]
+    plus = [code for value, sign, code in signed if value == 0 and sign == 0]
+    minus = [code for value, sign, code in signed if value == 0 and sign != 0]
+    zeros = ((plus or minus)[0], (minus or plus)[0]) if plus or minus else None
+    if any(a < 0 < b for a, b in pairwise(points)):
+        raise EngineError(f"{fmt.id}: no value at zero between two neighbours of different sign; use engine='exact'")
+    lows = [[code for value, _, code in signed if value == point][-1] for point in points]
+    tie = [_tie(fmt, lows[i], first[i + 1], points[i + 1] <= 0) if sees_half else -1 for i in range(len(points) - 1)]
+    middles = [(a + b) / 2 for a, b in pairwise(points)]
+    return Steps(_exact_floats(points, fmt), first, lows, _exact_floats(middles, fmt), tie, zeros)
+
+
+def _exact_floats(numbers: list[Fraction], fmt: Format) -> list[float]:
+    found = [float(number) for number in numbers]
+    if any(Fraction(value) != number for value, number in zip(found, numbers, strict=True)):
+        raise EngineError(f"{fmt.id}: a threshold is no binary64 number; use engine='exact'")
+    return found
+
+
+def _tie(fmt: Format, low: int, high: int, negative: bool) -> int:
+    """Return the code of a value half way between two neighbours; away: from zero."""
+    facts = fmt.facts
+    assert isinstance(facts, CodebookFacts)
+    if facts.tie == "lower":
+        return low
+    if facts.tie == "away":
+        return low if negative else high
+    return low if low % 2 == 0 else high
+
+
+def encode_codebook(x: Number, fmt: Format, rounding: Rounding, entry: EntryCodes) -> torch.Tensor:
+    """Return codes, int64. The ends stand for everything beyond them.
+
+    x: significands of at most 53 bits.   Raises: EngineError (a rounding that draws or asks for code order).
+    """
+    if rounding.random_bits or derive.needs_code_order(rounding):
+        raise EngineError(f"engine torch rounds to codebooks by value, not with {rounding.id}: use engine='exact'")
+    rule = rounding.facts.magnitude
+    steps = _steps(fmt, rule is not None and rule.half == "to_even_code")
+    value = torch.where(x.sign, -x.significand, x.significand).to(torch.float64) * _power(x.lsb_exp)
+    value = torch.where(x.inf, torch.where(x.sign, -torch.inf, torch.inf), value)
+    points, middles = (torch.tensor(row, dtype=torch.float64, device=value.device) for row in (steps.points, steps.middles))
+    codes, last = (torch.tensor(row, device=value.device) for row in (steps.codes, steps.last))
+    above = torch.searchsorted(points, value).clamp(1, len(steps.points) - 1)
+    low, high, middle = last[above - 1], codes[above], middles[above - 1]
+    out = _between(value, middle, low, high, torch.tensor(steps.tie, device=value.device)[above - 1], rounding)
+    for end, beyond in ((codes[0], value < points[0]), (last[-1], value > points[-1])):
+        out = torch.where(beyond, end, out)
+    out = torch.where(value == points[above], high, torch.where(value == points[above - 1], codes[above - 1], out))
+    if steps.zeros is not None:
+        out = torch.where(value == 0, torch.where(x.sign, steps.zeros[1], steps.zeros[0]), out)
+    if entry.zero is not None:
+        out = torch.where(x.zero, by_sign(entry.zero, x.sign), out)
+    if entry.inf is not None:
+        out = torch.where(x.inf, by_sign(entry.inf, x.sign), out)
+    return torch.where(x.nan, by_sign(entry.nan, x.sign), out)
+
+
+def _power(exp: torch.Tensor) -> torch.Tensor:
+    """Return 2^exp in binary64. Exponents below -1000 are taken as -1000: no threshold lies there."""
+    return ((exp.clamp(-1000, 971) + 1023) << 52).view(torch.float64)
+
+
+def _between(
+    value: torch.Tensor, middle: torch.Tensor, low: torch.Tensor, high: torch.Tensor, tie: torch.Tensor, rounding: Rounding
+) -> torch.Tensor:
+    """Return the code of each value strictly between two neighbours; near is the one closer to zero."""
+    facts, negative = rounding.facts, value < 0
+    near, far = torch.where(negative, high, low), torch.where(negative, low, high)
+    less = value.abs() < middle.abs()
+    equal = value == middle
+
+    def choose(rule: object) -> torch.Tensor:
+        words = {"keep": near, "next": far, "to_even_code": tie}
+        picked = [words[getattr(rule, name)] for name in ("less_than_half", "half", "more_than_half")]
+        return torch.where(less, picked[0], torch.where(equal, picked[1], picked[2]))
+
+    if facts.magnitude is not None:
+        return choose(facts.magnitude)
+    return torch.where(negative, choose(facts.negative), choose(facts.positive))

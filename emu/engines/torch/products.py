@@ -1,0 +1,85 @@
+"""dot and matmul of `emu.torch`: rows of codes through a datapath, tensors in and out. Quantized arrays with epilogues: emu.matmul."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from emu.base.errors import OperandError, ShapeError
+from emu.engines.torch import ops
+from emu.engines.torch.names import name_of
+from emu.engines.torch.tensors import float_dtype, signed_view, to_int64
+from emu.spec import derive
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Datapath, Format
+
+
+def dot(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor:
+    """Return the dot product of each row of A with the same row of B, as a datapath computes it: one ascending chain over K.
+
+    a, b: element codes [R, K], K a multiple of the instruction's k.   operands: as matmul; c: [R].   Returns: codes of the result, [R].
+    """
+    return _product(a, b, datapath, pairs=True, **operands)
+
+
+def matmul(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor:
+    """Return A times B transposed plus C, as a datapath computes it: one ascending chain over K for each output.
+
+    a, b: element codes [M, K] and [N, K]: rows of A, columns of B.
+    operands: a_scales, b_scales: codes [M, K / block], [N, K / block], where the datapath takes scales; c: codes or floats of its format
+    [M, N], None: +0; a_format, b_format, scale_format: where the datapath leaves them free.
+    Returns: codes of the result format [M, N].   Exactness: equals emu.engines.exact.datapath bit for bit, eager and compiled.
+    Raises: SpecError, OpenError, ShapeError, OperandError as emu.dot; EngineError (able.dot_fault).   Tests: tests/engines/torch.
+    """
+    return _product(a, b, datapath, pairs=False, **operands)
+
+
+def _product(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    datapath: str | Datapath,
+    *,
+    pairs: bool,
+    a_scales: torch.Tensor | None = None,
+    b_scales: torch.Tensor | None = None,
+    c: torch.Tensor | None = None,
+    a_format: str | Format | None = None,
+    b_format: str | Format | None = None,
+    scale_format: str | Format | None = None,
+) -> torch.Tensor:
+    names = [name_of("datapath", datapath), *("" if x is None else name_of("format", x) for x in (a_format, b_format, scale_format))]
+    block = "" if a_scales is None or not a_scales.shape[-1] else str(a.shape[-1] // a_scales.shape[-1])
+    plan = ops.plan_named([*names, block])
+    _check_shapes(a, b, a_scales, b_scales, plan, pairs)
+    addend = None if c is None else _addend(c, plan, (a.shape[0],) if pairs else (a.shape[0], b.shape[0]))
+    found: torch.Tensor = ops.product(a, b, a_scales, b_scales, addend, [*names, block], pairs)
+    return found
+
+
+def _check_shapes(
+    a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor | None, scale_b: torch.Tensor | None, plan: DatapathPlan, pairs: bool
+) -> None:
+    """Check that lengths fit. Raises: ShapeError."""
+    name, k = plan.datapath.id, plan.facts.k
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or (pairs and a.shape[0] != b.shape[0]):
+        raise ShapeError(f"datapath {name}: a {tuple(a.shape)} and b {tuple(b.shape)} must be rows of one length")
+    if a.shape[1] == 0 or a.shape[1] % k:
+        raise ShapeError(f"datapath {name}: K = {a.shape[1]} is no multiple of the {k} products of one instruction: pad with zeros")
+    for side, scales, what in ((a, scale_a, "a_scales"), (b, scale_b, "b_scales")):
+        wanted = (side.shape[0], side.shape[1] // plan.block) if plan.block else None
+        if (None if scales is None else tuple(scales.shape)) != wanted:
+            raise ShapeError(f"datapath {name} takes " + (f"{what} of shape {wanted}" if wanted else "no scales: leave them out"))
+
+
+def _addend(c: torch.Tensor, plan: DatapathPlan, shape: tuple[int, ...]) -> torch.Tensor:
+    """Return C as codes of its format, of the shape of the outputs. Raises: OperandError (dtype), ShapeError."""
+    if c.is_floating_point():
+        if c.dtype != float_dtype(plan.c.id):
+            raise OperandError(f"c: dtype {c.dtype} is not taken: give {float_dtype(plan.c.id)}, or {plan.c.id} codes")
+        c = signed_view(c)
+    try:
+        wide = torch.broadcast_to(to_int64(c), shape)
+    except RuntimeError:
+        raise ShapeError(f"c: shape {tuple(c.shape)} does not broadcast to {shape}") from None
+    return wide & ((1 << derive.codes(plan.c).bits) - 1)

@@ -1,0 +1,59 @@
+"""A row of a golden suite of dot products, found by its tcId."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emu.base.errors import FileError
+from emu.explain.dot.rows import DotRow, plan_of
+from emu.spec import derive
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Format
+from emu.vectors.files.rows import value_of
+from emu.vectors.files.suite import ENDINGS, Suite, load
+
+
+def suite_row(path: str | Path, number: int) -> tuple[DotRow, DatapathPlan]:
+    """Return a row of a suite and the plan of its contract.
+
+    path: the suite's .json, .tv or .mem file, or folder and stem without ending; all files of the suite are checked.
+    Raises: FileError (no such suite, not one of dot products, no such tcId).
+    """
+    place = Path(path)
+    ending = next((item for item in ENDINGS if place.name.endswith(item)), "")
+    return row_at(load(place.parent, place.name.removesuffix(ending)), number)
+
+
+def row_at(suite: Suite, number: int) -> tuple[DotRow, DatapathPlan]:
+    """Return row tcId `number` of a loaded suite and its plan; where a register runs through a chain, the chain up to that row.
+
+    Raises: FileError.
+    """
+    operation, _, name = str(suite.record["contract"]["name"]).partition("/")
+    if operation not in ("dot", "accumulate"):
+        raise FileError(f"{suite.stem}: holds rows of {operation}, not of dot products")
+    if not 1 <= number <= len(suite.rows):
+        raise FileError(f"{suite.stem}: has no row {number}: its tcIds are 1..{len(suite.rows)}")
+    plan = plan_of(name)
+    first = number
+    if operation == "accumulate" and plan.accumulator is not None:
+        while first > 1 and not value_of(suite.layout, suite.rows[first - 1], "first"):
+            first -= 1
+    parts = [_row(suite, place, plan) for place in range(first, number + 1)]
+    a, b, scale_a, scale_b = (tuple(code for part in parts for code in getattr(part, side)) for side in ("a", "b", "scale_a", "scale_b"))
+    return DotRow(a, b, scale_a, scale_b, parts[0].c), plan
+
+
+def _row(suite: Suite, number: int, plan: DatapathPlan) -> DotRow:
+    """The codes of one row, as its columns hold them."""
+    row = suite.rows[number - 1]
+    given = {column.name: value_of(suite.layout, row, column.name) for column in suite.layout.inputs}
+    widths = {column.name: column.bits for column in suite.layout.inputs}
+
+    def codes(name: str, fmt: Format | None) -> tuple[int, ...]:
+        if fmt is None:
+            return ()
+        bits = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
+        return tuple(given[name] >> (bits * i) & ((1 << bits) - 1) for i in range(widths[name] // bits))
+
+    return DotRow(codes("a", plan.a), codes("b", plan.b), codes("sa", plan.scale), codes("sb", plan.scale), given.get("c", 0))

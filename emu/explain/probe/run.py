@@ -1,0 +1,214 @@
+"""probe: the few rows whose results on a real machine tell hypotheses about its datapath apart, and reading the results.
+
+Candidates are constructed rows, then directed random ones. Rows are chosen greedily, each one that splits the most; rows that became
+needless are dropped. Hypotheses that no candidate tells apart are reported as one class. Answers come from the engines and, for the
+chosen rows, from the oracle too. Not here: what is supposed (probe_hypotheses), files (probe_files).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from emu.base.errors import EngineError, OperandError, SpecError
+from emu.explain.dot.constructed import Built, constructed
+from emu.explain.dot.rows import DotRow, answer, answers, same_answer, value_of
+from emu.explain.dot.samples import samples
+from emu.explain.probe.hypotheses import Hypothesis, bases, combined, hypotheses
+from emu.spec import derive, get
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models.common import digest_json
+
+RANDOM_CATEGORIES = ("cancelled_group", "cancel", "align_edge", "saturated_same_sign", "floor_edge", "c_edge")
+RANDOM_ROWS = 32
+KEY = 1
+Answers = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Rows for a machine and what each hypothesis expects of it.
+
+    datapath: id that was asked for.   plans: what the probe starts from.
+    hypotheses, answers: answers[h][r] is the result code of row r under hypothesis h (None: refused).
+    classes: numbers of the hypotheses that the rows do not tell apart, the datapath as it stands first.
+    tried: candidates from which the rows were chosen; a class of several is told apart by none of them.
+    """
+
+    datapath: str
+    plans: tuple[DatapathPlan, ...]
+    rows: tuple[Built, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    answers: tuple[Answers, ...]
+    classes: tuple[tuple[int, ...], ...]
+    tried: int
+
+    @property
+    def plan(self) -> DatapathPlan:
+        """The first plan: formats and lengths of all rows."""
+        return self.plans[0]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the rows, first 16 digits: ties a file of answers to them."""
+        return digest_json([self.datapath, self.plan.name, [[list(codes) for codes in built.row.key()] for built in self.rows]])[:16]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the answers of a machine say.
+
+    fits: hypotheses that expect every answer.   combined: were changes of three or more facts searched too.
+    unexplained: (row number from 1, answer) that no single hypothesis expects.   nearest: where nothing fits, the hypotheses with the most
+    rows right, and how many.   asked, given: rows of the probe, and rows answered.
+    """
+
+    fits: tuple[Hypothesis, ...]
+    combined: bool
+    unexplained: tuple[tuple[int, int], ...]
+    nearest: tuple[Hypothesis, ...]
+    nearest_right: int
+    asked: int
+    given: int
+
+
+def make_probe(
+    datapath: str,
+    a: str | None = None,
+    b: str | None = None,
+    scale: str | None = None,
+    block: int | None = None,
+    depth: int = 2,
+    step: Callable[[int, int], None] | None = None,
+) -> Probe:
+    """Return the probe of a datapath; of one with open facts, the probe that tells its readings apart.
+
+    a, b, scale, block: where it leaves them free.   depth: facts changed at a time in the hypotheses, 1 or 2.
+    step: is told (done, of) hypotheses.
+    Raises: SpecError, OpenError (nothing is known).   Tests: tests/explain/test_explain_probe.py.
+    """
+    plans = bases(datapath, a, b, scale, block)
+    supposed = hypotheses(plans, depth)
+    pool = candidates(plans)
+    rows = [built.row for built in pool]
+    table = []
+    for number, item in enumerate(supposed):
+        table.append(_answers(rows, item.plan))
+        if step is not None:
+            step(number + 1, len(supposed))
+    kept = _classes(table, range(len(pool)))
+    if len(kept) < 2:
+        raise SpecError(f"datapath {plans[0].name}: no row tells its hypotheses apart: there is nothing to probe")
+    chosen = _prune(table, _choose(table, len(kept)), len(kept))
+    built = tuple(pool[number] for number in chosen)
+    law = tuple(tuple(answer(item.row, each.plan) for item in built) for each in supposed)
+    for each, found, wanted in zip(supposed, table, law, strict=True):
+        if any(not same_answer(found[number], code, each.plan) for number, code in zip(chosen, wanted, strict=True)):
+            raise EngineError(f"{each.text}: the quick engine and the oracle disagree on a row of the probe: run `emu doctor`")
+    return Probe(get("datapath", datapath).id, tuple(plans), built, tuple(supposed), law, kept, len(pool))
+
+
+def candidates(plans: Sequence[DatapathPlan]) -> list[Built]:
+    """Return the rows to choose from: constructed for each plan, then random ones; rows with a NaN or infinite operand are left out."""
+    out: dict[tuple[tuple[int, ...], ...], Built] = {}
+    for plan in plans:
+        for built in constructed(plan):
+            out.setdefault(built.row.key(), built)
+    for category in RANDOM_CATEGORIES:
+        for number, row in enumerate(samples(plans[0], category, KEY, RANDOM_ROWS)):
+            if _finite(row, plans[0]):
+                out.setdefault(row.key(), Built(category, f"random row {number} of category {category}", row))
+    return list(out.values())
+
+
+def _finite(row: DotRow, plan: DatapathPlan) -> bool:
+    groups = [((row.c,), plan.c), (row.a, plan.a), (row.b, plan.b)]
+    groups += [((*row.scale_a, *row.scale_b), plan.scale)] if plan.scale else []
+    return all(value_of(code, fmt).kind == "finite" for codes, fmt in groups for code in set(codes))
+
+
+def _answers(rows: Sequence[DotRow], plan: DatapathPlan) -> Answers:
+    """Return the results of rows; a NaN whose payload is free counts as one code."""
+    found = answers(rows, plan)
+    if plan.facts.special.nan != "any":
+        return tuple(found)
+    nan = derive.codes(plan.d).nan[0]
+    return tuple(nan if code is not None and derive.is_nan_code(code, plan.d) else code for code in found)
+
+
+def _classes(table: Sequence[Answers], rows: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the hypotheses that have the same answers on some rows, in the order of the first of each."""
+    out: dict[Answers, list[int]] = {}
+    for number, found in enumerate(table):
+        out.setdefault(tuple(found[row] for row in rows), []).append(number)
+    return tuple(tuple(members) for members in out.values())
+
+
+def _choose(table: Sequence[Answers], wanted: int) -> list[int]:
+    """Return row numbers, each the one that splits the classes so far into the most; the simplest where several do."""
+    chosen: list[int] = []
+    labels = [0] * len(table)
+    while len(set(labels)) < wanted:
+        best, best_count = -1, 0
+        for row in range(len(table[0])):
+            count = len({(label, found[row]) for label, found in zip(labels, table, strict=True)})
+            if count > best_count:
+                best, best_count = row, count
+        chosen.append(best)
+        names: dict[tuple[int, int | None], int] = {}
+        labels = [names.setdefault((label, found[best]), len(names)) for label, found in zip(labels, table, strict=True)]
+    return chosen
+
+
+def _prune(table: Sequence[Answers], chosen: Sequence[int], wanted: int) -> list[int]:
+    """Return the rows without those that the later ones made needless."""
+    kept = list(chosen)
+    for row in chosen:
+        rest = [item for item in kept if item != row]
+        if rest and len(_classes(table, rest)) == wanted:
+            kept = rest
+    return sorted(kept)
+
+
+def identify(probe: Probe, given: Sequence[int | None]) -> Finding:
+    """Return what the results of a machine say about it.
+
+    given: result codes in the order of the rows, None where a row was not run.   Raises: OperandError (another number of rows, none run).
+    """
+    if len(given) != len(probe.rows):
+        raise OperandError(f"{len(given)} answers for the {len(probe.rows)} rows of the probe of {probe.plan.name}")
+    asked = [row for row, code in enumerate(given) if code is not None]
+    if not asked:
+        raise OperandError(f"no row of the probe of {probe.plan.name} was answered")
+    right = [sum(_agrees(found[row], given[row], probe.plan) for row in asked) for found in probe.answers]
+    fits = tuple(item for item, count in zip(probe.hypotheses, right, strict=True) if count == len(asked))
+    strange = tuple((row + 1, code) for row in asked if (code := given[row]) is not None and not _explained(probe, row, code))
+    wider = not fits
+    if wider:
+        odd = {row - 1 for row, _ in strange}
+        fits = _combined(probe, given, sorted(asked, key=lambda row: row not in odd))
+    best = max(right)
+    nearest = () if fits else tuple(item for item, count in zip(probe.hypotheses, right, strict=True) if count == best)
+    return Finding(fits, wider, () if fits else strange, nearest, 0 if fits else best, len(probe.rows), len(asked))
+
+
+def _agrees(expected: int | None, got: int | None, plan: DatapathPlan) -> bool:
+    return expected is not None and same_answer(expected, got, plan)
+
+
+def _explained(probe: Probe, row: int, code: int) -> bool:
+    return any(_agrees(found[row], code, probe.plan) for found in probe.answers)
+
+
+def _combined(probe: Probe, given: Sequence[int | None], asked: Sequence[int]) -> tuple[Hypothesis, ...]:
+    """Search combinations of changes; return those with the fewest. asked: rows in the order in which they are tried."""
+    rows = [(probe.rows[row].row, given[row]) for row in asked]
+    out: list[Hypothesis] = []
+    for plan in probe.plans:
+        for item in combined(plan):
+            if out and len(item.changes) > len(out[0].changes):
+                break
+            if all(_agrees(answer(row, item.plan), code, plan) for row, code in rows):
+                out.append(item)
+    fewest = min((len(item.changes) for item in out), default=0)
+    return tuple(item for item in out if len(item.changes) == fewest)

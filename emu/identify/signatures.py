@@ -1,0 +1,145 @@
+"""Forms: which operands and answers a kernel of an operation may have, as contracts to declare it by; and trying them in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from emu.base.errors import OperandError, SpecError, TargetError
+from emu.check.form import form_of, takes_signs
+from emu.check.model import Target
+from emu.identify.model import Identity
+from emu.identify.run import STAGES, identify
+from emu.spec import derive
+from emu.spec.contract import parse
+from emu.spec.models import Block, Recipe
+from emu.spec.registry import get, names
+
+Opened = Callable[[str], AbstractContextManager[Target]]
+OTHER_FORM = ("shape", "dtype", "raises")  # verdicts after which another form is tried
+
+
+def contracts_of(op: str, among: Sequence[str] | None = None) -> list[str]:
+    """Return contracts, one for each form of an operation; a contract is its own form.
+
+    op: an operation or a contract.   among: of dot: the datapaths.   Raises: SpecError, OperandError (an operation without forms).
+    """
+    if "/" in op:
+        return [str(parse(op))]
+    if op not in STAGES:
+        raise OperandError(f"identify: {op} cannot be identified: one of {', '.join(STAGES)}")
+    if op in ("quantize", "dequantize"):
+        return [f"quantize/{name}" if op == "quantize" else f"dequantize/{name}/{_profile(name)}" for name in _recipes()]
+    if op == "convert":
+        return _conversions()
+    if op == "decode":
+        return [f"decode/{name}" for name in _one_by_width()]
+    if op == "transform":
+        return [f"transform/{name}" for name in names("transform")]
+    if not among:
+        raise OperandError(
+            "identify: a dot product needs --among with datapaths, such as blackwell_mxf4nvf4_b16_ue4m3: they say its operands"
+        )
+    return [str(parse(f"dot/{name}")) for name in among]
+
+
+def _profile(name: str) -> str:
+    recipe: Recipe = get("recipe", name)
+    return next(iter(recipe.facts.dequantize))
+
+
+def _recipes() -> list[str]:
+    """Return one recipe for each shape and set of levels; those that read a tensor maximum or signs and draw nothing first."""
+    found: dict[str, str] = {}
+    for name in sorted(names("recipe"), key=_plainness):
+        recipe: Recipe = get("recipe", name)
+        block: Block = get("block", recipe.facts.block)
+        levels = [(level.name, derive.codes(get("format", level.format)).bits, level.granularity) for level in block.facts.levels]
+        found.setdefault(str([block.facts.shape, levels, _draws(recipe), takes_signs(recipe)]), name)
+    return list(found.values())
+
+
+def _plainness(name: str) -> tuple[bool, bool, bool, str]:
+    recipe: Recipe = get("recipe", name)
+    reads = any("tensor_amax" in getattr(step, "args", ()) for step in recipe.facts.steps)
+    return _draws(recipe), not reads, not takes_signs(recipe), name
+
+
+def _draws(recipe: Recipe) -> bool:
+    return any(getattr(step, "random", None) for step in recipe.facts.steps)
+
+
+def _conversions() -> list[str]:
+    """Return a conversion that draws nothing, and one for each width of random integers that an element takes for itself."""
+    found: dict[int, str] = {}
+    for rounding in names("rounding"):
+        facts = get("rounding", rounding).facts.random
+        bits = 0 if facts == "none" else getattr(facts, "per_element", 0) if not hasattr(facts, "word") else -1
+        for policy in names("policy"):
+            try:
+                text = str(parse(f"convert/e2m1/{rounding}/{policy}"))
+            except SpecError:
+                continue
+            if bits >= 0:
+                found.setdefault(bits, text)
+            break
+    return [found[bits] for bits in sorted(found)]
+
+
+def _one_by_width() -> list[str]:
+    found: dict[int, str] = {}
+    for name in names("format"):
+        bits = derive.codes(get("format", name)).bits + derive.unused_high_bits(get("format", name))
+        if bits <= 8:
+            found.setdefault(bits, name)
+    return [found[bits] for bits in sorted(found)]
+
+
+def _fuller(contract: str, found: Identity) -> str | None:
+    """Return the contract of what was found where it has operands that the form of another contract did not offer; else None."""
+    own = f"{found.op}/{found.found[0].partition(',')[0]}"  # of values alone: without the profile
+    if found.op != "quantize" or not set(form_of(own).extras) - set(form_of(contract).extras):
+        return None
+    return own
+
+
+def _again(contract: str, opened: Opened, among: Sequence[str] | None) -> Identity | None:
+    """Return what a kernel is under one contract; None where it does not take its form. Raises: TargetError (another fault)."""
+    try:
+        with opened(contract) as target:
+            return identify(target, among=among)
+    except TargetError as error:
+        if error.verdict not in OTHER_FORM:
+            raise
+        return None
+
+
+def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] | None) -> Identity:
+    """Identify a kernel whose form is not known: the contracts are tried in turn until one documented behaviour is found.
+
+    opened: gives the target of a contract.   Returns: the first documented behaviour, asked once more with the operands that it has and
+    the form had not; else what agrees on the largest part.
+    Raises: TargetError (no form fits: that of the first), OperandError.
+    """
+    best: Identity | None = None
+    faults: list[Exception] = []
+    for contract in contracts:
+        try:
+            with opened(contract) as target:
+                found = identify(target, among=among)
+        except TargetError as error:
+            if error.verdict not in OTHER_FORM:
+                raise
+            faults.append(error)
+            continue
+        except OperandError as error:
+            faults.append(error)
+            continue
+        if found.kind == "documented":
+            own = _fuller(contract, found) if len(contracts) > 1 else None
+            return found if own is None else _again(own, opened, among) or found
+        if best is None or (found.kind == "variant", found.agreed * best.asked) > (best.kind == "variant", best.agreed * found.asked):
+            best = found
+    if best is None:
+        raise faults[0]
+    return best

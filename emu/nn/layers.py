@@ -1,0 +1,115 @@
+"""QuantLinear: a linear layer whose three products are quantized as a training recipe says. Stacks of them: experts.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from emu.base.errors import EmuError, OperandError, ShapeError
+from emu.engines.torch.names import name_of
+from emu.nn import products
+from emu.nn.bias import add_bias
+from emu.nn.draws import MOST_STEPS, check_place
+from emu.nn.operand import refusal
+from emu.spec.models import Training
+from emu.spec.training import SUMMED, plan_of
+
+
+class QuantLinear(torch.nn.Linear):
+    """y = x W^T + b with quantized operands; forward Y = X W^T, backward dX = dY W and dW = dY^T X, each operand as `training` says.
+
+    training: id or model of spec/training.   seed, layer: key of signs and random bits, with the step of `set_step`.
+    gemm: fp32: float32 products of the dequantized operands, added in the order of torch's library; or the id of a datapath.
+    Weights are kept in `dtype` and quantized anew at each use; gradients go straight through quantization, to x in its own dtype.
+    Exactness: codes and levels of all six operands equal emu.engines.exact; eager, compiled and resumed runs have the same bits on one machine.
+    NaN, Inf: in a gradient refused with the name of the layer; in x and w as the recipe says.
+    Raises: ShapeError (features that no block divides), SpecError, OperandError.   Tests: tests/nn.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = False,
+        *,
+        training: str | Training = "ufp4",
+        seed: int = 0,
+        layer: int = 0,
+        gemm: str = "fp32",
+        dtype: torch.dtype = torch.float32,
+        device: Any = None,
+        label: str | None = None,
+    ) -> None:
+        super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
+        self.label = label or f"layer {layer}"
+        check_place(seed, layer)
+        check_features(training, in_features, out_features, self.label)
+        check_gemm(training, gemm, self.label)
+        self.recipe, self.seed, self.layer, self.gemm = name_of("training", training), seed, layer, gemm
+        self.step = torch.zeros((), dtype=torch.int64)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the outputs. x: [..., in_features].   Returns: dtype of x."""
+        if x.shape[-1] != self.in_features:
+            raise ShapeError(f"{self.label}: x has {x.shape[-1]} features, not {self.in_features}: give the layer's own inputs")
+        flat = x.reshape(-1, self.in_features)
+        about = (self.recipe, self.label, self.seed, self.layer, self.gemm)
+        y = products.linear(flat, self.weight, self.step, *about).to(x.dtype)
+        y = y if self.bias is None else add_bias(y, self.bias)
+        return y.reshape(*x.shape[:-1], self.out_features)
+
+    def extra_repr(self) -> str:
+        """Return the line that torch prints for the layer."""
+        return f"{super().extra_repr()}, training={self.recipe}, seed={self.seed}, layer={self.layer}, gemm={self.gemm}"
+
+
+def check_features(training: str | Training, inputs: int, outputs: int, label: str) -> None:
+    """Check the features of a layer against its blocks. Raises: ShapeError with the name of the layer, SpecError (unknown id)."""
+    plan = plan_of(training)
+    if plan.training.facts.tail.features != "error":
+        return
+    lengths = {"in": inputs, "out": outputs}
+    for operand in plan.operands.values():
+        along = SUMMED[operand.gemm]
+        if along != "tokens" and lengths[along] % operand.multiple:
+            raise ShapeError(refusal(label, operand, lengths[along]))
+        across = outputs if along == "in" else inputs
+        if operand.name == "w" and across % operand.rows:
+            raise ShapeError(refusal(label, operand, across, operand.rows))
+
+
+_checked: set[tuple[str, str]] = set()
+
+
+def check_gemm(training: str | Training, gemm: str, label: str) -> None:
+    """Check that products can be made as asked, once for each pair. Raises: SpecError with the name of the layer."""
+    key = (name_of("training", training), gemm)
+    if gemm == products.FLOAT or key in _checked:
+        return
+    from emu.nn.datapath import check_datapath, refused
+
+    try:
+        check_datapath(training, gemm)
+    except EmuError as error:
+        raise refused(error, label, gemm) from None
+    _checked.add(key)
+
+
+def set_step(model: torch.nn.Module, step: int) -> None:
+    """Set the step of every quantized layer: what stochastic rounding draws next depends on it.
+
+    step: 0 .. 2^32 - 1; set it before each forward pass.   Raises: OperandError (a step outside, a model without such layers).
+    """
+    if not 0 <= step < MOST_STEPS:
+        raise OperandError(f"step {step} must be in 0 .. {MOST_STEPS - 1}")
+    found = quantized_layers(model)
+    if not found:
+        raise OperandError("the model has no quantized layers: call convert_model first")
+    for module in found:
+        module.step.fill_(step)
+
+
+def quantized_layers(model: torch.nn.Module) -> list[Any]:
+    """Return the layers of a model that have a step: QuantLinear and QuantExperts."""
+    return [module for module in model.modules() if isinstance(getattr(module, "step", None), torch.Tensor) and hasattr(module, "recipe")]

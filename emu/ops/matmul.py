@@ -1,0 +1,144 @@
+"""matmul: quantized matrices through a datapath, with an order over K, tensor scales and C.
+
+Results depend on how K is cut into instructions and joined again, on where C enters and on the epilogue: all three are arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.arrays.values import Codes, float_dtype
+from emu.base.errors import OperandError, ShapeError, SpecError
+from emu.engines import run_add, run_alpha, run_epilogue, run_matmul
+from emu.ops.dot import check_operands, read_addend
+from emu.ops.operands import Operand, fp32_one, operand_of
+from emu.ops.order import ASCENDING, Order
+from emu.ops.quantized import Quantized
+from emu.spec import get
+from emu.spec.datapath import DatapathPlan, known_facts, resolve
+from emu.spec.models import Datapath
+from emu.spec.models.datapath import EpilogueFacts
+
+
+def matmul(
+    a: Quantized,
+    b: Quantized,
+    datapath: str | Datapath,
+    c: Any = None,
+    order: Order = ASCENDING,
+    epilogue: EpilogueFacts | Literal["before", "after"] | None = None,
+    profile: str | None = None,
+    bits: bool = False,
+    engine: str = "auto",
+    jobs: int = 1,
+) -> NDArray[Any]:
+    """Multiply two quantized matrices as a datapath does: D = A @ B + C.
+
+    a: [..., M, K], blocked along its last axis.   b: [K, N], blocked along its first axis (`Quantized.T` turns one round).
+    c: [..., M, N] codes or floats of the datapath's C; None: none.   order: how the instructions along K are chained and joined.
+    epilogue: what tensor scales do; None: the datapath's own. With tensor scales and C there is no default: "before" multiplies C too,
+    "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything.
+    profile: order of operations by which the recipes turn their tensor level into a multiplier; None: their first.
+    bits: return codes instead of values.   jobs: threads; same bits.
+    Returns: [..., M, N], dtype of the result format.   Exactness: equals the oracle bit for bit, for every engine, tile and number of jobs.
+    Raises: ShapeError (axes, K, tail), SpecError (formats and blocks the datapath does not take), OpenError, OperandError, EngineError.
+    Source: the datapath's sources.   Tests: tests/ops/test_api_matmul.py.
+    """
+    model: Datapath = get("datapath", datapath)
+    facts = known_facts(model)
+    left, right = operand_of(a, "a", -1, profile), operand_of(b, "b", 0, profile)
+    if left.codes.shape[-1] != right.codes.shape[-1] or a.shape[-1] != b.shape[0]:
+        raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
+    plan = plan_of(model, left, right)
+    left, right = _fill(left, plan, order), _fill(right, plan, order)
+    check_operands(left.codes, right.codes, left.scales, right.scales, plan)
+    rules = _epilogue_of(left, right, c, epilogue, facts.epilogue, plan)
+    full = (*a.shape[:-1], b.shape[1])
+    addend = None if c is None else read_addend(c, full, plan).reshape(len(left.codes), len(right.codes))
+    late = rules is not None and rules.c_place == "after"
+    found = _chains(left, right, None if late else addend, order, plan, engine, jobs)
+    if rules is not None:
+        scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (left, right)]
+        alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
+        found = run_epilogue(found, alpha, addend if late else None, rules, plan, engine)
+    found = found.reshape(full)
+    return found if bits else found.view(float_dtype(plan.d))
+
+
+def plan_of(model: Datapath, a: Operand, b: Operand) -> DatapathPlan:
+    """Return the plan for two operands. Raises: SpecError (element formats, scale formats, block sizes)."""
+    names = [item.scale_format.id if item.scale_format else "no scales" for item in (a, b)]
+    if names[0] != names[1]:
+        raise SpecError(f"datapath {model.id}: a has {names[0]}, b has {names[1]}: one scale format for both")
+    if a.block != b.block:
+        raise SpecError(f"datapath {model.id}: a has blocks of {a.block} along K, b of {b.block}: they must be equal")
+    return resolve(model, a.format, b.format, a.scale_format, a.block or None)
+
+
+def _fill(item: Operand, plan: DatapathPlan, order: Order) -> Operand:
+    """Fill K up with zero codes to a whole instruction where the order says so."""
+    rest = -item.codes.shape[-1] % plan.facts.k
+    if not rest or order.tail == "error":
+        return item
+    codes = np.pad(item.codes, ((0, 0), (0, rest)))
+    if item.scales is None:
+        return replace(item, codes=codes)
+    return replace(item, codes=codes, scales=np.pad(item.scales, ((0, 0), (0, codes.shape[-1] // item.block - item.scales.shape[-1]))))
+
+
+def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: DatapathPlan) -> EpilogueFacts | None:
+    """Return the rules of the epilogue, or None where there is nothing to scale. Raises: SpecError (tensor scales and C, and no rule)."""
+    if wanted not in ("before", "after", None) and not isinstance(wanted, EpilogueFacts):
+        raise OperandError(f"epilogue {wanted!r} is unknown: before, after or an EpilogueFacts")
+    if wanted in ("before", "after") and c is None:
+        raise OperandError(f"epilogue {wanted!r} places C, and c is missing: give c, or leave epilogue out")
+    if a.tensor_scale is None and b.tensor_scale is None:
+        return None
+    if plan.d.id != "fp32":
+        raise SpecError(f"datapath {plan.datapath.id}: tensor scales multiply a binary32 result, not {plan.d.id}")
+    if isinstance(wanted, EpilogueFacts):
+        return wanted
+    if wanted is None and isinstance(own, EpilogueFacts):
+        return own
+    if wanted is None and c is not None:
+        raise SpecError(
+            f"datapath {plan.datapath.id} does not say where C enters when the operands have tensor scales: "
+            'give epilogue="before" (C is scaled too) or "after" (C is added to the scaled result)'
+        )
+    return EpilogueFacts(alpha="rne", d="rne", c_place=wanted or "before", fused="no")
+
+
+def _chains(a: Operand, b: Operand, c: Codes | None, order: Order, plan: DatapathPlan, engine: str, jobs: int) -> Codes:
+    """Run every chain and join the results as the order says. Raises: OperandError, ShapeError (what cannot be cut)."""
+    if plan.accumulator is not None and order.split_k > 1:
+        raise OperandError(f"order: datapath {plan.datapath.id} keeps one register through K: split_k must be 1")
+    k = plan.facts.k
+    found: list[Codes] = []
+    for number, chain in enumerate(order.chains(a.codes.shape[-1] // k)):
+        x, y = _take(a, chain, k), _take(b, chain, k)
+        found.append(run_matmul(x.codes, y.codes, x.scales, y.scales, None if number else c, plan, engine, jobs))
+    while len(found) > 1:
+        if order.combine == "ascending":
+            found = [run_add(found[0], found[1], plan, engine), *found[2:]]
+        else:
+            pairs = [found[i : i + 2] for i in range(0, len(found), 2)]
+            found = [run_add(pair[0], pair[1], plan, engine) if len(pair) > 1 else pair[0] for pair in pairs]
+    return found[0]
+
+
+def _take(item: Operand, chain: list[int], k: int) -> Operand:
+    """Return the elements and scales of some instructions, in their order."""
+    total = item.codes.shape[-1] // k
+    if chain == list(range(total)):
+        return item
+    codes = np.ascontiguousarray(item.codes.reshape(-1, total, k)[:, chain].reshape(len(item.codes), -1))
+    if item.scales is None:
+        return replace(item, codes=codes)
+    if item.block > k:
+        raise ShapeError(f"order: a block of {item.block} reaches over instructions of {k}: only one ascending chain can take it")
+    scales = item.scales.reshape(-1, total, k // item.block)[:, chain].reshape(len(item.scales), -1)
+    return replace(item, codes=codes, scales=np.ascontiguousarray(scales))

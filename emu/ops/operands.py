@@ -1,0 +1,104 @@
+"""Operands of a matmul: rows of codes along K, one row of scale codes each, and a tensor multiplier, taken from a Quantized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from emu.arrays.values import Codes, plain_array
+from emu.base.errors import OperandError, ShapeError, SpecError
+from emu.engines.exact.block import dequantize
+from emu.engines.exact.encode import code_of_one
+from emu.ops.quantized import Level, Quantized
+from emu.spec import get
+from emu.spec.models import Format
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """One operand with K last.
+
+    codes: [rows, K].   scales: [rows, K / block] codes, or None.   block: elements per scale, 0 without scales.
+    tensor_scale: binary32 code of the multiplier of all values, or None.
+    """
+
+    codes: Codes
+    scales: Codes | None
+    format: Format
+    block: int
+    scale_format: Format | None
+    tensor_scale: int | None = None
+
+
+def read_codes(codes: Any, name: str) -> Codes:
+    """Return unsigned codes as an array of at least one axis. Raises: OperandError (no integers, negative), ShapeError (a scalar)."""
+    array = plain_array(codes, name)
+    if array.dtype.kind not in "iu" or (array.dtype.kind == "i" and array.size and int(array.min()) < 0):
+        raise OperandError(f"{name} must be unsigned integers, not {array.dtype}")
+    if array.ndim == 0:
+        raise ShapeError(f"{name} is a scalar: give codes along K")
+    return array.astype(np.uint64) if array.dtype.kind == "i" else array
+
+
+def operand_of(q: Any, name: str, axis: int, profile: str | None) -> Operand:
+    """Return a quantized matrix as rows along K.
+
+    q: a Quantized, blocked along K.   name: a or b.   axis: which of its axes K is.   profile: how its tensor level becomes a multiplier.
+    Raises: ShapeError (blocked along another axis), SpecError (levels that no datapath has), OperandError (no Quantized).
+    """
+    if not isinstance(q, Quantized):
+        raise OperandError(f"{name} must be a Quantized (emu.quantize makes one), not {type(q).__name__}")
+    ndim = len(q.shape)
+    if ndim < 2 or (name == "b" and ndim > 2):
+        raise ShapeError(f"{name} must be {'a matrix [K, N]' if name == 'b' else 'at least a matrix'}, not {ndim}-dimensional")
+    if q.axis % ndim != axis % ndim:
+        other = f"quantize with axis={axis}" + (", or pass its transpose .T" if ndim == 2 else "")
+        raise ShapeError(f"{name}: the inner dimension is axis {axis % ndim}, its blocks lie along axis {q.axis % ndim}: {other}")
+    level = _scale_level(q, name)
+    moved = np.moveaxis(q.codes, axis, -1)
+    codes = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
+    fmt: Format = get("format", q.block.element_formats[0])
+    multiplier = _multiplier(q, profile)
+    if level is None:
+        return Operand(codes, None, fmt, 0, None, multiplier)
+    return Operand(codes, _scale_rows(q, level, axis, len(codes)), fmt, q.block.facts.shape[1], get("format", level.format), multiplier)
+
+
+def _scale_level(q: Quantized, name: str) -> Level | None:
+    """Return the one level that scales blocks or tiles. Raises: SpecError for a block that a dot product cannot take as it is."""
+    if len(q.block.element_formats) > 1:
+        raise SpecError(f"{name}: block {q.block.id} chooses the element format by a flag: no datapath takes that")
+    found = [level for level in q.levels if level.granularity != "tensor"]
+    if len(found) > 1 or any(level.granularity not in ("block", "tile") or level.meaning != "multiply" for level in found):
+        shown = ", ".join(f"{level.name} per {level.granularity} ({level.meaning})" for level in found)
+        raise SpecError(f"{name}: block {q.block.id} has the levels {shown}: a datapath multiplies by one scale per block")
+    return found[0] if found else None
+
+
+def _scale_rows(q: Quantized, level: Level, axis: int, rows: int) -> Codes:
+    """Return one row of scales per row of codes; the scale of a tile is repeated for its rows."""
+    scales = np.moveaxis(level.codes, axis, -1)
+    flat = np.ascontiguousarray(scales).reshape(-1, scales.shape[-1])
+    return np.repeat(flat, q.block.facts.shape[0], axis=0)[:rows] if level.granularity == "tile" else flat
+
+
+def _multiplier(q: Quantized, profile: str | None) -> int | None:
+    """Return the binary32 code of what the recipe's dequantize program multiplies all values by; None for exactly 1 without a tensor level.
+
+    The program runs on one block of elements 1 with scale 1: what comes out is the multiplier, rounded as the program rounds.
+    """
+    rows, columns = q.block.facts.shape
+    levels = {}
+    for level in q.levels:
+        code = int(level.codes) if level.granularity == "tensor" else code_of_one(get("format", level.format))
+        levels[level.name] = [[code]] * (1 if level.granularity in ("tensor", "tile") else rows)
+    one = [[code_of_one(get("format", q.block.element_formats[0]))] * columns for _ in range(rows)]
+    found = dequantize(q.recipe, one, levels, profile=profile, result=get("format", "fp32"))[0][0]
+    return None if q.tensor_scale is None and found == fp32_one() else found
+
+
+def fp32_one() -> int:
+    """Return the binary32 code of 1."""
+    return code_of_one(get("format", "fp32"))

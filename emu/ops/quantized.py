@@ -1,0 +1,215 @@
+"""Quantized: codes, levels and the recipe that made them; packing, reading back, and one file per tensor."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.arrays.values import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix
+from emu.base.errors import FileError, ShapeError
+from emu.engines import run_dequantize
+from emu.spec import derive, digest, get
+from emu.spec.models import Block, Format, Recipe
+from emu.spec.programs.program import extent_of
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One level of side data.
+
+    codes: unsigned, read-only; the shape of the tensor with each axis divided by what shares a code, () for a tensor level.
+    format: of the codes.   granularity: tensor, row, tile, block or sub<n>.   meaning: multiply, divide or flag.
+    """
+
+    name: str
+    codes: Codes
+    format: str
+    granularity: str
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Quantized:
+    """A quantized tensor.
+
+    codes: uint8, read-only, one element per byte, the shape of x (the blocked axis padded where the recipe keeps its padding).
+    levels: outermost first.   shape: of x.   axis, row_axis: blocked axis and the other side of a tile.
+    """
+
+    codes: Codes
+    levels: tuple[Level, ...]
+    recipe: Recipe
+    shape: tuple[int, ...]
+    axis: int = -1
+    row_axis: int = -2
+
+    @property
+    def block(self) -> Block:
+        """The block format."""
+        block: Block = get("block", self.recipe.facts.block)
+        return block
+
+    @property
+    def scales(self) -> Codes:
+        """Codes of the innermost multiplying or dividing level that is finer than the tensor."""
+        found = [level for level in self.levels if level.meaning != "flag" and level.granularity != "tensor"]
+        if not found:
+            raise ShapeError(f"block {self.block.id} has no scale level")
+        return next((level.codes for level in found if level.name == "scale"), found[-1].codes)
+
+    @property
+    def tensor_scale(self) -> Codes | None:
+        """Code of the tensor level (0-dimensional), or None where the block has none."""
+        return next((level.codes for level in self.levels if level.granularity == "tensor"), None)
+
+    @property
+    def T(self) -> Quantized:  # noqa: N802
+        """The transpose of a matrix: the same codes and levels, blocked along the other axis. Raises: ShapeError (no matrix)."""
+        if len(self.shape) != 2:
+            raise ShapeError(f"only a matrix has a transpose here, not {len(self.shape)} axes")
+        turned = tuple(replace(level, codes=level.codes.T if level.codes.ndim == 2 else level.codes) for level in self.levels)
+        axis, row_axis = 1 - self.axis % 2, 1 - self.row_axis % 2
+        return replace(self, codes=self.codes.T, levels=turned, shape=self.shape[::-1], axis=axis, row_axis=row_axis)
+
+    def dequantize(self, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:
+        """Return the values, shape of x.
+
+        dtype: float16, bfloat16, float32 or float64 (binary32 values widened).   profile: order of operations; None: the recipe's first.
+        Each step is rounded as the program says, then once to dtype, nearest even. Padding is cut off.
+        A recipe with a transform gives values of the rotated tensor.   Raises: SpecError (profile), EngineError.
+        """
+        wanted = format_of_dtype(dtype)
+        to: Format = get("format", "fp32") if wanted.id == "fp64" else wanted
+        ndim = len(self.shape)
+        matrix, moved = as_matrix(self.codes, self.axis, self.row_axis)
+        levels = {level.name: self._level_matrix(level, ndim) for level in self.levels}
+        codes = run_dequantize(self.recipe, matrix, levels, profile=profile, result=to, engine=engine)
+        out = from_matrix(codes, moved, self.axis, self.row_axis, ndim)
+        out = out[tuple(slice(0, length) for length in self.shape)]
+        values = np.ascontiguousarray(out).view(float_dtype(to)).reshape(self.shape)
+        return values.astype(np.float64) if wanted.id == "fp64" else values
+
+    def _level_matrix(self, level: Level, ndim: int) -> Codes:
+        if level.granularity == "tensor":
+            return level.codes.reshape(1, 1)
+        return as_matrix(level.codes, self.axis, self.row_axis)[0] if ndim > 1 else level.codes.reshape(1, -1)
+
+    def pack(self) -> Codes:
+        """Return element codes as the block packs them: two per byte along the blocked axis, element 2k in the low nibble.
+
+        The blocked axis is last in the result; an odd length leaves the last high nibble 0. Formats of other widths: one code per byte.
+        """
+        moved = np.moveaxis(self.codes, self.axis, -1)
+        element: Format = get("format", self.block.element_formats[0])
+        if self.block.facts.packing == "none" or derive.codes(element).bits != 4:
+            return np.ascontiguousarray(moved)
+        return pack_nibbles(np.ascontiguousarray(moved))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one .safetensors file: packed codes, levels, and the recipe's id and digest. Whole or not at all.
+
+        Raises: FileError (the path exists, or cannot be written).
+        """
+        arrays = {"codes": self.pack(), **{f"level.{level.name}": np.asarray(level.codes, order="C") for level in self.levels}}
+        about = {
+            "recipe": self.recipe.id,
+            "digest": digest(self.recipe),
+            "shape": list(self.shape),
+            "codes_shape": list(self.codes.shape),
+            "axis": self.axis,
+            "row_axis": self.row_axis,
+        }
+        write_safetensors(Path(path), arrays, {"emu_quantized": json.dumps(about, sort_keys=True)})
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Quantized:
+        """Read a file that save wrote. Raises: FileError (not such a file; a recipe whose facts changed), SpecError (unknown recipe)."""
+        arrays, metadata = read_safetensors(Path(path))
+        try:
+            about = json.loads(metadata["emu_quantized"])
+            recipe: Recipe = get("recipe", about["recipe"])
+            if digest(recipe) != about["digest"]:
+                raise FileError(f"{path}: written under other facts of recipe {recipe.id}: quantize again, or load that spec")
+            codes = _unpacked(arrays["codes"], recipe, tuple(about["codes_shape"]), about["axis"])
+            levels = {name.removeprefix("level."): array for name, array in arrays.items() if name != "codes"}
+            return make_quantized(codes, levels, recipe, tuple(about["shape"]), about["axis"], about["row_axis"])
+        except (KeyError, TypeError, json.JSONDecodeError):
+            raise FileError(f"{path}: not a file written by Quantized.save") from None
+
+
+def make_quantized(codes: Codes, levels: dict[str, Codes], recipe: Recipe, shape: tuple[int, ...], axis: int, row_axis: int) -> Quantized:
+    """Return a Quantized with read-only arrays; levels by name, in the block's order. Raises: KeyError when one is missing."""
+    block: Block = get("block", recipe.facts.block)
+    found = []
+    for facts in block.facts.levels:
+        granularity = facts.granularity if isinstance(facts.granularity, str) else f"sub{facts.granularity.sub}"
+        found.append(Level(facts.name, _frozen(levels[facts.name]), facts.format, granularity, facts.meaning))
+    return Quantized(_frozen(codes), tuple(found), recipe, shape, axis, row_axis)
+
+
+def _frozen(array: Codes) -> Codes:
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def level_array(matrix: Codes, granularity: Any, block: Block, moved: tuple[int, ...], axis: int, row_axis: int, ndim: int) -> Codes:
+    """Return a level's matrix in the orientation of the tensor."""
+    place = extent_of(granularity, block)
+    if place.columns == 0 and place.rows == 0:
+        return matrix.reshape(())
+    return from_matrix(matrix, moved, axis, row_axis, ndim)
+
+
+def pack_nibbles(codes: Codes) -> Codes:
+    """Return codes of 4 bits, two per byte along the last axis, the even element in the low nibble."""
+    if codes.shape[-1] % 2:
+        codes = np.concatenate([codes, np.zeros((*codes.shape[:-1], 1), codes.dtype)], axis=-1)
+    pairs = np.ascontiguousarray(codes.astype(np.uint8, copy=False)).view("<u2")
+    packed: Codes = (pairs >> 4 | pairs).astype(np.uint8)
+    return packed
+
+
+def unpack_nibbles(packed: Codes, length: int) -> Codes:
+    """Return the first `length` codes of packed nibbles along the last axis."""
+    out = np.empty((*packed.shape[:-1], packed.shape[-1] * 2), np.uint8)
+    out[..., 0::2] = packed & 15
+    out[..., 1::2] = packed >> 4
+    return out[..., :length]
+
+
+def _unpacked(packed: Codes, recipe: Recipe, shape: tuple[int, ...], axis: int) -> Codes:
+    block: Block = get("block", recipe.facts.block)
+    if block.facts.packing != "none" and derive.codes(get("format", block.element_formats[0])).bits == 4:
+        packed = unpack_nibbles(packed, shape[axis])
+    return np.moveaxis(packed, -1, axis).reshape(shape)
+
+
+def write_safetensors(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> None:
+    """Write a .safetensors file whole or not at all. Raises: FileError (exists, cannot be written)."""
+    from safetensors.numpy import save
+
+    from emu.base.atomic import whole_file
+
+    with whole_file(path) as stream:
+        stream.write(save(arrays, metadata))
+
+
+def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return arrays and metadata of a .safetensors file. Raises: FileError (missing, truncated, foreign)."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise FileError(f"{path}: cannot read as .safetensors: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}") from None
+
+
+__all__ = ["Level", "Quantized", "default_row_axis", "level_array", "make_quantized", "pack_nibbles", "unpack_nibbles"]

@@ -1,0 +1,170 @@
+"""A user's module `dut` against a golden function: proven for all inputs, or an input where they differ, as a golden row.
+
+A miter of both, decided by yosys' abc. The design may be clocked when no register feeds itself: registers are taken as wires, so that the
+function is proven and not the timing. Unknown and undriven bits are free values: a design that needs one is not proven.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from emu.base.errors import EngineError, FileError
+from emu.rtl.export import verilog as export_verilog
+from emu.rtl.export.equivalence import AIGER, Kind, Verdict, solve
+from emu.rtl.export.functions import Golden
+from emu.rtl.export.prove_z3 import DESIGN, solve_z3
+from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
+from emu.rtl.export.yosys import ABC, YOSYS, find, run_yosys
+from emu.vectors.files import mem, tv
+from emu.vectors.files.rows import Input, VectorRow, make_row
+
+Solver = Literal["abc", "z3"]
+TOP: Final = "dut"
+HANDSHAKE: Final = {"clk": "emu_clk", "rst": "1'b0", "in_valid": "1'b1"}  # a constant clock would drop the registers and what feeds them
+FLAG: Final = "counterexample"
+_LOOP: Final = "registers feed themselves"
+_PORTS: Final = "ports.json"
+_WIRES: Final = """(* techmap_celltype = "$dff" *)
+module emu_wire #(parameter WIDTH = 1, parameter CLK_POLARITY = 1) (input CLK, input [WIDTH-1:0] D, output [WIDTH-1:0] Q);
+    assign Q = D;
+endmodule
+"""
+
+
+class Proof(NamedTuple):
+    """kind: proven, counterexample or unknown.   row: the golden row of a counterexample.   clocked: were registers taken as wires."""
+
+    kind: Kind
+    row: VectorRow | None
+    clocked: bool
+    why: str = ""
+
+
+def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seconds: float = 120, solver: Solver = "abc") -> Proof:
+    """Compare a design with a golden function for all inputs at once.
+
+    files: Verilog or SystemVerilog with a module `dut`, ports named as the columns; clk, rst, in_valid, out_valid may be there.
+    defines: `NAME` or `NAME=value`.   seconds: processor time for each program.
+    solver: abc on a miter of the golden Verilog; z3 on the golden SMT-LIB.
+    Raises: ToolError (a program is absent), FileError (a file, a port or its width), EngineError (yosys refuses the design).
+    Tests: tests/rtl/test_rtl_prove.py.
+    """
+    find(ABC if solver == "abc" else YOSYS)
+    for file in files:
+        if not file.is_file():
+            raise FileError(f"{file}: no such file")
+    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
+        work = Path(folder)
+        clocked, verdict = False, Verdict("unknown", {})
+        try:
+            ports = _ports(item, files, defines, work, seconds)
+            clocked = _build(item, ports, solver, _reading(files, defines), work, seconds)
+            verdict = solve(work, seconds) if solver == "abc" else solve_z3(item, work, seconds)
+        except TimeoutError as error:
+            verdict = Verdict("unknown", {}, str(error))
+        except EngineError as error:
+            if "logic loop" not in str(error) and "SCC" not in str(error):
+                raise
+            verdict = Verdict("unknown", {}, f"{_LOOP}: only the function of one row can be proven")
+    row = row_of(item, verdict.model) if verdict.kind == "counterexample" else None
+    return Proof(verdict.kind, row, clocked, verdict.why)
+
+
+def row_of(item: Golden, model: Mapping[str, int]) -> VectorRow:
+    """Return the golden row of an input: the expected columns are the oracle's, never the solver's."""
+    values = tuple(model.get(column.name, 0) for column in item.layout.inputs)
+    return make_row(item.layout, Input("formal", (FLAG,), values), item.operation.exact(values))
+
+
+def render_tv(item: Golden, row: VectorRow) -> str:
+    """Return a `.tv` file of one row, with its trailer."""
+    return tv.render(item.layout, [row])
+
+
+def render_mem(item: Golden, row: VectorRow) -> str:
+    """Return the row as a line of a `.mem` file, with id and flags."""
+    return mem.render(item.layout, [row]).splitlines()[0]
+
+
+def _reading(files: Sequence[Path], defines: Sequence[str]) -> str:
+    words = "".join(f"-D {define} " for define in defines)
+    return f"read_verilog -sv {words}" + " ".join(f'"{file.resolve()}"' for file in files)
+
+
+def _ports(item: Golden, files: Sequence[Path], defines: Sequence[str], work: Path, seconds: float) -> dict[str, tuple[str, int]]:
+    """Return port -> (direction, bits) of the design. Raises: FileError (a column has no port, or one of another width)."""
+    run_yosys([_reading(files, defines), f"hierarchy -check -top {TOP}", "proc -norom", f"write_json {_PORTS}"], work, seconds)
+    modules = json.loads((work / _PORTS).read_text(encoding="utf-8"))["modules"]
+    ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[TOP]["ports"].items()}
+    results = [(column.name, column.bits) for column in item.layout.results]
+    wanted = {name: ("input", bits) for name, bits in item.circuit.inputs} | {name: ("output", bits) for name, bits in results}
+    for name, (direction, bits) in wanted.items():
+        if ports.get(name) != (direction, bits):
+            found = "none of that name" if name not in ports else f"{ports[name][0]} of {ports[name][1]} bits"
+            raise FileError(f"{files[0]}: module {TOP} needs the {direction} port {name} of {bits} bits: it has {found}")
+    for name, (direction, _) in ports.items():
+        if direction != "output" and name not in wanted and name not in HANDSHAKE:
+            raise FileError(f"{files[0]}: {direction} port {name} is no column of {item.name}: tie it in a wrapper")
+    return ports
+
+
+def _top(item: Golden, ports: Mapping[str, tuple[str, int]]) -> str:
+    """Return the module that joins both; its output is 1 where they differ and the row is not open."""
+    inputs = ", ".join(f"input [{bits - 1}:0] {name}" for name, bits in item.circuit.inputs)
+    lines = [f"module emu_top (input emu_clk, {inputs}, output bad);"]
+    lines += [f"    wire [{bits - 1}:0] want_{name};" for name, bits in item.circuit.outputs]
+    lines += [f"    wire [{column.bits - 1}:0] got_{column.name};" for column in item.layout.results]
+    plain = [f".{name}({name})" for name, _ in item.circuit.inputs]
+    golden = [*plain, *(f".{name}(want_{name})" for name, _ in item.circuit.outputs)]
+    design = [*plain, *(f".{column.name}(got_{column.name})" for column in item.layout.results)]
+    design += [f".{name}({value})" for name, value in HANDSHAKE.items() if name in ports]
+    valid = ports.get("out_valid") == ("output", 1)
+    lines += ["    wire valid;"] if valid else ["    wire valid = 1'b1;"]
+    design += [".out_valid(valid)"] if valid else []
+    lines += [f"    emu_golden golden ({', '.join(golden)});", f"    {TOP} design ({', '.join(design)});"]
+    return "\n".join([*lines, f"    assign bad = ~valid | ~want_open & ({' | '.join(_differ(item))});", "endmodule", ""])
+
+
+def _differ(item: Golden) -> Iterator[str]:
+    """Yield one condition per result; a NaN of any payload is right where the golden function says so."""
+    kinds = {name for name, _ in item.circuit.outputs}
+    for column in item.layout.results:
+        plain = f"got_{column.name} != want_{column.name}"
+        if f"k_{column.name}" in kinds:
+            nan = f"got_{column.name}[30:23] == 8'hff & got_{column.name}[22:0] != 23'h0"
+            yield f"(want_k_{column.name} != 4'h0 ? ~({nan}) : {plain})"
+        else:
+            yield plain
+
+
+def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, reading: str, work: Path, seconds: float) -> bool:
+    """Write the miter as an and-inverter graph, or the design alone as SMT-LIB; tell whether the design has registers."""
+    (work / "golden.v").write_text(export_verilog.render(replace(item.circuit, name="emu_golden")), encoding="ascii")
+    (work / "top.v").write_text(_top(item, ports) if solver == "abc" else _alone(item, ports), encoding="ascii")
+    (work / "wires.v").write_text(_WIRES, encoding="ascii")
+    top = "emu_top" if solver == "abc" else DESIGN_TOP
+    begin = ["read_verilog golden.v top.v", reading, f"hierarchy -check -top {top}", "proc -norom", "flatten"]
+    flat = ["memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
+    wires = ["techmap -map wires.v t:$dff", "opt_clean", "scc -expect 0", "setundef -undriven -anyseq", "opt -full", "wreduce"]
+    graph = ["techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -symbols {AIGER}"]
+    words = ["setundef -undriven -anyseq", "opt_clean", f"write_smt2 -wires {DESIGN}"]
+    run_yosys([*begin, *flat, *wires, *(graph if solver == "abc" else words)], work, seconds)
+    return bool((work / "registers.txt").read_text(encoding="ascii", errors="replace").split())
+
+
+def _alone(item: Golden, ports: Mapping[str, tuple[str, int]]) -> str:
+    """Return the module that ties the handshake of the design and shows its columns."""
+    columns = [("input", name, bits) for name, bits in item.circuit.inputs]
+    columns += [("output", column.name, column.bits) for column in item.layout.results]
+    heads = [f"{direction} [{bits - 1}:0] {name}" for direction, name, bits in columns]
+    pins = [f".{name}({name})" for _, name, _ in columns]
+    pins += [f".{name}({value})" for name, value in HANDSHAKE.items() if name in ports]
+    valid = ports.get("out_valid") == ("output", 1)
+    pins += [".out_valid(valid)"] if valid else []
+    lines = [f"module {DESIGN_TOP} (input emu_clk, {', '.join(heads)}, output valid);", f"    {TOP} design ({', '.join(pins)});"]
+    return "\n".join([*lines, *([] if valid else ["    assign valid = 1'b1;"]), "endmodule", ""])

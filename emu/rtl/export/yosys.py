@@ -1,0 +1,58 @@
+"""yosys and its abc as programs: run a script in a folder, read the log. Not here: what the scripts are for (equivalence, prove)."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from emu.base.errors import EngineError, ToolError
+
+YOSYS: Final = "yosys"
+ABC: Final = "yosys-abc"
+PATIENCE: Final = 20  # times the allowed processor time
+
+
+def find(program: str = YOSYS) -> str:
+    """Return the path of a program. Raises: ToolError (absent)."""
+    path = shutil.which(program)
+    if path is None:
+        raise ToolError(f"{program}: not found: install yosys (Debian: apt-get install yosys), or put it on PATH")
+    return path
+
+
+def run_yosys(script: Sequence[str], work: Path, seconds: float = 600) -> str:
+    """Run yosys commands in a folder and return the log.
+
+    Raises: ToolError (absent), EngineError (refused: its first error line), TimeoutError (`seconds` of processor time are over).
+    """
+    path = work / "script.ys"
+    path.write_text("\n".join(script) + "\n", encoding="ascii")
+    done = _run([find(YOSYS), "-Q", "-T", path.name], work, seconds)
+    if done.returncode:
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if "ERROR" in line]
+        raise EngineError(f"yosys: {(lines or [f'stopped with exit code {done.returncode}'])[0].strip()}")
+    return done.stdout
+
+
+def run_abc(script: Sequence[str], work: Path, seconds: float = 600) -> str:
+    """Run abc commands in a folder and return the log. Raises: ToolError, TimeoutError; as run_yosys."""
+    done = _run([find(ABC), "-c", "; ".join(script)], work, seconds)
+    return done.stdout
+
+
+def _run(words: Sequence[str], work: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+    """Seconds count processor time, so that a busy machine gives the same answer; the clock only ends what sleeps."""
+    limit = max(1, math.ceil(seconds))
+    limited = ["sh", "-c", 'ulimit -t "$0" && exec "$@"', str(limit), *words]
+    try:
+        done = subprocess.run(limited, cwd=work, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE * limit)
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise TimeoutError(f"{Path(words[0]).name}: no answer within {limit} s")
+    return done

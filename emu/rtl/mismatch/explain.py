@@ -1,0 +1,210 @@
+"""emu explain mismatch: a MISMATCH line or log beside the oracle: the trace of the row, what differs, the first wrong stage, and which
+single deviations explain it, with the number of rows on which each holds.
+
+Not here: lines to read (explain_mismatch_text), reading logs (mismatch_lines), the deviations (hypotheses_*).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from emu.base.errors import FileError
+from emu.explain.dot.numbers import meaning
+from emu.explain.dot.rows import DotRow
+from emu.explain.dot.trace import explain_dot
+from emu.explain.dot.vcd import render, vcd_text
+from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, asked, cover, tried
+from emu.rtl.mismatch.deviations_convert import converter
+from emu.rtl.mismatch.deviations_dot import dots
+from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
+from emu.rtl.mismatch.lines import Log
+from emu.rtl.mismatch.trace_convert import signals_convert, trace_convert
+from emu.rtl.mismatch.trace_quantize import recipes, trace_quantize
+from emu.rtl.simulate.golden_rows import Case, Golden, cases_of
+from emu.spec.models import Format
+from emu.spec.registry import get
+from emu.vectors.convert_rows import ConvertRows
+from emu.vectors.dot_rows import DotRows
+from emu.vectors.files.columns import Column
+from emu.vectors.files.rows import inputs_of, unpack, value_of
+from emu.vectors.quantize_rows import QuantizeRows
+
+Data = dict[str, Any]
+FEWER = 2  # that hold on some rows, beside those that hold on all
+STAGE_ORDER = ("sg", "tm", "ss", "lv", "e", "xa", "xc", "p", "s", "rs")
+
+
+def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = None, tc: int | None = None) -> Data:
+    """Return the explanation of one row of a log as plain data.
+
+    log: what a simulation printed.   vectors: folder of golden vectors; None: rows are computed.   suite, tc: the row; None: the suite with
+    the most rows that differ, and its first one.
+    Raises: FileError (no such row, a row that agrees, inputs or expected values that are not those of the golden row).
+    Tests: tests/rtl/test_rtl_explain_mismatch.py.
+    """
+    golden, this, bad, good = chosen(log, vectors, suite, tc)
+    verdicts = tried(golden, deviations(golden, bad, good), this, bad, good)
+    together = [] if not verdicts or verdicts[0].whole else cover(verdicts, golden, bad)
+    if together and len(bad) > 1 and sum(count for _, count in together) < len(bad):
+        far = tried(golden, other_contracts(golden, close=False), this, bad, good)
+        verdicts = sorted([*verdicts, *far], key=lambda item: (not item.whole, not item.here, -(item.bad + item.good)))
+    plan = golden.plan
+    out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.contract), "flags": list(this.row.flags)}
+    out |= {"comment": this.row.comment, "digest": golden.digest_words(log), "inputs": _inputs(golden, this)}
+    out |= {"trace": _trace(golden, this), "columns": [_compared(golden, column, this) for column in _printed(golden, this)]}
+    out |= {"differ": len(bad), "agree": len(good), "first_wrong": _first_wrong(golden, this, verdicts)}
+    whole = sum(item.whole for item in verdicts)
+    shown = verdicts[: min(whole + FEWER, BEST) if whole else BEST]
+    out["hypotheses"] = [item.data() for item in shown]
+    out["more"] = len(verdicts) - len(shown)
+    out["together"] = [{"text": item.hypothesis.text, "stage": item.hypothesis.stage, "explains": count} for item, count in together]
+    return out
+
+
+def chosen(log: Log, vectors: Path | None, suite: str | None, tc: int | None) -> tuple[Golden, Case, list[Case], list[Case]]:
+    """Return the golden rows, the row to explain, and the rows of its suite that differ and that agree. Raises: as explain_mismatch."""
+    names = Counter(name for name, _ in log.rows)
+    if suite is not None and suite not in names:
+        raise FileError(f"{suite}: the log has no rows of it, only of {', '.join(names)}")
+    found = []
+    for name in [suite] if suite is not None else names:
+        golden = Golden(name, vectors, log.left_out.get(name))
+        found.append((golden, *cases_of(golden, log)))
+    golden, bad, good = max(found, key=lambda item: len(item[1]))
+    if tc is not None:
+        this = next((case for case in (*bad, *good) if case.tc == tc), None)
+        if this is None:
+            raise FileError(f"{golden.name}: the log has no row {tc}")
+        if this not in bad:
+            raise FileError(f"{golden.name} tc={tc}: agrees with the golden row")
+        return golden, this, bad, good
+    if not bad:
+        raise FileError(f"{golden.name}: every row of the log agrees with the golden one")
+    return golden, bad[0], bad, good
+
+
+def deviations(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> Iterator[Hypothesis]:
+    """Yield the single deviations to try, documented contracts first. bad, good: the rows of the log."""
+    op = golden.plan.operation
+    own: list[Iterator[Hypothesis]] = []
+    if isinstance(op, ConvertRows):
+        own.append(converter(golden))
+    elif isinstance(op, DotRows) and op.plan.accumulator is None:
+        own.append(dots(golden, asked(golden, bad, good)))
+    elif isinstance(op, QuantizeRows):
+        own += [recipes(golden), inputs_changed(golden)]
+    else:
+        own.append(inputs_changed(golden))
+    others = [] if isinstance(op, DotRows) else [other_contracts(golden, close=True)]
+    return chain(*others, *own, plain(golden, bad))
+
+
+def _inputs(golden: Golden, this: Case) -> Data:
+    pairs = zip(golden.layout.inputs, inputs_of(golden.layout, this.row), strict=True)
+    return {column.name: f"{value:0{column.digits}x}" for column, value in pairs}
+
+
+def _printed(golden: Golden, this: Case) -> list[Column]:
+    return [column for column in golden.layout.results if column.name in this.got]
+
+
+def _compared(golden: Golden, column: Column, this: Case) -> Data:
+    """Return want and got of a column, lane by lane where lanes differ."""
+    want, mask = (value_of(golden.layout, this.row, name) for name in (column.name, f"m_{column.name}"))
+    got = this.got[column.name]
+    out: Data = {"column": column.name, "want": f"{want:0{column.digits}x}", "got": this.text[column.name]}
+    out |= {"differs": column.name in this.wrong(golden.layout), "unknown": got is None, "masked": not mask, "single": column.lanes == 1}
+    if got is not None and column.format is not None:
+        lanes = zip(unpack(want, column), unpack(got, column), unpack(mask, column), strict=True)
+        out["lanes"] = [
+            {"lane": lane, "want": _named(x, column), "got": _named(y, column)} for lane, (x, y, m) in enumerate(lanes) if (x ^ y) & m
+        ]
+    return out
+
+
+def _named(code: int, column: Column) -> str:
+    fmt: Format = get("format", column.format or "")
+    return f"{code:0{-(-column.lane_bits // 4)}x} ({meaning(code, fmt)})"
+
+
+def _trace(golden: Golden, this: Case) -> Data:
+    """Return the oracle's trace in the form of its operation, under one key that names the form."""
+    op, values = golden.plan.operation, inputs_of(golden.layout, this.row)
+    if isinstance(op, ConvertRows):
+        return {"convert": trace_convert(op, values)}
+    if isinstance(op, DotRows) and op.plan.accumulator is None and op.computed(values) is not None:
+        return {"dot": explain_dot(_dot_row(op, values), op.plan)}
+    if isinstance(op, QuantizeRows):
+        return {"quantize": trace_quantize(op, values, _lane(golden, this))}
+    return {}
+
+
+def _dot_row(op: DotRows, values: tuple[int, ...]) -> DotRow:
+    a, b, scale_a, scale_b, c = op.taken(values)
+    return DotRow(tuple(a), tuple(b), tuple(scale_a), tuple(scale_b), c)
+
+
+def _lane(golden: Golden, this: Case) -> int:
+    """Return the first lane of the codes that differs; 0 where none does."""
+    column = golden.layout.columns[golden.layout.index("codes")]
+    got = this.got.get("codes")
+    if got is None:
+        return 0
+    want = value_of(golden.layout, this.row, "codes")
+    return next((lane for lane, (x, y) in enumerate(zip(unpack(want, column), unpack(got, column), strict=True)) if x != y), 0)
+
+
+def _first_wrong(golden: Golden, this: Case, verdicts: Sequence[Verdict]) -> Data:
+    """Name the first stage that is wrong, and how that is known."""
+    wrong = this.wrong(golden.layout)
+    stages = [column.name for column in golden.layout.results if column.role == "stage" and column.name in this.got]
+    bad = sorted((name for name in wrong if name in stages), key=_stage_place)
+    if bad:
+        return {"stage": bad[0], "by": f"stage columns of the design: {len(bad)} of {len(stages)} printed ones differ", "settled": True}
+    best = verdicts[0] if verdicts and verdicts[0].here else None
+    if best is not None and best.good == best.good_tried:
+        equal = [item for item in verdicts if item.here and (item.bad, item.good, item.bad_tried) == (best.bad, best.good, best.bad_tried)]
+        others = sorted({item.hypothesis.stage for item in equal} - {best.hypothesis.stage})
+        more = f"; not settled: {len(equal) - 1} others explain as much, some of them in {', '.join(others)}" if others else ""
+        part = "" if best.whole else f"; it explains {best.bad} of {best.bad_tried} rows that differ"
+        by = f"what explains this row: {best.hypothesis.text}{part}{more}"
+        return {"stage": best.hypothesis.stage, "by": by, "settled": best.whole and not others}
+    levels = [name for name in wrong if name != "codes"]
+    if isinstance(golden.plan.operation, QuantizeRows) and levels:
+        return {"stage": levels[0], "by": "levels are made before codes", "settled": True}
+    known = f"every one of {len(stages)} printed stages is right, the output is not" if stages else "no stage is printed"
+    return {"stage": wrong[0], "by": f"{known}; no deviation that was tried explains it", "settled": False}
+
+
+def _stage_place(name: str) -> tuple[int, int, str]:
+    """Return the place of a stage column in the order of computation: fused step, kind, term."""
+    step, _, rest = name.removeprefix("u").partition("_")
+    kind = rest.rstrip("0123456789")
+    place = STAGE_ORDER.index(kind) if kind in STAGE_ORDER else len(STAGE_ORDER)
+    return (int(step) if step.isdigit() else 0, place, f"{int(rest[len(kind) :] or 0):04d}")
+
+
+def vcd_of(log: Log, vectors: Path | None, suite: str | None, tc: int | None) -> str:
+    """Return the explained row for a wave viewer: of a dot product its golden stages; of others inputs, stages of a conversion, want, got.
+
+    Raises: as explain_mismatch.
+    """
+    golden, this, _, _ = chosen(log, vectors, suite, tc)
+    op, values = golden.plan.operation, inputs_of(golden.layout, this.row)
+    title = f"{golden.name} tc={this.tc}"
+    if isinstance(op, DotRows) and op.plan.accumulator is None and op.computed(values) is not None:
+        return vcd_text(_dot_row(op, values), op.plan)
+    if isinstance(op, ConvertRows):
+        return render(signals_convert(op, values, value_of(golden.layout, this.row, "y"), this.got.get("y")), title)
+    signals: list[tuple[str, int, int | None]] = [
+        (column.name, column.bits, value) for column, value in zip(golden.layout.inputs, values, strict=True)
+    ]
+    for column in golden.layout.results:
+        signals.append((column.name, column.bits, value_of(golden.layout, this.row, column.name)))
+        if column.name in this.got:
+            signals.append((f"got_{column.name}", column.bits, this.got[column.name]))
+    return render(signals, title)

@@ -1,0 +1,249 @@
+"""Reading a port map: strict YAML, the model, then what only both files can tell: columns, widths, bits that two columns claim."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from emu.base.errors import EmuError, SpecError
+from emu.rtl.portmap.model import PortMap, Wiring
+from emu.spec.contract import parse
+from emu.spec.faults import first_fault
+from emu.spec.loader import Document, read
+from emu.spec.loader import Path as Where
+from emu.vectors.files.columns import Column, Layout
+from emu.vectors.files.names import parse_stem
+from emu.vectors.suites.notes import NOTES
+
+SOURCED = ("convert", "quantize", "transform", "dequantize")  # operations whose contract leaves a format open
+
+
+@dataclass(frozen=True)
+class MapFile:
+    """A port map with its file. document: for messages with a line."""
+
+    map: PortMap
+    path: Path
+    document: Document
+
+    def fault(self, where: Where, text: str) -> SpecError:
+        """Return the error of one place of the file."""
+        shown = ".".join(str(part) for part in where) or "top level"
+        return SpecError(f"{self.document.where(where)}: {shown}: {text}")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The source files of the design."""
+        return tuple(self.path.parent / name for name in self.map.files)
+
+
+def load_map(path: Path) -> MapFile:
+    """Return the port map of a YAML file, checked as far as one file tells.
+
+    Raises: SpecError with file and line (strict rules as of spec files; unknown keys; keys that exclude each other; no such source file).
+    Tests: tests/rtl/test_rtl_portmap.py.
+    """
+    document = read(path)
+    if not isinstance(document.data, dict):
+        raise SpecError(f"{document.where(())}: the top level must be keys and values: kind, module, files, contract, ports")
+    try:
+        model = PortMap.model_validate(document.data)
+    except ValidationError as error:
+        raise SpecError(first_fault(error, PortMap, document)) from None
+    found = MapFile(model, path, document)
+    for where, text in _alone(found):
+        raise found.fault(where, text)
+    return found
+
+
+def _alone(file: MapFile) -> Iterator[tuple[Where, str]]:
+    """Yield the faults that need no suite."""
+    model = file.map
+    if model.module in ("bench", "dut"):
+        yield ("module",), f"{model.module} is a module of the bench kit: rename yours"
+    yield from _timing(model)
+    yield from _judged_by(model)
+    for name, place in model.ports.items():
+        given = [key for key in ("port", "ports", "pieces", "value") if getattr(place, key) is not None]
+        if len(given) != 1:
+            yield ("ports", name), f"say one of port, ports, pieces, value; here are {', '.join(given) or 'none'}"
+        elif given[0] in ("pieces", "value") and place.model_fields_set - {given[0]}:
+            other = ", ".join(sorted(place.model_fields_set - {given[0]}))
+            yield ("ports", name), f"{other} does not go with {given[0]}: remove it"
+    for number, item in enumerate(model.unsupported):
+        if (item.class_ is None) == (item.flag is None):
+            yield ("unsupported", number), "say either class or flag"
+        if item.flag is not None and (item.column is not None or item.flag not in NOTES):
+            yield ("unsupported", number, "flag"), f"{item.flag} is no flag of a suite" if item.column is None else "a flag has no column"
+    for number, path in enumerate(file.files):
+        if not path.is_file():
+            yield ("files", number), f"{path}: no such file: names are relative to the folder of the port map"
+
+
+def _timing(model: PortMap) -> Iterator[tuple[Where, str]]:
+    if (model.valid is None) == (model.latency is None):
+        yield ("valid" if model.valid else ("module"),), "say either valid (its ports) or latency (clock edges; 0 for combinational)"
+    elif model.ready is not None and model.valid is None:
+        yield ("ready",), "ready ports need valid ports"
+    elif model.clock is None and (model.valid is not None or model.latency):
+        yield ("valid" if model.valid else "latency",), "a design with registers needs key clock"
+
+
+def _judged_by(model: PortMap) -> Iterator[tuple[Where, str]]:
+    if (model.contract is None) == (model.suite is None):
+        yield ("contract" if model.contract else "module",), "say either contract or suite (a stem)"
+    elif model.suite is not None:
+        for key in ("source", "suites"):
+            if key in model.model_fields_set:
+                yield (key,), "does not go with suite, which names it: remove it"
+        try:
+            parse_stem(model.suite)
+        except EmuError as error:
+            yield ("suite",), str(error)
+    else:
+        try:
+            op = parse(model.contract or "").op
+        except EmuError as error:
+            yield ("contract",), str(error)
+            return
+        if (op in SOURCED) != (model.source is not None):
+            yield (
+                ("source" if model.source else "contract",),
+                (f"{op} needs key source: the format that suites convert from" if op in SOURCED else f"{op} has no source: remove it"),
+            )
+
+
+def check_columns(file: MapFile, layout: Layout, stem: str) -> None:
+    """Compare a port map with the columns of a suite.
+
+    Raises: SpecError with file and line (an unknown or forgotten column, wrong widths, bits that two columns drive).
+    """
+    for where, text in _columns(file.map, layout, stem):
+        raise file.fault(where, text)
+
+
+def _columns(model: PortMap, layout: Layout, stem: str) -> Iterator[tuple[Where, str]]:
+    inputs = {column.name: column for column in layout.inputs}
+    results = {column.name: column for column in layout.results}
+    named = inputs | results
+    yield from _names(model, inputs, results, stem)
+    for name, place in model.ports.items():
+        if name in named:
+            yield from _place(name, place, named[name], model.rows_per_beat, name in inputs)
+    for number, item in enumerate(model.unsupported):
+        if item.column is not None and item.column not in inputs:
+            yield ("unsupported", number, "column"), f"{stem} has no input column {item.column}: it has {', '.join(inputs)}"
+        numbers = [column for column in inputs.values() if item.column in (None, column.name) and column.format is not None]
+        if item.class_ is not None and not numbers:
+            yield ("unsupported", number, "class"), f"no input column of {stem} has a number format"
+    yield from _clashes(model, inputs)
+
+
+def _names(model: PortMap, inputs: dict[str, Column], results: dict[str, Column], stem: str) -> Iterator[tuple[Where, str]]:
+    """Yield columns that are unknown, forgotten, or said twice."""
+    named = [*inputs, *results]
+    for key in ("ports", "missing"):
+        for number, name in enumerate(getattr(model, key)):
+            where: Where = (key, name) if key == "ports" else (key, number)
+            if name not in named:
+                near = difflib.get_close_matches(name, named, n=1)
+                yield where, f"{stem} has no column {name}: " + (f"did you mean {near[0]}?" if near else f"it has {', '.join(named)}")
+            elif key == "missing" and name in model.ports:
+                yield where, "it is in ports too: keep one"
+            elif key == "missing" and name in inputs and name not in _free_inputs(model, stem):
+                yield where, "an input is tied with value in ports"
+    said = {*model.ports, *model.missing, *(("fl",) if model.flags else ())}
+    if model.chain == "dut" and not stem.startswith("accumulate__"):
+        yield ("chain",), f"{stem} has no chains: only suites of accumulate have"
+    stage = next((name for name in model.ports if name in results and results[name].role == "stage"), None)
+    if model.rows_per_beat > 1 and (model.flags or stage):
+        yield ("rows_per_beat",), f"{'flags' if model.flags else stage} can only be compared with one row per beat"
+    if model.flags and ("fl" not in results or "fl" in model.ports or "fl" in model.missing):
+        yield ("flags",), "column fl is said twice" if "fl" in results else f"{stem} has no column fl: remove it"
+    for column in (*inputs.values(), *results.values()):
+        if column.name not in said and column.role != "stage":
+            fix = "or name it under missing" if column.name in results else 'or tie it: {value: "0x0"}'
+            yield ("ports",), f"column {column.name} of {stem} is not mapped: say where it is, {fix}"
+
+
+def _free_inputs(model: PortMap, stem: str) -> tuple[str, ...]:
+    """Return the inputs that a design need not have: the end of a chain, and the state where it keeps its own."""
+    if not stem.startswith("accumulate__"):
+        return ()
+    return ("last", "acc_in") if model.chain == "dut" else ("last",)
+
+
+def _place(name: str, place: Wiring, column: Column, rows: int, is_input: bool) -> Iterator[tuple[Where, str]]:
+    where: Where = ("ports", name)
+    bits, elements = rows * column.bits, rows * column.lanes
+    alone = is_input and place.port is not None and elements == 1 and place.element_bits is None
+    if place.low_bits is not None and not (alone and place.low_bits <= column.bits):
+        yield (*where, "low_bits"), f"only for one element of an input in one port, at most its {column.bits} bits"
+    if place.value is not None:
+        if not is_input:
+            yield where, "an output has no value: name it under missing"
+        elif int(place.value, 16) >> column.bits:
+            yield (*where, "value"), f"has more than the {column.bits} bits of the column"
+    if place.pieces is not None and sum(piece.bits for piece in place.pieces) != bits:
+        yield (*where, "pieces"), f"hold {sum(piece.bits for piece in place.pieces)} bits, the column has {bits}"
+    if place.ports is not None and elements % len(place.ports):
+        yield (*where, "ports"), f"{len(place.ports)} ports do not share {elements} elements evenly"
+    if place.element_bits is not None and place.element_bits < column.lane_bits:
+        yield (*where, "element_bits"), f"is narrower than the {column.lane_bits} bits of an element"
+
+
+def spans(place: Wiring, column: Column, rows: int) -> list[tuple[str, int, int]]:
+    """Return (port, lowest bit, bits) of everything that a place takes of the design's ports."""
+    if place.pieces is not None:
+        return [(piece.port, piece.lsb, piece.bits) for piece in place.pieces]
+    ports = place.ports or ((place.port,) if place.port else ())
+    if place.low_bits is not None:
+        return [(port, place.lsb, place.low_bits) for port in ports]
+    stride = place.element_bits or column.lane_bits
+    return [(port, place.lsb, stride * rows * column.lanes // len(ports)) for port in ports]
+
+
+def _clashes(model: PortMap, inputs: dict[str, Column]) -> Iterator[tuple[Where, str]]:
+    """Yield bits of the design that two entries drive, and ports that are used both ways."""
+    driven: dict[str, dict[int, str]] = {}
+    single: dict[str, str] = _single_ports(model)
+    claims: list[tuple[Where, str, str, int, int]] = []
+    for name, place in model.ports.items():
+        if name in inputs:
+            claims += [(("ports", name), name, *span) for span in spans(place, inputs[name], model.rows_per_beat)]
+    claims += [(("ties", number), f"tie {number}", tie.port, tie.lsb, tie.bits) for number, tie in enumerate(model.ties)]
+    read = {piece for name, place in model.ports.items() if name not in inputs for piece in _ports_of(place)}
+    read |= {model.flags.port} if model.flags else set()
+    for where, name, port, lsb, bits in claims:
+        if port in single:
+            yield where, f"port {port} is the {single[port]} of the design"
+        if port in read:
+            yield where, f"port {port} is read as an output elsewhere in this file"
+        bits_of = driven.setdefault(port, {})
+        other = next((bits_of[bit] for bit in range(lsb, lsb + bits) if bit in bits_of), None)
+        if other is not None:
+            yield where, f"bits {lsb + bits - 1}:{lsb} of {port} are driven by {other} too"
+        bits_of |= dict.fromkeys(range(lsb, lsb + bits), name)
+    for number, tie in enumerate(model.ties):
+        if int(tie.value, 16) >> tie.bits:
+            yield ("ties", number, "value"), f"has more than {tie.bits} bits"
+
+
+def _ports_of(place: Wiring) -> tuple[str, ...]:
+    if place.pieces is not None:
+        return tuple(piece.port for piece in place.pieces)
+    return place.ports or ((place.port,) if place.port else ())
+
+
+def _single_ports(model: PortMap) -> dict[str, Any]:
+    """Return port -> what it is, of clock, reset, valid and ready."""
+    out = {model.clock: "clock", model.reset.port if model.reset else None: "reset"}
+    for name, pair in (("valid", model.valid), ("ready", model.ready)):
+        if pair is not None:
+            out |= {pair.in_: name, pair.out: name}
+    return {port: what for port, what in out.items() if port is not None}

@@ -1,0 +1,134 @@
+"""Port maps: how the ports of an existing design carry the columns of a suite of golden vectors. The model, as its YAML file says it.
+
+Not here: reading and checking a file (portmap_file), the wrapper that a map makes (portmap_wrapper), rows left out (portmap_rows).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from emu.spec.models.common import Hex, Id, Name, Part, YesNo
+
+VERILOG_NAME = r"^[A-Za-z_][A-Za-z0-9_$]*$"
+Identifier = Annotated[str, StringConstraints(pattern=VERILOG_NAME)]
+Class = Literal["zero", "negative_zero", "subnormal", "inf", "nan", "signalling_nan", "negative"]
+Suite = Literal["smoke", "directed", "kill", "all", "random"]
+
+
+class Parameter(Part):
+    """One parameter of the design."""
+
+    name: Identifier = Field(description="parameter of the module")
+    value: int | Hex = Field(description="decimal integer, or a bit pattern in hex")
+
+
+class Define(Part):
+    """One macro that the design's files need."""
+
+    name: Identifier = Field(description="macro, without the backquote")
+    value: int | str = Field(default="", description="its text; left out: defined and empty")
+
+
+class Reset(Part):
+    """The reset of the design."""
+
+    port: Identifier = Field(description="reset port")
+    active: Literal["high", "low"] = Field(description="the level that resets")
+    kind: Literal["sync", "async"] = Field(description="does it wait for the clock: sync; or act at once: async")
+
+
+class Handshake(Part):
+    """A pair of ports, one beside the inputs and one beside the outputs."""
+
+    in_: Identifier = Field(alias="in", description="the port beside the inputs")
+    out: Identifier = Field(description="the port beside the outputs")
+
+
+class Piece(Part):
+    """Some bits of a port."""
+
+    port: Identifier = Field(description="port of the design")
+    bits: int = Field(ge=1, le=1 << 16, description="how many bits")
+    lsb: int = Field(default=0, ge=0, le=1 << 16, description="lowest of them in the port")
+
+
+class Wiring(Part):
+    """Where the design has a column. Exactly one of port, ports, pieces, value.
+
+    An element is one lane of a column (the suite's JSON says how many); with rows_per_beat it is one lane of one row, row 0 first.
+    """
+
+    port: Identifier | None = Field(default=None, description="the port that carries all elements")
+    ports: tuple[Identifier, ...] | None = Field(default=None, min_length=1, description="several ports with equal shares, element 0 first")
+    pieces: tuple[Piece, ...] | None = Field(default=None, min_length=1, description="pieces of ports, highest bits of the column first")
+    value: Hex | None = Field(default=None, description="the design has no such port and always takes this: other rows are unsupported")
+    lsb: int = Field(default=0, ge=0, le=1 << 16, description="lowest bit in the port")
+    order: Literal["element_0_lowest", "element_0_highest"] = Field(default="element_0_lowest", description="packing of elements in a port")
+    bits: Literal["msb_highest", "msb_lowest"] = Field(default="msb_highest", description="msb_lowest: every element is bit-reversed")
+    low_bits: int | None = Field(
+        default=None, ge=1, le=64, description="the port takes only these low bits of the column: rows with others set are unsupported"
+    )
+    element_bits: int | None = Field(
+        default=None, ge=1, le=64, description="bits from one element to the next, where wider than its code: higher bits are 0, unread"
+    )
+
+
+class Tie(Part):
+    """An input of the design that never changes."""
+
+    port: Identifier = Field(description="port of the design")
+    bits: int = Field(default=1, ge=1, le=1 << 16, description="how many bits are tied")
+    lsb: int = Field(default=0, ge=0, le=1 << 16, description="lowest of them in the port")
+    value: Hex = Field(description="what they are tied to")
+
+
+class Flags(Part):
+    """The exception flags of the design."""
+
+    port: Identifier = Field(description="port that carries them")
+    order: tuple[Literal["nv", "dz", "of", "uf", "nx"], ...] = Field(min_length=1, description="highest bit first; left out: not compared")
+    lsb: int = Field(default=0, ge=0, le=1 << 16, description="lowest bit in the port")
+
+
+class Unsupported(Part):
+    """Rows that the design does not claim: of one class of an input, or with one flag. They run, are not compared, and are counted."""
+
+    class_: Class | None = Field(default=None, alias="class", description="any element of an input is of this class")
+    column: Name | None = Field(default=None, description="only elements of this column")
+    flag: Name | None = Field(default=None, description="rows with this flag of the suite")
+    why: str = Field(default="", description="the reason, for the report")
+
+
+class PortMap(Part):
+    """One design and the suite that judges it."""
+
+    kind: Literal["portmap"] = Field(description="portmap")
+    title: str = Field(default="", description="one line for a reader")
+    module: Identifier = Field(description="module of the design")
+    files: tuple[str, ...] = Field(min_length=1, description="its source files, in the order of compilation, relative to the port map")
+    parameters: tuple[Parameter, ...] = Field(default=(), description="parameters of the module")
+    defines: tuple[Define, ...] = Field(default=(), description="macros for its files")
+    contract: str | None = Field(default=None, description='what it claims, such as "convert/e2m1/rne/nvidia" (emu list contracts)')
+    source: Id | None = Field(default=None, description="source format of convert, quantize, transform; result format of dequantize")
+    suites: tuple[Suite, ...] = Field(default=("smoke", "directed"), min_length=1, description="suites of the contract to run")
+    suite: str | None = Field(default=None, description="the stem of one suite, in the place of contract, source and suites")
+    clock: Identifier | None = Field(default=None, description="clock port, rising edge; left out: a combinational design")
+    reset: Reset | None = Field(default=None, description="reset; left out: none")
+    valid: Handshake | None = Field(default=None, description="valid ports; left out: latency says when the outputs are there")
+    ready: Handshake | None = Field(default=None, description="ready ports, in: output of the design; out: its input, tied to 1")
+    latency: int | None = Field(default=None, ge=0, le=4096, description="clock edges from inputs to outputs; 0: combinational")
+    pipelined: YesNo = Field(default="yes", description="no: the next row waits for the answer of the one before")
+    watchdog: int = Field(default=1000, ge=1, le=1 << 24, description="clock cycles that an answer may take")
+    chain: Literal["golden", "dut"] = Field(
+        default="golden", description="accumulate: rows start from the golden state, or (dut) from the design's own, which it may hide"
+    )
+    rows_per_beat: int = Field(default=1, ge=1, le=64, description="units side by side, each takes one row of the suite")
+    ports: dict[Name, Wiring] = Field(description="column of the suite -> place in the design")
+    flags: Flags | None = Field(default=None, description="where the column fl is; left out: in ports, or missing")
+    ties: tuple[Tie, ...] = Field(default=(), description="inputs that never change")
+    missing: tuple[Name, ...] = Field(
+        default=(), description="output columns that the design lacks: not compared; of accumulate also last, and acc_in where it chains"
+    )
+    unsupported: tuple[Unsupported, ...] = Field(default=(), description="rows that the design does not claim")

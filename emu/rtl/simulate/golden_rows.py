@@ -1,0 +1,138 @@
+"""Golden rows beside those of a log: found by suite and id, checked against what was printed, with what is compared and what was got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from emu.base.errors import FileError
+from emu.rtl.mismatch.lines import Log, Seen
+from emu.rtl.portmap.suite import stored
+from emu.vectors.files.columns import KIND_BITS, Column, Layout
+from emu.vectors.files.names import SHARD_ROWS
+from emu.vectors.files.rows import VectorRow, inputs_of, is_nan, make_row, unpack, value_of
+from emu.vectors.files.suite import Suite, rows_sha256
+from emu.vectors.suites.plan import SuitePlan, find
+
+MOST_DIGESTED = 8192  # rows: larger suites are not computed whole for their digest
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a log beside the golden one.
+
+    got: result column -> integer, None where a bit is x or z; columns that were not printed are absent.   text: the same as printed.
+    """
+
+    tc: int
+    row: VectorRow
+    got: dict[str, int | None]
+    text: dict[str, str]
+
+    def wrong(self, layout: Layout) -> list[str]:
+        """Return the result columns that differ, in order."""
+        return [column.name for column in layout.results if column.name in self.got and not fits(layout, self.row, column, self.got)]
+
+
+def fits(layout: Layout, row: VectorRow, column: Column, got: dict[str, int | None]) -> bool:
+    """Tell whether a printed value is right: equal under the mask, any NaN where the payload is free."""
+    value = got[column.name]
+    mask = value_of(layout, row, f"m_{column.name}")
+    if value is None:
+        return not mask
+    want = value_of(layout, row, column.name)
+    kinds = value_of(layout, row, f"k_{column.name}") if column.any_nan else 0
+    if not kinds:
+        return not (want ^ value) & mask
+    lanes = zip(unpack(want, column), unpack(value, column), unpack(mask, column), strict=True)
+    return all(
+        is_nan(have, column.format) if kinds >> (KIND_BITS * lane) & 15 else not (wanted ^ have) & bits
+        for lane, (wanted, have, bits) in enumerate(lanes)
+    )
+
+
+class Golden:
+    """The golden rows of one suite: from a folder of vectors, or computed one by one by the oracle.
+
+    left_out: result column -> bits that are not compared.
+    """
+
+    def __init__(self, name: str, vectors: Path | None, left_out: dict[str, int] | None = None) -> None:
+        stem, _, shard = name.partition(".s")
+        self.plan: SuitePlan = find(stem)
+        self.name, self.layout = name, self.plan.operation.layout
+        self.first = 1 + int(shard[:4]) * SHARD_ROWS if shard else 1
+        self.suite: Suite | None = None if vectors is None else stored(self.plan, vectors)
+        self.size = self.plan.size if self.suite is None else len(self.suite.rows)
+        self.left_out = {f"m_{column}": bits for column, bits in (left_out or {}).items()}
+        self.row = lru_cache(maxsize=1 << 14)(self._row)
+
+    def _row(self, tc: int) -> VectorRow:
+        row = self._whole(tc)
+        if not self.left_out:
+            return row
+        pairs = zip(self.layout.columns, row.values, strict=True)
+        return row._replace(values=tuple(value & ~self.left_out.get(column.name, 0) for column, value in pairs))
+
+    def _whole(self, tc: int) -> VectorRow:
+        """Return a row with the masks of the golden suite."""
+        if not 1 <= tc <= self.size:
+            raise FileError(f"{self.name}: has no row {tc}: its tcIds are 1..{self.size}")
+        if self.suite is not None:
+            return self.suite.rows[tc - 1]
+        (case,) = self.plan.cases(tc - 1, tc)
+        return make_row(self.layout, case, self.plan.operation.exact(case.values))
+
+    def case(self, seen: Seen) -> Case:
+        """Return a printed row beside the golden one. Raises: FileError (inputs or expected values are not those of the golden row)."""
+        row, layout = self.row(seen.tc), self.layout
+        pairs = zip(layout.inputs, inputs_of(layout, row), strict=True)
+        given = [f"{value:0{column.digits}x}" for column, value in pairs]
+        if list(seen.given) != given:
+            told = f"in={','.join(seen.given)}, the golden row has {','.join(given)}"
+            raise FileError(f"{self.name} tc={seen.tc}: {told}: another file was run")
+        names = [column.name for column in layout.results]
+        text = dict[str, str]()
+        for key, value in seen.got.items():
+            if isinstance(key, str):
+                text[key] = value
+            elif key < len(names):
+                text[names[key]] = value
+        for name, want in seen.want.items():
+            if name not in names:
+                raise FileError(f"{self.name} tc={seen.tc}: has no column {name}")
+            column = layout.columns[layout.index(name)]
+            if want != f"{value_of(layout, row, name):0{column.digits}x}":
+                raise FileError(
+                    f"{self.name} tc={seen.tc}: want={want}, the golden row has {name}={value_of(layout, row, name):0{column.digits}x}: "
+                    "the file that was run was edited, or made from another spec"
+                )
+        return Case(seen.tc, row, {name: _number(value) for name, value in text.items()}, text)
+
+    def digest_words(self, log: Log) -> str:
+        """Return what the RESULT line's digest says of the file that was run; nothing where there is no such line."""
+        digests = {result.rows_sha256 for result in log.results if result.suite == self.name}
+        if not digests:
+            return ""
+        if self.suite is None and self.size > MOST_DIGESTED:
+            return f"the digest of {self.size} rows was not computed (--vectors DIR has it)"
+        rows = [self._whole(tc) for tc in range(self.first, min(self.first + SHARD_ROWS, self.size + 1))]
+        if digests == {rows_sha256(self.layout, rows)}:
+            return "the rows that were run are the golden ones (rows_sha256)"
+        return "rows_sha256 is not the golden one: rows were masked (a port map) or edited; the rows below were compared one by one"
+
+
+def _number(text: str) -> int | None:
+    return None if set(text.lower()) & {"x", "z"} else int(text, 16)
+
+
+def cases_of(golden: Golden, log: Log) -> tuple[list[Case], list[Case]]:
+    """Return the rows of a log that differ and those that agree, in order. Raises: as Golden.case."""
+    found: Iterable[Case] = (golden.case(seen) for seen in log.rows.values() if seen.suite == golden.name)
+    bad: list[Case] = []
+    good: list[Case] = []
+    for case in found:
+        (bad if case.wrong(golden.layout) else good).append(case)
+    return bad, good

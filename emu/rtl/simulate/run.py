@@ -1,0 +1,195 @@
+"""emu rtl run: the bench kit on the design of a port map: every suite, self-test, gaps, resets, every unit of a beat; and the verdict.
+
+Not here: the suites that a map leaves rows out of (portmap_rows), simulators (simulator), why a row differs (explain_mismatch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emu.base.errors import FileError, ToolError
+from emu.rtl.portmap.file import MapFile, check_columns
+from emu.rtl.portmap.rows import Derived, derive_suite, write_derived
+from emu.rtl.portmap.suite import stored
+from emu.rtl.portmap.wrapper import wrapper_text
+from emu.rtl.simulate.latency import latency_hint
+from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
+from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run
+from emu.rtl.simulate.suites import built
+from emu.vectors.files.rows import is_open
+from emu.vectors.files.write import write_text
+from emu.vectors.suites.plan import SuitePlan
+
+Step = Callable[[str], None]
+SEEDS = tuple(range(1, 9))  # Verilator starts unwritten bits from each
+WIDTH = "PORTMAP width "
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One way to run a suite. mode: plain, stall (random gaps), slot<k> (the first row goes to unit k)."""
+
+    mode: str
+    plusargs: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+
+@dataclass
+class SuiteRun:
+    """One shard in one simulator. compared, mismatch, x, masked: of the run that decided.   hint: what may be wrong, or nothing."""
+
+    suite: str
+    simulator: str
+    rows: int
+    unsupported: dict[str, int]
+    missing: dict[str, int]
+    open_rows: int
+    exit_code: int = MISUSE
+    why: str = ""
+    hint: str = ""
+    modes: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run found. exit_code: 0 only when every suite passed in every way and simulator; else the strongest of 2 1 4 3."""
+
+    map: MapFile
+    contract: str
+    runs: tuple[SuiteRun, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of all runs."""
+        return strongest(item.exit_code for item in self.runs)
+
+
+def passes(file: MapFile, seed: int) -> list[Pass]:
+    """Return the ways in which every suite runs. seed: of the gaps."""
+    model = file.map
+    wanted = {"+serial": model.pipelined == "no", "+chain=dut": model.chain == "dut"}
+    common = (f"+watchdog={max(model.watchdog, 2 * (model.latency or 0))}", *(name for name, on in wanted.items() if on))
+    out = [Pass("plain", common, SEEDS)]
+    out += [Pass(f"slot{slot}", (*common, f"+slot={slot}"), SEEDS[:1]) for slot in range(1, model.rows_per_beat)]
+    return [*out, Pass("stall", (*common, f"+stall={seed}"), SEEDS[:1])]
+
+
+def run_map(
+    file: MapFile,
+    plans: Sequence[SuitePlan],
+    simulators: Sequence[Simulator],
+    work: Path,
+    vectors: Path | None = None,
+    seed: int = 1,
+    rows: bool = False,
+    step: Step = lambda _: None,
+) -> Report:
+    """Judge a design on suites.
+
+    plans: suites of one operation.   simulators: those that are there.   work: an existing folder for suites, wrapper and compiled benches.
+    vectors: folder of golden vectors; None: suites are built.   rows: keep a ROW line of every row of a suite that fails.
+    step: told what goes on.
+    Raises: FileError (vectors), SpecError (the map does not fit the suites), EngineError; what a design does wrong is in the report.
+    Tests: tests/rtl/test_rtl_run.py.
+    """
+    model = file.map
+    runs: list[SuiteRun] = []
+    for number, plan in enumerate(plans):
+        step(f"{plan.stem}: rows")
+        suite = built(plan, work) if vectors is None else stored(plan, vectors)
+        check_columns(file, suite.layout, suite.stem)
+        derived = derive_suite(model, suite)
+        wrapper = work / f"wrapper{number}.sv"
+        write_text(wrapper, wrapper_text(model, suite.layout, file.path.name, str(plan.operation.contract)))
+        compares = any(not is_open(suite.layout, row) for row in derived.suite.rows)
+        names = write_derived(derived.suite, work / "suites") if compares else [plan.stem]
+        for simulator in simulators:
+            for name in names:
+                step(f"{name}: {simulator.name}")
+                entry = SuiteRun(name, simulator.name, len(suite.rows), derived.unsupported, derived.missing, derived.open_rows)
+                runs.append(entry)
+                if not compares:
+                    entry.exit_code, entry.why = NOTHING, "the port map leaves no row of this suite to compare"
+                    continue
+                _run_one(entry, file, derived, simulator, (wrapper, work), seed, rows)
+    return Report(file, str(plans[0].operation.contract), tuple(runs))
+
+
+def _run_one(
+    entry: SuiteRun, file: MapFile, derived: Derived, simulator: Simulator, places: tuple[Path, Path], seed: int, rows: bool
+) -> None:
+    """Compile and run one shard in every way until one fails; fill the entry."""
+    model, (wrapper, work) = file.map, places
+    stages = any(column.role == "stage" and column.name in model.ports for column in derived.suite.layout.results)
+    folder = work / f"{simulator.name}-{entry.suite}"
+    defines = {item.name: item.value for item in model.defines}
+    try:
+        bench = compile_bench(
+            simulator, derived.suite.stem.partition("__")[0], work / "suites" / entry.suite, [*file.files, wrapper], defines, folder, stages
+        )
+    except FileError as error:
+        entry.exit_code, entry.why = MISUSE, str(error)
+        return
+    for way in passes(file, seed):
+        found = judge(bench, way.plusargs, way.seeds)
+        entry.modes.append(way.mode)
+        _note(entry, found, way, model.rows_per_beat)
+        if entry.exit_code != FINE:
+            _explain_failure(entry, bench, way, (file, derived), rows)
+            return
+
+
+def _note(entry: SuiteRun, found: Judgement, way: Pass, units: int) -> None:
+    """Keep what one way of running found. The reset of the self-test comes after other rows, so units meet other rows there: that more than
+    the flipped bit differs is then the design's fault."""
+    decided = next((item for item in found.runs if item.exit_code != FINE), found.runs[0])
+    test = found.self_test.result
+    if found.exit_code == MISUSE and decided.exit_code == FINE and units > 1 and test is not None and test.mismatch + test.x > 1:
+        found, decided = found._replace(exit_code=DIFFERS, why=f"self-test rows: {found.self_test.why}"), found.self_test
+    entry.exit_code, entry.why = found.exit_code, found.why if way.mode == "plain" else f"{found.why} ({way.mode})"
+    if entry.exit_code != FINE or way.mode == "plain":
+        entry.lines = list(decided.lines)
+        if decided.result is not None:
+            entry.counts = {name: getattr(decided.result, name) for name in ("compared", "mismatch", "x", "masked")}
+    wide = next((line for line in decided.other.splitlines() if line.startswith(WIDTH)), None)
+    if wide is not None:
+        entry.exit_code, entry.why = MISUSE, _width_words(wide)
+
+
+def _width_words(line: str) -> str:
+    parts = dict(part.split("=") for part in line.removeprefix(WIDTH).split())
+    return f"port {parts['port']} of the design has {parts['design']} bits, the port map says {parts['map']}"
+
+
+def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFile, Derived], rows: bool) -> None:
+    """Say what may be wrong: the latency, a reset, a missing answer; keep ROW lines where they are wanted."""
+    file, derived = made
+    reason = next((line.split("reason=")[1].split()[0] for line in entry.lines if line.startswith("RESULT ")), "")
+    if reason == "timeout":
+        entry.hint = "the design never answers: are clock, reset (active high or low) and valid ports those of the port map?"
+    elif reason == "count":
+        entry.hint = "rows got lost or came twice: does the design take one row each clock (pipelined, ready), and does reset empty it?"
+    elif reason not in ("mismatch", "x"):
+        return
+    again = run(bench, bench.shard.mem, [*way.plusargs, "+rows", *_verilator_seed(bench, way)])
+    listed = [line for line in again.lines if line.startswith("ROW ")]
+    if rows:
+        hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
+        entry.lines = [*hidden, *(line for line in entry.lines if not line.startswith("RESULT ")), *listed, *_results(entry.lines)]
+    if file.map.latency is not None and way.mode != "stall" and not entry.hint:
+        entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
+
+
+def _verilator_seed(bench: Built, way: Pass) -> list[str]:
+    return ["+verilator+rand+reset+2", f"+verilator+seed+{way.seeds[0]}"] if bench.simulator.name == "verilator" else []
+
+
+def _results(lines: Sequence[str]) -> Iterator[str]:
+    yield from (line for line in lines if line.startswith("RESULT "))
+
+
+__all__ = ["DIFFERS", "Outcome", "Pass", "Report", "SuiteRun", "ToolError", "passes", "run_map"]

@@ -1,0 +1,70 @@
+"""Checks of a checkpoint against its blocks, layouts and recipes. Faults name the key; check.py adds file and line."""
+
+from __future__ import annotations
+
+from emu.base.errors import SpecError
+from emu.spec import derive
+from emu.spec.models import Block, Checkpoint, Format, Layout, Recipe
+from emu.spec.models.block import FlaggedElement, LevelFacts
+from emu.spec.models.checkpoint import StoredLevel
+from emu.spec.models.format import ExponentFacts
+from emu.spec.registry import get
+
+
+def check_checkpoint(model: Checkpoint) -> None:
+    """Check that a store keeps every level of its blocks, in the meaning they have there. Raises: SpecError."""
+    facts = model.facts
+    for name in facts.blocks:
+        _check_block(model, get("block", name))
+    if len({get("block", name).facts.shape[1] for name in facts.blocks}) != 1:
+        raise SpecError("blocks: their lengths differ: one name cannot hold both")
+    for name in facts.scale_layouts:
+        layout: Layout = get("layout", name)
+        if layout.facts.holds != "scales":
+            raise SpecError(f"scale_layouts: {name} is an order of {layout.facts.holds}")
+    if facts.swizzle_key is not None and len(facts.scale_layouts) != 2:
+        raise SpecError("swizzle_key: says which of two layouts it is: scale_layouts must list row_major and the other")
+    for item in facts.dequantize:
+        recipe: Recipe = get("recipe", item.recipe)
+        if item.profile not in recipe.facts.dequantize:
+            raise SpecError(f"dequantize: {recipe.id} has no profile {item.profile}: one of {', '.join(recipe.facts.dequantize)}")
+        if recipe.facts.block not in facts.blocks:
+            raise SpecError(f"dequantize: {recipe.id} reads block {recipe.facts.block}, which is not among blocks")
+
+
+def _check_block(model: Checkpoint, block: Block) -> None:
+    facts = model.facts
+    if any(derive.codes(get("format", name)).bits != 4 for name in block.element_formats):
+        raise SpecError(f"blocks: the elements of {block.id} are no codes of 4 bits")
+    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
+    levels = [level for level in block.facts.levels if level.name != flag]
+    scale: Format = get("format", levels[-1].format)
+    bits = derive.codes(scale).bits
+    if (facts.high_bit == "none") != (bits == 8) or (facts.high_bit == "flag") != (flag is not None):
+        raise SpecError(f"high_bit: {facts.high_bit} does not fit block {block.id}, whose scales have {bits} bits")
+    if facts.nan_scale == "number" and not isinstance(scale.facts, ExponentFacts):
+        raise SpecError(f"nan_scale: only powers of two go on above {scale.id}: say nan or zero")
+    if facts.record is not None:
+        if len(levels) != 1 or facts.record.elements % block.facts.shape[1]:
+            raise SpecError(f"record: {facts.record.elements} elements with one scale each {block.facts.shape[1]} do not hold {block.id}")
+        return
+    stored = {level.level: level for level in facts.levels}
+    if set(stored) != {level.name for level in levels}:
+        raise SpecError(f"levels: block {block.id} has {', '.join(level.name for level in levels)}, the store {', '.join(stored)}")
+    for level in levels:
+        if stored[level.name].meaning != _meaning(level, block):
+            raise SpecError(f"levels: {level.name} of block {block.id} is a {_meaning(level, block)}, not a {stored[level.name].meaning}")
+
+
+def _meaning(level: LevelFacts, block: Block) -> str:
+    """Return what a stored level must be to decode under a block."""
+    if level.granularity != "tensor":
+        return "scale"
+    if level.meaning == "divide":
+        return "divisor"
+    return "multiplier" if derive.parse_exact(block.facts.factor) == 1 else "amax"
+
+
+def scale_level(model: Checkpoint) -> StoredLevel | None:
+    """Return the stored level of scales; None where a record holds them."""
+    return next((level for level in model.facts.levels if level.meaning == "scale"), None)

@@ -1,0 +1,62 @@
+"""Model of spec/policy: one vendor's or library's policy for overflow, NaN, Inf, zero and sign, per destination format."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from emu.spec.models.common import Hex, Id, Overflow, Part, SpecObject
+
+OUTCOME = r"^(0x[0-9A-F]+|max|min|nan|negative_nan|inf|negative_inf|zero|negative_zero|smallest|open|refuse)$"
+Outcome = Annotated[str, StringConstraints(pattern=OUTCOME)]
+
+
+class BySign(Part):
+    """One outcome per sign of the source; a code, or a word that the destination format turns into a code."""
+
+    positive: Outcome = Field(description="outcome for a source with sign bit 0")
+    negative: Outcome = Field(description="outcome for a source with sign bit 1")
+
+
+class Entry(Part):
+    """What happens on the way to one destination."""
+
+    overflow: Overflow = Field(description="what becomes of a rounded magnitude beyond max")
+    nan: BySign = Field(description="the code of a NaN source; open: nobody knows, refuse: the library raises")
+    overflow_nan: BySign | None = Field(default=None, description="the NaN code that overflow gives, for the words nan and ieee_nan")
+    inf: BySign | None = Field(default=None, description="the code of an infinite source where the overflow word does not say it")
+    zero: BySign | None = Field(default=None, description="the code of a zero source where the plain rule does not say it")
+    negative: Outcome | None = Field(
+        default=None, description="an unsigned destination: the code of every negative source; absent: sign dropped"
+    )
+
+    @model_validator(mode="after")
+    def _overflow_nan_needed(self) -> Entry:
+        if (self.overflow in ("nan", "ieee_nan")) != (self.overflow_nan is not None):
+            raise ValueError("overflow_nan belongs to overflow: nan and ieee_nan, and only to them")
+        return self
+
+
+class PolicyExample(Part):
+    """A hand-checked conversion."""
+
+    to: Id = Field(description="destination format")
+    source: Id = Field(description="source format")
+    x: Hex = Field(description="source code")
+    rounding: Id = Field(description="rounding mode")
+    random: int | None = Field(default=None, description="the random integer of the element")
+    code: Hex = Field(description="destination code")
+    why: str | None = Field(default=None, description="what the row shows")
+
+
+class Policy(SpecObject):
+    """One policy; the key of an entry is a format id, or `with_nan` / `without_nan` for every other format."""
+
+    kind: Literal["policy"] = Field(description="the folder the file lies in")
+    facts: dict[str, Entry] = Field(description="destination -> entry", min_length=1)
+    expect: tuple[PolicyExample, ...] = Field(default=(), description="hand-checked examples")
+
+    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
+        """Return the destination formats."""
+        return tuple(("format", key, ("facts", key)) for key in self.facts if key not in ("with_nan", "without_nan"))

@@ -1,0 +1,182 @@
+"""A suite read back from its files: strict, and every file must be what the writers make of the JSON record and the rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from emu.base.errors import FileError
+from emu.vectors.files import desc, h, lint, mem, neg, record, svh, tv
+from emu.vectors.files.columns import Layout, layout_from
+from emu.vectors.files.macros import counts_of
+from emu.vectors.files.names import SCHEMA, SHARD_ROWS, parse_stem, shard_count, shard_name
+from emu.vectors.files.rows import VectorRow
+from emu.vectors.files.schema_check import check
+from emu.vectors.suites import notes
+
+ENDINGS: Final = (".json", ".desc", ".neg.mem", ".mem", ".tv", ".svh", ".h")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """record: the JSON data.   rows: all of them, shards in order, with the group each belongs to."""
+
+    record: dict[str, Any]
+    layout: Layout
+    rows: tuple[VectorRow, ...]
+
+    @property
+    def stem(self) -> str:
+        """The file name without ending."""
+        return str(self.record["stem"])
+
+
+def stem_of(name: str) -> str | None:
+    """Return the stem that a file name belongs to; None for a file of another kind."""
+    if name != name.lower():
+        return None  # ERRATA.json and the other records of a folder
+    for ending in ENDINGS:
+        if name.endswith(ending):
+            base = name[: -len(ending)]
+            head, dot, shard = base.partition(".s")
+            return head if dot and shard[:4].isdigit() else base
+    return None
+
+
+def rows_sha256(layout: Layout, rows: Iterable[VectorRow]) -> str:
+    """Return the digest of rows as `.tv` lines, the trailer left out."""
+    digest = hashlib.sha256()
+    for line in tv.row_lines(layout, rows):
+        digest.update(line.encode("ascii") + b"\n")
+    return digest.hexdigest()
+
+
+def shards_of(stem: str, layout: Layout, rows: tuple[VectorRow, ...]) -> list[tuple[dict[str, Any], tuple[VectorRow, ...]]]:
+    """Return (entry of `shards`, rows) of every shard."""
+    count = shard_count(len(rows))
+    out = []
+    for index in range(count):
+        part = rows[index * SHARD_ROWS : (index + 1) * SHARD_ROWS]
+        name = shard_name(stem, index, count)
+        out.append(
+            ({"file": f"{name}.mem", "tcFirst": 1 + index * SHARD_ROWS, "rows": len(part), "sha256": rows_sha256(layout, part)}, part)
+        )
+    return out
+
+
+def render(suite: Suite) -> dict[str, str]:
+    """Return file name -> text of every file of a suite, made from its record and rows. Raises: FileError (a self-test is impossible)."""
+    layout, stem = suite.layout, suite.stem
+    shards = shards_of(stem, layout, suite.rows)
+    negative = neg.negative_rows(layout, shards[0][1])
+    out = {f"{stem}.json": record.render(suite.record), f"{stem}.neg.mem": mem.render(layout, negative)}
+    out[f"{stem}.desc"] = desc.render(layout, stem, len(suite.rows), suite.record["rows_sha256"])
+    for entry, rows in shards:
+        name = entry["file"].removesuffix(".mem")
+        counts = counts_of(layout, rows, name, entry["tcFirst"], len(negative), entry["sha256"])
+        out |= {
+            f"{name}.mem": mem.render(layout, rows, entry["tcFirst"]),
+            f"{name}.tv": tv.render(layout, rows),
+            f"{name}.svh": svh.render(layout, counts),
+            f"{name}.h": h.render(layout, counts),
+        }
+    return out
+
+
+def refreshed(data: dict[str, Any], layout: Layout, rows: tuple[VectorRow, ...]) -> dict[str, Any]:
+    """Return a record with everything that follows from the rows made again: counts, digests, notes, groups."""
+    groups = record.Groups(layout, record.lists_tests(layout, len(rows)))
+    groups.add(rows)
+    return data | {
+        "numberOfTests": len(rows),
+        "shards": [entry for entry, _ in shards_of(data["stem"], layout, rows)],
+        "notes": record.used_notes(groups),
+        "rows_sha256": rows_sha256(layout, rows),
+        "groups": groups.groups,
+    }
+
+
+def load(folder: Path, stem: str) -> Suite:
+    """Return the suite of a stem, checked file by file.
+
+    Raises: FileError naming file and line: a missing or foreign file, one of the file defects, a count, digest or text that does not follow
+    from the rows.
+    """
+    name = parse_stem(stem)
+    data = _json(folder / f"{stem}.json")
+    try:
+        layout = layout_from(data["columns"])
+        head = (data["schema"], data["stem"], data["op"], data["suite"])
+        listed = [(entry["file"], entry["tcFirst"]) for entry in data["shards"]]
+        shared = _group_names(data["groups"])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise FileError(f"{stem}.json: not an {SCHEMA} record: {error!r}") from None
+    check(data, "vectors", f"{stem}.json")
+    if head != (SCHEMA, stem, name.op, name.suite):
+        raise FileError(f"{stem}.json: schema, stem, op and suite {head} do not rebuild the file name")
+    rows: list[VectorRow] = []
+    for file, first in listed:
+        rows += _shard(folder, str(file), layout, first)
+    if len(shared) != len(rows):
+        raise FileError(f"{stem}.json: its groups hold {len(shared)} rows, the shards {len(rows)}")
+    grouped = tuple(row._replace(group=group, comment=comment) for row, (group, comment) in zip(rows, shared, strict=True))
+    suite = Suite(data, layout, grouped)
+    _equal_texts(folder, suite)
+    return suite
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_bytes().decode("ascii"))
+    except OSError as error:
+        raise FileError(f"{path.name}: {error.strerror}") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FileError(f"{path.name}: no ASCII JSON: {error}") from None
+    if not isinstance(data, dict) or tuple(data) != record.KEYS:
+        raise FileError(f"{path.name}: the keys must be {', '.join(record.KEYS)}, in this order")
+    return data
+
+
+def _group_names(groups: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return (group, comment) of every row."""
+    out = []
+    for group in groups:
+        if "tests" in group:
+            out += [(str(group["name"]), str(test["comment"])) for test in group["tests"]]
+        else:
+            out += [(str(group["name"]), "")] * int(group["rows"])
+    return out
+
+
+def _shard(folder: Path, file: str, layout: Layout, first: int) -> list[VectorRow]:
+    """Return the rows of one shard; `.mem` and `.tv` must say the same."""
+    rows = lint.parse_mem(_bytes(folder / file), file, layout, first)
+    other = file.removesuffix(".mem") + ".tv"
+    if lint.parse_tv(_bytes(folder / other), other, layout) != [row.values for row in rows]:
+        raise FileError(f"{other}: its rows differ from {file}")
+    unknown = {flag for row in rows for flag in row.flags} - set(notes.NOTES)
+    if unknown:
+        raise FileError(f"{file}: flags without a note: {', '.join(sorted(unknown))}")
+    return rows
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path.name}: {error.strerror}") from None
+
+
+def _equal_texts(folder: Path, suite: Suite) -> None:
+    """Compare every file of a suite with what the writers make of its rows."""
+    whole = Suite(refreshed(suite.record, suite.layout, suite.rows), suite.layout, suite.rows)
+    for key in record.KEYS:
+        if whole.record[key] != suite.record[key]:
+            raise FileError(f"{suite.stem}.json: {key} does not follow from the rows of the .mem file")
+    for name, wanted in render(whole).items():
+        if _bytes(folder / name) != wanted.encode("ascii"):
+            raise FileError(f"{name}: differs from what its rows and {suite.stem}.json say")

@@ -1,0 +1,129 @@
+"""Writes one suite: every file of a stem from one list of rows, into a folder of its own, then moved into place, the JSON last."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from emu.vectors.compute import compute
+from emu.vectors.files import desc, h, mem, neg, record, svh, tv
+from emu.vectors.files.columns import Layout
+from emu.vectors.files.contract_record import contract_record, generator_record
+from emu.vectors.files.macros import counts_of
+from emu.vectors.files.names import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
+from emu.vectors.files.rows import VectorRow
+from emu.vectors.suites.plan import SuitePlan
+
+Step = Callable[[int], None]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write an ASCII file with LF line ends. Raises: OSError."""
+    path.write_bytes(text.encode("ascii"))
+
+
+def shard_files(folder: Path, layout: Layout, rows: Sequence[VectorRow], name: str, first: int, negative: int) -> dict[str, Any]:
+    """Write `.mem`, `.tv`, `.svh` and `.h` of one shard; return its entry of `shards`."""
+    lines = tv.row_lines(layout, rows)
+    digest = hashlib.sha256("".join(line + "\n" for line in lines).encode("ascii")).hexdigest()
+    counts = counts_of(layout, rows, name, first, negative, digest)
+    write_text(folder / f"{name}.mem", mem.render(layout, rows, first))
+    write_text(folder / f"{name}.tv", "\n".join([*lines, tv.trailer(layout, len(rows))]) + "\n")
+    write_text(folder / f"{name}.svh", svh.render(layout, counts))
+    write_text(folder / f"{name}.h", h.render(layout, counts))
+    return {"file": f"{name}.mem", "tcFirst": first, "rows": len(rows), "sha256": digest}
+
+
+class Totals:
+    """What is known of a suite after its rows went by."""
+
+    def __init__(self, layout: Layout, with_tests: bool) -> None:
+        self.groups = record.Groups(layout, with_tests)
+        self.sha256 = hashlib.sha256()
+        self.exact_rows = 0
+        self.agreed: frozenset[str] | None = None
+        self.layout = layout
+
+    def add(self, rows: Sequence[VectorRow], exact_rows: int, agreed: frozenset[str]) -> None:
+        """Take a run of rows."""
+        self.groups.add(rows)
+        self.sha256.update("".join(line + "\n" for line in tv.row_lines(self.layout, rows)).encode("ascii"))
+        self.exact_rows += exact_rows
+        self.agreed = agreed if self.agreed is None else self.agreed & agreed
+
+
+def shard_rows(plan: SuitePlan, totals: Totals, step: Step) -> Iterator[list[VectorRow]]:
+    """Yield the rows of each shard, counting them in totals. step: told the number of rows of each chunk."""
+    for start in range(0, plan.size, SHARD_ROWS):
+        rows: list[VectorRow] = []
+        for part in compute(plan, start, min(start + SHARD_ROWS, plan.size)):
+            totals.add(*part)
+            rows += part.rows
+            step(len(part.rows))
+        yield rows
+
+
+def master(plan: SuitePlan, totals: Totals, shards: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the JSON record of a finished suite."""
+    return {
+        "schema": SCHEMA,
+        "stem": plan.stem,
+        "op": plan.operation.contract.op,
+        "suite": plan.suite,
+        "numberOfTests": totals.groups.count,
+        "vectors_version": VECTORS_VERSION,
+        "contract": contract_record(plan),
+        "aliases": list(plan.aliases),
+        "space": plan.space,
+        "columns": totals.layout.described(),
+        "shards": shards,
+        "notes": record.used_notes(totals.groups),
+        "generator": generator_record(plan, totals.exact_rows, sorted(totals.agreed or ())),
+        "rows_sha256": totals.sha256.hexdigest(),
+        "groups": totals.groups.groups,
+    }
+
+
+def write_suite(plan: SuitePlan, folder: Path, scratch: Path, step: Step) -> str:
+    """Compute and write all files of a suite; return its rows_sha256.
+
+    folder: where they go.   scratch: a folder on the same file system; a folder for this stem is made in it and removed.
+    Raises: EngineError (two implementations differ; nothing is left in folder), OSError.
+    """
+    work = scratch / plan.stem
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    layout, totals, shards, negative = (
+        plan.operation.layout,
+        Totals(plan.operation.layout, record.lists_tests(plan.operation.layout, plan.size)),
+        [],
+        0,
+    )
+    count = shard_count(plan.size)
+    for index, rows in enumerate(shard_rows(plan, totals, step)):
+        if index == 0:
+            flipped = neg.negative_rows(layout, rows)
+            negative = len(flipped)
+            write_text(work / f"{plan.stem}.neg.mem", mem.render(layout, flipped))
+        shards.append(shard_files(work, layout, rows, shard_name(plan.stem, index, count), 1 + index * SHARD_ROWS, negative))
+    whole = master(plan, totals, shards)
+    write_text(work / f"{plan.stem}.desc", desc.render(layout, plan.stem, totals.groups.count, whole["rows_sha256"]))
+    write_text(work / f"{plan.stem}.json", record.render(whole))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{plan.stem}.json").unlink(missing_ok=True)
+    for path in sorted(work.iterdir(), key=lambda path: (path.suffix == ".json", path.name)):
+        os.replace(path, folder / path.name)
+    work.rmdir()
+    return str(whole["rows_sha256"])
+
+
+def digest_suite(plan: SuitePlan, step: Step) -> str:
+    """Compute a suite without writing it; return its rows_sha256. Raises: EngineError."""
+    totals = Totals(plan.operation.layout, False)
+    for _ in shard_rows(plan, totals, step):
+        pass
+    return totals.sha256.hexdigest()

@@ -1,0 +1,215 @@
+"""Sweeps one after the other, leaf by leaf on several processes; what is done outlives a kill. Digests depend on neither."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from emu.base.atomic import whole_file
+from emu.base.errors import EngineError
+from emu.vectors.sweep.code import code_sha256
+from emu.vectors.sweep.inputs import count_inputs, count_leaves
+from emu.vectors.sweep.judge import Leaf, engines_for, judge
+from emu.vectors.sweep.space import Sweep
+
+SHARD: Final = 4
+SAVE_EVERY: Final = 16  # shards
+Progress = Callable[[str, int, int], None]
+
+
+class Result(NamedTuple):
+    """A whole sweep, equal in all engines. exact: inputs that the oracle derived too.   codes_sha256: over the digests of its leaves.
+    code_sha256: of the engines' own files."""
+
+    sweep: Sweep
+    engines: tuple[str, ...]
+    inputs: int
+    exact: int
+    codes_sha256: str
+    code_sha256: str
+
+
+class _Task(NamedTuple):
+    name: str
+    first: int
+    leaves: int
+
+
+class _Job(NamedTuple):
+    """What a worker needs; it is set before the workers are forked."""
+
+    sweeps: dict[str, Sweep]
+    engines: dict[str, tuple[str, ...]]
+    codes: range | None
+
+
+_job: _Job | None = None
+
+
+def run(
+    sweeps: Sequence[Sweep],
+    state: Path | None = None,
+    engines: Sequence[str] | None = None,
+    jobs: int = 1,
+    codes: range | None = None,
+    shard: int = SHARD,
+    finished: Callable[[Result], None] | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Run sweeps in order.
+
+    state: file that keeps what is done, so that the same call goes on after a kill; it is removed at the end.   engines: only these.
+    jobs: processes.   codes: of finite sweeps only these source codes.   shard: leaves a task has.
+    finished: told each result as it is there.   progress: told (name, inputs done, inputs of all).
+    Returns: the results of this call. Raises: EngineError with the first differing input (kind Differs), no engine; FileError.
+    """
+    global _job
+    _job = _Job({sweep.name: sweep for sweep in sweeps}, {sweep.name: engines_for(sweep, engines) for sweep in sweeps}, codes)
+    done = _Done(state, {name: _identity(sweep, _job) for name, sweep in _job.sweeps.items()})
+    total, count = sum(count_inputs(sweep, codes) for sweep in sweeps), 0
+    results = []
+    shards = _shards(_tasks(sweeps, done, shard, codes), jobs)
+    try:
+        for sweep in sweeps:
+            if sweep.name not in done.finished:
+                while len(done.leaves.get(sweep.name, [])) < count_leaves(sweep, codes):
+                    _take(sweep, next(shards), done)
+                    if progress is not None:
+                        progress(sweep.name, count + sum(inputs for _, inputs, _ in done.leaves[sweep.name]), total)
+                results.append(_result(sweep, done.leaves.pop(sweep.name)))
+                if finished is not None:
+                    finished(results[-1])
+                done.finish(sweep.name)
+            count += count_inputs(sweep, codes)
+    except BaseException:
+        done.save()
+        raise
+    finally:
+        shards.close()
+    done.remove()
+    return results
+
+
+def _identity(sweep: Sweep, job: _Job) -> str:
+    """Return what must be the same for leaves judged earlier to count."""
+    return sha256(repr([code_sha256(), sweep.name, sweep.spec_sha256, job.engines[sweep.name], job.codes]).encode()).hexdigest()
+
+
+class Differs(EngineError):
+    """Engines, or the oracle, disagree; the message names the first differing input."""
+
+
+def _take(sweep: Sweep, found: list[Leaf], done: _Done) -> None:
+    """Note the leaves of a shard. Raises: Differs."""
+    for leaf in found:
+        if leaf.difference is not None:
+            raise Differs(leaf.difference)
+        done.leaves.setdefault(sweep.name, []).append((leaf.digest, leaf.inputs, leaf.exact))
+    done.tick()
+
+
+def _result(sweep: Sweep, leaves: list[tuple[str, int, int]]) -> Result:
+    assert _job is not None
+    digest = sha256(b"".join(bytes.fromhex(leaf[0]) for leaf in leaves)).hexdigest()
+    inputs, exact = sum(leaf[1] for leaf in leaves), sum(leaf[2] for leaf in leaves)
+    return Result(sweep, _job.engines[sweep.name], inputs, exact, digest, code_sha256())
+
+
+def _tasks(sweeps: Sequence[Sweep], done: _Done, shard: int, codes: range | None) -> list[_Task]:
+    """Return the shards still to do, in order; a shard never reaches into the next sweep."""
+    found = []
+    for sweep in sweeps:
+        if sweep.name not in done.finished:
+            last = count_leaves(sweep, codes)
+            first = len(done.leaves.get(sweep.name, []))
+            found += [_Task(sweep.name, start, min(shard, last - start)) for start in range(first, last, shard)]
+    return found
+
+
+def _shards(tasks: Sequence[_Task], jobs: int) -> Generator[list[Leaf]]:
+    """Yield the leaves of each task, in order."""
+    if jobs == 1 or len(tasks) < 2:
+        yield from map(_one, tasks)
+        return
+    context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow, initargs=(os.getpid(),))
+    try:
+        yield from pool.map(_one, tasks)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _follow(parent: int) -> None:
+    """Make this worker end with its parent: one that was killed cannot tell it to."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _one(task: _Task) -> list[Leaf]:
+    """Judge the leaves of a task up to the first that differs."""
+    assert _job is not None
+    found: list[Leaf] = []
+    for leaf in range(task.first, task.first + task.leaves):
+        found.append(judge(_job.sweeps[task.name], leaf, _job.engines[task.name], _job.codes))
+        if found[-1].difference is not None:
+            break
+    return found
+
+
+class _Done:
+    """What is done: the identities of finished sweeps, and the leaves of the one under way; on disk as a whole file."""
+
+    def __init__(self, path: Path | None, identities: dict[str, str]) -> None:
+        self.path, self.identities, self.ticks = path, identities, 0
+        self.leaves: dict[str, list[tuple[str, int, int]]] = {}
+        kept = {"finished": {}, "leaves": {}} | self._read()
+        self.finished = {name for name, identity in identities.items() if kept["finished"].get(name) == identity}
+        for name, (identity, rows) in kept["leaves"].items():
+            if identities.get(name) == identity:
+                self.leaves[name] = [(digest, inputs, exact) for digest, inputs, exact in rows]
+
+    def _read(self) -> dict[str, Any]:
+        """Return the file's content; one that is missing, or is no state, counts as nothing."""
+        if self.path is None:
+            return {}
+        try:
+            found = json.loads(self.path.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) and found.keys() == {"finished", "leaves"} else {}
+
+    def finish(self, name: str) -> None:
+        """Note a finished sweep."""
+        self.finished.add(name)
+
+    def tick(self) -> None:
+        """Save now and then."""
+        self.ticks += 1
+        if self.ticks % SAVE_EVERY == 0:
+            self.save()
+
+    def save(self) -> None:
+        """Write the file. Raises: FileError."""
+        if self.path is not None:
+            finished = {name: self.identities[name] for name in sorted(self.finished)}
+            leaves = {name: [self.identities[name], rows] for name, rows in self.leaves.items()}
+            with whole_file(self.path, force=True) as file:
+                file.write(json.dumps({"finished": finished, "leaves": leaves}).encode("ascii"))
+
+    def remove(self) -> None:
+        """Forget the file."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)

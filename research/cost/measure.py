@@ -1,0 +1,169 @@
+"""Size and depth of the reference designs in simple gates, by yosys: one record of a run. Not here: what to count (cost.yaml), the page.
+
+A part is synthesised once for each choice of operands, all in one run with one tool, so the numbers of a part can be compared with each
+other. They are no area and no delay: no cell library, no wires, no placement.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from emu.base.errors import EngineError, FileError, OperandError
+from emu.rtl.export import yosys
+from emu.rtl.simulate.units import Unit, read_units
+from emu.spec.loader import read
+from emu.spec.models.common import digest_json
+from research.cost.table import table_module
+
+COMMAND: Final = "emu rtl cost --out docs/evidence/hardware_cost.json --force"
+RECORD: Final = "docs/evidence/hardware_cost.json"
+TOP: Final = "dut"
+SECONDS: Final = 900
+FLIP_FLOP: Final = "dff_p"
+
+
+class Task(NamedTuple):
+    """One design to synthesise. table: from its truth table instead of its sources."""
+
+    part: str
+    operands: str
+    unit: Unit
+    table: bool
+
+
+class Count(NamedTuple):
+    """What one design takes. cells: gate -> how many.   flip_flops: counted apart.   depth: gates on the longest path between registers."""
+
+    cells: dict[str, int]
+    flip_flops: int
+    depth: int
+
+
+def rules() -> dict[str, Any]:
+    """Return cost.yaml: gates, flow, parts. Raises: SpecError."""
+    return dict(read(Path(str(files("emu.rtl"))) / "cost.yaml", "cost.yaml").data)
+
+
+def tasks(kit: Path, parts: Sequence[str] = ()) -> list[Task]:
+    """Return what is to be synthesised. parts: only these; all where none is named. Raises: OperandError (an unknown part), FileError."""
+    known, units = rules()["parts"], read_units(kit)
+    for part in parts:
+        if part not in known:
+            raise OperandError(f"{part}: no part of cost.yaml: {', '.join(known)}")
+    return [
+        Task(part, operands, units[unit], entry.get("table") == "yes")
+        for part, entry in known.items()
+        if not parts or part in parts
+        for operands, unit in entry["units"].items()
+    ]
+
+
+def measure(task: Task, work: Path) -> Count:
+    """Synthesise one design in a folder. Raises: ToolError (no yosys), EngineError (it refuses, or leaves a gate that is not listed)."""
+    source = work / "table.sv"
+    if task.table:
+        source.write_text(table_module(task.unit), encoding="ascii")
+    paths = [source] if task.table else list(task.unit.sources)
+    macros = "" if task.table else " ".join(f"-D{name}={value}" for name, value in task.unit.defines.items())
+    names = " ".join(f'"{path.resolve()}"' for path in paths)
+    script = [f"read_verilog -sv {macros} {names}", *rules()["flow"], "ltp -noff", "write_json netlist.json"]
+    try:
+        log = yosys.run_yosys(script, work, SECONDS)
+    except TimeoutError as error:
+        raise EngineError(f"{task.part} {task.operands}: {error}") from None
+    cells = json.loads((work / "netlist.json").read_text(encoding="utf-8"))["modules"][TOP]["cells"]
+    return _count(Counter(cell["type"].strip("$_").lower() for cell in cells.values()), log, task)
+
+
+def _count(cells: Counter[str], log: str, task: Task) -> Count:
+    flip_flops = cells.pop(FLIP_FLOP, 0)
+    strange = sorted(set(cells) - set(rules()["gates"]))
+    found = re.findall(r"^Longest topological path in \S+ \(length=(\d+)\)", log, re.MULTILINE)
+    if strange or len(found) != 1:
+        raise EngineError(f"{task.part} {task.operands}: yosys left {', '.join(strange) or 'no length of the longest path'}")
+    return Count(dict(sorted(cells.items())), flip_flops, int(found[0]))
+
+
+def transistors(cells: Mapping[str, int], gates: Mapping[str, int]) -> int:
+    """Return the transistors of the gates of a design."""
+    return sum(count * gates[gate] for gate, count in cells.items())
+
+
+def sources_sha256(task: Task) -> str:
+    """Return the digest of the files and macros of a design, comments and blanks left out; of its truth table where that is synthesised."""
+    if task.table:
+        return sha256(table_module(task.unit).encode("ascii")).hexdigest()
+    words = [" ".join(re.sub(r"//.*", "", path.read_text(encoding="ascii")).split()) for path in task.unit.sources]
+    return digest_json([task.unit.defines, words])
+
+
+def version(work: Path) -> str:
+    """Return name and number of yosys. work: a folder for its script. Raises: ToolError."""
+    yosys.run_yosys(["write_json version.json"], work)
+    return " ".join(json.loads((work / "version.json").read_text(encoding="utf-8"))["creator"].split()[:2])
+
+
+def run(kit: Path, parts: Sequence[str], work: Path, tick: Callable[[str], None]) -> dict[str, Any]:
+    """Synthesise the parts and return the record. tick: called with the name of each design. Raises: as tasks, measure."""
+    record: dict[str, Any] = {"command": COMMAND, "yosys": version(work), "rules_sha256": digest_json(rules()), "designs": []}
+    for number, task in enumerate(tasks(kit, parts)):
+        tick(f"{task.part} {task.operands}")
+        folder = work / str(number)
+        folder.mkdir(parents=True)
+        count = measure(task, folder)
+        record["designs"].append(
+            {
+                "part": task.part,
+                "operands": task.operands,
+                "unit": task.unit.id,
+                "cells": count.cells,
+                "flip_flops": count.flip_flops,
+                "transistors": transistors(count.cells, rules()["gates"]),
+                "depth": count.depth,
+                "sources_sha256": sources_sha256(task),
+            }
+        )
+    return record
+
+
+def as_text(record: Mapping[str, Any]) -> str:
+    """Return a record as the text of its file, one line a design."""
+    head = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in record.items() if key != "designs")
+    body = ",\n".join(json.dumps(design) for design in record["designs"])
+    return f'{{\n{head},\n"designs": [\n{body}\n]\n}}\n'
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return a kept record. Raises: FileError."""
+    try:
+        record = json.loads(path.read_text(encoding="ascii"))
+        if not all(design["cells"] and design["depth"] > 0 for design in record["designs"]) or not record["yosys"]:
+            raise ValueError("a design without gates or depth")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{path}: no record of hardware cost ({error}): run {COMMAND}") from None
+    return dict(record)
+
+
+def stale(record: Mapping[str, Any], kit: Path) -> list[str]:
+    """Return what a record was made from that is otherwise now: rules, sources, designs; empty when it still fits."""
+    return list(_stale(record, kit))
+
+
+def _stale(record: Mapping[str, Any], kit: Path) -> Iterator[str]:
+    if record["rules_sha256"] != digest_json(rules()):
+        yield "cost.yaml"
+    made = {(design["part"], design["operands"]): design for design in record["designs"]}
+    wanted = {(task.part, task.operands): task for task in tasks(kit)}
+    for key, task in wanted.items():
+        if key not in made or made[key]["sources_sha256"] != sources_sha256(task) or made[key]["unit"] != task.unit.id:
+            yield " ".join(key)
+    yield from (" ".join(key) for key in made if key not in wanted)
+    gates = rules()["gates"]
+    yield from (" ".join(key) for key, design in made.items() if design["transistors"] != transistors(design["cells"], gates))

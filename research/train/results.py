@@ -1,0 +1,97 @@
+"""Results of runs: one JSON file a run, and the record that collects them. Not here: statistics (statistics.py), the page (emu.docgen)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from emu.base.errors import FileError
+from research.train.config import Config, digest_of
+from research.train.plan import Run, training_digest
+
+RESULT: Final = "result.json"
+WEIGHTS: Final = "weights.safetensors"
+RECORD: Final = "docs/evidence/training.json"
+POINTS: Final = 25  # of a loss curve in a record: each the mean of a stretch of steps
+Record = dict[str, Any]
+
+
+def read_result(folder: Path) -> dict[str, Any] | None:
+    """Return the result of a finished run, or None. Raises: FileError (a damaged file)."""
+    path = folder / RESULT
+    if not path.is_file():
+        return None
+    try:
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if {"identity", "metric", "curve"} <= set(found):
+            return found
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError):
+        pass
+    raise FileError(f"{path}: no result of emu train: delete it, and the run starts anew")
+
+
+def finished(runs: Iterable[Run], out: Path) -> list[tuple[Run, dict[str, Any]]]:
+    """Return the runs that have a result, and it."""
+    return [(run, found) for run in runs if (found := read_result(run.folder(out))) is not None]
+
+
+def thinned(curve: Sequence[float], points: int = POINTS) -> list[tuple[int, float]]:
+    """Return (last step, mean loss) of equal stretches of a curve, at most so many."""
+    points = min(points, len(curve))
+    ends = [round(len(curve) * (place + 1) / points) for place in range(points)]
+    return [(end, sum(curve[begin:end]) / (end - begin)) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def section(config: Config, command: str, found: Sequence[tuple[Run, dict[str, Any]]], planned: int) -> Record:
+    """Return what a record keeps of a configuration: on which facts, and a line for each finished run.
+
+    Raises: FileError (runs made by different libraries or on different data).
+    """
+    machines = {json.dumps([item["identity"][word] for word in ("torch", "threads", "cpu", "data")]) for _, item in found}
+    if len(machines) > 1:
+        raise FileError(f"{config.id}: its runs were made by different libraries or on different data: run all of them again in one place")
+    made = dict(zip(("torch", "threads", "cpu", "data"), json.loads(machines.pop()), strict=True)) if machines else {}
+    return {
+        "command": command,
+        "config": config.model_dump(mode="json", exclude_none=True),
+        "config_digest": digest_of(config),
+        "made_with": made,
+        "trainings": {run.training: item["identity"]["training_digest"] for run, item in found},
+        "planned": planned,
+        "runs": [_line(run, item) for run, item in found],
+    }
+
+
+def _line(run: Run, item: dict[str, Any]) -> dict[str, Any]:
+    curve = [[step, float(f"{value:.5g}")] for step, value in thinned(item["curve"])]
+    kept = ("metric", "bits", "weights", "seconds")
+    return {"model": run.model, "training": run.training, "seed": run.seed, **{word: item[word] for word in kept}, "curve": curve}
+
+
+def as_text(record: Record) -> str:
+    """Return a record as the text of its file: one line per run and per fact."""
+
+    def study(item: Record) -> str:
+        rows = [f"   {json.dumps(run)}" for run in item["runs"]]
+        parts = [f'  "{key}": {json.dumps(value)}' for key, value in item.items() if key != "runs"]
+        return "{\n" + ",\n".join([*parts, '  "runs": [\n' + ",\n".join(rows) + "\n  ]"]) + "\n }"
+
+    return "{\n" + ",\n".join(f' "{name}": {study(item)}' for name, item in record.items()) + "\n}\n"
+
+
+def read_record(path: Path) -> Record:
+    """Return a record that as_text wrote. Raises: FileError."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        assert all({"command", "config", "runs", "trainings"} <= set(item) for item in found.values())
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, AssertionError, AttributeError, TypeError):
+        raise FileError(f"{path}: missing or no record of training: make it with: emu train --config NAME --record {path}") from None
+    return dict(found)
+
+
+def stale(record: Record) -> list[str]:
+    """Return the trainings that a record's runs were made under and that the spec says otherwise now; empty when it still fits."""
+    known = {name: made for item in record.values() for name, made in item["trainings"].items()}
+    return sorted(name for name, made in known.items() if training_digest(name) != made)

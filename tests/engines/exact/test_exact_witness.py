@@ -1,0 +1,179 @@
+"""Witnesses of recipes and blocks: the oracle gives them, and a block's formula agrees with the recipe's dequantize programs.
+
+Independent code here: a decoder of block witnesses that reads the generating facts itself.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from emu.engines.exact.block import decode_block_value, dequantize, quantize
+from emu.spec.registry import get, names
+
+MEASURED = {"nvfp4_te_ref", "nvfp4_te_4over6_mae_448", "nvfp4_te_4over6_mse_256", "nvfp4_torchao", "nvfp4_torchao_1level"}
+MEASURED |= {"nvfp4_f46_static_6", "nvfp4_f46_mse", "nvfp4_f46_mae", "nvfp4_f46_abs_max", "f46_nvint4", "if4_mse", "hif4"}
+MEASURED |= {"if4_mae", "nvfp4_te_4over6_mae_256", "nvfp4_te_4over6_mse_448", "nvfp4_te_4over6_mse_256_fast"}
+MEASURED |= {
+    "mxfp4_torchao_floor",
+    "mxfp4_torchao_even",
+    "mxfp4_torchao_ceil",
+    "mxfp4_torchao_rceil",
+    "mxfp4_te_pow2",
+    "mxfp4_f46_static_6",
+}
+
+
+def words(text: str) -> list[int]:
+    return [int(word, 16) for word in text.split()]
+
+
+def digits(text: str) -> list[int]:
+    return [int(digit, 16) for digit in text.replace(" ", "")]
+
+
+WITNESSES = [(name, number) for name in names("recipe") for number in range(len(get("recipe", name).expect))]
+
+
+def witness_rows(recipe: Any, codes: list[int]) -> list[list[int]]:
+    """A witness lists whole rows of its block, row-major."""
+    width = get("block", recipe.facts.block).facts.shape[1]
+    return [codes[i : i + width] for i in range(0, len(codes), width)]
+
+
+def level_codes(recipe: Any, text: str, level: str) -> list[int]:
+    """Codes of a level as a witness writes them: whole hex digits per code, spaces ignored."""
+    formats = {item.name: item.format for item in get("block", recipe.facts.block).facts.levels}
+    size = {"fp32": 8, "ue4m3": 2, "e8m0": 2, "e6m2": 2, "ue1m0": 1, "uint1": 1}[formats[level]]
+    text = text.replace(" ", "")
+    return [int(text[i : i + size], 16) for i in range(0, len(text), size)]
+
+
+@pytest.mark.parametrize(("name", "number"), WITNESSES, ids=[f"{name}-{number}" for name, number in WITNESSES])
+def test_recipe_witness(name: str, number: int) -> None:
+    recipe = get("recipe", name)
+    row = recipe.expect[number]
+    amax = int(row.tensor_amax, 16) if row.tensor_amax else None
+    random = witness_rows(recipe, words(row.random)) if row.random else None
+    result = quantize(recipe, witness_rows(recipe, words(row.x)), get("format", row.source), tensor_amax=amax, random=random)
+    assert result.codes == witness_rows(recipe, digits(row.codes))
+    assert set(row.levels) == set(result.levels)
+    for level, text in row.levels.items():
+        assert [code for line in result.levels[level] for code in line] == level_codes(recipe, text, level)
+    for profile, text in row.values.items():
+        assert dequantize(recipe, result.codes, result.levels, profile=profile) == witness_rows(recipe, words(text))
+
+
+def test_every_recipe_has_a_witness_with_values() -> None:
+    assert len(names("recipe")) == 36
+    # the witness of the 2-D recipe shows codes only: its dequantize program is that of nvfp4_te_ref
+    assert [name for name in names("recipe") if not any(row.values for row in get("recipe", name).expect)] == ["nvfp4_te_2d_ref"]
+    assert get("recipe", "nvfp4_te_2d_ref").facts.dequantize == get("recipe", "nvfp4_te_ref").facts.dequantize
+    measured = {name for name in names("recipe") if any((row.why or "").startswith("measured") for row in get("recipe", name).expect)}
+    assert measured == MEASURED
+
+
+def table_value(fmt: Any, code: int) -> Fraction | str:
+    """A decoder small enough to check by eye; its own reading of the generating facts."""
+    facts = fmt.facts
+    if facts.class_ == "exponent":
+        return "nan" if f"0x{code:02X}" in facts.nan else Fraction(2) ** (code - facts.bias)
+    if facts.class_ == "integer":
+        half = 1 << (facts.bits - 1)
+        if facts.signed == "no" or code < half:
+            return Fraction(code)
+        return Fraction(code - 2 * half if facts.signed == "twos_complement" else half - code)
+    width = facts.exp_bits + facts.frac_bits
+    field, fraction = code >> facts.frac_bits & ((1 << facts.exp_bits) - 1), code & ((1 << facts.frac_bits) - 1)
+    if facts.nan == "ieee" and field == (1 << facts.exp_bits) - 1:
+        return "nan"
+    if facts.nan not in ("ieee", "none") and f"0x{code:02X}" in facts.nan:
+        return "nan"
+    hidden = 0 if field == 0 and facts.subnormals == "yes" else 1 << facts.frac_bits
+    exp = (1 if hidden == 0 else field) - facts.bias
+    value = (hidden + fraction) * Fraction(2) ** (exp - facts.frac_bits)
+    if facts.signed == "yes" and code >> width:
+        return -value if value else "-0"
+    return value
+
+
+def block_value(block: Any, code: int, levels: dict[str, int]) -> Fraction | str:
+    facts, factor = block.facts, Fraction(block.facts.factor)
+    if hasattr(facts.element, "format"):
+        element = facts.element.format
+    else:
+        chosen = facts.element.choice[levels[facts.element.flag]]
+        element, factor = chosen.format, factor * Fraction(chosen.factor)
+    value = table_value(get("format", element), code)
+    for level in facts.levels:
+        held = table_value(get("format", level.format), levels[level.name])
+        if level.meaning == "flag":
+            continue
+        if held == "nan":
+            return "nan"
+        assert isinstance(held, Fraction)
+        value = value if value == "-0" else value * held if level.meaning == "multiply" else value / held  # type: ignore[operator]
+    return value if isinstance(value, str) else value * factor
+
+
+def written(text: str) -> Fraction | str:
+    if "^" in text:
+        return Fraction(2) ** int(text.partition("^")[2])
+    return text if text in ("nan", "-0") else Fraction(text)
+
+
+@pytest.mark.parametrize("name", names("block"))
+def test_block_witness(name: str) -> None:
+    block = get("block", name)
+    assert block.expect
+    for row in block.expect:
+        codes, levels = digits(row.codes), {level: int(code, 16) for level, code in row.levels.items()}
+        assert len(codes) == block.facts.shape[0] * block.facts.shape[1]
+        assert block_value(block, codes[row.lane], levels) == written(row.value)
+        found = decode_block_value(block, codes[row.lane], levels)
+        as_text = "nan" if found.kind == "nan" else "-0" if found.is_zero and found.sign else found.signed
+        assert as_text == written(row.value)
+
+
+def fp32_order(code: int) -> int:
+    """Binary32 codes in the order of their values; both zeros are 0."""
+    return -(code & 0x7FFFFFFF) if code >> 31 else code
+
+
+@pytest.mark.parametrize(("name", "index"), WITNESSES, ids=[f"{name}-{index}" for name, index in WITNESSES])
+def test_block_agrees_with_the_dequantize_program(name: str, index: int) -> None:
+    """element * levels * factor lies between the binary32 neighbours that the program's rounded steps can reach."""
+    recipe = get("recipe", name)
+    block, row = get("block", recipe.facts.block), recipe.expect[index]
+    levels = {level: level_codes(recipe, text, level) for level, text in row.levels.items()}
+    rows = witness_rows(recipe, digits(row.codes))
+    shaped = {level: [codes] if len(codes) * len(rows) <= len(codes) else [[code] for code in codes] for level, codes in levels.items()}
+    for profile, steps in recipe.facts.dequantize.items():
+        steps_rounded = sum(step.op in ("mul", "div") for step in steps) + 1
+        for r, line in enumerate(dequantize(recipe, rows, shaped, profile=profile)):
+            for c, value in enumerate(line):
+                parts = {item.name: part_code(item, levels[item.name], r, c) for item in block.facts.levels}
+                exact = block_value(block, rows[r][c], parts)
+                if exact == "nan":
+                    assert value == 0x7FC00000
+                    continue
+                number = Fraction(0) if exact == "-0" else exact
+                assert isinstance(number, Fraction)
+                low, high = (fp32_value(fp32_order(value) + side * steps_rounded) for side in (-1, 1))
+                assert low < number < high
+
+
+def part_code(level: Any, codes: list[int], row: int, column: int) -> int:
+    """The code of a level that holds for an element of a block."""
+    if hasattr(level.granularity, "sub"):
+        return codes[column // level.granularity.sub]
+    return codes[row] if level.granularity == "block" else codes[0]
+
+
+def fp32_value(order: int) -> Fraction:
+    magnitude = abs(order)
+    field, fraction = magnitude >> 23, magnitude & 0x7FFFFF
+    value = (fraction + (0x800000 if field else 0)) * Fraction(2) ** (max(field, 1) - 150)
+    return -value if order < 0 else value

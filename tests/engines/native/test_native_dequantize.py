@@ -1,0 +1,83 @@
+"""The dequantize kernel against the oracle (small) and the NumPy engine (larger): every able profile, every code, every form, both axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import emu
+from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
+from emu.engines.exact.block import dequantize as dequantize_exact
+from emu.engines.native import convert as kernel
+from emu.engines.native import dequantize as kernel_back
+from emu.engines.numpy.block import dequantize as dequantize_numpy
+from emu.spec import derive, get, names
+
+FORMS = range(kernel.BEST_FORM + 1)
+ABLE = [
+    (name, profile)
+    for name in names("recipe")
+    for profile in get("recipe", name).facts.dequantize
+    if kernel_back.can_dequantize(get("recipe", name), profile)
+]
+
+
+def drawn(recipe, rng, rows, blocks):
+    """Random codes and levels, all codes of a level alike likely: NaN, zero, subnormal and Inf scales too."""
+    block = get("block", recipe.facts.block)
+    codes = rng.integers(0, 16, (rows, blocks * block.facts.shape[1]), dtype=np.uint8)
+    levels = {}
+    for level in block.facts.levels:
+        bits = derive.codes(get("format", level.format)).bits
+        shape = (rows, blocks) if level.granularity == "block" else (1, 1)
+        levels[level.name] = rng.integers(0, 1 << bits, shape).astype(np.uint32 if bits > 8 else np.uint8)
+    return codes, levels
+
+
+def test_the_kernel_takes_these_profiles():
+    taken = {name for name, _ in ABLE}
+    assert taken >= {"ufp4", "nvufp4", "nve0m3", "nvfp4_te_ref", "nvfp4_torchao", "nvfp4_compressed_tensors", "mxfp4_torchao_rceil"}
+    assert taken >= {"e2m1_fp32scale", "e1m2_fp32scale", "f46_nvint4", "nvfp4_f46_static_6", "nvfp4_te_4over6_mae_256"}
+    assert not {"hif4", "if4_mse", "nvfp4_te_2d_ref", "nvfp4_modelopt"} & taken
+
+
+@pytest.mark.parametrize(("name", "profile"), ABLE)
+def test_against_the_oracle_and_the_numpy_engine(name, profile):
+    recipe, rng, compared = get("recipe", name), np.random.default_rng(60), 0
+    for rows, blocks, judge in ((1, 2, dequantize_exact), (37, 2, dequantize_numpy), (2, 301, dequantize_numpy)):
+        codes, levels = drawn(recipe, rng, rows, blocks)
+        if judge is dequantize_exact:
+            plain = {name: level.tolist() for name, level in levels.items()}
+            wanted = np.array(judge(recipe, codes.tolist(), plain, profile=profile), np.uint32)
+        else:
+            wanted = judge(recipe, codes, levels, profile=profile)
+        for form in FORMS:
+            for order in "CF":
+                given = {name: np.asarray(level, order=order) for name, level in levels.items()}
+                found = kernel_back.dequantize(recipe, np.asarray(codes, order=order), given, profile=profile, form=form)
+                assert np.array_equal(found, wanted)
+                compared += 1
+    assert compared == 6 * len(FORMS)
+
+
+def test_a_tail_that_was_cut_off_and_one_that_was_kept():
+    x = np.random.default_rng(61).standard_normal((3, 21), dtype=np.float32)
+    for name in ("nvfp4_te_ref", "ufp4"):
+        q = emu.quantize(x, name)
+        assert np.array_equal(q.dequantize(engine="native").view(np.uint32), q.dequantize(engine="exact").view(np.uint32))
+        assert np.array_equal(q.dequantize(np.float16), q.dequantize(np.float16, engine="exact"))
+
+
+def test_bad_input_is_refused():
+    recipe = get("recipe", "nvfp4_te_ref")
+    codes, levels = drawn(recipe, np.random.default_rng(62), 2, 2)
+    with pytest.raises(ShapeError, match=r"level scale must have shape \(2, 2\)"):
+        kernel_back.dequantize(recipe, codes, levels | {"scale": levels["scale"][:1]})
+    with pytest.raises(OpenError, match="level scale: what a set bit 7 of ue4m3 means is open"):
+        kernel_back.dequantize(recipe, codes, levels | {"scale": levels["scale"] | np.uint8(128)})
+    with pytest.raises(OperandError, match="more than 4 bits"):
+        kernel_back.dequantize(recipe, codes | np.uint8(16), levels)
+    with pytest.raises(EngineError, match="use engine='numpy'"):
+        kernel_back.dequantize(get("recipe", "hif4"), codes, levels)
+    with pytest.raises(ShapeError, match="no multiple of the block of 16"):
+        kernel_back.dequantize(get("recipe", "ufp4"), codes[:, :20], levels)
