@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSIONS = (
-    ("c_ref/build.py", "_c", "emu_source_digest"),
-    ("emu/engines/native/kernels/build.py", "_kernels", "emu_kernels_digest"),
+    ("c_ref/build.py", "c_ref._c", "emu_source_digest"),
+    ("emu/engines/native/kernels/build.py", "native._kernels", "emu_kernels_digest"),
 )
+sys.path += [str(ROOT / "tests"), str(ROOT)]  # at the end: `support`, `tools` and `research` are found, and the installed emu comes first
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)

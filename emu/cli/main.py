@@ -18,10 +18,27 @@ import emu
 from emu.base.errors import EmuError, ToolError
 from emu.cli.settings import Settings, common_options, settings_of
 
-COMMANDS = (
-    "list", "show", "convert", "quantize", "dequantize", "analyze", "explain", "compare-datapaths", "probe", "check",
-    "study", "train", "identify", "vectors", "rtl", "sweep", "docs", "bench", "doctor",
-)  # fmt: skip
+# Each command and the module under emu/cli that holds it, in the order of help.
+COMMANDS = {
+    "list": "list",
+    "show": "show.command",
+    "convert": "convert",
+    "quantize": "quantize",
+    "dequantize": "dequantize",
+    "analyze": "analyze",
+    "explain": "explain.group",
+    "compare-datapaths": "explain.compare_datapaths",
+    "probe": "explain.probe",
+    "check": "check",
+    "study": "study.group",
+    "identify": "identify",
+    "vectors": "vectors.group",
+    "rtl": "rtl.group",
+    "sweep": "vectors.sweep",
+    "docs": "docs",
+    "bench": "bench",
+    "doctor": "doctor",
+}
 MISUSE = 2
 TOOL_MISSING = 5
 
@@ -37,7 +54,7 @@ class _Commands(click.Group):
         """Return a command, or None when there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"emu.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = import_module(f"emu.cli.{COMMANDS[cmd_name]}").command
         return command
 
 
@@ -49,13 +66,13 @@ def commands(ctx: click.Context) -> None:
     """Answer, to the last bit, what must come out of 4-bit formats and block scaling."""
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None, commands: click.Group = commands, program: str = "emu") -> int:
     """Run one command line and return its exit code; errors become one line on stderr.
 
-    arguments: the words after `emu`; None: those of the process.
+    arguments: the words after the program's name; None: those of the process.   commands: another group of commands, with its name.
     """
     try:
-        code = commands.main(None if arguments is None else list(arguments), prog_name="emu", standalone_mode=False, obj=Settings())
+        code = commands.main(None if arguments is None else list(arguments), prog_name=program, standalone_mode=False, obj=Settings())
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return MISUSE

@@ -1,1 +1,1 @@
-"""TODO emu/contracts."""
+"""Contracts: what each operation promises, bit by bit."""

@@ -49,7 +49,7 @@ def stem_of(shape: tuple[int, int]) -> str:
 
 def path_of(stem: str, folder: Path | None = None) -> Path:
     """Return the file of a family."""
-    return (folder or Path(str(files("emu.identify") / "witness"))) / f"{stem}.json"
+    return (folder or Path(str(files("emu.identify") / "discriminating"))) / f"{stem}.json"
 
 
 @lru_cache(maxsize=8)

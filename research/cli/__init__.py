@@ -1,1 +1,1 @@
-"""TODO research/cli."""
+"""The commands of `python -m research`."""

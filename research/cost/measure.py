@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -48,7 +47,7 @@ class Count(NamedTuple):
 
 def rules() -> dict[str, Any]:
     """Return cost.yaml: gates, flow, parts. Raises: SpecError."""
-    return dict(read(Path(str(files("emu.rtl"))) / "cost.yaml", "cost.yaml").data)
+    return dict(read(Path(__file__).with_name("cost.yaml"), "cost.yaml").data)
 
 
 def tasks(kit: Path, parts: Sequence[str] = ()) -> list[Task]:

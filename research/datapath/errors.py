@@ -26,7 +26,7 @@ from emu.spec.datapath import DatapathPlan, resolve
 from research.datapath.data import OUTPUTS, Data
 from research.datapath.exact import Errors, ExactSums, errors, exact_sums
 
-FOLDER: Final = Path(__file__).parent / "spec"  # recipes for cells that no shipped recipe fills
+FOLDER: Final = Path(__file__).parents[1] / "spec"  # recipes for cells that no shipped recipe fills
 RECIPES: Final = (
     "nvfp4_te_ref", "nvufp4", "f46_nvint4",
     "study_e2m1_ue5m3", "study_e1m2_ue5m3", "study_int4_ue5m3",

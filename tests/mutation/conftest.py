@@ -29,7 +29,7 @@ CATALOGUE = Path(__file__).with_name("catalogue")
 
 def module_of(name: str) -> ModuleType:
     """A test module of the exact column, for its rows and the function that checks one."""
-    spec = importlib.util.spec_from_file_location(f"rows_{name}", TESTS / "exact_column" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"rows_{name}", TESTS / "engines" / "exact" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

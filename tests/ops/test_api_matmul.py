@@ -20,7 +20,7 @@ from emu.spec import get
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models.datapath import EpilogueFacts
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "exact_column" / "datapath_rows.yaml").read_text(encoding="utf-8"))
+ROWS = yaml.safe_load((Path(__file__).parents[1] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 NVFP4 = "blackwell_mxf4nvf4_b16_ue4m3"
 
 

@@ -68,7 +68,7 @@ class Bench:
     def work(self, faults: Sequence[Fault]) -> list[dict[str, Any]]:
         """Run one worker over some of the faults."""
         command = [sys.executable, "-m", "support.mutation_worker", str(self.folder)]
-        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
         done = subprocess.run(
             command, input=json.dumps([list(fault) for fault in faults]), env=environment, capture_output=True, text=True, check=False
         )

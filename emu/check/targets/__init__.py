@@ -1,1 +1,1 @@
-"""TODO emu/check/targets."""
+"""The kernels that a check can ask: Python callables, C symbols, executables, answers in a file; and asking them in another process."""

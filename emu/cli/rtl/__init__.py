@@ -1,1 +1,1 @@
-"""TODO emu/cli/rtl."""
+"""The commands `emu rtl ...`, a module each."""

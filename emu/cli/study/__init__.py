@@ -1,1 +1,1 @@
-"""TODO emu/cli/study."""
+"""The commands `emu study ...`, a module each."""

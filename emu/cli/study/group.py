@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 import click
 
 from emu.cli.settings import common_options
 
-SUBCOMMANDS = ("bias", "tensor", "scales", "gemm", "depth", "reproduce", "datapath")
+SUBCOMMANDS = ("bias", "tensor", "scales", "gemm", "depth")
 
 
 class _Subcommands(click.Group):
-    """Subcommands by name, each in emu/cli/study_<name>.py."""
+    """Subcommands by name, each in emu/cli/study/<name>.py."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of help."""
-        return [name for name in SUBCOMMANDS if find_spec(f"emu.cli.study_{name}") is not None]
+        return list(SUBCOMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a subcommand, or None when there is none of that name."""
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in SUBCOMMANDS:
             return None
-        command: click.Command = import_module(f"emu.cli.study_{cmd_name}").command
+        command: click.Command = import_module(f"emu.cli.study.{cmd_name}").command
         return command
 
 

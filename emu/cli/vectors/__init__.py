@@ -1,1 +1,1 @@
-"""TODO emu/cli/vectors."""
+"""The commands `emu vectors ...` and `emu sweep`."""

@@ -1,1 +1,1 @@
-"""TODO emu/contracts/examples."""
+"""Worked examples of spec files, run through the reference model. Not here: who asks (emu doctor, tests)."""

@@ -1,8 +1,4 @@
-"""Binding of the C reference (c_ref): decode and convert here, block.py and transform.py beside; descriptors come from spec models
-(descriptors.py, programs.py). No arithmetic in Python. The kernels of the engine `native` are in kernels/ and kernel*.py.
-
-The C runs without the interpreter lock. Not here: names and values (emu), the choice of an engine (emu.engines).
-"""
+"""decode and convert in the C reference, on arrays of codes."""
 
 from __future__ import annotations
 

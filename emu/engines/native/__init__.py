@@ -1,1 +1,1 @@
-"""TODO emu/engines/native."""
+"""The engine `native`: vectorised C loops for the hot operations. Not here: the loops themselves (kernels/), the C reference (emu.engines.c_ref)."""

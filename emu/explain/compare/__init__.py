@@ -1,1 +1,1 @@
-"""TODO emu/explain/compare."""
+"""Two datapaths on the same operands: where they differ, how often, by how much, and the smallest row that shows it."""

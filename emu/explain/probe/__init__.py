@@ -1,1 +1,1 @@
-"""TODO emu/explain/probe."""
+"""The few rows whose results on a real machine decide the open facts of its datapath."""

@@ -1,1 +1,1 @@
-"""TODO emu/rtl/mutants."""
+"""Mutants that yosys draws from the netlists of the reference designs, and which golden rows kill them."""

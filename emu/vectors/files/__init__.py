@@ -1,1 +1,1 @@
-"""TODO emu/vectors/files."""
+"""The files of a suite: writers, strict readers, schemas, and the record that holds them together."""

@@ -25,7 +25,7 @@ KNOWN: Final = frozenset({
 @lru_cache(maxsize=8)
 def schema(name: str) -> dict[str, Any]:
     """Return a schema of the package: vectors, errata, kill, cover. Raises: FileError (a keyword that is not checked here)."""
-    data: dict[str, Any] = json.loads((files("emu.vectors") / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
+    data: dict[str, Any] = json.loads((files("emu.vectors.files") / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
     _known(data, name)
     return data
 

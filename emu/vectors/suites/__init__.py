@@ -1,1 +1,1 @@
-"""TODO emu/vectors/suites."""
+"""Which rows a suite holds: the cases of each operation, and the plans of the frozen selection."""

@@ -16,7 +16,7 @@ from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models import Format
 from emu.spec.models.datapath import EpilogueFacts
 
-ROWS = yaml.safe_load((Path(__file__).parents[2] / "exact_column" / "datapath_rows.yaml").read_text(encoding="utf-8"))
+ROWS = yaml.safe_load((Path(__file__).parents[2] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 Operands = tuple[list[int], list[int], list[int], list[int], int]
 
 

@@ -44,7 +44,7 @@ def check(found: Operands, plan: DatapathPlan, form: int = kernel.BEST_FORM) -> 
 
 
 def rows_of(checkout: Any) -> list[dict[str, Any]]:
-    text = (checkout / "tests" / "exact_column" / "datapath_rows.yaml").read_text(encoding="utf-8")
+    text = (checkout / "tests" / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = yaml.safe_load(text)["rows"]
     return rows
 

@@ -23,7 +23,7 @@ from emu.engines.numpy.datapath_shape import fault, shape_of
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
 from emu.spec.models.datapath import EpilogueFacts
 
-ROWS = yaml.safe_load((Path(__file__).parents[2] / "exact_column" / "datapath_rows.yaml").read_text(encoding="utf-8"))
+ROWS = yaml.safe_load((Path(__file__).parents[2] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 PLANS = [plan for model in known_datapaths() for plan in plans_of(model)]
 ABLE = [plan for plan in PLANS if fast.can_dot(plan)]
 NVFP4 = resolve("blackwell_mxf4nvf4_b16_ue4m3")

@@ -9,7 +9,7 @@ import pytest
 from emu.ops.instruction import instruction
 from emu.spec.loader import read
 
-ROWS = Path(__file__).parents[2] / "exact_column" / "rows"
+ROWS = Path(__file__).parents[2] / "engines" / "exact" / "rows"
 
 
 def groups(name: str) -> list[dict[str, Any]]:

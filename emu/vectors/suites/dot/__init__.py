@@ -1,1 +1,1 @@
-"""TODO emu/vectors/suites/dot."""
+"""Rows of dot products: constructed terms, ties, cancellation, wide spreads, both ends of every register."""
