@@ -1,4 +1,4 @@
-"""Build script of emu.engines.c_ref._c: cffi in API mode, the declarations cut out of the one public header. Runs from the root of the tree."""
+"""Build script of emu.engines.c_ref._c: cffi in API mode, declarations cut out of the one public header. Runs at the root."""
 
 from glob import glob
 from hashlib import sha256

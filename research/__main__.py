@@ -16,6 +16,8 @@ from emu.cli.settings import common_options
 # Each command and the module that holds it.
 COMMANDS = {
     "reproduce": "research.cli.study_reproduce",
+    "gemm": "research.cli.study_gemm",
+    "depth": "research.cli.study_depth",
     "datapath": "research.cli.study_datapath",
     "train": "research.cli.train",
     "cost": "research.cli.rtl_cost",

@@ -52,7 +52,7 @@ def extension_fault(monkeypatch: pytest.MonkeyPatch) -> str | None:
     monkeypatch.chdir(ROOT)
     for script, name, digest in EXTENSIONS:
         try:
-            extension = importlib.import_module(f"emu.engines.c_ref.convert.{name}")
+            extension = importlib.import_module(f"emu.engines.{name}")
         except ImportError as error:
             return f"the C extension is missing ({error}): {fix}"
         wanted = runpy.run_path(script)["DIGEST"]

@@ -1,14 +1,14 @@
-"""Which recipe fills which cell: element format x scale codec. Recipes that nobody published are in research/spec."""
+"""Which recipe fills which cell: element format x scale codec. Recipes that nobody published are in emu/analysis/spec."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from emu.base.errors import OperandError
-from emu.spec import Recipe, get
+from emu.spec import Recipe, get, load_spec
 from emu.spec.models.block import OneElement
 from emu.spec.registry import names
-from research.datapath.errors import load_recipes
 
 GRIDS: Final = ("e2m1", "e1m2", "int4", "e0m3")
 CELLS: Final[dict[str, tuple[str, ...]]] = {  # scale codec: recipes in the order of GRIDS
@@ -22,6 +22,12 @@ CELLS: Final[dict[str, tuple[str, ...]]] = {  # scale codec: recipes in the orde
     "e8m0_ceil": ("mxfp4_torchao_ceil", "study_mxe1m2_ceil", "study_mxint4_ceil", "study_mxe0m3_ceil"),
 }
 CODECS: Final = tuple(CELLS)
+FOLDER: Final = Path(__file__).with_name("spec")  # recipes for cells that no shipped recipe fills
+
+
+def load_recipes() -> None:
+    """Add the recipes that nobody published to the registry."""
+    load_spec(FOLDER)
 
 
 def recipe_of(element: str, codec: str) -> Recipe:

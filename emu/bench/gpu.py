@@ -1,6 +1,7 @@
 """Evidence from a GPU: kernels timed against a copy, and judged on every pair of a bf16 element and a bf16 block maximum; tensor cores.
 
-`python -m emu.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses. Not here: CUDA's conversion functions (emu.check.targets.cuda).
+`python -m emu.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses.
+Not here: CUDA's conversion functions (emu.check.targets.cuda).
 """
 
 from __future__ import annotations

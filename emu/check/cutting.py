@@ -6,7 +6,7 @@ import numpy as np
 
 from emu.check.form import MAIN, Form, draw_bits, integer_dtype
 from emu.check.model import Arrays, Bits
-from emu.engines import run_amax
+from emu.engines.run import run_amax
 from emu.spec import get
 
 

@@ -11,7 +11,7 @@ from emu.base.errors import EngineError, OpenError, OperandError
 from emu.check.form import Form, integer_dtype
 from emu.check.model import Arrays, Bits
 from emu.check.open_tiles import open_tiles, shut, without
-from emu.engines import run_convert, run_decode, run_dequantize, run_dot, run_quantize, run_transform
+from emu.engines.datapath import run_dot
 from emu.engines.exact.block import dequantize as dequantize_exact
 from emu.engines.exact.block import quantize as quantize_exact
 from emu.engines.exact.convert import convert_value
@@ -19,6 +19,7 @@ from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.numpy.convert import element_random
+from emu.engines.run import run_convert, run_decode, run_dequantize, run_quantize, run_transform
 from emu.spec import derive, get
 from emu.spec.contract import plan_of
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform

@@ -88,7 +88,7 @@ def under(checker: _Checker, row: Bits, random: Bits) -> Bits:
 
 def _split(checker: _Checker, row: Bits, random: Bits) -> Bits:
     """Return the codes where random words are shared: the rounding with an integer per element says the same."""
-    from emu.engines import run_convert
+    from emu.engines.run import run_convert
     from emu.spec import get
     from emu.vectors.convert_rows import split_rounding
 

@@ -12,8 +12,8 @@ import click
 
 import emu
 from emu.base.errors import EmuError
+from emu.cli.examples.run import faults
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.contracts.examples.run import faults
 from emu.spec import KINDS, get, names
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")

@@ -1,4 +1,4 @@
-"""The page of training runs, from the record of `emu train`. Not here: the runs (research.train), tables of one study (training_tables.py)."""
+"""The page of training runs, from their record. Not here: the runs (research.train), tables of one study (training_tables.py)."""
 
 from __future__ import annotations
 

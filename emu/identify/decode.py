@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu.base import philox
 from emu.base.errors import EmuError, OperandError, TargetError
 from emu.check.model import Target
-from emu.engines import run_decode, run_dequantize
+from emu.engines.run import run_decode, run_dequantize
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import KEY, OPEN, canonical
 from emu.spec import derive

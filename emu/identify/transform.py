@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from emu.arrays.values import float_dtype
 from emu.base.errors import EmuError, OperandError, TargetError
 from emu.check.model import Target
-from emu.engines import run_transform
 from emu.engines.exact.decode import decode_code
+from emu.engines.run import run_transform
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import Bits, canonical
 from emu.spec.contract import parse

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu.base.errors import EmuError, OperandError, ShapeError, TargetError
 from emu.check.form import takes_signs
 from emu.check.model import Target
-from emu.engines import run_dequantize
+from emu.engines.run import run_dequantize
 from emu.identify.cases import SOURCES, of_recipe, scale_edges
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import Found

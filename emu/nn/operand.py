@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from emu.base.errors import EmuError, ShapeError
-from emu.engines import run_dequantize, run_quantize, run_transform
+from emu.engines.run import run_dequantize, run_quantize, run_transform
 from emu.engines.torch.tensors import signed_view
 from emu.nn import collector, draws
 from emu.nn.narrow import rounded
@@ -50,7 +50,7 @@ def quantize_operand(matrix: torch.Tensor, operand: Operand, place: OperandConte
 
     matrix: float [rows, columns]: x [tokens, in], w [out, in] or dy [tokens, out].
     Returns: codes, levels and float32 values of the rotated, filled up matrix, in its orientation.
-    Exactness: codes and levels equal emu.engines.exact bit for bit.   Raises: as emu.quantize, with the layer's name; ShapeError (a length).
+    Exactness: codes and levels equal the exact engine's bit for bit.   Raises: as emu.quantize, with the layer's name; ShapeError (a length).
     Tests: tests/nn/test_nn_operands.py.
     """
     given = rounded(matrix.detach(), get("format", place.plan.training.facts.operands))

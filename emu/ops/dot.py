@@ -8,7 +8,7 @@ import numpy as np
 
 from emu.arrays.values import Codes, float_dtype, plain_array, to_codes
 from emu.base.errors import OperandError, ShapeError
-from emu.engines import run_dot
+from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import check_lengths
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.decode import decode_code

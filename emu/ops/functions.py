@@ -19,7 +19,7 @@ from emu.arrays.values import (
     whole_number,
 )
 from emu.base.errors import OperandError, ShapeError
-from emu.engines import run_amax, run_convert, run_decode, run_quantize, run_transform
+from emu.engines.run import run_amax, run_convert, run_decode, run_quantize, run_transform
 from emu.ops.quantized import Quantized, level_array, make_quantized
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Policy, Recipe, Rounding, Transform

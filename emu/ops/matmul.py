@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
-from emu.engines import run_add, run_alpha, run_epilogue, run_matmul
+from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_matmul
 from emu.ops.dot import check_operands, read_addend
 from emu.ops.operands import Operand, fp32_one, operand_of
 from emu.ops.order import ASCENDING, Order

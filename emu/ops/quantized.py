@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from emu.arrays.values import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix
 from emu.base.errors import FileError, ShapeError
-from emu.engines import run_dequantize
+from emu.engines.run import run_dequantize
 from emu.spec import derive, digest, get
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.programs.program import extent_of

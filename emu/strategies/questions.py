@@ -69,7 +69,7 @@ def _quantize(draw: st.DrawFn, contract: contracts.Contract, fmt: Format, specia
     out: Operands = {"x": drawn.x}
     program = quantize_program(recipe)
     if program.reads("tensor_amax"):
-        from emu.engines import run_amax
+        from emu.engines.run import run_amax
 
         own = int(run_amax(drawn.x, fmt)) if drawn.tensor_amax is None else drawn.tensor_amax
         out["tensor_amax"] = np.array(own, np.uint32)

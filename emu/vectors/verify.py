@@ -53,7 +53,8 @@ class Report:
 def verify(folder: Path, engines: Iterable[str] | None = None, progress: Progress | None = None) -> Report:
     """Check a folder of golden vectors.
 
-    folder: a build, or one operation's folder of it.   engines: exact, numpy, c_ref; None: all present.   progress: (stem, rows done, rows).
+    folder: a build, or one operation's folder of it.   engines: exact, numpy, c_ref; None: all present.
+    progress: (stem, rows done, rows).
     Never raises for a bad file: it is in the report.   Tests: tests/vectors/test_vectors_verify.py.
     """
     report = Report()

@@ -31,7 +31,7 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     docs/datapath_errors.md is written from the record by `emu docs build`.
     """
     from emu.analysis.minilm import model_folder
-    from research.datapath import study as study
+    from research.datapath import study
 
     if check is not None:
         return judge(check, study.stale(study.read_record(check)), study.COMMAND)

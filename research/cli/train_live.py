@@ -1,4 +1,4 @@
-"""What is seen while runs train: a bar and a table that fills, on a terminal; a line a run elsewhere. Not here: the runs (research.train)."""
+"""What is seen while runs train: a bar and a table that fills, on a terminal; a line a run elsewhere. Not here: the runs."""
 
 from __future__ import annotations
 

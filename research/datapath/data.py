@@ -21,7 +21,6 @@ OUTPUTS: Final = 64
 WIDE_K: Final = 1536
 LOUD_CHANNELS: Final = 64  # one channel of so many is loud
 LOUDNESS: Final = 32
-PRODUCTS: Final = ((0, "query"), (3, "attention"), (3, "up"), (3, "down"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +85,12 @@ def synthetic(outputs: int = OUTPUTS, k: int = WIDE_K) -> list[Data]:
 
 def is_asked(words: Sequence[str]) -> bool:
     """Tell whether one of the words is part of a name of a model product."""
-    return any(word in f"minilm_layer{layer}_{part}" for word in words for layer, part in PRODUCTS)
+    return any(word in f"minilm_layer{layer}_{part}" for word in words for layer, part in minilm.PRODUCTS)
 
 
 def model_products(folder: Path) -> list[Data]:
     """Return products of the real model: the first tokens, and outputs spread evenly over the weight. Raises: FileError."""
     return [
         Data(f"minilm_{item.name}", f"MiniLM, {item.tensor}", item.x, item.w, len(item.w) // OUTPUTS)
-        for item in minilm.products(folder, PRODUCTS)
+        for item in minilm.products(folder, minilm.PRODUCTS)
     ]

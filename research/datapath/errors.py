@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,16 +16,15 @@ from numpy.typing import NDArray
 
 from emu.arrays.values import Codes
 from emu.base.errors import SpecError
-from emu.engines import run_matmul
+from emu.engines.datapath import run_matmul
 from emu.ops import functions as api
 from emu.ops.operands import Operand, operand_of
 from emu.ops.quantized import Quantized
-from emu.spec import Datapath, Recipe, get, load_spec
+from emu.spec import Datapath, Recipe, get
 from emu.spec.datapath import DatapathPlan, resolve
 from research.datapath.data import OUTPUTS, Data
 from research.datapath.exact import Errors, ExactSums, errors, exact_sums
 
-FOLDER: Final = Path(__file__).parents[1] / "spec"  # recipes for cells that no shipped recipe fills
 RECIPES: Final = (
     "nvfp4_te_ref", "nvufp4", "f46_nvint4",
     "study_e2m1_ue5m3", "study_e1m2_ue5m3", "study_int4_ue5m3",
@@ -49,11 +47,6 @@ class Operands:
     b: Operand
     exact: ExactSums
     reference: NDArray[Any]
-
-
-def load_recipes() -> None:
-    """Add the study's own recipes to the registry."""
-    load_spec(FOLDER)
 
 
 def cell_of(recipe: str) -> tuple[str, str, int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from emu.arrays.values import Codes
 from emu.base import philox
-from emu.engines import run_add, run_matmul
+from emu.engines.datapath import run_add, run_matmul
 from emu.ops.operands import Operand
 from emu.ops.order import Order
 from emu.spec.datapath import DatapathPlan

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base import philox
-from emu.engines import run_dot
+from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import dot
 from emu.engines.exact.decode import decode_code
 from emu.ops.operands import Operand

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.analysis import minilm
+from emu.analysis.cells import load_recipes
 from emu.base.errors import FileError, OperandError
 from emu.spec import digest, get
 from emu.spec.datapath import resolve
-from research.datapath import proof as proof
+from research.datapath import proof
 from research.datapath.data import Data, is_asked, model_products, synthetic
-from research.datapath.errors import DATAPATHS, RECIPES, cell_of, error_rows, load_recipes, plans_of, quantized
+from research.datapath.errors import DATAPATHS, RECIPES, cell_of, error_rows, plans_of, quantized
 from research.datapath.order import KINDS, invariant, spread
 
 COMMAND: Final = "emu study datapath --out docs/evidence/datapath_errors.json --force"

@@ -12,12 +12,11 @@ from ml_dtypes import bfloat16
 
 from emu.analysis import minilm
 from emu.analysis.bias import local_bias
-from emu.analysis.cells import CELLS, CODECS, recipe_of
+from emu.analysis.cells import CELLS, CODECS, load_recipes, recipe_of
 from emu.analysis.drawn_tensors import drawn
 from emu.analysis.grid import grid_of
 from emu.base.errors import FileError, OperandError
 from emu.spec import digest, get
-from research.datapath.errors import load_recipes
 from research.reproduction import cells, data, equivalence, real
 from research.reproduction.depth import FULL, Setting
 

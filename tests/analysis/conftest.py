@@ -2,7 +2,7 @@
 
 import pytest
 
-from research.datapath.errors import load_recipes
+from emu.analysis.cells import load_recipes
 
 
 @pytest.fixture(scope="module")

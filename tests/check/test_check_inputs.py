@@ -8,8 +8,8 @@ from emu.check.expected import expect
 from emu.check.form import form_of
 from emu.check.inputs.bulk import BASE, ELEMENTS, exhaustive, stratified, varied
 from emu.check.inputs.directed import directed
-from emu.engines import run_quantize
 from emu.engines.numpy.block import amax_bits
+from emu.engines.run import run_quantize
 from emu.spec import derive, get
 
 CONVERT, NVFP4 = form_of("convert/e2m1/rne/nvidia"), form_of("quantize/nvfp4_te_ref")

@@ -11,7 +11,7 @@ import pytest
 
 from emu.base.errors import OperandError, SpecError
 from emu.checkpoint.value import stored_value
-from emu.contracts.examples.run import faults
+from emu.cli.examples.run import faults
 from emu.spec import get, names
 from emu.spec.models.checkpoint import NamesExample, StoredExample
 from emu.spec.registry import isolated, load_spec, shipped_root

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from emu.cli.examples.run import faults
 from emu.cli.main import run
-from emu.contracts.examples.run import faults
 from emu.spec import KINDS, get, names
 
 FORMAT = """kind: "format"

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from emu.cli.examples.run import parse_value
 from emu.cli.main import run
-from emu.contracts.examples.run import parse_value
 from emu.docgen.numbers import decimal_text, exact_text
 from emu.spec import KINDS, get, names
 

@@ -7,10 +7,10 @@ import pytest
 
 from emu.base.errors import EmuError, TargetError
 from emu.check.form import takes_signs
-from emu.engines import run_convert, run_dequantize, run_transform
 from emu.engines.numpy import tables
 from emu.engines.numpy.block import quantize
 from emu.engines.numpy.layout import places
+from emu.engines.run import run_convert, run_dequantize, run_transform
 from emu.spec import get
 from emu.spec.derive import OPEN
 from emu.spec.models.recipe import Domain

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import EmuError, OperandError, TargetError
-from emu.engines import run_decode, run_dequantize
+from emu.engines.run import run_decode, run_dequantize
 from emu.identify.run import identify
 from emu.spec import derive, get, names
 from emu.spec.programs.program import quantize_program

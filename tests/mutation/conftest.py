@@ -16,7 +16,7 @@ from support.mutation import LAYERS, Fault, read_faults
 from support.mutation_rows import Shelf
 
 from emu.base.errors import EmuError, SpecError
-from emu.contracts.examples.run import faults as witness_faults
+from emu.cli.examples.run import faults as witness_faults
 from emu.spec import KINDS, get, names
 from emu.spec.loader import read
 from emu.spec.registry import isolated, replaced, shipped_root

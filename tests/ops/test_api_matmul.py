@@ -12,9 +12,9 @@ import yaml
 
 import emu
 from emu.base.errors import EngineError, OpenError, OperandError, ShapeError, SpecError
-from emu.engines import TABLE
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.epilogue import add_codes, alpha_code, epilogue
+from emu.engines.table import TABLE
 from emu.ops.operands import operand_of
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, resolve

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import emu
-from emu.engines import TABLE
 from emu.engines.exact.datapath import dot
 from emu.engines.exact.decode import decode_code
+from emu.engines.table import TABLE
 from emu.spec import derive, get, load_spec, names
 from emu.spec.datapath import DatapathPlan, pairs, resolve
 from emu.spec.models.datapath import DatapathFacts

@@ -16,8 +16,8 @@ from emu.check.inputs.boundaries import edges
 from emu.check.inputs.drawn import blocks, numbers
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.check.model import Bits, Question
-from emu.engines import run_amax
 from emu.engines.numpy.convert import to_fp32
+from emu.engines.run import run_amax
 from emu.spec import derive, get
 from emu.spec.contract import plan_of
 from emu.spec.models import Format

@@ -11,7 +11,7 @@ from emu.base.errors import EmuError
 from emu.base.philox import words
 from emu.check.form import Form, integer_dtype
 from emu.check.model import Bits
-from emu.engines import run_dequantize, run_quantize
+from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive, get
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts

@@ -146,7 +146,8 @@ def c_target(
 ) -> CTarget:
     """Return a symbol of a shared library as a target.
 
-    signature: see emu.check.targets.signature; a const pointer is an operand, another pointer an answer, a number by value a size or tensor_amax.
+    signature: see emu.check.targets.signature; a const pointer is an operand, another pointer an answer, a number by value
+    a size or tensor_amax.
     Raises: OperandError (signature), ToolError (the library or symbol is not there), SpecError.   Tests: tests/check/test_check_c.py.
     """
     return CTarget(library, signature, form_of(contract, source, result), Reading(None, packing, scale_layout), source, result)

@@ -41,7 +41,7 @@ def command(formats: tuple[str, ...], densities: tuple[str, ...], block: int, na
     record = command_line({"formats": formats, "block": block, "names": names, **options}, "bias")
     record |= study.bias_record(formats or FORMATS, densities or study.DENSITIES, block)
     if names:
-        from research.datapath.errors import load_recipes
+        from emu.analysis.cells import load_recipes
 
         load_recipes()
         with progress() as bar:

@@ -8,7 +8,7 @@ import click
 
 from emu.cli.settings import common_options
 
-SUBCOMMANDS = ("bias", "tensor", "scales", "gemm", "depth")
+SUBCOMMANDS = ("bias", "tensor", "scales")
 
 
 class _Subcommands(click.Group):

@@ -76,8 +76,7 @@ def _stored(path: str, select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 def _model(select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     """Yield activations and weights of the real model's products. Raises: ToolError (it is not installed), FileError (none matches)."""
-    from emu.analysis.minilm import model_folder, products
-    from research.datapath.data import PRODUCTS
+    from emu.analysis.minilm import PRODUCTS, model_folder, products
 
     folder = model_folder()
     if folder is None:

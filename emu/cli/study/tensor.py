@@ -42,7 +42,7 @@ def command(recipes: tuple[str, ...], regime: bool, names: tuple[str, ...], **op
     """
     from emu.analysis import records as study
     from emu.analysis import study_plots as plots
-    from research.datapath.errors import load_recipes
+    from emu.analysis.cells import load_recipes
 
     load_recipes()
     check_kept(options)

@@ -1,1 +1,3 @@
-"""The engine `native`: vectorised C loops for the hot operations. Not here: the loops themselves (kernels/), the C reference (emu.engines.c_ref)."""
+"""The engine `native`: vectorised C loops for the hot operations.
+
+Not here: the loops (kernels/), the C reference (emu.engines.c_ref)."""

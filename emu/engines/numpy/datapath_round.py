@@ -1,6 +1,7 @@
 """Numbers of a datapath in binary64: powers of two, exact sums rounded to odd, the one rounding to the grid of the result.
 
-Every operation here is exact or says how it rounds; binary64 holds each intermediate because its width is known (emu.engines.numpy.datapath_shape).
+Every operation here is exact or says how it rounds; binary64 holds each intermediate because its width is known
+(datapath_shape.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """One fused step on a tile of outputs: from finite C to the rounded result, for each way of adding terms.
 
-C and results are binary64 numbers on the grid of the result format. NaN and infinity are the caller's business (emu.engines.numpy.datapath_special).
+C and results are binary64 numbers on the grid of the result format. NaN and infinity are the caller's business
+(datapath_special.py).
 """
 
 from __future__ import annotations

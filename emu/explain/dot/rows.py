@@ -11,7 +11,7 @@ import numpy as np
 
 from emu.arrays.values import Codes
 from emu.base.errors import OpenError, OperandError, SpecError
-from emu.engines import run_dot
+from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import Dot, dot
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import code_of_one

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base import philox
-from emu.engines import run_quantize
+from emu.engines.run import run_quantize
 from emu.spec.models import Recipe
 from emu.spec.registry import get, names
 from emu.vectors.files.rows import Input

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.errors import EngineError, OpenError, OperandError
-from emu.engines import TABLE, run_convert
 from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_code
 from emu.engines.exact.decode import magnitude_of
 from emu.engines.exact.round import locate
 from emu.engines.numpy.convert import element_random
+from emu.engines.run import run_convert
+from emu.engines.table import TABLE
 from emu.spec import derive
 from emu.spec.models import Format, Policy
 from emu.spec.models.format import CodebookFacts

@@ -1,4 +1,4 @@
-"""emu.engines.numpy.block against the oracle: every recipe on directed and drawn blocks, sources, tails, tensor maxima, random operands, chunks."""
+"""quantize and dequantize of the numpy engine against exact: every recipe on directed and drawn blocks, sources, tails, tensor maxima, random operands, chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""emu.engines.numpy.datapath against the oracle: worked rows, every datapath on directed and random codes, altered facts, tiles, chunks, threads."""
+"""Dot products of the numpy engine against exact: worked rows, every datapath on directed and random codes, altered facts, tiles, chunks, threads."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu.engines import TABLE
 from emu.engines.exact import block as exact
 from emu.engines.numpy import block as fast
+from emu.engines.table import TABLE
 from emu.spec.registry import get, names
 
 GAPS = 21

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from emu.engines import TABLE
+from emu.engines.table import TABLE
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.registry import get, names
 

@@ -14,11 +14,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from emu.base.errors import EmuError, EngineError, SpecError
-from emu.engines import TABLE
 from emu.engines.c_ref import block as native
 from emu.engines.exact import block as exact
 from emu.engines.numpy import block as fast
 from emu.engines.numpy import tables
+from emu.engines.table import TABLE
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
 from emu.spec.models.recipe import DecodeProgramStep, Step

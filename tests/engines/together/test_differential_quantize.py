@@ -117,7 +117,7 @@ def test_any_codes_and_levels_are_dequantized_alike(judge: Any, name: str, profi
 
 
 def test_every_recipe_has_a_second_engine(fp32: Format) -> None:
-    from emu.engines import TABLE
+    from emu.engines.table import TABLE
 
     for name, profile in EVERY:
         recipe = get("recipe", name)

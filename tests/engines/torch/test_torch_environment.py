@@ -12,7 +12,7 @@ import pytest
 
 import emu
 from emu.base.errors import EngineError
-from emu.engines import ENGINES, TABLE, choose
+from emu.engines.table import ENGINES, TABLE, choose
 from emu.spec import get
 from emu.spec.datapath import resolve
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import EngineError
-from emu.engines import choose
+from emu.engines.table import choose
 from emu.spec import derive, get
 from emu.spec.derive import OPEN
 from emu.vectors import find

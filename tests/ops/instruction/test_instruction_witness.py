@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import emu
-from emu.contracts.examples.instruction import check, run
-from emu.contracts.examples.run import faults
+from emu.cli.examples.instruction import check, run
+from emu.cli.examples.run import faults
 from emu.ops.instruction import instruction, register_of, register_text
 from emu.spec import get, names
 
@@ -17,7 +17,7 @@ NO_WITNESS = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbia
 
 @pytest.mark.parametrize(("name", "number"), WITNESSES, ids=[f"{name}-{number}" for name, number in WITNESSES])
 def test_a_witness_holds(name: str, number: int, reading: Any) -> None:
-    """By the oracle as `emu doctor` runs it, by the engine that auto takes, and by the second reading of tests/ops/instruction/conftest.py."""
+    """By the oracle as `emu doctor` runs it, by the engine that auto takes, and by the second reading of conftest.py."""
     family = get("instruction", name)
     witness = family.expect[number]
     assert check(family, witness) is None

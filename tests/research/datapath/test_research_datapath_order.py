@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from emu.analysis.cells import load_recipes
 from emu.engines.exact.datapath import dot
 from emu.ops.operands import Operand
 from emu.spec import get
 from emu.spec.datapath import resolve
 from research.datapath.data import synthetic
-from research.datapath.errors import DATAPATHS, Operands, load_recipes, plans_of, quantized
+from research.datapath.errors import DATAPATHS, Operands, plans_of, quantized
 from research.datapath.exact import exact_sums
 from research.datapath.order import KINDS, invariant, moved, permutation, spread
 from research.datapath.study import claims

@@ -11,7 +11,7 @@ from emu.engines.exact.datapath import dot
 from emu.spec import get
 from emu.spec.datapath import resolve
 from emu.spec.registry import shipped_root
-from research.datapath import proof as proof
+from research.datapath import proof
 
 STEP, GROUP = 64, 16
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emu.analysis.cells import load_recipes
 from emu.base.errors import FileError, OperandError
 from emu.cli.main import run
 from emu.docgen.datapath_errors import PAGE, RECORD, study_pages
 from emu.ops import functions as api
-from research.datapath import study as study
+from research.datapath import study
 from research.datapath.data import Data, synthetic
-from research.datapath.errors import DATAPATHS, RECIPES, SIGNS, cell_of, datapath_errors, error_rows, load_recipes, plans_of, quantized
+from research.datapath.errors import DATAPATHS, RECIPES, SIGNS, cell_of, datapath_errors, error_rows, plans_of, quantized
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE_BYTES = 60_000

@@ -89,7 +89,8 @@ def _run(command: list[str]) -> None:
 def cuda_target(function: str, library: Path) -> CTarget:
     """Return a function of a built library as a target of `check`, for its contract in FUNCTIONS.
 
-    Raises: OperandError (unknown function), ToolError (the library cannot be loaded).   Tests: tests/engines/torch/triton/test_triton_cuda.py.
+    Raises: OperandError (unknown function), ToolError (the library cannot be loaded).
+    Tests: tests/engines/torch/triton/test_triton_cuda.py.
     """
     if function not in FUNCTIONS:
         raise OperandError(f"function {function}: unknown: one of {', '.join(FUNCTIONS)}")

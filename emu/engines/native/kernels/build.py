@@ -1,4 +1,4 @@
-"""Build script of emu.engines.native._kernels: cffi in API mode, the declarations cut out of the private header. Runs from the root of the tree."""
+"""Build script of emu.engines.native._kernels: cffi in API mode, declarations cut out of the private header. Runs at the root."""
 
 from glob import glob
 from hashlib import sha256

@@ -1,6 +1,7 @@
 """What the compiler made of a kernel: its PTX, and the instructions in it that break a rounding. No GPU is needed to compile.
 
-`python -m emu.engines.torch.triton.ptx 90 [NAME ...]` compiles kernels for sm_90 and prints the findings as JSON, of every kernel and recipe where
+`python -m emu.engines.torch.triton.ptx 90 [NAME ...]` compiles kernels for sm_90 and prints the findings as JSON,
+of every kernel and recipe where
 none is named; with `--tensor-core` before the names it prints the matrix instructions instead. It must run without TRITON_INTERPRET.
 Not here: the machine code that ptxas makes of correctly rounded division, which has approximations and repairs them.
 """

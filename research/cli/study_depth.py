@@ -39,8 +39,8 @@ def command(recipes: tuple[str, ...], rht: bool, full: bool, **options: Any) -> 
     eta: projection of the output on the exact output, 1 where nothing shrinks; the product of the operands' gains, which predicts it;
     cosine and ratio of lengths: noise may keep the length where the projection shrinks.
     """
+    from emu.analysis.cells import load_recipes
     from emu.analysis.plot import plot_kind
-    from research.datapath.errors import load_recipes
     from research.reproduction import cells, plot
     from research.reproduction.depth import FULL, Setting
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from emu.base.errors import EmuError
-from emu.contracts.examples.checkpoint import check as _checkpoint
-from emu.contracts.examples.coverage import check as _coverage
-from emu.contracts.examples.instruction import check as _instruction
-from emu.contracts.examples.training import check as _training
+from emu.cli.examples.checkpoint import check as _checkpoint
+from emu.cli.examples.coverage import check as _coverage
+from emu.cli.examples.instruction import check as _instruction
+from emu.cli.examples.training import check as _training
 from emu.docgen.numbers import exact_text
 from emu.engines.exact.block import decode_block_value, dequantize, quantize
 from emu.engines.exact.convert import convert_code

@@ -38,8 +38,8 @@ def command(data: tuple[str, ...], recipes: tuple[str, ...], tensors: Path | Non
     eta = <Y^, Y> / <Y, Y>, the gain of the product; alpha_A alpha_B, the gains of its operands; NMSE and SQNR of the product. Below one:
     shrunk. Default sizes take seconds; the sheet's targets need --shape 512 512 4096.
     """
+    from emu.analysis.cells import load_recipes
     from emu.analysis.plot import plot_kind
-    from research.datapath.errors import load_recipes
     from research.reproduction import cells, plot, real
 
     load_recipes()

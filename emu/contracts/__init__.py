@@ -1,1 +1,0 @@
-"""Contracts: what each operation promises, bit by bit."""
