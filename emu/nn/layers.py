@@ -22,7 +22,7 @@ class QuantLinear(torch.nn.Linear):
     training: id or model of spec/training.   seed, layer: key of signs and random bits, with the step of `set_step`.
     gemm: fp32: float32 products of the dequantized operands, added in the order of torch's library; or the id of a datapath.
     Weights are kept in `dtype` and quantized anew at each use; gradients go straight through quantization, to x in its own dtype.
-    Exactness: codes and levels of all six operands equal the exact engine's; eager, compiled and resumed runs have the same bits on one machine.
+    Exactness: codes and levels of all six operands equal the exact engine's; eager, compiled and resumed runs have the same bits.
     NaN, Inf: in a gradient refused with the name of the layer; in x and w as the recipe says.
     Raises: ShapeError (features that no block divides), SpecError, OperandError.   Tests: tests/nn.
     """

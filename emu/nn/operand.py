@@ -50,7 +50,7 @@ def quantize_operand(matrix: torch.Tensor, operand: Operand, place: OperandConte
 
     matrix: float [rows, columns]: x [tokens, in], w [out, in] or dy [tokens, out].
     Returns: codes, levels and float32 values of the rotated, filled up matrix, in its orientation.
-    Exactness: codes and levels equal the exact engine's bit for bit.   Raises: as emu.quantize, with the layer's name; ShapeError (a length).
+    Exactness: codes and levels equal the exact engine's bit for bit.   Raises: as emu.quantize, with the layer's name; ShapeError.
     Tests: tests/nn/test_nn_operands.py.
     """
     given = rounded(matrix.detach(), get("format", place.plan.training.facts.operands))

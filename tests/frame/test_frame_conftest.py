@@ -31,7 +31,7 @@ def test_sound_installations_pass(conftest, checkout, installed):
     assert conftest.installation_fault(installed, editable=False) is None
 
 
-@pytest.mark.parametrize("name", ["errors.py", "_spec/format/e2m1.yaml"])
+@pytest.mark.parametrize("name", ["base/errors.py", "_spec/format/e2m1.yaml"])
 @pytest.mark.parametrize("change", ["edited", "deleted"])
 def test_an_installed_copy_of_other_sources_is_refused(conftest, installed, name, change):
     path = installed / name
@@ -43,17 +43,17 @@ def test_an_installed_copy_of_other_sources_is_refused(conftest, installed, name
     assert f"differs from this checkout in {name.replace('_spec/', 'spec/') if '_spec' in name else 'emu/' + name}:" in fault
 
 
-@pytest.mark.parametrize(("name", "digest"), [("_c", "emu_source_digest"), ("_kernels", "emu_kernels_digest")])
+@pytest.mark.parametrize(("name", "digest"), [("c_ref._c", "emu_source_digest"), ("native._kernels", "emu_kernels_digest")])
 def test_a_stale_extension_is_refused(conftest, monkeypatch, name, digest):
     assert conftest.extension_fault(monkeypatch) is None
     stale = SimpleNamespace(ffi=SimpleNamespace(string=bytes), lib=SimpleNamespace(**{digest: b"0" * 64}))
-    monkeypatch.setitem(sys.modules, f"emu.engines.c_ref.convert.{name}", stale)
+    monkeypatch.setitem(sys.modules, f"emu.engines.{name}", stale)
     assert f"the C extension {name} was compiled from other sources (000000000000," in conftest.extension_fault(monkeypatch)
 
 
-@pytest.mark.parametrize("name", ["_c", "_kernels"])
+@pytest.mark.parametrize("name", ["c_ref._c", "native._kernels"])
 def test_a_missing_extension_is_refused(conftest, monkeypatch, name):
-    monkeypatch.setitem(sys.modules, f"emu.engines.c_ref.convert.{name}", None)
+    monkeypatch.setitem(sys.modules, f"emu.engines.{name}", None)
     assert conftest.extension_fault(monkeypatch).startswith("the C extension is missing")
 
 

@@ -1,4 +1,4 @@
-"""quantize and dequantize of the numpy engine against exact: every recipe on directed and drawn blocks, sources, tails, tensor maxima, random operands, chunks."""
+"""Quantization by the numpy engine against exact: every recipe on directed and drawn blocks, sources, tails, random operands, chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dot products of the numpy engine against exact: worked rows, every datapath on directed and random codes, altered facts, tiles, chunks, threads."""
+"""Dot products of the numpy engine against exact: worked rows, every datapath on chosen and random codes, altered facts, tiles, threads."""
 
 from __future__ import annotations
 
