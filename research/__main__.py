@@ -6,11 +6,12 @@ Each command makes or checks one record of docs/evidence, from which a page foll
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
-from emu.cli.main import run
+from emu.cli.main import run as run_commands
 from emu.cli.settings import common_options
 
 # Each command and the module that holds it.
@@ -45,5 +46,10 @@ def commands() -> None:
     """Reproduce the paper, study datapaths, train models, count gates; keep what comes out as records."""
 
 
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code. arguments: the words after `python -m research`; None: those of the process."""
+    return run_commands(arguments, commands, "python -m research")
+
+
 if __name__ == "__main__":
-    sys.exit(run(commands=commands, program="python -m research"))
+    sys.exit(run())

@@ -1,4 +1,4 @@
-"""The page of datapath errors, from the record of `emu study datapath`. Not here: the figures (emu.analysis)."""
+"""The page of datapath errors, from the record of `python -m research datapath`. Not here: the figures (emu.analysis)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _head(record: Record) -> list[str]:
         *fence([record["command"], "emu docs build                                        # this page and its pictures"]),
         "",
         prose(
-            f"The record is [{RECORD.removeprefix('docs/')}]({RECORD.removeprefix('docs/')}). `emu study datapath ",
+            f"The record is [{RECORD.removeprefix('docs/')}]({RECORD.removeprefix('docs/')}). `python -m research datapath ",
             f"--check {RECORD}` says whether it ",
             "still fits the spec; `--part` and `--only` run a piece and print it.",
         ),

@@ -1,4 +1,4 @@
-"""The page of hardware cost, from the record of `emu rtl cost`. Not here: synthesis and counting (research.cost.measure)."""
+"""The page of hardware cost, from the record of `python -m research cost`. Not here: synthesis and counting (research.cost.measure)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _head(record: dict[str, Any]) -> list[str]:
         *fence([record["command"], "emu docs build                                        # this page and its picture"]),
         "",
         prose(
-            f"The record is [{RECORD.removeprefix('docs/')}]({RECORD.removeprefix('docs/')}). `emu rtl cost --check {RECORD}` "
+            f"The record is [{RECORD.removeprefix('docs/')}]({RECORD.removeprefix('docs/')}). `python -m research cost --check {RECORD}` "
             "says whether it ",
             "still fits the designs; `--part` runs a piece and prints it.",
         ),

@@ -1,4 +1,4 @@
-"""The page of the shrinkage study, from the record of `emu study reproduce`. Not here: the figures (research.reproduction)."""
+"""The page of the shrinkage study, from the record of `python -m research reproduce`. Not here: the figures (research.reproduction)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PICTURES: Final = "docs/shrinkage"  # _tensors.svg, _depth.svg, _minilm.svg
 MARK: Final = f"<!-- generated from {RECORD} by: emu docs build -->"
 COMMANDS: Final = {
     "bias": "emu study bias",
-    "tensors": "emu study reproduce --part tensors",
-    "model": "emu study reproduce --part model",
-    "gemm": "emu study gemm --shape 512 512 4096",
-    "depth": "emu study depth --full",
-    "captured": "emu study reproduce --tensors FILE",
-    "training": "emu train",
+    "tensors": "python -m research reproduce --part tensors",
+    "model": "python -m research reproduce --part model",
+    "gemm": "python -m research gemm --shape 512 512 4096",
+    "depth": "python -m research depth --full",
+    "captured": "python -m research reproduce --tensors FILE",
+    "training": "python -m research train",
     "none": "",
 }
 Record = dict[str, Any]
@@ -57,7 +57,7 @@ def _head() -> list[str]:
         *fence([COMMAND, "emu docs build                                        # this page and its pictures"]),
         "",
         prose(
-            f"The record is [{RECORD.removeprefix('docs/')}]({RECORD.removeprefix('docs/')}); `emu study reproduce --check {RECORD}` ",
+            f"The record is [{RECORD.removeprefix('docs/')}]({RECORD.removeprefix('docs/')}); `python -m research reproduce --check {RECORD}` ",
             "says whether it still fits the spec. The whole takes about a minute on one core. Single pieces: ",
             "`emu study bias`, `tensor`, `scales`, `gemm`, `depth`; training: [training.md](training.md).",
         ),

@@ -106,7 +106,7 @@ def _captured_lines(captured: Record | None) -> list[str]:
     if captured is None:
         return [
             prose(
-                "Tensors of a training run: `emu study reproduce --tensors FILE` takes a file of captured ",
+                "Tensors of a training run: `python -m research reproduce --tensors FILE` takes a file of captured ",
                 "activations and gradients (float matrices, ",
                 "contraction axis last); none is in this record.",
             ),
@@ -128,7 +128,7 @@ def _captured_lines(captured: Record | None) -> list[str]:
     ]
 
 
-TRAIN = "emu train --config decoder_cpu --only dense_64 --only ufp4 --seeds 0 --capture 100"
+TRAIN = "python -m research train --config decoder_cpu --only dense_64 --only ufp4 --seeds 0 --capture 100"
 
 
 def _run(captured: Record) -> str:

@@ -45,9 +45,9 @@ def _head(record: dict[str, Study]) -> list[str]:
         *fence([*commands, "emu docs build                                        # this page and its picture"]),
         "",
         prose(
-            f"The record is [{name}]({name}). `emu train --check {RECORD}` says whether it still fits the spec; a run that is killed goes ",
+            f"The record is [{name}]({name}). `python -m research train --check {RECORD}` says whether it still fits the spec; a run that is killed goes ",
             "on with the same bits when its command is given again; `bits` of a run in the record is the SHA-256 of its last weights. ",
-            "`emu train --list` names the configurations, which are files of `research/train/config`.",
+            "`python -m research train --list` names the configurations, which are files of `research/train/config`.",
         ),
         "",
     ]

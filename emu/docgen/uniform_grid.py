@@ -150,7 +150,7 @@ def _gain(found: Record) -> list[str]:
             f"{depth[GRIDS[1]]['cosine']:.3f}.",
         ),
         "",
-        "`emu study reproduce --part tensors`, `emu study depth --full`",
+        "`python -m research reproduce --part tensors`, `python -m research depth --full`",
         "",
         *_model(found),
     ]  # fmt: skip
@@ -174,7 +174,7 @@ def _model(found: Record) -> list[str]:
         "",
         *table(("product", "as given, dB", "layers", "rotated, dB", "layers"), rows, (1, 3)),
         "",
-        "`emu study reproduce --part model`",
+        "`python -m research reproduce --part model`",
         "",
     ]
 

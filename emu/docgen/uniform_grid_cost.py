@@ -56,6 +56,6 @@ def cost_lines(gates: Record, errors: Record) -> list[str]:
             widths, range(1, 5),
         ),
         "",
-        "`emu rtl cost`, `emu study datapath --part proof`",
+        "`python -m research cost`, `python -m research datapath --part proof`",
         "",
     ]  # fmt: skip

@@ -30,7 +30,7 @@ def keep(out: Path, text: str, force: bool) -> None:
     """Write a record whole. Raises: FileError."""
     with whole_file(out, force) as file:
         file.write(text.encode("utf-8"))
-    note(f"{out}: the page follows with: emu docs build")
+    note(f"{out}: the page follows with: python -m tools.docs build")
 
 
 def judge(path: Path, old: Sequence[str], command: str) -> int:

@@ -1,4 +1,4 @@
-"""emu study datapath: what quantization and the datapath cost a matrix product, on drawn data and on a real model."""
+"""python -m research datapath: what quantization and the datapath cost a matrix product, on drawn data and on a real model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     """Measure quantization error, datapath error and dependence on order, and prove when a product sum is exact.
 
     Elements E2M1, E1M2, INT4 x scales UE4M3, UE5M3, E8M0, FP32 x datapaths, on normal data, outliers, wide ranges and MiniLM.
-    docs/datapath_errors.md is written from the record by `emu docs build`.
+    docs/datapath_errors.md is written from the record by `python -m tools.docs build`.
     """
     from emu.analysis.minilm import model_folder
     from research.datapath import study

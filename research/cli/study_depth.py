@@ -1,4 +1,4 @@
-"""emu study depth: what is left of a signal after many quantized layers."""
+"""python -m research depth: what is left of a signal after many quantized layers."""
 
 from __future__ import annotations
 

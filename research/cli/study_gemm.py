@@ -1,4 +1,4 @@
-"""emu study gemm: gain and error of a matrix product whose operands are quantized."""
+"""python -m research gemm: gain and error of a matrix product whose operands are quantized."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADER = ("data", "recipe", "rotation", "alpha_A", "alpha_B", "alpha_A alpha_B",
 @click.option("--shape", nargs=3, type=click.IntRange(min=1), default=(256, 256, 1024), show_default=True, help="M N K.")
 @click.option("--seed", default=11, show_default=True, type=click.IntRange(min=0), help="Of the drawn data; A is drawn first.")
 @click.option(
-    "--tensors", metavar="FILE", type=click.Path(path_type=Path), help="Products of a file instead; see emu study reproduce --help."
+    "--tensors", metavar="FILE", type=click.Path(path_type=Path), help="Products of a file instead; see python -m research reproduce --help."
 )
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto: same codes.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Save a plot (.png, .svg, .pdf).")

@@ -1,4 +1,4 @@
-"""emu study reproduce: everything of the shrinkage paper that scales down, as one record."""
+"""python -m research reproduce: everything of the shrinkage paper that scales down, as one record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADER = ("where", "what", "paper", "ours", "same sign", "same size")
 def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path | None, **options: Any) -> int:
     """Measure bias, tensors, products, depth, scale codecs, equal grids and a real model, and compare with arXiv 2606.20381.
 
-    docs/shrinkage.md is written from the record by `emu docs build`. FILE of --tensors: what `emu train` captures, or any
+    docs/shrinkage.md is written from the record by `python -m tools.docs build`. FILE of --tensors: what `python -m research train` captures, or any
     safetensors or npz with float matrices [rows, K], the contraction axis last and K a multiple of 16; names NAME.GEMM.OPERAND (GEMM fprop,
     dgrad or wgrad; OPERAND x, w or dy) make products of them.
     """

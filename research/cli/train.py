@@ -1,4 +1,4 @@
-"""emu train: runs of a configuration, resumable to the bit, and the record that collects them."""
+"""python -m research train: runs of a configuration, resumable to the bit, and the record that collects them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(name: str | None, listed: bool, check: Path | None, **options: Any) 
     """Train the models of a configuration under trainings of the spec, and compare them.
 
     A run that was killed goes on with the same bits when the command is given again; finished runs are not run again.
-    docs/training.md is written from the record by `emu docs build`.
+    docs/training.md is written from the record by `python -m tools.docs build`.
     """
     from research.train import config as configs
 
@@ -77,7 +77,7 @@ def _check(path: Path) -> int:
     from research.train.results import read_record, stale
 
     old = stale(read_record(path))
-    click.echo(f"{path}: made under other facts: {', '.join(old)}: run emu train again" if old else f"{path}: fits the spec")
+    click.echo(f"{path}: made under other facts: {', '.join(old)}: run python -m research train again" if old else f"{path}: fits the spec")
     return STALE if old else 0
 
 
@@ -126,7 +126,7 @@ def _run(runs: list[Run], out: Path, captures: tuple[int, ...], threads: int) ->
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ToolError("emu train needs torch: pip install fp4emu[torch]") from None
+        raise ToolError("python -m research train needs torch: pip install fp4emu[torch]") from None
     with Live(runs, settings_of()) as live:
         return run_all(runs, out, captures, threads, live, note)
 
@@ -148,11 +148,11 @@ def _record(path: Path, config: Config, name: str, out: Path) -> None:
 
     runs = runs_of(config)
     kept = read_record(path) if path.is_file() else {}
-    text = f"emu train --config {name} --record {RECORD}"
+    text = f"python -m research train --config {name} --record {RECORD}"
     kept[config.id] = section(config, text, finished(runs, out), len(runs))
     with whole_file(path, force=True) as file:
         file.write(as_text(dict(sorted(kept.items()))).encode("utf-8"))
-    note(f"{path}: {len(kept[config.id]['runs'])} of {len(runs)} runs; the page follows with: emu docs build")
+    note(f"{path}: {len(kept[config.id]['runs'])} of {len(runs)} runs; the page follows with: python -m tools.docs build")
 
 
 def _print(found: list[tuple[Run, dict[str, Any]]]) -> None:

@@ -21,7 +21,7 @@ from emu.spec.loader import read
 from emu.spec.models.common import digest_json
 from research.cost.table import table_module
 
-COMMAND: Final = "emu rtl cost --out docs/evidence/hardware_cost.json --force"
+COMMAND: Final = "python -m research cost --out docs/evidence/hardware_cost.json --force"
 RECORD: Final = "docs/evidence/hardware_cost.json"
 TOP: Final = "dut"
 SECONDS: Final = 900

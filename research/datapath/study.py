@@ -18,7 +18,7 @@ from research.datapath.data import Data, is_asked, model_products, synthetic
 from research.datapath.errors import DATAPATHS, RECIPES, cell_of, error_rows, plans_of, quantized
 from research.datapath.order import KINDS, invariant, spread
 
-COMMAND: Final = "emu study datapath --out docs/evidence/datapath_errors.json --force"
+COMMAND: Final = "python -m research datapath --out docs/evidence/datapath_errors.json --force"
 RECORD: Final = "docs/evidence/datapath_errors.json"
 PARTS: Final = ("errors", "orders", "proof")
 ORDER_DATA: Final = ("outliers", "wide_range", "minilm_layer3_down")

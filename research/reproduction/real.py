@@ -38,7 +38,7 @@ def tensors_of(pairs: list[Pair]) -> list[Tensor]:
 def captured(path: Path) -> list[Tensor]:
     """Return the matrices of a file of captured tensors.
 
-    path: safetensors, .npz or .npy; every float matrix [rows, K] with K a multiple of 16, the contraction axis last, as `emu train`
+    path: safetensors, .npz or .npy; every float matrix [rows, K] with K a multiple of 16, the contraction axis last, as `python -m research train`
     captures them. A name that ends in .GEMM.OPERAND (or with / for the dots) tells its kind; others are of kind "tensor".
     Raises: FileError (unreadable, or no such matrix in it).
     """
@@ -50,7 +50,7 @@ def captured(path: Path) -> list[Tensor]:
 
 
 def captured_from(path: Path) -> dict[str, Any] | None:
-    """Return the run and step that a file of `emu train` was captured from, or None. Raises: FileError (unreadable)."""
+    """Return the run and step that a file of `python -m research train` was captured from, or None. Raises: FileError (unreadable)."""
     if path.suffix != ".safetensors":
         return None
     try:

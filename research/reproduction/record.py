@@ -20,7 +20,7 @@ from emu.spec import digest, get
 from research.reproduction import cells, data, equivalence, real
 from research.reproduction.depth import FULL, Setting
 
-COMMAND: Final = "emu study reproduce --out docs/evidence/shrinkage.json --force"
+COMMAND: Final = "python -m research reproduce --out docs/evidence/shrinkage.json --force"
 RECORD: Final = "docs/evidence/shrinkage.json"
 PARTS: Final = ("bias", "tensors", "gemm", "depth", "precision", "scales", "equivalence", "model")
 GRIDS: Final = ("e2m1_fp32scale", "e1m2_fp32scale")

@@ -29,7 +29,7 @@ def read_result(folder: Path) -> dict[str, Any] | None:
             return found
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError):
         pass
-    raise FileError(f"{path}: no result of emu train: delete it, and the run starts anew")
+    raise FileError(f"{path}: no result of python -m research train: delete it, and the run starts anew")
 
 
 def finished(runs: Iterable[Run], out: Path) -> list[tuple[Run, dict[str, Any]]]:
@@ -87,7 +87,7 @@ def read_record(path: Path) -> Record:
         found = json.loads(path.read_text(encoding="utf-8"))
         assert all({"command", "config", "runs", "trainings"} <= set(item) for item in found.values())
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, AssertionError, AttributeError, TypeError):
-        raise FileError(f"{path}: missing or no record of training: make it with: emu train --config NAME --record {path}") from None
+        raise FileError(f"{path}: missing or no record of training: make it with: python -m research train --config NAME --record {path}") from None
     return dict(found)
 
 

@@ -50,7 +50,7 @@ def test_gates_are_fewer_for_e1m2_and_not_for_int4(checkout: Path) -> None:
 
 def runs(figures: dict[str, float]) -> dict[str, Any]:
     lines = [{"model": "m", "training": name, "seed": seed, "metric": value} for name, value in figures.items() for seed in (0, 1)]
-    return {"s": {"command": "emu train --config s", "config": {"title": "S, small", "models": {"m": {}}}, "runs": lines}}
+    return {"s": {"command": "python -m research train --config s", "config": {"title": "S, small", "models": {"m": {}}}, "runs": lines}}
 
 
 def test_training_says_which_way_it_came_out() -> None:

@@ -122,7 +122,7 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     kit = source / "vectors" / "bench"
     wanted |= {f"emu/_bench/{p.relative_to(kit)}" for p in kit.rglob("*") if p.is_file()}
     wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml"}}
-    wanted |= {f"emu/engines/c_ref/{name}.abi3.so" for name in ("_c", "_kernels")}
+    wanted |= {"emu/engines/c_ref/_c.abi3.so", "emu/engines/native/_kernels.abi3.so"}
     assert names == wanted
     assert wheel.name.startswith("fp4emu-")
     assert "-cp311-abi3-" in wheel.name
@@ -134,7 +134,7 @@ def test_wheel_runs_from_another_directory(installed, tmp_path):
     assert {"e2m1", "rne", "nvfp4_te_ref"} <= set(listed.replace(",", " ").split())
     result = json.loads(command(installed / "python", "-c", QUANTIZE, cwd=tmp_path).stdout)
     assert Path(result["file"]).is_relative_to(installed.parent)
-    where = Path(command(installed / "python", "-c", "from emu.rtl import kit; print(kit.bench('convert'))", cwd=tmp_path).stdout.strip())
+    where = Path(command(installed / "python", "-c", "from emu.rtl.simulate import kit; print(kit.bench('convert'))", cwd=tmp_path).stdout.strip())
     assert where.is_relative_to(installed.parent)
     assert {path.name for path in where.parent.iterdir()} >= {"convert.sv", "bench.svh", "judge.sh", "Makefile", "rtl", "wrap"}
     assert result["codes"] == [[0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0]]

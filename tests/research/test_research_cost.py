@@ -100,24 +100,24 @@ def test_a_design_counts_again_as_recorded(need, tmp_path):
 
 def test_the_command(need, tmp_path, capsys):
     need("yosys")
-    assert emu(["rtl", "cost", "--part", "decode", "--json", "--quiet"]) == 0
+    assert emu(["cost", "--part", "decode", "--json", "--quiet"]) == 0
     designs = json.loads(capsys.readouterr().out)["designs"]
     assert [(design["part"], design["operands"]) for design in designs] == [("decode", "e2m1"), ("decode", "e1m2"), ("decode", "int4")]
-    assert emu(["rtl", "cost", "--part", "decode", "--quiet"]) == 0
+    assert emu(["cost", "--part", "decode", "--quiet"]) == 0
     assert re.search(r"^decode +e2m1 +\d+\.\d +\d+ +0 +\d+$", capsys.readouterr().out, re.MULTILINE)
-    assert emu(["rtl", "cost", "--part", "decode", "--out", str(tmp_path / "x.json")]) == 2
+    assert emu(["cost", "--part", "decode", "--out", str(tmp_path / "x.json")]) == 2
     assert "leave --part out" in capsys.readouterr().err and not (tmp_path / "x.json").exists()
 
 
 def test_check_says_whether_a_record_fits(tmp_path, capsys):
-    assert emu(["rtl", "cost", "--check", str(RECORD)]) == 0
+    assert emu(["cost", "--check", str(RECORD)]) == 0
     record = cost.read_record(RECORD)
     (tmp_path / "old.json").write_text(cost.as_text(record | {"rules_sha256": "0"}), encoding="ascii")
-    assert emu(["rtl", "cost", "--check", str(tmp_path / "old.json")]) == 1
-    assert "made from other sources: cost.yaml: run emu rtl cost" in capsys.readouterr().out
+    assert emu(["cost", "--check", str(tmp_path / "old.json")]) == 1
+    assert "made from other sources: cost.yaml: run python -m research cost" in capsys.readouterr().out
 
 
 def test_without_yosys_the_command_says_what_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda *_: None)
-    assert emu(["rtl", "cost", "--part", "decode"]) == 5
+    assert emu(["cost", "--part", "decode"]) == 5
     assert "install yosys" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 
 from emu.analysis.cells import load_recipes
 from emu.base.errors import FileError, OperandError
-from emu.cli.main import run
+from research.__main__ import run
 from emu.docgen.datapath_errors import PAGE, RECORD, study_pages
 from emu.ops import functions as api
 from research.datapath import study
@@ -119,16 +119,16 @@ def test_int4_is_the_uniform_grid_times_four(small: Data) -> None:
 
 
 def test_the_command_prints_a_piece(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["-q", "study", "datapath", "--part", "errors", "--only", "gaussian", "--only", "mxe1m2"]) == 0
+    assert run(["-q", "datapath", "--part", "errors", "--only", "gaussian", "--only", "mxe1m2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 2 * 4 and lines[0].split()[:2] == ["data", "recipe"]
-    assert run(["study", "datapath", "--check", str(ROOT / RECORD)]) == 0
+    assert run(["datapath", "--check", str(ROOT / RECORD)]) == 0
 
 
 def test_misuse_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["study", "datapath", "--out", str(tmp_path / "x.json"), "--part", "proof"]) == 2
-    assert run(["study", "datapath", "--check", str(tmp_path / "none.json")]) == 2
-    assert run(["study", "datapath", "--part", "errors", "--only", "minilm", "--model", str(tmp_path)]) == 2
+    assert run(["datapath", "--out", str(tmp_path / "x.json"), "--part", "proof"]) == 2
+    assert run(["datapath", "--check", str(tmp_path / "none.json")]) == 2
+    assert run(["datapath", "--part", "errors", "--only", "minilm", "--model", str(tmp_path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 3
     with pytest.raises(OperandError, match="each is one of"):
         study.run(None, ["all"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, ShapeError
-from emu.cli.main import run
+from research.__main__ import run
 from research.reproduction.cells import chains, depth_rows
 from research.reproduction.data import FP32_ROTATION
 from research.reproduction.depth import FULL, Setting, Spread, chain, spread, weights
@@ -102,7 +102,7 @@ def test_bad_settings_are_one_error() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot, out = tmp_path / "d.png", tmp_path / "d.json"
-    arguments = ["study", "depth", "--layers", "2", "--width", "32", "--batch", "16", "-r", E2M1, "-r", E1M2, "--weights", "gaussian"]
+    arguments = ["depth", "--layers", "2", "--width", "32", "--batch", "16", "-r", E2M1, "-r", E1M2, "--weights", "gaussian"]
     assert run([*arguments, "--plot", str(plot), "--out", str(out)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 2 * 2
     assert plot.read_bytes().startswith(b"\x89PNG") and len(json.loads(out.read_text())) == 8
@@ -116,6 +116,6 @@ def test_misuse_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["--plot", str(tmp_path / "x.bmp")],
         ["-r", "ufp4", "--width", "16", "--layers", "1"],
     ):
-        assert run(["study", "depth", *arguments]) == 2, arguments
+        assert run(["depth", *arguments]) == 2, arguments
         lines = capsys.readouterr().err.splitlines()
         assert len(lines) == 1 and lines[0].startswith("emu: "), lines

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import EmuError, OperandError, ShapeError, SpecError
-from emu.cli.main import run
+from research.__main__ import run
 from research.reproduction.cells import Pair, Tensor, drawn_pairs, gemm_row, tensor_row
 from research.reproduction.data import FP32_ROTATION, ROTATION, draw, rotation_of, sign_mask
 from research.reproduction.gemm import gemm
@@ -172,7 +172,7 @@ def test_unknown_data() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot, out = tmp_path / "g.svg", tmp_path / "g.json"
-    arguments = ["study", "gemm", "--shape", "8", "8", "64", "--data", "gaussian", "-r", E2M1, "-r", "study_e2m1_even"]
+    arguments = ["gemm", "--shape", "8", "8", "64", "--data", "gaussian", "-r", E2M1, "-r", "study_e2m1_even"]
     assert run([*arguments, "--plot", str(plot), "--out", str(out)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert plot.read_bytes().startswith(b"<?xml") and len(json.loads(out.read_text())) == 4
@@ -193,6 +193,6 @@ def test_misuse_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["--tensors", str(tmp_path / "none.safetensors")],
         ["--tensors", str(taken), "--data", "gaussian"],
     ):
-        assert run(["study", "gemm", *arguments]) == 2, arguments
+        assert run(["gemm", *arguments]) == 2, arguments
         lines = capsys.readouterr().err.splitlines()
         assert len(lines) == 1 and lines[0].startswith("emu: "), lines

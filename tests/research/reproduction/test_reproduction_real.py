@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 
 from emu.analysis.minilm import model_folder
 from emu.base.errors import FileError, OpenError
-from emu.cli.main import run
+from research.__main__ import run
 from research.reproduction import record
 from research.reproduction.cells import Tensor, tensor_row
 from research.reproduction.real import captured, captured_pairs, model_pairs, tensors_of
@@ -92,7 +92,7 @@ def test_nan_names_its_tensor() -> None:
 
 
 def test_the_command_takes_captured_products(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["study", "gemm", "--tensors", str(file), "-r", "e2m1_fp32scale", "--no-rht"]) == 0
+    assert run(["gemm", "--tensors", str(file), "-r", "e2m1_fp32scale", "--no-rht"]) == 0
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"l0/fprop", "l0.wgrad", "l1/dgrad"}
 
 

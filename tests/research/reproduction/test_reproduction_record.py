@@ -8,7 +8,7 @@ import pytest
 
 from emu.analysis.cells import CODECS
 from emu.base.errors import FileError, OperandError
-from emu.cli.main import run
+from research.__main__ import run
 from emu.docgen.shrinkage import PAGE, PICTURES, shrinkage_pages
 from research.reproduction import compare, record
 from research.reproduction.cells import short
@@ -150,9 +150,9 @@ def test_a_piece_or_a_quick_run_is_no_record(tmp_path: Path, kept: dict[str, Any
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["study", "reproduce", "--check", str(ROOT / record.RECORD)]) == 0
+    assert run(["reproduce", "--check", str(ROOT / record.RECORD)]) == 0
     capsys.readouterr()
-    assert run(["-q", "study", "reproduce", "--quick", "--part", "bias", "--part", "equivalence"]) == 0
+    assert run(["-q", "reproduce", "--quick", "--part", "bias", "--part", "equivalence"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:2] == ["where", "what"] and sum("bias of" in line for line in lines) == 3
 
@@ -160,8 +160,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_stale_record_is_said(tmp_path: Path, kept: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "old.json"
     path.write_text(record.as_text({**kept, "facts": {**kept["facts"], "transform": {}}}), encoding="utf-8")
-    assert run(["study", "reproduce", "--check", str(path)]) == 1
-    assert "rht16_ufp4: run emu study reproduce" in capsys.readouterr().out
+    assert run(["reproduce", "--check", str(path)]) == 1
+    assert "rht16_ufp4: run python -m research reproduce" in capsys.readouterr().out
 
 
 def test_misuse_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,6 +172,6 @@ def test_misuse_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["--quick", "--part", "model", "--model", str(tmp_path)],
         ["--quick", "--part", "bias", "--tensors", str(tmp_path / "none.npz")],
     ):
-        assert run(["study", "reproduce", *arguments]) == 2, arguments
+        assert run(["reproduce", *arguments]) == 2, arguments
         lines = capsys.readouterr().err.splitlines()
         assert len(lines) == 1 and lines[0].startswith("emu: "), lines

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from emu.cli.main import run
+from research.__main__ import run
 from emu.files import open_tensors
 from research.train.config import Corpus, Decoder, load
 from research.train.plan import Run, runs_of

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError, OperandError
-from emu.cli.main import run
+from research.__main__ import run
 from research.train import plan
 from research.train.config import load
 from research.train.plan import runs_of
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-EMU = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()"]
+RESEARCH = [sys.executable, "-P", "-c", f"import sys; sys.path.append({str(ROOT)!r}); from research.__main__ import run; sys.exit(run())"]
 PATIENCE = 120  # seconds until a subprocess that does not get on is given up
 
 
@@ -33,7 +33,7 @@ def files(out):
 
 def killed(arguments, out):
     """Start a run and kill it -9 as soon as it has a checkpoint; return the file."""
-    child = subprocess.Popen([*EMU, "train", *arguments, "--out", str(out)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen([*RESEARCH, "train", *arguments, "--out", str(out)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     limit = time.monotonic() + PATIENCE
     try:
         while not (found := list(out.rglob("checkpoint.safetensors"))):
@@ -135,7 +135,7 @@ def test_a_damaged_checkpoint_says_what_to_do(tmp_path, student, monkeypatch, ca
     path.write_bytes(path.read_bytes()[:-8])
     capsys.readouterr()
     assert run(again) == 2
-    assert "no checkpoint of emu train" in capsys.readouterr().err
+    assert "no checkpoint of python -m research train" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_not_run_again(tmp_path, student, monkeypatch):

@@ -86,7 +86,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path):
         fake(tmp_path, one)
     found = finished(runs, tmp_path)
     assert [one.name for one, _ in found] == ["gaussian/ufp4/seed0", "gaussian/ufp4/seed1"]
-    record = {"student_teacher": section(config, "emu train", found, len(runs))}
+    record = {"student_teacher": section(config, "python -m research train", found, len(runs))}
     path = tmp_path / "record.json"
     path.write_text(as_text(record), encoding="utf-8")
     assert read_record(path) == json.loads(json.dumps(record))
@@ -100,7 +100,7 @@ def test_runs_of_two_machines_make_no_record(tmp_path):
     fake(tmp_path, runs[0])
     fake(tmp_path, runs[1], data="other")
     with pytest.raises(FileError, match="different libraries or on different data"):
-        section(config, "emu train", finished(runs, tmp_path), 3)
+        section(config, "python -m research train", finished(runs, tmp_path), 3)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": {}}', '{"a": 1}'])
