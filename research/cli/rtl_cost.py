@@ -24,7 +24,7 @@ HEADER = ("part", "operands", "GE", "cells", "flip-flops", "depth")
 def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path | None) -> int:
     """Synthesise the reference designs to simple gates and count: gate equivalents, cells, flip-flops, depth.
 
-    Needs yosys. For comparing designs of one run: no area, no delay. docs/hardware_cost.md is written from the record by `python -m tools.docs build`.
+    Needs yosys. For comparing designs of one run: no area, no delay. docs/hardware_cost.md follows from the record.
     """
     from emu.rtl.simulate import kit
     from research.cost import measure as cost

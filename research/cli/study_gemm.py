@@ -24,9 +24,7 @@ HEADER = ("data", "recipe", "rotation", "alpha_A", "alpha_B", "alpha_A alpha_B",
 @click.option("--rht/--no-rht", default=True, show_default=True, help="Also with both operands rotated along K.")
 @click.option("--shape", nargs=3, type=click.IntRange(min=1), default=(256, 256, 1024), show_default=True, help="M N K.")
 @click.option("--seed", default=11, show_default=True, type=click.IntRange(min=0), help="Of the drawn data; A is drawn first.")
-@click.option(
-    "--tensors", metavar="FILE", type=click.Path(path_type=Path), help="Products of a file instead; see python -m research reproduce --help."
-)
+@click.option("--tensors", metavar="FILE", type=click.Path(path_type=Path), help="Products of a file instead; see the help of reproduce.")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto: same codes.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Save a plot (.png, .svg, .pdf).")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Keep the figures as JSON.")

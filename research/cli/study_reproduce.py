@@ -27,7 +27,7 @@ HEADER = ("where", "what", "paper", "ours", "same sign", "same size")
 def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path | None, **options: Any) -> int:
     """Measure bias, tensors, products, depth, scale codecs, equal grids and a real model, and compare with arXiv 2606.20381.
 
-    docs/shrinkage.md is written from the record by `python -m tools.docs build`. FILE of --tensors: what `python -m research train` captures, or any
+    docs/shrinkage.md follows from the record. FILE of --tensors: what `python -m research train` captures, or any
     safetensors or npz with float matrices [rows, K], the contraction axis last and K a multiple of 16; names NAME.GEMM.OPERAND (GEMM fprop,
     dgrad or wgrad; OPERAND x, w or dy) make products of them.
     """

@@ -38,7 +38,7 @@ def tensors_of(pairs: list[Pair]) -> list[Tensor]:
 def captured(path: Path) -> list[Tensor]:
     """Return the matrices of a file of captured tensors.
 
-    path: safetensors, .npz or .npy; every float matrix [rows, K] with K a multiple of 16, the contraction axis last, as `python -m research train`
+    path: safetensors, .npz or .npy; every float matrix [rows, K] with K a multiple of 16, the contraction axis last, as training
     captures them. A name that ends in .GEMM.OPERAND (or with / for the dots) tells its kind; others are of kind "tensor".
     Raises: FileError (unreadable, or no such matrix in it).
     """

@@ -73,7 +73,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
         kept, step, curve = about["identity"], int(about["step"]), tuple(map(float, about["curve"]))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{path}: no checkpoint of python -m research train ({type(error).__name__}): delete it, and the run starts anew") from None
+        raise FileError(f"{path}: no checkpoint of a training run ({type(error).__name__}): delete it, and the run starts anew") from None
     refuse_other(path, kept, identity)
     return Checkpoint(step, curve, tensors)
 

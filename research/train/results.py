@@ -87,7 +87,9 @@ def read_record(path: Path) -> Record:
         found = json.loads(path.read_text(encoding="utf-8"))
         assert all({"command", "config", "runs", "trainings"} <= set(item) for item in found.values())
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, AssertionError, AttributeError, TypeError):
-        raise FileError(f"{path}: missing or no record of training: make it with: python -m research train --config NAME --record {path}") from None
+        raise FileError(
+            f"{path}: missing or no record of training: make it with: python -m research train --config NAME --record {path}"
+        ) from None
     return dict(found)
 
 

@@ -134,7 +134,8 @@ def test_wheel_runs_from_another_directory(installed, tmp_path):
     assert {"e2m1", "rne", "nvfp4_te_ref"} <= set(listed.replace(",", " ").split())
     result = json.loads(command(installed / "python", "-c", QUANTIZE, cwd=tmp_path).stdout)
     assert Path(result["file"]).is_relative_to(installed.parent)
-    where = Path(command(installed / "python", "-c", "from emu.rtl.simulate import kit; print(kit.bench('convert'))", cwd=tmp_path).stdout.strip())
+    code = "from emu.rtl.simulate import kit; print(kit.bench('convert'))"
+    where = Path(command(installed / "python", "-c", code, cwd=tmp_path).stdout.strip())
     assert where.is_relative_to(installed.parent)
     assert {path.name for path in where.parent.iterdir()} >= {"convert.sv", "bench.svh", "judge.sh", "Makefile", "rtl", "wrap"}
     assert result["codes"] == [[0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0]]

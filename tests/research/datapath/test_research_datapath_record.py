@@ -8,9 +8,9 @@ import pytest
 
 from emu.analysis.cells import load_recipes
 from emu.base.errors import FileError, OperandError
-from research.__main__ import run
 from emu.docgen.datapath_errors import PAGE, RECORD, study_pages
 from emu.ops import functions as api
+from research.__main__ import run
 from research.datapath import study
 from research.datapath.data import Data, synthetic
 from research.datapath.errors import DATAPATHS, RECIPES, SIGNS, cell_of, datapath_errors, error_rows, plans_of, quantized

@@ -8,8 +8,8 @@ import pytest
 
 from emu.analysis.cells import CODECS
 from emu.base.errors import FileError, OperandError
-from research.__main__ import run
 from emu.docgen.shrinkage import PAGE, PICTURES, shrinkage_pages
+from research.__main__ import run
 from research.reproduction import compare, record
 from research.reproduction.cells import short
 from research.reproduction.paper import BY_ID, CLAIMS

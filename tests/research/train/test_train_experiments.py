@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from research.__main__ import run
 from emu.files import open_tensors
+from research.__main__ import run
 from research.train.config import Corpus, Decoder, load
 from research.train.plan import Run, runs_of
 from research.train.results import read_record

@@ -19,7 +19,7 @@ def study(name, runs):
     config = load(name)
     made = {"torch": "t", "threads": "1", "cpu": "c", "data": config.corpus.digest if hasattr(config, "corpus") else ""}
     return {
-        "command": f"python -m research train --config {name}", "config": config.model_dump(mode="json", exclude_none=True), "config_digest": "d",
+        "command": f"research train {name}", "config": config.model_dump(mode="json", exclude_none=True), "config_digest": "d",
         "made_with": made, "trainings": {run["training"]: "0" * 64 for run in runs}, "planned": 99, "runs": runs,
     }  # fmt: skip
 

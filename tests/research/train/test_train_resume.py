@@ -19,7 +19,8 @@ from research.train.config import load
 from research.train.plan import runs_of
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-RESEARCH = [sys.executable, "-P", "-c", f"import sys; sys.path.append({str(ROOT)!r}); from research.__main__ import run; sys.exit(run())"]
+CODE = f"import sys; sys.path.append({str(Path(__file__).parents[3])!r}); from research.__main__ import run; sys.exit(run())"
+RESEARCH = [sys.executable, "-P", "-c", CODE]
 PATIENCE = 120  # seconds until a subprocess that does not get on is given up
 
 
@@ -135,7 +136,7 @@ def test_a_damaged_checkpoint_says_what_to_do(tmp_path, student, monkeypatch, ca
     path.write_bytes(path.read_bytes()[:-8])
     capsys.readouterr()
     assert run(again) == 2
-    assert "no checkpoint of python -m research train" in capsys.readouterr().err
+    assert "no checkpoint of a training run" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_not_run_again(tmp_path, student, monkeypatch):
