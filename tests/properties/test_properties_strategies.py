@@ -16,7 +16,7 @@ from emu.spec.contract import contracts
 
 SOURCES = ("fp32", "bf16", "fp16")
 FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
-UNSHRUNK = settings(max_examples=300, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+UNSHRUNK = settings(max_examples=3000, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 FINDS = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 
 

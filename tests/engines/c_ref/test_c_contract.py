@@ -93,7 +93,7 @@ def test_makefile_and_extension_use_the_same_flags(checkout: Path, monkeypatch: 
 
 
 def test_typed_stub_lists_the_library(checkout: Path) -> None:
-    tree = ast.parse((checkout / "emu" / "native" / "_c.pyi").read_text(encoding="utf-8"))
+    tree = ast.parse((checkout / "emu" / "engines" / "c_ref" / "_c.pyi").read_text(encoding="utf-8"))
     library = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "_Lib")
     stated = {node.name for node in library.body if isinstance(node, ast.FunctionDef)}
     stated |= {node.target.id for node in library.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
