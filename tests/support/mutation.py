@@ -60,7 +60,7 @@ class Fault(NamedTuple):
         """Return the place of the fault: a file below the root of the tree, or an object of the spec."""
         if self.layer == "spec":
             return f"spec/{self.change.split(' ', 1)[0]}.yaml"
-        return f"c_ref/{self.file}" if self.layer == "c" else f"emu/{self.layer}/{self.file}"
+        return f"c_ref/{self.file}" if self.layer == "c" else f"emu/engines/{self.layer}/{self.file}"
 
     def edit(self) -> str:
         """Return the change in one line."""
@@ -76,7 +76,7 @@ class Fault(NamedTuple):
 
     def source(self) -> Path:
         """Return the file that a fault of code changes."""
-        return c_folder() / self.file if self.layer == "c" else package_folder() / self.layer / self.file
+        return c_folder() / self.file if self.layer == "c" else package_folder() / "engines" / self.layer / self.file
 
     def changed(self) -> str:
         """Return the text of the file with the fault in it. Raises: FileError unless `old` stands in it exactly once."""
@@ -153,9 +153,10 @@ def write_package(folder: Path, fault: Fault | None) -> None:
     if package not in root.parents:
         (folder / "spec").symlink_to(root)
     if fault is not None:
-        (folder / "emu" / fault.layer).unlink()
-        _link_all(package / fault.layer, folder / "emu" / fault.layer)
-        target = folder / "emu" / fault.layer / fault.file
+        for below in (Path("engines"), Path("engines", fault.layer)):
+            (folder / "emu" / below).unlink()
+            _link_all(package / below, folder / "emu" / below)
+        target = folder / "emu" / "engines" / fault.layer / fault.file
         target.unlink()
         target.write_text(fault.changed(), encoding="utf-8")
 

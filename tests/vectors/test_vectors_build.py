@@ -97,7 +97,7 @@ def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch:
         answers = right(self, rows)
         return [*answers[:3], ((answers[3][0][0] ^ 1,),), *answers[4:]]
 
-    monkeypatch.setattr(ConvertRows, "numpy", wrong)
+    monkeypatch.setattr(ConvertRows, "fast", wrong)
     with pytest.raises(EngineError, match="row 4: numpy and the oracle differ in y"):
         build(tmp_path / "out", ["smoke"], [RNE])
     assert not list((tmp_path / "out").glob("convert/*"))
@@ -106,7 +106,7 @@ def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch:
 def test_shards_do_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stem = "convert__bf16_to_e2m1__nvidia_rne__directed"
     whole = digest_suite(find(stem), lambda rows: None)
-    for module in ("names", "write", "suite", "compute"):
+    for module in ("files.names", "files.write", "files.suite", "compute"):
         monkeypatch.setattr(f"emu.vectors.{module}.SHARD_ROWS", 100)
     monkeypatch.setattr("emu.vectors.compute.CHUNK", 7)
     built = build(tmp_path / "out", ["directed"], [RNE])

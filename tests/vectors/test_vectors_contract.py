@@ -37,7 +37,7 @@ def test_aliases_become_ids() -> None:
     ("text", "words"),
     [
         ("convrt/e2m1/rne/nvidia", "did you mean convert"),
-        ("convert/e2m1/rne", "convert/<format>/<rounding>/<conversion>"),
+        ("convert/e2m1/rne", "convert/<format>/<rounding>/<policy>"),
         ("convert/e2m1/rne/nvidea", "nvidia"),
         ("decode/e2m2", "did you mean"),
         ("dequantize/nvfp4_te_ref/exactly", "profile"),

@@ -26,7 +26,7 @@ def suites(folder: Path) -> list[Path]:
 
 def schema(name: str) -> jsonschema.Draft202012Validator:
     """A schema that ships inside the package."""
-    data = json.loads((files("emu.vectors") / "schema" / name).read_text(encoding="ascii"))
+    data = json.loads((files("emu.vectors.files") / "schema" / name).read_text(encoding="ascii"))
     jsonschema.Draft202012Validator.check_schema(data)
     return jsonschema.Draft202012Validator(data)
 

@@ -21,7 +21,7 @@ NAMES = ("vectors", "errata", "kill", "cover")
 
 def judge(name: str) -> jsonschema.Draft202012Validator:
     """The full validator for a schema of the package."""
-    data = json.loads((files("emu.vectors") / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
+    data = json.loads((files("emu.vectors.files") / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
     jsonschema.Draft202012Validator.check_schema(data)
     return jsonschema.Draft202012Validator(data)
 

@@ -18,7 +18,7 @@ FLAGS = ["-std=c99", "-ffp-contract=off", "-fno-wrapv"]
 
 @pytest.fixture(scope="module")
 def kernels(checkout: Path) -> Path:
-    return checkout / "emu" / "native" / "kernels"
+    return checkout / "emu" / "engines" / "native" / "kernels"
 
 
 @pytest.fixture(params=["gcc", pytest.param("clang", marks=pytest.mark.exhaustive)])

@@ -139,7 +139,7 @@ def test_public_convert_takes_the_kernel_for_any_shape():
 
 def test_what_the_kernel_cannot_do_is_refused():
     x = np.ones(4, np.float32)
-    with pytest.raises(EngineError, match="engine native cannot convert this: use fast or exact or c_ref"):
+    with pytest.raises(EngineError, match="engine native cannot convert this: use numpy or exact or c_ref"):
         emu.convert(x, "nf4", engine="native")
     with pytest.raises(EngineError, match="engine native cannot convert this"):
         emu.convert(x, "e2m1", rounding="sr_add8", random=np.zeros(4, np.uint8), engine="native")

@@ -157,9 +157,9 @@ def test_open_results_and_bad_operands():
         emu.quantize(x, "mxe1m2_floor", tensor_amax=np.float32(1), engine="native")
     with pytest.raises(OperandError, match="draws no random bits"):
         emu.quantize(x, "nvfp4_te_ref", random=np.zeros((2, 32), np.uint8), engine="native")
-    with pytest.raises(EngineError, match="engine native cannot quantize this: use fast or exact"):
+    with pytest.raises(EngineError, match="engine native cannot quantize this: use numpy or exact"):
         emu.quantize(np.ones((1, 64), np.float32), "hif4", engine="native")
-    with pytest.raises(EngineError, match="engine native cannot quantize this: use fast or exact"):
+    with pytest.raises(EngineError, match="engine native cannot quantize this: use numpy or exact"):
         emu.quantize(x.astype(np.float64), "nvfp4_te_ref", engine="native")
     with pytest.raises(EngineError, match="lacks the instructions"):
         kernel_block.quantize(get("recipe", "nvfp4_te_ref"), x.view(np.uint32), FP32, form=lib.EMU_AVX512 + 1)
