@@ -1,22 +1,29 @@
 """Bit-exact emulation of 4-bit number formats and block scaling: what must come out, to the last bit.
 
-Names are loaded when they are first used: `import emu` loads no NumPy.
+Names are loaded when they are first used: `import emu` loads no NumPy. Objects of the spec come from `emu.spec`: `emu.spec.get("format",
+"e2m1")`, `emu.spec.names("recipe")`.
 """
 
 from __future__ import annotations
 
-from functools import partial
+import sys
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = {
-    "decode": "emu.ops.functions",
-    "convert": "emu.ops.functions",
+_HOME = {
     "amax": "emu.ops.functions",
+    "convert": "emu.ops.functions",
+    "decode": "emu.ops.functions",
+    "dequantize": "emu.ops.functions",
+    "pack": "emu.ops.functions",
     "quantize": "emu.ops.functions",
     "transform": "emu.ops.functions",
+    "unpack": "emu.ops.functions",
     "dot": "emu.ops",
     "matmul": "emu.ops",
     "Order": "emu.ops",
@@ -32,7 +39,7 @@ _FUNCTIONS = {
     "EngineError": "emu.base.errors",
     "FileError": "emu.base.errors",
 }
-_KINDS = ("format", "rounding", "policy", "block", "recipe", "datapath", "training")
+_MODULES = ("spec", "strategies", "testing", "torch")
 
 __all__ = [
     "EmuError",
@@ -46,72 +53,72 @@ __all__ = [
     "ShapeError",
     "SpecError",
     "amax",
-    "block",
-    "blocks",
-    "policy",
-    "conversions",
     "convert",
-    "datapath",
-    "datapaths",
     "decode",
+    "dequantize",
     "dot",
-    "format",
-    "formats",
     "instruction",
-    "instructions",
     "load_spec",
     "matmul",
+    "pack",
     "quantize",
-    "recipe",
-    "recipes",
-    "rounding",
-    "roundings",
-    "training",
-    "trainings",
     "transform",
-    "transforms",
+    "unpack",
 ]
 
 if TYPE_CHECKING:
+    from emu import spec as spec
+    from emu import strategies as strategies
+    from emu import testing as testing
+    from emu import torch as torch
     from emu.base.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError
     from emu.ops import Order, dot, matmul
-    from emu.ops.functions import amax, convert, decode, quantize, transform
+    from emu.ops.functions import amax, convert, decode, dequantize, pack, quantize, transform, unpack
     from emu.ops.instruction import instruction
     from emu.ops.quantized import Level, Quantized
     from emu.spec import load_spec
 
-    block: Any
-    blocks: Any
-    conversion: Any
-    conversions: Any
-    datapath: Any
-    datapaths: Any
-    format: Any
-    formats: Any
-    instructions: Any
-    recipe: Any
-    recipes: Any
-    rounding: Any
-    roundings: Any
-    training: Any
-    trainings: Any
-    transforms: Any
+
+def _installed(here: Path) -> ModuleSpec | None:
+    """Return where an emu other than this folder would be loaded from."""
+    elsewhere = [entry for entry in sys.path if Path(entry, "emu").resolve() != here]
+    for finder in sys.meta_path:
+        found = finder.find_spec("emu", elsewhere if finder is PathFinder else None)
+        if found is not None and found.origin is not None and Path(found.origin).resolve().parent != here:
+            return found
+    return None
+
+
+def _step_aside() -> None:
+    """In a source folder whose C parts were never compiled, load the installed emu in its place: the folder hides it from the search.
+
+    Raises: ImportError (there is none).
+    """
+    here = Path(__file__).resolve().parent
+    if any((here / "native" / f"_c{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
+        return
+    found = _installed(here)
+    if found is None or found.loader is None:
+        raise ImportError(f"emu: {here} is source whose C parts are not compiled, and no other emu is installed: pip install {here.parent}")
+    module = module_from_spec(found)
+    sys.modules["emu"] = module  # what `import emu` gives
+    found.loader.exec_module(module)
+
+
+_step_aside()
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, importing its module on first use."""
-    if name in _FUNCTIONS:
-        found = getattr(import_module(_FUNCTIONS[name]), name)
-    elif name in _KINDS:
-        found = partial(import_module("emu.spec").get, name)
-    elif name.endswith("s") and name[:-1] in (*_KINDS, "transform", "instruction"):
-        found = partial(import_module("emu.spec").names, name[:-1])
-    else:
+    """Return a public name or package, importing its module on first use. Raises: AttributeError."""
+    if name in _MODULES:
+        return import_module(f"emu.{name}")
+    if name not in _HOME:
         raise AttributeError(f"module 'emu' has no attribute {name!r}")
+    found = getattr(import_module(_HOME[name]), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import IO, Any
 
 from emu.analysis.report import Report, total
-from emu.base.errors import FileError, OperandError
+from emu.base.errors import FileError, OperandError, SpecError
+from emu.spec import get
 
 KINDS = ("png", "svg", "pdf")
 _COLORS = {False: "#4477AA", True: "#EE7733"}
@@ -34,17 +36,26 @@ def plot_reports(reports: Sequence[Report], stream: IO[bytes], kind: str = "png"
 
     recipes = list(dict.fromkeys(report.recipe for report in reports))
     with rc_context({"svg.hashsalt": "emu", "font.size": 9}):
-        figure = Figure(figsize=(10, 1.6 + 0.55 * len(recipes)), layout="constrained")
+        figure = Figure(figsize=(11, 1.6 + 0.6 * len(recipes)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         _panel(left, recipes, reports, "sqnr_db", "SQNR, dB (more is better)")
         _panel(right, recipes, reports, "bucket_ratio", "effective bucket ratio exp(H)/K (1: every code equally used)")
-        left.set_yticks(range(len(recipes)), recipes)
+        left.set_yticks(range(len(recipes)), [_label(recipe) for recipe in recipes])
         left.invert_yaxis()
         right.set_xlim(0, 1.02)
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
         figure.suptitle(title)
         figure.savefig(stream, format=kind, dpi=150, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind))
+
+
+def _label(recipe: str) -> str:
+    """Return a recipe's id and, under it, its title: an id alone says little to who did not choose it."""
+    try:
+        lines = wrap(get("recipe", recipe).title, 44)
+    except SpecError:  # a report of a recipe that is no longer loaded
+        return recipe
+    return "\n".join([recipe, *lines])
 
 
 def _panel(axes: Any, recipes: Sequence[str], reports: Sequence[Report], figure: str, label: str) -> None:

@@ -1,4 +1,4 @@
-"""Values and bits: NumPy arrays at the public edge, raw codes inside; and Quantized, the result of a recipe.
+"""Values and bits: NumPy arrays at the public functions, raw codes inside, and the checks of codes that every engine relies on.
 
 Not here: what a recipe computes (emu.engines.exact, emu.engines.numpy), which engine does it (emu.engines), tensor files (emu.files).
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.base.errors import OperandError, ShapeError
+from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.spec import derive, get
 from emu.spec.models import Format
 
@@ -50,29 +50,52 @@ def whole_number(value: Any, name: str) -> int:
         raise OperandError(f"{name} must be an integer, not {value!r}") from None
 
 
-def to_codes(x: Any, source: str | Format | None = None) -> tuple[Codes, Format]:
+def to_codes(x: Any, source: str | Format | None = None, argument: str = "source") -> tuple[Codes, Format]:
     """Return an array as raw codes and their format; a view where it can be.
 
-    x: array of float16/32/64 or an ml_dtypes dtype; or unsigned integers with `source` naming their format.
-    Raises: OperandError (another dtype; integers without source; source against the dtype; codes too wide).
+    x: array of float16/32/64 or an ml_dtypes dtype; or integers, none negative, with `source` naming their format.
+    argument: what the caller calls `source`.
+    Raises: OperandError (another dtype; integers without source; source against the dtype; codes too wide), OpenError (an unused high bit).
     """
     array = plain_array(x, "x")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if source is None:
         if array.dtype.name not in _FORMAT_OF_DTYPE:
-            raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or unsigned codes with source=")
+            raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or integer codes with source=")
         fmt: Format = get("format", _FORMAT_OF_DTYPE[array.dtype.name])
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     fmt = get("format", source)
-    if array.dtype.kind != "u":
-        if _FORMAT_OF_DTYPE.get(array.dtype.name) == fmt.id:
-            return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
-        raise OperandError(f"source={fmt.id!r} takes unsigned codes, not {array.dtype}: leave source out for float arrays")
-    width = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
-    if array.size and width < array.dtype.itemsize * 8 and int(array.max()) >> width:
-        raise OperandError(f"a code has more than {width} bits: it is no {fmt.id} code")
-    return array, fmt
+    if _FORMAT_OF_DTYPE.get(array.dtype.name) == fmt.id:
+        return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
+    if array.dtype.kind not in "iu":
+        hint = "leave source out for float arrays" if argument == "source" else "emu.convert makes codes of values"
+        raise OperandError(f"{argument}={fmt.id!r} takes integer codes, not {array.dtype}: {hint}")
+    return check_codes(array, fmt), fmt
+
+
+def check_codes(array: NDArray[Any], fmt: Format, name: str = "") -> Codes:
+    """Return integers as unsigned codes of a format: the one check of codes, above the engines.
+
+    array: integers of any width, signed where none is negative.   name: what they are, for the message.
+    Raises: OperandError (no integers, negative, too wide), OpenError (a bit is set that the format leaves unused).
+    """
+    where = f"{name}: " if name else ""
+    if array.dtype.kind not in "iu":
+        raise OperandError(f"{where}{fmt.id} codes are integers, not {array.dtype}")
+    if array.dtype.kind == "i":
+        if array.size and int(array.min()) < 0:
+            raise OperandError(f"{where}code {int(array.min())} is negative: it is no {fmt.id} code")
+        array = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    bits, spare = derive.codes(fmt).bits, derive.unused_high_bits(fmt)
+    if not array.size or bits >= array.dtype.itemsize * 8:
+        return array
+    largest = int(array.max())
+    if largest >> (bits + spare):
+        raise OperandError(f"{where}a code has more than {bits + spare} bits: it is no {fmt.id} code")
+    if largest >> bits:
+        raise OpenError(f"{where}{fmt.id} code {largest:#04x}: what a set bit {bits} means is open")
+    return array
 
 
 def float_dtype(fmt: Format) -> np.dtype[Any]:
@@ -93,7 +116,7 @@ def format_of_dtype(dtype: Any) -> Format:
     try:
         name = np.dtype(dtype).name
     except TypeError:
-        name = str(dtype)
+        name = str(dtype).removeprefix("torch.")
     if name not in _DTYPE_OF_FORMAT.values():
         raise OperandError(f"dtype {name} cannot hold values here: one of float16, bfloat16, float32, float64")
     fmt: Format = get("format", _FORMAT_OF_DTYPE[name])

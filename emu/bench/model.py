@@ -32,7 +32,7 @@ def run_model(path: str | Path, recipe: str = "nvfp4_te_ref", progress: Callable
     from emu.files.take import skip_reason
     from emu.files.tensors import open_tensors
 
-    chosen = emu.recipe(recipe)
+    chosen = emu.spec.get("recipe", recipe)
     emu.quantize(_warm(), chosen).dequantize()
     seconds = dict.fromkeys(("read", "amax", "quantize", "pack", "dequantize", "write"), 0.0)
 

@@ -38,7 +38,7 @@ def expect(
     """Return the answers of a contract.
 
     engine: exact, auto or another name of emu.engines.   result: format of values, None: fp32.   values: of a quantize contract too, by a
-    dequantize profile.   Raises: OperandError, ShapeError, EngineError.   Tests: tests/check/test_check_expected.py.
+    dequantize profile.   Raises: OperandError, ShapeError, EngineError.   Tests: tests/check/test_check_python.py.
     """
     return _BY_OP[form.op](form, operands, engine, get("format", result or "fp32"), profile, values)
 

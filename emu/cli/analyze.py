@@ -46,10 +46,19 @@ class Found:
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy or auto.")
 @click.option("--totals", is_flag=True, help="Print the totals only.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a plot (.png, .svg, .pdf).")
+@click.option("--title", help="Title of the plot, such as the name of the model [default: the name of FILE].")
 @click.option("--force", is_flag=True, help="Replace the plot if it exists.")
 @common_options
 def command(
-    file: str, names: tuple[str, ...], rht: bool, transform: str, totals: bool, plot: str | None, force: bool, **options: Any
+    file: str,
+    names: tuple[str, ...],
+    rht: bool,
+    transform: str,
+    totals: bool,
+    plot: str | None,
+    title: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Quantize the tensors of FILE in memory and print what is lost, per tensor, in total, and per recipe.
 
@@ -77,7 +86,7 @@ def command(
     _report(found, sums, file, totals)
     if plot is not None:
         with whole_file(plot, force) as stream:
-            plot_reports([report for _, report in found.reports], stream, plot_kind(Path(plot).suffix), Path(file).name)
+            plot_reports([report for _, report in found.reports], stream, plot_kind(Path(plot).suffix), title or Path(file).name)
         note(f"{plot}: plot of {len(found.reports)} reports")
 
 
@@ -139,6 +148,8 @@ def _report(found: Found, sums: list[tuple[int, Report]], file: str, totals: boo
     lines = [] if totals else [_row(info.name or "-", report) for info, report in found.reports]
     lines += [_row(f"total of {count}", report) for count, report in sums]
     print_table(lines, HEADER, right=HEADER[3:])
+    for recipe in dict.fromkeys(report.recipe for _, report in sums):
+        note(f"{recipe}: {get('recipe', recipe).title}")
     broken = sum(not report.is_finite for _, report in found.reports)
     if broken:
         note(f"{broken} reports hold NaN or Inf: no figures, not in the totals")

@@ -9,6 +9,7 @@ from pathlib import Path
 import emu.engines.exact
 from emu.base.atomic import whole_file
 from emu.base.errors import FileError
+from emu.docgen.api import api_pages
 from emu.docgen.c_tables import c_table_pages
 from emu.docgen.datapath_errors import study_pages
 from emu.docgen.dpi import dpi_pages
@@ -47,7 +48,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= foreign_pages(root)
         found |= training_pages(root)
         found |= uniform_grid_pages(root)
-    return found | dpi_pages(root)
+    return found | dpi_pages(root) | api_pages(root)
 
 
 def build(root: Path) -> list[str]:

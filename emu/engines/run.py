@@ -1,4 +1,8 @@
-"""Asking the chosen engine: one function per operation, codes in, codes out. Not here: dot products (engines/datapath.py)."""
+"""Asking the chosen engine: one function per operation, codes in, codes out. Not here: dot products (engines/datapath.py).
+
+Operands are checked here, once, after the engine is chosen and before it runs (operands.py): every engine refuses the same ones with the
+same line.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from emu.arrays.values import Codes
+from emu.base.errors import OpenError, OperandError
+from emu.engines import operands
 from emu.engines.table import choose
+from emu.spec import derive
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 
 
 def run_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, engine: str) -> Codes:
     """Convert codes with an engine; any shape. Raises: as the engines."""
     chosen = choose("convert", engine, source, fmt, rounding, policy)
+    random = operands.random_words(random, rounding, codes.size)
     if chosen == "native":
         from emu.engines.native.convert import convert as convert_kernel
 
@@ -37,14 +45,19 @@ def run_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, p
 
 
 def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None) -> Codes:
-    from emu.engines.exact.convert import convert_code
+    from emu.engines.exact.convert import convert_value
+    from emu.engines.exact.decode import decode_code
     from emu.engines.numpy.convert import code_dtype, element_random
 
-    drawn = element_random(random, rounding, codes.shape)
-    flat = codes.reshape(-1)
-    found = [
-        convert_code(int(code), source, fmt, rounding, policy, None if drawn is None else int(drawn[i])) for i, code in enumerate(flat)
-    ]
+    entry, drawn = derive.policy_entry(policy, fmt), element_random(random, rounding, codes.shape)
+    found = []
+    for i, code in enumerate(codes.reshape(-1)):
+        word = None if drawn is None else int(drawn[i])
+        found.append(convert_value(decode_code(int(code), source), fmt, rounding, entry, word))
+    for mark, error, what in ((derive.OPEN, OpenError, "is open"), (derive.REFUSE, OperandError, "is refused by the policy")):
+        if mark in found:
+            where = f"convert/{fmt.id}/{rounding.id}/{policy.id}: the code of element {found.index(mark)}"
+            raise error(f"{where} {what} (NaN, Inf or sign): clean the input or name another policy")
     return np.array(found, code_dtype(fmt)).reshape(codes.shape)
 
 
@@ -75,30 +88,40 @@ def run_amax(codes: Codes, source: Format) -> int:
     return amax_numpy(codes, source)
 
 
-def run_quantize(recipe: Recipe, codes: Codes, source: Format, *, engine: str, **operands: Any) -> tuple[Codes, dict[str, Codes]]:
-    """Quantize a matrix of codes with an engine; operands: tensor_amax, random, signs. Raises: as the engines."""
+def run_quantize(
+    recipe: Recipe,
+    codes: Codes,
+    source: Format,
+    *,
+    engine: str,
+    tensor_amax: int | None = None,
+    random: Codes | None = None,
+    signs: int | None = None,
+) -> tuple[Codes, dict[str, Codes]]:
+    """Quantize a matrix of codes with an engine. Raises: as the engines."""
     chosen = choose("quantize", engine, recipe, source)
+    random = operands.check_quantize(recipe, codes, source, tensor_amax, random)
+    given: dict[str, Any] = {"tensor_amax": tensor_amax, "random": random, "signs": signs}
     if chosen == "native":
         from emu.engines.native.block import quantize as quantize_kernel
 
-        return quantize_kernel(recipe, codes, source, **operands)
+        return quantize_kernel(recipe, codes, source, **given)
     if chosen == "numpy":
         from emu.engines.numpy.block import quantize
 
-        return quantize(recipe, codes, source, **operands)
+        return quantize(recipe, codes, source, **given)
     if chosen == "c_ref":
         from emu.engines.c_ref.block import quantize as quantize_c
 
-        return quantize_c(recipe, codes, source, **operands)
+        return quantize_c(recipe, codes, source, **given)
     if chosen == "torch":
         from emu.engines.torch.arrays import quantize as quantize_torch
 
-        return quantize_torch(recipe, codes, source, **operands)
+        return quantize_torch(recipe, codes, source, **given)
     from emu.engines.exact.block import quantize as quantize_exact
 
-    random = operands.pop("random", None)
-    rows = None if random is None else np.asarray(random).tolist()
-    found = quantize_exact(recipe, codes.tolist(), source, random=rows, **operands)
+    given["random"] = None if random is None else random.tolist()
+    found = quantize_exact(recipe, codes.tolist(), source, **given)
     return _arrays(recipe, found.codes, found.levels)
 
 
@@ -115,6 +138,7 @@ def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Code
 def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str) -> Codes:
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
     chosen = choose("dequantize", engine, recipe, profile)
+    codes, levels = operands.check_dequantize(recipe, codes, levels)
     if chosen == "native":
         from emu.engines.native.dequantize import dequantize as dequantize_kernel
 

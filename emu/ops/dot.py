@@ -12,12 +12,14 @@ from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import check_lengths
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.decode import decode_code
+from emu.ops.interop import takes_tensors
 from emu.ops.operands import read_codes
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan, known_facts, resolve
 from emu.spec.models import Datapath, Format
 
 
+@takes_tensors
 def dot(
     a_codes: Any,
     b_codes: Any,
@@ -33,8 +35,8 @@ def dot(
 ) -> Any:
     """Return the dot product of rows of raw codes, as a datapath computes it: one ascending chain over K.
 
-    a_codes, b_codes: unsigned, [..., K]; leading axes broadcast. K: a multiple of the instruction's k.
-    a_scales, b_scales: unsigned scale codes [..., K / block]; left out where the datapath has none.   c: codes or floats of its format,
+    a_codes, b_codes: integers, none negative, arrays or tensors [..., K]; leading axes broadcast. K: a multiple of the instruction's k.
+    a_scales, b_scales: scale codes [..., K / block]; left out where the datapath has none.   c: codes or floats of its format,
     [...]; None: +0.   a_format, b_format, scale_format: where the datapath leaves them free.
     stages: also return the fused steps of every row, from the oracle.
     Returns: codes of the result format, [...]; with stages (codes, list over the rows of lists of emu.engines.exact.datapath_step.Step).
@@ -108,12 +110,12 @@ def read_addend(c: Any, shape: tuple[int, ...], plan: DatapathPlan) -> Codes:
     if c is None:
         return np.zeros(shape, word)
     array = plain_array(c, "c")
-    if array.dtype.kind == "u":
+    if array.dtype.kind in "iu":
         codes, _ = to_codes(array, plan.c)
     elif array.dtype == dtype:
         codes = array.view(word)
     else:
-        raise OperandError(f"c: dtype {array.dtype} is not taken: give {dtype.name}, or unsigned {plan.c.id} codes")
+        raise OperandError(f"c: dtype {array.dtype} is not taken: give {dtype.name}, or integer {plan.c.id} codes")
     try:
         return np.ascontiguousarray(np.broadcast_to(codes.astype(word), shape))
     except ValueError:

@@ -1,4 +1,7 @@
-"""The public functions: names in, arrays in, arrays out. What they compute is in the columns; which column does it, in engines."""
+"""The public functions: names in, arrays in, arrays out. What they compute is in the engines; which one does it, in emu.engines.
+
+Each takes NumPy arrays and tensors of torch: where its first argument is a tensor, arrays come back as tensors on the same device.
+"""
 
 from __future__ import annotations
 
@@ -20,39 +23,35 @@ from emu.arrays.values import (
 )
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.run import run_amax, run_convert, run_decode, run_quantize, run_transform
-from emu.ops.quantized import Quantized, level_array, make_quantized
+from emu.ops.interop import takes_tensors
+from emu.ops.quantized import Quantized, level_array, make_quantized, pack_nibbles, unpack_nibbles
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Policy, Recipe, Rounding, Transform
 
 
+@takes_tensors
 def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray[Any]:
     """Decode codes to values, exactly.
 
-    codes: unsigned integers, any shape.   format: id or model.   dtype: float16, bfloat16, float32 or float64; it must hold every value.
+    codes: integers of any width, none negative, any shape; or an array or tensor whose dtype is the format itself, such as float8.
+    format: id or model.   dtype: float16, bfloat16, float32 or float64, of NumPy or torch; it must hold every value.
     NaN codes give NaN, -0 stays -0.   Returns: array of dtype, shape of codes.
-    Raises: OperandError (codes too wide; a dtype that cannot hold a value exactly), OpenError (an unused high bit set).
+    Raises: OperandError (no integers, negative, too wide; a dtype that cannot hold a value exactly), OpenError (an unused high bit set).
     Source: the format's sources.   Tests: tests/ops/test_api_functions.py.
     """
-    array, fmt = to_codes(_plain_codes(codes) if isinstance(codes, int | list | tuple) else codes, format)
+    array, fmt = to_codes(_plain_codes(codes) if isinstance(codes, int | list | tuple) else codes, format, "format")
     result = format_of_dtype(dtype)
     if fmt.facts_digest == result.facts_digest:
         return array.astype(np.dtype(f"u{float_dtype(result).itemsize}")).view(float_dtype(result))
     if derive.codes(fmt).bits > 16 or fmt.id in ("bf16", "fp16"):
         return _decode_wide(array, fmt, result)
-    spare = derive.unused_high_bits(fmt)
-    if spare and array.size and int(array.max()) >> derive.codes(fmt).bits:
-        from emu.engines.exact.decode import decode_code
-
-        decode_code(int(array.max()), fmt)
     return run_decode(array, fmt, result).view(float_dtype(result))
 
 
 def _plain_codes(codes: Any) -> Codes:
-    """Return Python integers as an array of codes. Raises: OperandError (negative, too wide, or no integers)."""
-    array = np.asarray(codes) if codes != [] else np.zeros(0, np.uint64)
-    if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
-        raise OperandError("codes must be unsigned integers of at most 64 bits")
-    return array.astype(np.uint64)
+    """Return Python integers as an array; without elements, one of bytes. Raises: OperandError (lists of different lengths)."""
+    array = plain_array(codes, "codes")
+    return array if array.size else array.astype(np.uint8)
 
 
 def _decode_wide(array: Codes, fmt: Format, result: Format) -> NDArray[Any]:
@@ -66,6 +65,7 @@ def _decode_wide(array: Codes, fmt: Format, result: Format) -> NDArray[Any]:
     return narrow
 
 
+@takes_tensors
 def convert(
     x: Any,
     to: str | Format,
@@ -77,7 +77,7 @@ def convert(
 ) -> Codes:
     """Convert values to codes of a format: decode, round, overflow, encode under a policy.
 
-    x: array of float16/32/64 or an ml_dtypes dtype, or unsigned codes with `source`.   to: destination format.
+    x: array of float16/32/64 or an ml_dtypes dtype, a float tensor, or integer codes with `source`.   to: destination format.
     random: unsigned integers for a rounding that draws: one per element in row-major order (or one word per `lanes` elements).
     NaN, Inf, -0, overflow: as the policy says.   Returns: unsigned codes, shape of x, uint8 for formats of at most 8 bits.
     Exactness: equals emu.engines.exact.convert bit for bit, for every engine.
@@ -85,20 +85,17 @@ def convert(
     Source: sources of policy and rounding.   Tests: tests/engines/numpy/test_numpy_convert.py.
     """
     codes, fmt_in = to_codes(x, source)
-    drawn = None if random is None else _unsigned(plain_array(random, "random"))
+    drawn = None if random is None else plain_array(random, "random")
     return run_convert(codes, fmt_in, get("format", to), get("rounding", rounding), get("policy", policy), drawn, engine)
 
 
-def _unsigned(random: NDArray[Any]) -> NDArray[Any]:
-    """Return signed integers that are not negative as unsigned ones, so that every engine takes what one takes."""
-    return random.astype(np.uint64) if random.dtype.kind == "i" and random.size and int(random.min()) >= 0 else random
-
-
+@takes_tensors
 def amax(x: Any, source: str | Format | None = None) -> np.float32:
     """Return the largest magnitude of an array as binary32; any NaN gives NaN.
 
-    x: float array, or unsigned codes with `source`; binary64 values must be binary32 numbers.
-    Raises: OperandError (dtype), ShapeError (empty).
+    x: float array or tensor, or integer codes with `source`; binary64 values must be binary32 numbers.
+    Returns: one float32; a tensor of no axes for a tensor.   Raises: OperandError (dtype), ShapeError (empty).
+    Source: IEEE 754-2019, 9.6 (maximumMagnitude, NaN propagated).   Tests: tests/ops/test_api_functions.py.
     """
     codes, fmt = to_codes(x, source)
     if codes.size == 0:
@@ -106,6 +103,7 @@ def amax(x: Any, source: str | Format | None = None) -> np.float32:
     return np.float32(np.array(run_amax(codes, fmt), np.uint32).view(np.float32))
 
 
+@takes_tensors
 def quantize(
     x: Any,
     recipe: str | Recipe,
@@ -119,10 +117,12 @@ def quantize(
 ) -> Quantized:
     """Quantize an array to codes and levels under one recipe.
 
-    x: array [..., n, ...] of float16/32/64 or an ml_dtypes dtype, or unsigned codes with `source`.   axis: the blocked one.
-    row_axis: the other side of a 2-D tile.   tensor_amax: binary32 value of the tensor maximum; None: taken from x.
+    x: array [..., n, ...] of float16/32/64 or an ml_dtypes dtype, a float tensor, or integer codes with `source`.
+    axis: the blocked one.   row_axis: the other side of a 2-D tile.
+    tensor_amax: binary32 value of the tensor maximum; None: taken from x.
     random: unsigned integers, one per logical row-major element of x, for recipes that draw.   signs: for a transform that takes them.
-    Returns: Quantized, frozen, arrays read-only.   NaN, Inf: as the recipe's steps say; what it leaves open raises OpenError.
+    Returns: Quantized, frozen, arrays read-only; of tensors for a tensor.
+    NaN, Inf: as the recipe's steps say; what it leaves open raises OpenError.
     Exactness: equals emu.engines.exact.block.quantize bit for bit, for every engine. Needs: default rounding mode, subnormals not flushed.
     Raises: SpecError, OpenError, ShapeError (length against the tail rule), OperandError, EngineError.
     Source: the recipe's sources.   Tests: tests/engines/numpy/test_numpy_block.py.
@@ -138,7 +138,7 @@ def quantize(
     _check_tiles(block, moved, chosen)
     operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": _signs_operand(signs, chosen)}
     if random is not None:
-        operands["random"] = _random_matrix(_unsigned(plain_array(random, "random")), codes.shape, axis, row_axis)
+        operands["random"] = _random_matrix(plain_array(random, "random"), codes.shape, axis, row_axis)
     found, levels = run_quantize(chosen, matrix, fmt, engine=engine, **operands)
     ndim = codes.ndim
     arrays = {
@@ -184,14 +184,71 @@ def _random_matrix(random: Any, shape: tuple[int, ...], axis: int, row_axis: int
     return as_matrix(random.reshape(shape), axis, row_axis)[0]
 
 
+@takes_tensors
+def dequantize(q: Quantized, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:
+    """Return the values that a quantized tensor means, in the shape of what was quantized; the same as q.dequantize().
+
+    q: what quantize returned, or Quantized.load read.   dtype: float16, bfloat16, float32 or float64, of NumPy or torch.
+    profile: order of the operations, by the name the recipe gives it; None: the recipe's first.
+    Each step is rounded as the recipe says, then once to dtype, nearest even; a NaN scale gives NaN. A recipe with a transform gives
+    values of the rotated tensor.   Returns: array of dtype, or a tensor for a Quantized of tensors.
+    Raises: OperandError (no Quantized, dtype, codes that are none), ShapeError (codes and levels that do not fit one another), OpenError,
+    SpecError (profile), EngineError.   Source: the recipe's sources.   Tests: tests/ops/test_api_quantize.py.
+    """
+    if not isinstance(q, Quantized):
+        raise OperandError(f"dequantize takes a Quantized (emu.quantize makes one), not {type(q).__name__}: emu.decode takes plain codes")
+    return q.dequantize(dtype, profile, engine)
+
+
+@takes_tensors
+def pack(codes: Any, axis: int = -1) -> Codes:
+    """Pack codes of 4 bits two per byte along one axis, the even element in the low half; an odd length leaves the last high half 0.
+
+    codes: integers 0 to 15, any shape of at least one axis.   Returns: uint8, the axis half as long, rounded up.
+    Raises: OperandError (no integers, more than 4 bits), ShapeError (no such axis).
+    Source: ml_dtypes and torch (float4_e2m1fn_x2) order the halves so.   Tests: tests/ops/test_api_functions.py.
+    """
+    array, moved = _nibble_axis(codes, "codes", 15, axis)
+    return np.moveaxis(pack_nibbles(np.ascontiguousarray(np.moveaxis(array, moved, -1))), -1, moved)
+
+
+@takes_tensors
+def unpack(packed: Any, length: int | None = None, axis: int = -1) -> Codes:
+    """Unpack bytes that hold two codes of 4 bits each, the low half first: the opposite of pack.
+
+    packed: integers 0 to 255, any shape of at least one axis.   length: of the axis afterwards; None: twice that of packed.
+    Returns: uint8 codes.   Raises: OperandError (no bytes, length), ShapeError (no such axis).
+    Source: as pack.   Tests: tests/ops/test_api_functions.py.
+    """
+    array, moved = _nibble_axis(packed, "packed", 255, axis)
+    most = 2 * array.shape[moved]
+    wanted = most if length is None else whole_number(length, "length")
+    if wanted not in (most, most - 1) or wanted < 0:
+        raise OperandError(f"length {wanted} does not fit {array.shape[moved]} bytes along axis {axis}: {most} or one less")
+    return np.moveaxis(unpack_nibbles(np.moveaxis(array, moved, -1), wanted), -1, moved)
+
+
+def _nibble_axis(given: Any, name: str, largest: int, axis: int) -> tuple[Codes, int]:
+    """Return integers up to a limit as bytes, and the axis counted from the first. Raises: OperandError, ShapeError."""
+    array = plain_array(given, name)
+    if array.dtype.kind not in "iu" or (array.size and (int(array.min()) < 0 or int(array.max()) > largest)):
+        raise OperandError(f"{name} must be integers from 0 to {largest}")
+    number = whole_number(axis, "axis")
+    if not -array.ndim <= number < array.ndim:
+        raise ShapeError(f"{name} has {array.ndim} axes: axis {number} is none of them")
+    return array.astype(np.uint8, copy=False), number % array.ndim
+
+
+@takes_tensors
 def transform(
     x: Any, transform: str | Transform, axis: int = -1, signs: int | None = None, source: str | Format | None = None, engine: str = "auto"
 ) -> NDArray[Any]:
     """Rotate groups of elements: the randomized Hadamard transform with a stated order of additions.
 
-    x: float array or unsigned codes with `source`; the axis must be a multiple of the rotation's size.
+    x: float array or tensor, or integer codes with `source`; the axis must be a multiple of the rotation's size.
     signs: bit i negates element i of each group, for a transform that takes them; None: the transform's own.
     Returns: values of the result format as an array of its dtype, shape of x.
+    Exactness: equals emu.engines.exact.transform bit for bit, for every engine.
     Raises: ShapeError, OperandError, EngineError.   Source: the transform's sources.   Tests: tests/engines/numpy/test_numpy_transform.py.
     """
     chosen: Transform = get("transform", transform)

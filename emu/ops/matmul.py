@@ -15,6 +15,7 @@ from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_matmul
 from emu.ops.dot import check_operands, read_addend
+from emu.ops.interop import takes_tensors
 from emu.ops.operands import Operand, fp32_one, operand_of
 from emu.ops.order import ASCENDING, Order
 from emu.ops.quantized import Quantized
@@ -24,6 +25,7 @@ from emu.spec.models import Datapath
 from emu.spec.models.datapath import EpilogueFacts
 
 
+@takes_tensors
 def matmul(
     a: Quantized,
     b: Quantized,

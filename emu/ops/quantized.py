@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from emu.arrays.values import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix
 from emu.base.errors import FileError, ShapeError
 from emu.engines.run import run_dequantize
+from emu.ops.interop import array_of, is_tensor, takes_tensors
+from emu.ops.quantized_text import codes_line, level_line, values_line
 from emu.spec import derive, digest, get
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.programs.program import extent_of
@@ -24,7 +27,8 @@ class Level:
     """One level of side data.
 
     codes: unsigned, read-only; the shape of the tensor with each axis divided by what shares a code, () for a tensor level.
-    format: of the codes.   granularity: tensor, row, tile, block or sub<n>.   meaning: multiply, divide or flag.
+    format: of the codes.   granularity: tensor, row, tile, block, or sub and the elements that share a code, such as sub8.
+    meaning: multiply, divide or flag.
     """
 
     name: str
@@ -33,6 +37,11 @@ class Level:
     granularity: str
     meaning: str
 
+    def __repr__(self) -> str:
+        """Say name, shape, format, what shares a code, and the first codes."""
+        codes = array_of(self.codes) if is_tensor(self.codes) else self.codes
+        return level_line(self.name, codes, self.format, self.granularity, self.meaning)
+
 
 @dataclass(frozen=True, eq=False)
 class Quantized:
@@ -40,6 +49,7 @@ class Quantized:
 
     codes: uint8, read-only, one element per byte, the shape of x (the blocked axis padded where the recipe keeps its padding).
     levels: outermost first.   shape: of x.   axis, row_axis: blocked axis and the other side of a tile.
+    Made from a tensor of torch, codes and the codes of the levels are tensors on its device, and what the methods return is too.
     """
 
     codes: Codes
@@ -48,6 +58,24 @@ class Quantized:
     shape: tuple[int, ...]
     axis: int = -1
     row_axis: int = -2
+
+    def __repr__(self) -> str:
+        """Say recipe, shape, bytes, levels and the first block; no array is printed whole."""
+        plain = _without_tensors(self) if is_tensor(self.codes) else self
+        where = "" if plain is self else f", tensors on {getattr(self.codes, 'device', '?')}"
+        element: Format = get("format", self.block.element_formats[0])
+        side = sum(int(np.asarray(level.codes).nbytes) for level in plain.levels)
+        head = f"Quantized {self.recipe.id}, shape {self.shape}, blocks of {self.block.facts.shape[1]} along axis {self.axis}{where}"
+        size = f"  {plain.pack().nbytes:,} bytes of {'/'.join(self.block.element_formats)} codes, {side:,} bytes of levels"
+        lines = [head, size, *(f"  {level!r}" for level in plain.levels)]
+        first = np.moveaxis(plain.codes, self.axis, -1).reshape(-1)[: self.block.facts.shape[1]]
+        line = values_line(first, element) if len(self.block.element_formats) == 1 else codes_line(first, element)
+        return "\n".join([*lines, f"  first block: codes {line}"])
+
+    def with_arrays(self, change: Callable[[Any], Any]) -> Quantized:
+        """Return the same tensor with every array of codes changed by a function, such as to another library's kind of array."""
+        levels = tuple(replace(level, codes=change(level.codes)) for level in self.levels)
+        return replace(self, codes=change(self.codes), levels=levels)
 
     @property
     def block(self) -> Block:
@@ -77,16 +105,19 @@ class Quantized:
         axis, row_axis = 1 - self.axis % 2, 1 - self.row_axis % 2
         return replace(self, codes=self.codes.T, levels=turned, shape=self.shape[::-1], axis=axis, row_axis=row_axis)
 
+    @takes_tensors
     def dequantize(self, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:
         """Return the values, shape of x.
 
-        dtype: float16, bfloat16, float32 or float64 (binary32 values widened).   profile: order of operations; None: the recipe's first.
+        dtype: float16, bfloat16, float32 or float64 (binary32 values widened), of NumPy or torch.
+        profile: order of operations; None: the recipe's first.
         Each step is rounded as the program says, then once to dtype, nearest even. Padding is cut off.
         A recipe with a transform gives values of the rotated tensor.   Raises: SpecError (profile), EngineError.
         """
         wanted = format_of_dtype(dtype)
         to: Format = get("format", "fp32") if wanted.id == "fp64" else wanted
         ndim = len(self.shape)
+        self._check_shape()
         matrix, moved = as_matrix(self.codes, self.axis, self.row_axis)
         levels = {level.name: self._level_matrix(level, ndim) for level in self.levels}
         codes = run_dequantize(self.recipe, matrix, levels, profile=profile, result=to, engine=engine)
@@ -95,11 +126,22 @@ class Quantized:
         values = np.ascontiguousarray(out).view(float_dtype(to)).reshape(self.shape)
         return values.astype(np.float64) if wanted.id == "fp64" else values
 
+    def _check_shape(self) -> None:
+        """Hold the codes to the shape. Raises: ShapeError (an axis that is shorter, or padded where nothing pads it)."""
+        rows, columns = self.block.facts.shape
+        ndim, tiles = len(self.shape), {self.axis % max(len(self.shape), 1): columns}
+        if ndim > 1:
+            tiles[self.row_axis % ndim] = rows
+        padded = tuple(-(-length // tiles.get(number, 1)) * tiles.get(number, 1) for number, length in enumerate(self.shape))
+        if self.codes.shape not in (self.shape, padded) and ndim > 1:
+            raise ShapeError(f"codes of shape {self.codes.shape} are none of a tensor of shape {self.shape} under recipe {self.recipe.id}")
+
     def _level_matrix(self, level: Level, ndim: int) -> Codes:
         if level.granularity == "tensor":
-            return level.codes.reshape(1, 1)
+            return level.codes.reshape(1, -1)
         return as_matrix(level.codes, self.axis, self.row_axis)[0] if ndim > 1 else level.codes.reshape(1, -1)
 
+    @takes_tensors
     def pack(self) -> Codes:
         """Return element codes as the block packs them: two per byte along the blocked axis, element 2k in the low nibble.
 
@@ -111,6 +153,7 @@ class Quantized:
             return np.ascontiguousarray(moved)
         return pack_nibbles(np.ascontiguousarray(moved))
 
+    @takes_tensors
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one .safetensors file: packed codes, levels, and the recipe's id and digest. Whole or not at all.
 
@@ -141,6 +184,11 @@ class Quantized:
             return make_quantized(codes, levels, recipe, tuple(about["shape"]), about["axis"], about["row_axis"])
         except (KeyError, TypeError, json.JSONDecodeError):
             raise FileError(f"{path}: not a file written by Quantized.save") from None
+
+
+def _without_tensors(q: Quantized) -> Quantized:
+    """Return a Quantized of NumPy arrays."""
+    return q.with_arrays(lambda codes: array_of(codes) if is_tensor(codes) else codes)
 
 
 def make_quantized(codes: Codes, levels: dict[str, Codes], recipe: Recipe, shape: tuple[int, ...], axis: int, row_axis: int) -> Quantized:

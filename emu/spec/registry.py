@@ -153,6 +153,12 @@ def get(kind: str, name: str | SpecObject) -> Any:
     aliases = _alias_table(kind)
     if name in aliases:
         return get(kind, aliases[name])
+    if kind == "recipe":
+        from emu.spec.family import family_line  # here, because it asks the registry for the members
+
+        line = family_line(name)
+        if line is not None:
+            raise SpecError(f"recipe {name!r} {line}")
     close = difflib.get_close_matches(name, [*known, *aliases], n=3, cutoff=0.5)
     near = list(dict.fromkeys(aliases.get(item, item) for item in close))  # an alias is accepted, never printed
     raise SpecError(f"{kind} {name!r} is unknown: " + (f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(known)}"))

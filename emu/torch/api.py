@@ -47,7 +47,8 @@ def convert(
     x: float tensor (16, 32, 64 bits, or a float8 dtype), or integer codes with `source`, on any device.
     random: integers for a rounding that draws: one per element in row-major order, or one word per `lanes` elements.
     NaN, Inf, -0, overflow: as the policy says.   Returns: unsigned codes, shape of x, uint8 for formats of at most 8 bits.
-    Exactness: equals emu.convert bit for bit, eager and compiled.   Raises: as emu.convert.   Tests: tests/engines/torch.
+    Exactness: equals emu.convert bit for bit, eager and compiled.   Raises: as emu.convert, but for engine.
+    Source: sources of policy and rounding.   Tests: tests/engines/torch.
     """
     mode, rules = name_of("rounding", rounding), name_of("policy", policy)
     found: torch.Tensor = ops.convert(x, name_of("format", to), mode, rules, _source(x, source), random)
@@ -55,7 +56,13 @@ def convert(
 
 
 def decode(codes: torch.Tensor, format: str | Format, dtype: torch.dtype = torch.float32) -> torch.Tensor:  # noqa: A002
-    """Decode codes to values, exactly. dtype: float16, bfloat16, float32 or float64; it must hold every value. Raises: as emu.decode."""
+    """Decode codes to values, exactly.
+
+    codes: integer tensor, any shape, on any device.   format: id or model.
+    dtype: torch.float16, bfloat16, float32 or float64; it must hold every value.   NaN, -0: NaN codes give NaN, -0 stays -0.
+    Returns: tensor of dtype, shape of codes.   Exactness: equals emu.decode bit for bit, eager and compiled.
+    Raises: as emu.decode.   Source: the format's sources.   Tests: tests/engines/torch.
+    """
     result = format_id(dtype)
     if result is None:
         raise OperandError(f"dtype {dtype} cannot hold values here: one of float16, bfloat16, float32, float64")
@@ -64,7 +71,13 @@ def decode(codes: torch.Tensor, format: str | Format, dtype: torch.dtype = torch
 
 
 def transform(x: torch.Tensor, transform: str | Transform, signs: int | None = None, source: str | Format | None = None) -> torch.Tensor:
-    """Rotate groups of elements of the last axis: values of the transform's result format, shape of x. Raises: as emu.transform."""
+    """Rotate groups of elements of the last axis: the randomized Hadamard transform with a stated order of additions.
+
+    x: float tensor or integer codes with `source`; the last axis is a multiple of the rotation's size.
+    signs: bit i negates element i of each group, for a transform that takes them; None: the transform's own.
+    Returns: values of the transform's result format, shape of x.   Exactness: equals emu.transform bit for bit, eager and compiled.
+    Raises: as emu.transform.   Source: the transform's sources.   Tests: tests/engines/torch.
+    """
     found: torch.Tensor = ops.transform(x, name_of("transform", transform), _source(x, source), signs)
     return found
 
@@ -82,7 +95,8 @@ def quantize(
     x: float tensor or integer codes with `source`, any number of leading axes.   tensor_amax: binary32 value of the tensor maximum;
     None: taken from x.   random: integers, one per row-major element, for recipes that draw.   signs: for a transform that takes them.
     NaN, Inf: as the recipe's steps say.   Exactness: equals emu.quantize bit for bit, eager and compiled.
-    Raises: as emu.quantize.   Tests: tests/engines/torch.
+    Returns: QuantizedTensor: codes of the shape of x, levels by name, the recipe's name.
+    Raises: as emu.quantize, but for engine.   Source: the recipe's sources.   Tests: tests/engines/torch.
     """
     if x.ndim == 0:
         raise ShapeError("a scalar has no axis to quantize along: give a tensor of at least one dimension")
@@ -124,10 +138,11 @@ def _shaped(matrix: torch.Tensor, rows: int, lead: torch.Size) -> torch.Tensor:
 
 
 def dequantize(q: QuantizedTensor, dtype: torch.dtype = torch.float32, profile: str | None = None) -> torch.Tensor:
-    """Return the values, shape of the codes.
+    """Return the values that a quantized tensor means, in the shape of its codes.
 
-    dtype: float16, bfloat16 or float32.   profile: order of operations; None: the recipe's first.
-    Each step is rounded as the program says, then once to dtype, nearest even.   Raises: as emu.Quantized.dequantize.
+    q: what emu.torch.quantize returned.   dtype: float16, bfloat16 or float32.   profile: order of operations; None: the recipe's first.
+    Each step is rounded as the program says, then once to dtype, nearest even.   Returns: tensor of dtype.
+    Raises: as emu.dequantize.   Source: the recipe's sources.   Tests: tests/engines/torch.
     """
     result = format_id(dtype)
     if result not in ("fp32", "bf16", "fp16"):

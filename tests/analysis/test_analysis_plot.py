@@ -36,6 +36,11 @@ def test_names_are_in_the_picture():
     assert "with rotation" not in picture(REPORTS[:1], "svg").decode()
 
 
+def test_a_recipe_says_what_it_is():
+    text = picture(REPORTS, "svg").decode()
+    assert all(word in text for word in ("NVFP4 of Transformer Engine", "blocks of 1x16"))
+
+
 def test_faults_are_named():
     with pytest.raises(OperandError, match="at least one report"):
         picture([], "png")

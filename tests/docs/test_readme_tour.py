@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from emu.docgen import examples
@@ -36,3 +39,25 @@ def test_the_two_commands_are_executable(checkout: Path) -> None:
         path = checkout / "scripts" / name
         assert path.stat().st_mode & 0o100, f"{path} is not executable"
         assert subprocess.run(["bash", "-n", str(path)], capture_output=True, check=False).returncode == 0
+
+
+def test_the_main_job_shows_something_of_the_users_own_first(checkout: Path, tmp_path: Path) -> None:
+    """A file of the user's comes back quantized and analyzed before vectors are built; install and vectors are stand-ins here."""
+    lines = (checkout / "scripts" / "main-job").read_text(encoding="utf-8").splitlines()
+    order = [next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("emu convert", "emu quantize", "emu analyze")]
+    assert order == sorted(order) and order[-1] < next(i for i, line in enumerate(lines) if "emu vectors build" in line)
+    assert '--title "$what"' in lines[order[-1]]
+    (tmp_path / "scripts").mkdir()
+    kept = lines[: next(i for i, line in enumerate(lines) if "golden vectors:" in line)]
+    (tmp_path / "scripts" / "main-job").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    (tmp_path / "scripts" / "environment.sh").write_text('set -euo pipefail\nmake_environment() { mkdir -p "$1"; }\n', encoding="utf-8")
+    np.save(tmp_path / "mine.npy", np.linspace(-2, 2, 4096, dtype=np.float32).reshape(16, 256))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    words = ["bash", "scripts/main-job", "mine.npy"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path, "MPLBACKEND": "Agg"})
+    assert done.returncode == 0, done.stderr
+    assert "Quantized nvfp4_te_ref, shape (16,)" in done.stdout and "nvfp4_te_ref" in done.stdout.partition("what is lost")[2]
+    made = {item.name for item in (tmp_path / "out").iterdir()}
+    assert {"mine.npy.nvfp4.safetensors", "mine.npy.fp32.safetensors", "mine.npy.png"} <= made
+    missing = subprocess.run(["bash", "scripts/main-job", "none.npy"], cwd=tmp_path, capture_output=True, text=True)
+    assert missing.returncode == 2 and "none.npy" in missing.stderr

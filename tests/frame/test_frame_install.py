@@ -141,6 +141,11 @@ def test_wheel_runs_from_another_directory(installed, tmp_path):
     assert result["codes"] == [[0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0]]
 
 
+def test_wheel_runs_in_the_clone_whose_sources_hide_it(installed, source):
+    result = json.loads(command(installed / "python", "-B", "-c", QUANTIZE, cwd=source).stdout)
+    assert Path(result["file"]).is_relative_to(installed.parent) and result["codes"][0][7] == 7
+
+
 def test_wheel_quantizes_a_file_and_reads_it_back(installed, tmp_path):
     code = f"import numpy as np; np.save('x.npy', np.array([{GRID} * 2] * 3, dtype=np.float32))"
     command(installed / "python", "-c", code, cwd=tmp_path)

@@ -73,11 +73,11 @@ def oracle(key, record, facts):
     return quantize_exact(recipe, rows, source, random=random, signs=own), recipe
 
 
-@pytest.mark.parametrize("training", emu.trainings())
+@pytest.mark.parametrize("training", emu.spec.names("training"))
 def test_every_operand_equals_the_oracle(training):
     size = 32 if training == "mxfp4_train" else 16
     records, *_ = captured(training, 18, size, size)
-    spec = emu.training(training)
+    spec = emu.spec.get("training", training)
     assert set(records) == set(SUMMED)
     for gemm, operand, facts in spec.operands():
         key = f"{gemm}.{operand}"

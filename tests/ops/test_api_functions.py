@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import subprocess
 import sys
 from typing import Any
@@ -38,18 +39,28 @@ def test_every_public_name_resolves() -> None:
         _ = emu.dot_product
 
 
+def test_the_public_functions_are_few_and_shadow_nothing() -> None:
+    functions = [name for name in emu.__all__ if callable(getattr(emu, name)) and not isinstance(getattr(emu, name), type)]
+    assert len(functions) <= 20 and not set(emu.__all__) & set(dir(builtins))
+    assert all(emu.__all__.count(name) == 1 for name in emu.__all__)
+    for name in ("format", "formats", "recipe", "recipes", "block", "transforms", "instructions"):
+        assert not hasattr(emu, name), f"objects come from emu.spec alone: emu.{name}"
+    code = "import emu; print(emu.spec.get('format', 'e2m1').id, emu.spec.names('rounding')[0], emu.testing, emu.strategies)"
+    assert subprocess.run([sys.executable, "-P", "-c", code], capture_output=True).returncode == 0
+
+
 def test_lists_and_objects() -> None:
-    assert "e2m1" in emu.formats() and "rne" in emu.roundings() and "nvidia" in emu.conversions()
-    assert "nvfp4" in emu.blocks() and "nvfp4_te_ref" in emu.recipes() and "rht16_te" in emu.transforms()
-    assert emu.format("e2m1").id == "e2m1" and emu.recipe("nvfp4_te").id == "nvfp4_te_ref"
-    assert emu.format(emu.format("e2m1")) is emu.format("e2m1")
+    assert "e2m1" in emu.spec.names("format") and "rne" in emu.spec.names("rounding") and "nvidia" in emu.spec.names("policy")
+    assert "nvfp4" in emu.spec.names("block") and "nvfp4_te_ref" in emu.spec.names("recipe") and "rht16_te" in emu.spec.names("transform")
+    assert emu.spec.get("format", "e2m1").id == "e2m1" and emu.spec.get("recipe", "nvfp4_te").id == "nvfp4_te_ref"
+    assert emu.spec.get("format", emu.spec.get("format", "e2m1")) is emu.spec.get("format", "e2m1")
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", emu.formats())
+@pytest.mark.parametrize("name", emu.spec.names("format"))
 def test_decode(name: str, dtype: str) -> None:
     """Exact, or refused where the dtype cannot hold a value of the format."""
-    fmt = emu.format(name)
+    fmt = emu.spec.get("format", name)
     if derive.codes(fmt).bits > 16:
         codes = np.array([0, 1, 0x3F800000, 0x7F800000, 0x7FC00000, 0x80000000], np.uint32)
         if name != "fp32" or dtype not in ("float32", "float64"):
@@ -76,10 +87,35 @@ def fits(value: Any, name: str) -> bool:
     from emu.engines.exact.encode import encode_value
 
     try:
-        encode_value(value, emu.format(name))
+        encode_value(value, emu.spec.get("format", name))
     except emu.OperandError:
         return False
     return True
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("name", ["e1m2", "e2m1", "e4m3", "int4", "nf4"])
+def test_codes_are_integers_of_any_width(name: str, dtype: Any) -> None:
+    """Signed integers that are codes mean what unsigned ones mean: np.arange makes them."""
+    most = min(1 << derive.codes(emu.spec.get("format", name)).bits, int(np.iinfo(dtype).max) + 1)
+    codes = np.arange(most, dtype=dtype)
+    wanted = bits(emu.decode(np.arange(most, dtype=np.uint8), name))
+    assert np.array_equal(bits(emu.decode(codes, name)), wanted)
+    assert np.array_equal(bits(emu.decode(codes[::-2], name)), wanted[::-2])
+    assert np.array_equal(emu.convert(codes, "bf16", source=name), emu.convert(codes.astype(np.uint8), "bf16", source=name))
+
+
+def test_pack_and_unpack() -> None:
+    codes = np.arange(30).reshape(2, 15) % 16
+    packed = emu.pack(codes)
+    assert packed.dtype == np.uint8 and packed.shape == (2, 8) and packed[0, :2].tolist() == [0x10, 0x32] and packed[0, 7] == 14
+    assert np.array_equal(emu.unpack(packed, 15), codes) and np.array_equal(emu.unpack(packed)[:, :15], codes)
+    tall = emu.pack(codes.T, axis=0)
+    assert np.array_equal(tall, packed.T) and np.array_equal(emu.unpack(tall, 15, axis=0), codes.T)
+    peer = codes[:, :14].astype(np.uint8).view(ml_dtypes.float4_e2m1fn)
+    assert np.array_equal(emu.decode(emu.unpack(emu.pack(codes[:, :14])), "e2m1"), peer.astype(np.float32))
+    q = emu.quantize(np.linspace(-3, 3, 64, dtype=np.float32).reshape(2, 32), "nvfp4_te_ref")
+    assert np.array_equal(q.pack(), emu.pack(q.codes))
 
 
 def test_decode_of_plain_integers_and_lists() -> None:
@@ -101,7 +137,7 @@ def test_convert_takes_dtypes_and_codes_alike(dtype: Any) -> None:
 
 @pytest.mark.parametrize(("name", "dtype"), PEERS.items())
 def test_decode_agrees_with_ml_dtypes(name: str, dtype: str) -> None:
-    codes = np.arange(1 << derive.codes(emu.format(name)).bits, dtype=np.uint8)
+    codes = np.arange(1 << derive.codes(emu.spec.get("format", name)).bits, dtype=np.uint8)
     peer = codes.view(np.dtype(getattr(ml_dtypes, dtype))).astype(np.float32)
     mine = emu.decode(codes, name)
     assert np.array_equal(np.isnan(peer), np.isnan(mine))
@@ -166,7 +202,7 @@ def test_transform_along_any_axis(axis: int) -> None:
 def test_transform_of_one_group_leaves_the_input_alone() -> None:
     x = np.arange(1, 17, dtype=np.float32)
     kept = x.copy()
-    for name in emu.transforms():
+    for name in emu.spec.names("transform"):
         emu.transform(x, name)
         emu.transform(x.reshape(1, 16), name)
         assert np.array_equal(x, kept), name
@@ -181,17 +217,23 @@ MISTAKES = [
     (lambda: emu.convert(np.ones(2), "e2m1", policy="nvidea"), emu.SpecError, "did you mean nvidia"),
     (lambda: emu.convert(np.ones(2), "e2m1", policy="ieee"), emu.SpecError, "says nothing of e2m1"),
     (lambda: emu.convert(np.ones(2, np.int32), "e2m1"), emu.OperandError, "dtype int32 is not taken"),
-    (lambda: emu.convert(np.ones(2, np.uint16), "e2m1"), emu.OperandError, "unsigned codes with source="),
+    (lambda: emu.convert(np.ones(2, np.uint16), "e2m1"), emu.OperandError, "integer codes with source="),
     (lambda: emu.convert(np.ones(2, np.complex64), "e2m1"), emu.OperandError, "complex64"),
     (lambda: emu.convert(np.array(["a"]), "e2m1"), emu.OperandError, "is not taken"),
-    (lambda: emu.convert(np.ones(2, np.float32), "e2m1", source="bf16"), emu.OperandError, "takes unsigned codes"),
-    (lambda: emu.convert(np.ones(2, np.int16), "e2m1", source="bf16"), emu.OperandError, "takes unsigned codes"),
+    (lambda: emu.convert(np.ones(2, np.float32), "e2m1", source="bf16"), emu.OperandError, "takes integer codes"),
+    (lambda: emu.convert(np.ones(2, np.bool_), "e2m1", source="bf16"), emu.OperandError, "takes integer codes, not bool"),
+    (lambda: emu.convert(np.int16([1, -2]), "e2m1", source="bf16"), emu.OperandError, "code -2 is negative: it is no bf16 code"),
     (lambda: emu.convert(np.array([16], np.uint8), "e4m3", source="e2m1"), emu.OperandError, "more than 4 bits"),
     (lambda: emu.convert(np.array([0x80], np.uint8), "e4m3", source="ue4m3"), emu.OpenError, "open"),
     (lambda: emu.decode(np.array([0x80], np.uint8), "ue4m3"), emu.OpenError, "set bit 7"),
-    (lambda: emu.decode(np.array([-1]), "e2m1"), emu.OperandError, "unsigned"),
-    (lambda: emu.decode([-1], "e2m1"), emu.OperandError, "unsigned"),
-    (lambda: emu.decode([1.5], "e2m1"), emu.OperandError, "unsigned"),
+    (lambda: emu.decode(np.array([-1]), "e2m1"), emu.OperandError, "code -1 is negative"),
+    (lambda: emu.decode([3, -1], "e2m1"), emu.OperandError, "code -1 is negative: it is no e2m1 code"),
+    (lambda: emu.decode([1.5], "e2m1"), emu.OperandError, "format='e2m1' takes integer codes, not float64: emu.convert makes codes"),
+    (lambda: emu.decode(np.arange(17), "e2m1"), emu.OperandError, "more than 4 bits: it is no e2m1 code"),
+    (lambda: emu.dequantize(np.zeros(16, np.uint8)), emu.OperandError, "dequantize takes a Quantized"),
+    (lambda: emu.pack([3, 16]), emu.OperandError, "codes must be integers from 0 to 15"),
+    (lambda: emu.pack(3), emu.ShapeError, "axis -1 is none of them"),
+    (lambda: emu.unpack([3, 16], length=2), emu.OperandError, "length 2 does not fit 2 bytes along axis -1: 4 or one less"),
     (lambda: emu.decode([3], "e2m1", dtype=np.int32), emu.OperandError, "cannot hold values"),
     (lambda: emu.decode([3], "e8m0", dtype=np.float16), emu.OperandError, "fp16"),
     (lambda: emu.decode([3], "e2m1", dtype="float33"), emu.OperandError, "float33"),
@@ -207,9 +249,9 @@ MISTAKES = [
     (lambda: emu.transform(np.ones(16, np.float32), "rht16_te", axis=3), emu.ShapeError, "axis 3"),
     (lambda: emu.transform(np.ones(16, np.float32), "rht16_te", signs=3), emu.OperandError, "fixed signs"),
     (lambda: emu.transform(np.ones(16, np.float32), "rht17"), emu.SpecError, "did you mean"),
-    (lambda: emu.format("e2m1 "), emu.SpecError, "did you mean e2m1"),
-    (lambda: emu.format(emu.rounding("rne")), emu.SpecError, "rne is a rounding, not a format"),
-    (lambda: emu.format(3), emu.SpecError, "named by a string or a model, not int"),
+    (lambda: emu.spec.get("format", "e2m1 "), emu.SpecError, "did you mean e2m1"),
+    (lambda: emu.spec.get("format", emu.spec.get("rounding", "rne")), emu.SpecError, "rne is a rounding, not a format"),
+    (lambda: emu.spec.get("format", 3), emu.SpecError, "named by a string or a model, not int"),
 ]
 
 

@@ -231,7 +231,7 @@ def test_matmul_refuses_with_both_sides_named() -> None:
         ((a, short), {}, ShapeError, r"a has K = 64 \(its last axis\), b has K = 32 \(its first axis\)"),
         ((a, mx), {}, SpecError, "a has ue4m3, b has e8m0: one scale format for both"),
         ((mx.T, mx), {}, SpecError, f"{NVFP4} does not take scale format e8m0: it takes ue4m3"),
-        ((a, b), {"c": np.zeros((2, 2))}, OperandError, "c: dtype float64 is not taken: give float32, or unsigned fp32 codes"),
+        ((a, b), {"c": np.zeros((2, 2))}, OperandError, "c: dtype float64 is not taken: give float32, or integer fp32 codes"),
         ((a, b), {"c": np.zeros((3, 2), np.float32)}, ShapeError, r"c: shape \(3, 2\) does not broadcast to \(2, 2\)"),
         (te, {"c": np.zeros((2, 2), np.float32)}, SpecError, 'give epilogue="before" .* or "after"'),
         (te, {"epilogue": "after"}, OperandError, "epilogue 'after' places C, and c is missing: give c, or leave epilogue out"),

@@ -29,7 +29,7 @@ def by_rows(x: Any, recipe: str, axis: int, row_axis: int, **operands: Any) -> t
 
     moved = np.moveaxis(x, (row_axis, axis), (-2, -1)) if x.ndim > 1 else x.reshape(1, -1)
     matrix = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1]).view(np.uint32)
-    found = quantize(emu.recipe(recipe), matrix.tolist(), emu.format("fp32"), **operands)
+    found = quantize(emu.spec.get("recipe", recipe), matrix.tolist(), emu.spec.get("format", "fp32"), **operands)
     return moved.shape, {"codes": np.array(found.codes), **{name: np.array(level) for name, level in found.levels.items()}}
 
 
@@ -90,10 +90,10 @@ def test_views_and_orders_give_the_same() -> None:
     assert np.array_equal(turned.dequantize(), wanted.dequantize().T)
 
 
-@pytest.mark.parametrize("name", emu.recipes())
+@pytest.mark.parametrize("name", emu.spec.names("recipe"))
 def test_files_give_back_every_bit(name: str, tmp_path: Path) -> None:
     """save, load, dequantize, for every recipe, on the axis that is not the last as well."""
-    lanes = emu.block(emu.recipe(name).facts.block).facts.shape[1]
+    lanes = emu.spec.get("block", emu.spec.get("recipe", name).facts.block).facts.shape[1]
     x = values((16, 2 * lanes))
     for axis in (-1, 0):
         data = x if axis == -1 else np.ascontiguousarray(x.T)
@@ -230,11 +230,11 @@ MISTAKES: list[tuple[Any, type[emu.EmuError], str]] = [
     (lambda: emu.quantize(X, "nvfp4_te_ref", tensor_amax=X), emu.OperandError, "one binary32 number"),
     (lambda: emu.quantize(X, "mxfp4_te_pow2", tensor_amax=1.0), emu.OperandError, "reads no tensor_amax"),
     (lambda: emu.quantize(X, "nvfp4_te_ref", random=np.zeros(32, np.uint8)), emu.OperandError, "leave random out"),
-    (lambda: emu.quantize(X, "ufp4_sr"), emu.OperandError, "draws"),
+    (lambda: emu.quantize(X, "ufp4_sr"), emu.OperandError, "needs random"),
     (lambda: emu.quantize(X, "ufp4_sr", engine="exact"), emu.OperandError, "random"),
     (lambda: emu.quantize(X, "ufp4_sr", random=np.zeros(31, np.uint8)), emu.OperandError, "random"),
     (lambda: emu.quantize(X, "ufp4_sr", random=np.full(32, 256)), emu.OperandError, "8 bits"),
-    (lambda: emu.quantize(X, "ufp4_sr", random=np.zeros(32)), emu.OperandError, "unsigned integers"),
+    (lambda: emu.quantize(X, "ufp4_sr", random=np.zeros(32)), emu.OperandError, "random must be integers"),
     (lambda: emu.quantize(X, "ufp4_sr", random=np.zeros(31, np.uint8), axis=0), emu.OperandError, "last one"),
     (lambda: emu.quantize(X, "ufp4", signs=1 << 16), emu.OperandError, "more than 16 bits"),
     (lambda: emu.quantize(X, "nvfp4_te_ref", engine="c"), emu.EngineError, "one of exact, numpy"),
@@ -279,9 +279,9 @@ def test_bad_files(tmp_path: Path) -> None:
 
 
 def test_element_formats_of_every_recipe_fit_a_nibble() -> None:
-    for name in emu.recipes():
-        block = emu.block(emu.recipe(name).facts.block)
-        assert all(derive.codes(emu.format(element)).bits == 4 for element in block.element_formats)
+    for name in emu.spec.names("recipe"):
+        block = emu.spec.get("block", emu.spec.get("recipe", name).facts.block)
+        assert all(derive.codes(emu.spec.get("format", element)).bits == 4 for element in block.element_formats)
 
 
 def test_a_saved_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
@@ -311,8 +311,8 @@ def test_plain_misuse_is_one_line(call: Any, message: str) -> None:
 
 
 def test_tensor_amax_is_binary32_under_another_arithmetic() -> None:
-    recipe = emu.recipe("mxfp4_te_pow2")
-    minimum = type(emu.recipe("nvfp4_te_ref").facts.steps[2])
+    recipe = emu.spec.get("recipe", "mxfp4_te_pow2")
+    minimum = type(emu.spec.get("recipe", "nvfp4_te_ref").facts.steps[2])
     step = minimum(out="block_amax", op="min", args=("tensor_amax", "tensor_amax"), nan="propagate")
     arithmetic = recipe.facts.arithmetic.model_copy(update={"to": "bf16"})
     facts = recipe.facts.model_copy(update={"arithmetic": arithmetic, "steps": (step, *recipe.facts.steps[1:])})

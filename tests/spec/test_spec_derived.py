@@ -21,7 +21,7 @@ ENGINES = ["numpy", "c_ref", "native", *(["torch"] if os.environ.get("EMU_NEED_T
 
 def test_ufp4_with_random_bits_is_ufp4_sr():
     found = derived_recipe("ufp4", "sr_add8")
-    assert found.facts == emu.recipe("ufp4_sr").facts and digest(found) == digest(emu.recipe("ufp4_sr"))
+    assert found.facts == emu.spec.get("recipe", "ufp4_sr").facts and digest(found) == digest(emu.spec.get("recipe", "ufp4_sr"))
     x = np.random.default_rng(1).standard_normal((4, 32), dtype=np.float32)
     random = (words(3, x.size) & 255).reshape(x.shape)
     first, second = (emu.quantize(x, recipe, random=random, signs=0x1234) for recipe in (found, "ufp4_sr"))
@@ -30,14 +30,14 @@ def test_ufp4_with_random_bits_is_ufp4_sr():
 
 
 def test_a_rounding_that_is_there_already_changes_nothing():
-    assert derived_recipe("ufp4", "rne") is emu.recipe("ufp4")
-    assert derived_recipe("ufp4_sr", "sr_add8") is emu.recipe("ufp4_sr")
-    assert derived_recipe("ufp4_sr", "rne").facts == emu.recipe("ufp4").facts
+    assert derived_recipe("ufp4", "rne") is emu.spec.get("recipe", "ufp4")
+    assert derived_recipe("ufp4_sr", "sr_add8") is emu.spec.get("recipe", "ufp4_sr")
+    assert derived_recipe("ufp4_sr", "rne").facts == emu.spec.get("recipe", "ufp4").facts
 
 
 @pytest.mark.parametrize("name", names("recipe"))
 def test_every_recipe_differs_in_one_step_or_is_refused(name):
-    base = emu.recipe(name)
+    base = emu.spec.get("recipe", name)
     casts = [step for step in base.facts.steps if step.op == "cast" and step.out == base.facts.steps[-1].codes]
     if not casts:
         with pytest.raises(SpecError, match="chooses among several element casts"):

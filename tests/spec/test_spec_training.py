@@ -28,17 +28,17 @@ def loaded(tmp_path, facts):
     (tmp_path / "mine.yaml").write_text(BASE.replace("{facts}", facts))
     with isolated(shipped_root()):
         load_spec(tmp_path)
-        return emu.training("mine")
+        return emu.spec.get("training", "mine")
 
 
 def test_ids_and_public_names():
     wanted = {"bf16", "nvfp4_te_train", "e2m1_baseline", "ufp4", "nvufp4", "nve0m3", "mxfp4_train", "int4_train"}
     wanted |= {"e2m1_rht3", "e2m1_no_rht", "e2m1_wgrad_rht_no_sr", "ufp4_no_sr", "ufp4_sr_all", "e1m2_no_rht", "e1m2_wgrad_rht"}
-    assert set(emu.trainings()) == wanted
-    assert emu.training("ufp4").facts.dgrad.dy.round == "sr_add8"
+    assert set(emu.spec.names("training")) == wanted
+    assert emu.spec.get("training", "ufp4").facts.dgrad.dy.round == "sr_add8"
 
 
-@pytest.mark.parametrize("name", emu.trainings())
+@pytest.mark.parametrize("name", emu.spec.names("training"))
 def test_each_operand_is_blocked_along_the_axis_that_is_summed(name):
     plan = plan_of(name)
     axes = {"fprop.x": 1, "fprop.w": 1, "dgrad.dy": 1, "dgrad.w": 0, "wgrad.dy": 0, "wgrad.x": 0}
@@ -49,10 +49,10 @@ def test_each_operand_is_blocked_along_the_axis_that_is_summed(name):
 
 
 def test_ablations_change_one_thing():
-    base, found = emu.training("ufp4").facts, emu.training("ufp4_no_sr").facts
+    base, found = emu.spec.get("training", "ufp4").facts, emu.spec.get("training", "ufp4_no_sr").facts
     assert found.fprop == base.fprop and found.dgrad.w == base.dgrad.w and found.dgrad.dy.recipe == base.dgrad.dy.recipe
-    assert {item.round for _, _, item in emu.training("ufp4_sr_all").operands()} == {"sr_add8"}
-    rotated = {name: sum(rotation_of(item) is not None for item in plan_of(name).operands.values()) for name in emu.trainings()}
+    assert {item.round for _, _, item in emu.spec.get("training", "ufp4_sr_all").operands()} == {"sr_add8"}
+    rotated = {name: sum(rotation_of(item) is not None for item in plan_of(name).operands.values()) for name in emu.spec.names("training")}
     assert [rotated[name] for name in ("e2m1_no_rht", "e2m1_baseline", "e2m1_rht3", "e1m2_no_rht", "e1m2_wgrad_rht", "ufp4")] == [
         0,
         2,
@@ -65,15 +65,15 @@ def test_ablations_change_one_thing():
 
 @pytest.mark.parametrize("count", [1, 6, 7, 20, 40])
 def test_kept_layers_are_rounded_up(count):
-    kept = kept_layers(emu.training("nvfp4_te_train"), count)
-    share = Fraction(emu.training("nvfp4_te_train").facts.kept_last)
+    kept = kept_layers(emu.spec.get("training", "nvfp4_te_train"), count)
+    share = Fraction(emu.spec.get("training", "nvfp4_te_train").facts.kept_last)
     assert max(kept) == count - 1 and len(kept) - 1 < share * count <= len(kept)
-    assert kept_layers(emu.training("ufp4"), count) == frozenset()
+    assert kept_layers(emu.spec.get("training", "ufp4"), count) == frozenset()
 
 
 def test_a_file_of_ones_own(tmp_path):
     found = loaded(tmp_path, 'kept_last: "1/2"')
-    assert found.facts.fprop == emu.training("ufp4").facts.fprop and kept_layers(found, 3) == {1, 2}
+    assert found.facts.fprop == emu.spec.get("training", "ufp4").facts.fprop and kept_layers(found, 3) == {1, 2}
 
 
 @pytest.mark.parametrize(

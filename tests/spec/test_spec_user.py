@@ -67,8 +67,8 @@ def test_names_list_them_and_load_spec_says_what_it_added() -> None:
         before = {kind: set(names(kind)) for kind in ("format", "block", "recipe")}
         assert set(emu.load_spec(FOLDER)) == {f"{kind}/{name}" for kind, name in OBJECTS}
         assert {(kind, name) for kind in before for name in set(names(kind)) - before[kind]} == OBJECTS
-        assert "e2m1_b2" in emu.formats() and "sub_shift" in emu.recipes()
-        assert emu.format("half_e2m1") is emu.format("e2m1_b2")
+        assert "e2m1_b2" in emu.spec.names("format") and "sub_shift" in emu.spec.names("recipe")
+        assert emu.spec.get("format", "half_e2m1") is emu.spec.get("format", "e2m1_b2")
     assert "e2m1_b2" not in names("format")
 
 

@@ -15,7 +15,7 @@ NOTE = "answers values, read as the codes of the same value; NaN, Inf and values
 
 def codes_of(values: Bits, format: str) -> Bits:  # noqa: A002
     """Return the codes of binary32 values. values: float32 [n].   format: id of at most 8 bits.   NaN and values off the grid: code 0."""
-    fmt = emu.format(format)
+    fmt = emu.spec.get("format", format)
     every = np.arange(1 << fmt.facts.bits, dtype=np.uint8)
     known = {bits: code for code, bits in zip(every[::-1].tolist(), emu.decode(every[::-1], format).view(np.uint32).tolist(), strict=True)}
     distinct, where = np.unique(np.ascontiguousarray(values, np.float32).view(np.uint32), return_inverse=True)

@@ -18,6 +18,7 @@ from emu.cli.show import recipe as show_recipe
 from emu.cli.show import training as show_training
 from emu.docgen import format_facts
 from emu.spec import KINDS, Format, SpecObject, digest, get, names
+from emu.spec.family import family, family_line, table
 from emu.spec.models import Block, Datapath, Instruction, Policy, Recipe, Training
 
 
@@ -46,6 +47,9 @@ def find(name: str) -> list[SpecObject]:
         found += [thing for thing in (get(kind, item) for item in names(kind)) if name in thing.accepted]
     if not found:
         known = sorted({item for kind in KINDS for item in names(kind)})
+        line = family_line(name)
+        if line is not None:
+            raise SpecError(f"{name!r} {line}")
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         raise SpecError(f"{name!r} is unknown: " + (f"did you mean {' or '.join(near)}?" if near else "see `emu list`"))
     return found
@@ -56,6 +60,7 @@ def _lines(thing: SpecObject, every: bool) -> list[str]:
     aliases = f", also called {', '.join(thing.aliases)}" if thing.aliases else ""
     lines.append(f"  status {thing.status}{aliases}, digest {digest(thing)[:16]}")
     lines += [f"  {line}" if line else "" for line in _body(thing, every)]
+    lines += [f"  {line}" if line else "" for line in _family(thing)]
     for number, point in enumerate(thing.open):
         lines += ["", "  open"] if number == 0 else []
         lines.append(f"    {point.what} (until: {point.until})")
@@ -84,6 +89,23 @@ def _body(thing: SpecObject, every: bool) -> list[str]:
     return facts + show_datapath.lines(thing) if isinstance(thing, Datapath) else facts
 
 
+def _members(thing: SpecObject) -> list[dict[str, str]]:
+    """Return a row for each recipe of the family that a block or a format of elements names."""
+    found = family(thing.id) if isinstance(thing, Block | Format) else None
+    return [] if found is None else table(found)
+
+
+def _family(thing: SpecObject) -> list[str]:
+    """Return the recipes of a block's or format's family as a table; nothing for other objects."""
+    rows = _members(thing)
+    if not rows:
+        return []
+    wide = {key: max(len(row[key]) for row in [*rows, {name: name for name in rows[0]}]) for key in rows[0]}
+    same = "elements of this format" if isinstance(thing, Format) else "elements and scales of these formats"
+    head = ["", f"recipes with {same}", "  " + "  ".join(key.ljust(wide[key]) for key in wide).rstrip()]
+    return head + ["  " + "  ".join(row[key].ljust(wide[key]) for key in wide).rstrip() for row in rows]
+
+
 def plain(data: Any, indent: str = "") -> list[str]:
     """Return nested facts as indented `key: value` lines."""
     out: list[str] = []
@@ -98,6 +120,8 @@ def plain(data: Any, indent: str = "") -> list[str]:
 def _data(thing: SpecObject, every: bool) -> dict[str, Any]:
     data = thing.model_dump(mode="json", by_alias=True, exclude_none=True)
     data["digest"] = digest(thing)
+    if members := _members(thing):
+        data["recipes"] = members
     if isinstance(thing, Format):
         data["derived"] = format_facts.derived(thing)
         data["codes"] = format_facts.table(thing, every)

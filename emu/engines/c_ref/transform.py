@@ -20,7 +20,7 @@ def transform(codes: Codes, source: Format, chosen: Transform, signs: int | None
     Returns: codes of the result format, same shape; NaN canonical.
     Exactness: equals emu.engines.exact.transform.transform_codes bit for bit.
     Raises: ShapeError (length), OperandError (signs, codes), EngineError (beyond the limits of emu_ref.h).
-    Tests: tests/engines/c_ref/test_c_transform.py.
+    Tests: tests/engines/together/test_differential_transform.py.
     """
     size = chosen.facts.size
     if codes.ndim == 0 or codes.shape[-1] % size:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
+from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
@@ -123,7 +123,8 @@ def dequantize(
 ) -> Codes:
     """Return the values of codes and levels as codes of `result` (None: fp32).
 
-    codes: unsigned [R, C], row-major or column-major (else copied), C a multiple of the block or cut off from one.
+    codes: unsigned [R, C] of 4 bits (the caller checks; the kernel reads the low half of a byte), row-major or column-major (else copied),
+    C a multiple of the block or cut off from one.
     levels: as quantize returns them.   profile: None: the recipe's first.   Returns: in the memory order of `codes`.
     Exactness: equals emu.engines.exact.block.dequantize bit for bit.
     Raises: SpecError (profile), ShapeError (levels against codes), OpenError (an unused bit of a level), EngineError.
@@ -135,8 +136,6 @@ def dequantize(
     block = plan.program.block.facts.shape[1]
     if codes.ndim != 2 or 0 in codes.shape:
         raise ShapeError("quantize and dequantize take a matrix with at least one element")
-    if int(codes.max()) > 15:
-        raise OperandError(f"code {int(codes.max()):#04x} has more than 4 bits")
     turned, missing = abs(codes.strides[0]) < abs(codes.strides[1]), -codes.shape[1] % block
     if missing and recipe.facts.tail != "zero_pad_drop":
         raise ShapeError(f"codes of {recipe.id} have {codes.shape[1]} columns, no multiple of the block of {block}")

@@ -237,7 +237,7 @@ def dequantize(
 
     codes: [R, C].   levels: as quantize returns them.   profile: None: the recipe's first.   Returns: unsigned [R, C].
     Raises: SpecError (profile), ShapeError (levels against codes), OpenError (an unused bit), OperandError (a code too wide), EngineError.
-    Tests: tests/engines/torch/test_torch_dequantize.py.
+    Tests: tests/engines/torch/test_torch_block.py.
     """
     program = dequantize_program(recipe, profile)
     plan, to, tile = plan_of(program), result or program.arithmetic, program.block.facts.shape

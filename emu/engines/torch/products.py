@@ -18,7 +18,8 @@ from emu.spec.models import Datapath, Format
 def dot(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor:
     """Return the dot product of each row of A with the same row of B, as a datapath computes it: one ascending chain over K.
 
-    a, b: element codes [R, K], K a multiple of the instruction's k.   operands: as matmul; c: [R].   Returns: codes of the result, [R].
+    a, b: element codes [R, K], K a multiple of the instruction's k.   operands: as matmul; c: [R].
+    Returns: codes of the result, [R].   Raises: as matmul.   Source: the datapath's sources.   Tests: tests/engines/torch.
     """
     return _product(a, b, datapath, pairs=True, **operands)
 
@@ -30,7 +31,8 @@ def matmul(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operand
     operands: a_scales, b_scales: codes [M, K / block], [N, K / block], where the datapath takes scales; c: codes or floats of its format
     [M, N], None: +0; a_format, b_format, scale_format: where the datapath leaves them free.
     Returns: codes of the result format [M, N].   Exactness: equals emu.engines.exact.datapath bit for bit, eager and compiled.
-    Raises: SpecError, OpenError, ShapeError, OperandError as emu.dot; EngineError (able.dot_fault).   Tests: tests/engines/torch.
+    Raises: SpecError, OpenError, ShapeError, OperandError as emu.dot; EngineError (able.dot_fault).
+    Source: the datapath's sources.   Tests: tests/engines/torch.
     """
     return _product(a, b, datapath, pairs=False, **operands)
 

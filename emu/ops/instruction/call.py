@@ -94,7 +94,7 @@ def instruction(name: str | Instruction, **choices: str) -> Executable:
     name: mnemonic in any case ("cvt.rn.satfinite.e2m1x2.f32"), form id, alias, or a family of one form.
     choices: answers to open questions, fact=option as the spec file lists them (`emu show`), such as random="share16".
     Returns: Executable.   Raises: SpecError (unknown name; a choice that the spec does not list).
-    Source: the family's sources.   Tests: tests/instruction/test_instruction_convert.py.
+    Source: the family's sources.   Tests: tests/ops/instruction/test_instruction_forms.py.
     """
     family, form = find_form(name)
     facts = form.facts

@@ -85,7 +85,7 @@ def golden(contract: str, source: str | None = None) -> Golden:
     source: fp32 (default), bf16 or fp16, for a conversion only.
     Ports are the columns of the golden suites; output `open` is 1 where the answer is open: assume it to be 0. decode: output `k_fp32` is 1
     where any NaN is right.   Raises: SpecError (unknown, wider than 8 bits, codebook products, overflow wrap).
-    Tests: tests/rtl/test_rtl_export_*.py.
+    Tests: tests/rtl/test_rtl_export_convert.py, tests/rtl/test_rtl_export_forms.py.
     """
     op, _, rest = contract.partition("/")
     if op in ("product", "group_sum"):

@@ -47,7 +47,7 @@ def derive_suite(model: PortMap, suite: Suite) -> Derived:
     """Return a suite with the rows masked that a design does not claim, and the columns that it does not have.
 
     model: a port map that fits the suite's columns.   Masked rows are still driven; they keep ids, inputs and expected values.
-    Tests: tests/rtl/test_rtl_portmap_rows.py.
+    Tests: tests/rtl/test_rtl_portmap.py.
     """
     layout = suite.layout
     missing = missing_bits(model, layout)

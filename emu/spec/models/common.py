@@ -60,6 +60,12 @@ class SpecObject(Part):
     open: tuple[OpenPoint, ...] = Field(default=(), description="what the sources do not decide")
     sources: tuple[SourceRef, ...] = Field(description="where the facts were read")
 
+    def __repr__(self) -> str:
+        """Say kind, id, title and status in one line; `emu show` prints the facts."""
+        return f"<{self.kind} {self.id}: {self.title} (status {self.status}{', open points' if self.open else ''})>"
+
+    __str__ = __repr__
+
     def facts_json(self) -> Any:
         """Return the facts alone as plain JSON data (no titles, sources, witnesses)."""
         return self.model_dump(mode="json", by_alias=True, include={"facts"}, exclude_none=True)["facts"]

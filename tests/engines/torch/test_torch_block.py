@@ -130,6 +130,6 @@ def test_bad_operands_say_what_is_wrong():
         emu.quantize(x, "nvfp4_te_ref", tensor_amax=-1.0, engine="torch")
     with pytest.raises(OperandError, match="reads no tensor_amax"):
         emu.quantize(x, "mxfp4_torchao_floor", tensor_amax=1.0, engine="torch")
-    with pytest.raises(OperandError, match="give random"):
+    with pytest.raises(OperandError, match="needs random"):
         emu.quantize(x, "ufp4_sr", engine="torch")
     assert derive.codes(get("format", "e2m1")).bits == 4

@@ -48,7 +48,7 @@ def amax(x: torch.Tensor, *, rotate: str | Transform | None = None, signs: int |
     x: float32, bfloat16 or float16 [R, C].
     rotate: the transform that groups of 16 elements of a row go through first; a short last group is padded with +0.
     Raises: OperandError (dtype, signs), ShapeError, EngineError (device, a rotation that the kernels lack).
-    Exactness: equals emu.amax of emu.transform.   Tests: tests/engines/torch/triton/test_triton_amax.py.
+    Exactness: equals emu.amax of emu.transform.   Tests: tests/engines/torch/triton/test_triton_quantize.py.
     """
     check_device(x, amax_kernel)
     out = torch.zeros(1, dtype=torch.int32, device=x.device)

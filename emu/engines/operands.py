@@ -1,0 +1,106 @@
+"""Operands that no engine takes: one check of each, before any engine sees them, so that all refuse alike.
+
+Checked where the public functions take them: dtypes and codes of x (emu.arrays.values.to_codes), axes (emu.ops.functions), operands of dot products
+(emu.ops.dot). Here: random words, tensor maxima, values that recipes cannot start from, codes and levels of a quantized matrix.
+Source: the spec objects themselves.   Tests: tests/engines/together/test_differential_operands.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.arrays.values import Codes, check_codes
+from emu.base.errors import OperandError, ShapeError
+from emu.spec import derive, get
+from emu.spec.models import Block, Format, Recipe, Rounding
+from emu.spec.models.rounding import Word
+from emu.spec.programs.program import extent_of, padded_size, quantize_program
+
+
+def random_words(random: NDArray[Any] | None, rounding: Rounding, size: int, taker: str = "") -> Codes | None:
+    """Return the random integers of a rounding, unsigned, as they were given.
+
+    size: elements that draw.   taker: who draws, for the message.   Raises: OperandError (missing, unwanted, no integers, how many, width).
+    """
+    taker, bits = taker or f"rounding {rounding.id}", rounding.random_bits
+    if random is None:
+        if bits:
+            raise OperandError(f"{taker} needs random: {bits} bits an element")
+        return None
+    if not bits:
+        raise OperandError(f"{taker} draws nothing: leave random out")
+    if random.dtype.kind not in "iu":
+        raise OperandError(f"random must be integers, not {random.dtype}")
+    source = rounding.facts.random
+    lanes, width = (source.lanes, source.word) if isinstance(source, Word) else (1, bits)
+    wanted = -(-size // lanes)
+    if random.size != wanted:
+        raise OperandError(f"random has {random.size} integers, {taker} needs {wanted}")
+    if random.size and random.dtype.kind == "i" and int(random.min()) < 0:
+        raise OperandError(f"random must not be negative: {int(random.min())}")
+    unsigned: Codes = random.view(np.dtype(f"u{random.dtype.itemsize}"))
+    if unsigned.size and width < 8 * unsigned.dtype.itemsize and int(unsigned.max()) >> width:
+        raise OperandError(f"random does not fit the {width} bits of {rounding.id}")
+    return unsigned
+
+
+def check_quantize(recipe: Recipe, codes: Codes, source: Format, tensor_amax: int | None, random: NDArray[Any] | None) -> Codes | None:
+    """Check what a recipe is given and return its random integers, unsigned.
+
+    codes: [R, C].   tensor_amax: binary32 code.   Raises: OperandError (a value that is no binary32 number, tensor_amax, random).
+    """
+    program = quantize_program(recipe)
+    padded_size(recipe, *codes.shape)
+    if source.facts_digest == get("format", "fp64").facts_digest and program.arithmetic.facts_digest == get("format", "fp32").facts_digest:
+        check_binary32(codes)
+    if tensor_amax is not None:
+        fp32: Format = get("format", "fp32")
+        if not program.reads("tensor_amax"):
+            raise OperandError(f"recipe {recipe.id} reads no tensor_amax: leave it out")
+        if tensor_amax & derive.codes(fp32).sign_bit and not derive.is_nan_code(tensor_amax, fp32):
+            raise OperandError("tensor_amax is a maximum of magnitudes: it cannot be negative")
+    drawing = next((item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits), None)
+    if drawing is None:
+        if random is not None:
+            raise OperandError(f"recipe {recipe.id} draws no random bits: leave random out")
+        return None
+    return random_words(random, drawing, codes.size, f"recipe {recipe.id}")
+
+
+def check_binary32(codes: Codes) -> None:
+    """Refuse binary64 values that are no binary32 numbers. Raises: OperandError."""
+    wide = codes.view(np.float64)
+    with np.errstate(all="ignore"):
+        same = (wide.astype(np.float32) == wide) | np.isnan(wide)
+    if not bool(same.all()):
+        raise OperandError("a binary64 value is no binary32 number: recipes start from binary32, convert the array first")
+
+
+def check_dequantize(recipe: Recipe, codes: NDArray[Any], levels: Mapping[str, NDArray[Any]]) -> tuple[Codes, dict[str, Codes]]:
+    """Check the codes and levels of a quantized matrix and return them, unsigned.
+
+    codes: [R, C].   levels: name -> [r, c]; what the block does not have is left out.
+    Raises: OperandError (no integers, negative, too wide), OpenError (an unused bit), ShapeError (a level is missing or does not fit).
+    """
+    block: Block = get("block", recipe.facts.block)
+    if codes.ndim != 2 or 0 in codes.shape:
+        raise ShapeError("quantize and dequantize take a matrix with at least one element")
+    narrowest = min((get("format", name) for name in block.element_formats), key=lambda fmt: derive.codes(fmt).bits)
+    plain = check_codes(codes, narrowest, "codes")
+    rows, columns = padded_size(recipe, *codes.shape)
+    if recipe.facts.tail != "zero_pad_drop" and codes.shape != (rows, columns):
+        raise ShapeError(f"codes of recipe {recipe.id} keep their padding: {codes.shape} must be {(rows, columns)}")
+    found = {}
+    for level in block.facts.levels:
+        place = extent_of(level.granularity, block)
+        shape = (rows // place.rows if place.rows else 1, columns // place.columns if place.columns else 1)
+        given = levels.get(level.name)
+        if given is None or given.shape != shape:
+            what = "is missing" if given is None else f"has shape {given.shape}"
+            raise ShapeError(f"level {level.name} {what}: codes of shape {codes.shape} need {shape}")
+        found[level.name] = check_codes(given, get("format", level.format), f"level {level.name}")
+    return plain, found
