@@ -39,7 +39,7 @@ _HOME = {
     "EngineError": "emu.base.errors",
     "FileError": "emu.base.errors",
 }
-_MODULES = ("spec", "strategies", "testing", "torch")
+_MODULES = ("nn", "spec", "strategies", "testing", "torch")
 
 __all__ = [
     "EmuError",
@@ -95,7 +95,7 @@ def _step_aside() -> None:
     Raises: ImportError (there is none).
     """
     here = Path(__file__).resolve().parent
-    if any((here / "native" / f"_c{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
+    if any((here / "engines" / "c_ref" / f"_c{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
         return
     found = _installed(here)
     if found is None or found.loader is None:

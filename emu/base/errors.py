@@ -43,3 +43,7 @@ class TargetError(EmuError):
     def __init__(self, verdict: str, message: str) -> None:
         super().__init__(message)
         self.verdict = verdict
+
+
+for _error in (EmuError, SpecError, OpenError, ShapeError, OperandError, EngineError, FileError):
+    _error.__module__ = "emu"  # where users find them: `except emu.ShapeError`, and so it stands in tracebacks

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import emu
-from emu.engines import ENGINES
+from emu.engines.table import ENGINES
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
 

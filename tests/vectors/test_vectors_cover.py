@@ -140,7 +140,8 @@ def test_the_record_follows_its_schema_and_says_every_bin(tmp_path: Path) -> Non
     folder = tmp_path / "out" / "convert"
     text = (folder / "COVER.json").read_text(encoding="ascii")
     data = json.loads(text)
-    judge = jsonschema.Draft202012Validator(json.loads((files("emu.vectors.files") / "schema" / "cover.schema.json").read_text(encoding="ascii")))
+    schema = json.loads((files("emu.vectors.files") / "schema" / "cover.schema.json").read_text(encoding="ascii"))
+    judge = jsonschema.Draft202012Validator(schema)
     judge.validate(data)
     assert render(data) == text
     for entry in data["suites"]:

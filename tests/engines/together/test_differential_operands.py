@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import emu
-from emu.engines import ENGINES
+from emu.engines.table import ENGINES
 
 X = np.linspace(-3, 3, 64, dtype=np.float32).reshape(2, 32)
 UNUSED = np.full((1, 16), 0x80, np.uint8)  # of ue4m3: bit 7 has no meaning
