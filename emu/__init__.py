@@ -13,6 +13,8 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emu.base import forks as _forks  # noqa: F401  from here on a fork waits for other threads' imports
+
 __version__ = "0.1.0"
 
 _HOME = {

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, counter-based random numbers, files that appear whole or not at all. Imports nothing of emu."""
+"""What every room stands on: errors, caches, locks that a fork leaves whole, counter-based random numbers, files that appear whole."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from emu.base.caches import bounded
 from emu.base.errors import EmuError
 from emu.checkpoint.read import scale_format
 from emu.spec import get, names
@@ -64,7 +63,7 @@ def chooses(recipe: Recipe) -> bool:
     return source is not None and source.op == "select"
 
 
-@lru_cache(maxsize=4096)
+@bounded(4096, names=True)
 def tensor_code(recipe_id: str, amax_bits: int) -> int | None:
     """Return the bits that a recipe stores for a tensor maximum (binary32 bits); None where it refuses it."""
     import numpy as np

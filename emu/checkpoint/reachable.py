@@ -6,11 +6,10 @@ maxima, refined by halving wherever two neighbours differ, down to neighbouring 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import bounded
 from emu.base.errors import EmuError
 from emu.checkpoint.candidates import chooses, has_tensor_level
 from emu.ops.functions import quantize
@@ -22,7 +21,7 @@ TOP = 0x7F7FFFFF  # largest finite binary32 number
 Pairs = NDArray[np.bool_]
 
 
-@lru_cache(maxsize=512)
+@bounded(512, names=True)
 def reachable(recipe_id: str, tensor_amax: int | None) -> Pairs | str:
     """Return which (scale code, largest magnitude code) a recipe writes. bool [256, 8]; or why nobody can say.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from emu.base.caches import Cache
 from emu.base.errors import OperandError
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
@@ -52,18 +53,19 @@ def values_of(fmt: Format) -> list[Value]:
     return [decode_code(code, fmt) for code in range(1 << derive.codes(fmt).bits)]
 
 
-_grids: dict[str, Grid] = {}  # digest of a format's facts -> its grid
+_grids: Cache[str, Grid] = Cache("emu.docgen.grid._grids", 512)  # digest of a format's facts -> its grid
 
 
 def grid(fmt: Format) -> Grid | None:
     """Return the grid of a format; None for one of more than 8 bits."""
     if derive.codes(fmt).bits > TABLE_BITS:
         return None
-    if digest(fmt) not in _grids:
+    known = _grids.get(digest(fmt))
+    if known is None:
         numbers = sorted({value.signed for value in values_of(fmt) if value.kind == "finite"})
         mirrored = numbers[0] < 0 and set(numbers) == {-number for number in numbers}
-        _grids[digest(fmt)] = Grid(tuple(numbers), mirrored)
-    return _grids[digest(fmt)]
+        known = _grids.keep(digest(fmt), Grid(tuple(numbers), mirrored))
+    return known
 
 
 def holds(fmt: Format, points: Grid) -> bool:

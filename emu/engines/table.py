@@ -6,11 +6,11 @@ A named engine that cannot do the work raises EngineError; it never falls back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from emu.base.caches import bounded
 from emu.base.errors import EngineError
 from emu.engines.torch import can as able
 from emu.engines.torch.present import has_torch, need_torch
@@ -61,7 +61,7 @@ def _numpy_transform(transform: Transform, source: Format) -> bool:
     return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
 
 
-@cache
+@bounded(16)
 def _has(module: str) -> bool:
     """Tell whether a compiled part is there; it neither comes nor goes while a process runs."""
     return find_spec(module) is not None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from importlib.resources import as_file, files
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from emu.base.caches import bounded
 from emu.base.errors import SpecError
 from emu.spec.faults import first_fault
 from emu.spec.loader import read
@@ -69,7 +69,7 @@ class Axes(Part):
         return tuple((axis, rule) for axis in self.axes for rule in axis.rules)
 
 
-@lru_cache(maxsize=8)
+@bounded(8)
 def axes(stage: Literal["scale", "codes"]) -> Axes:
     """Return the axes of one stage of quantize. Raises: SpecError with file and line."""
     resource = files("emu.identify") / "axes" / f"quantize_{stage}.yaml"
@@ -85,7 +85,7 @@ def axes(stage: Literal["scale", "codes"]) -> Axes:
     return found
 
 
-@lru_cache(maxsize=1)
+@bounded(1)
 def axes_digest() -> str:
     """Return the digest of all rules."""
     return digest_json([axes("scale").model_dump(mode="json"), axes("codes").model_dump(mode="json")])

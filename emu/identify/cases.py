@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.base import philox
+from emu.base.caches import bounded
 from emu.check.form import form_of, takes_signs
 from emu.check.inputs.boundaries import edges
 from emu.check.inputs.examples import witnesses
@@ -117,7 +117,7 @@ def _random(shape: tuple[int, int], signed: bool) -> list[Tile]:
     return out
 
 
-@lru_cache(maxsize=8)
+@bounded(8, names=True)
 def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Tile, ...]:
     """Return rows that no variant was looked at for: random blocks in groups under a few tensor maxima. They weigh against extremes.
 
@@ -132,7 +132,7 @@ def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Tile, ...]:
     return tuple(out)
 
 
-@lru_cache(maxsize=8)
+@bounded(8, names=True)
 def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the directed rows of one recipe, for the confirmation of what was found; once more under signs where it takes them."""
     rows = _directed(recipe, source)
@@ -141,7 +141,7 @@ def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
     return (*rows, *again)
 
 
-@lru_cache(maxsize=4)
+@bounded(4, names=True)
 def scale_edges(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale."""
     question = edges(form_of(f"quantize/{recipe}", source))

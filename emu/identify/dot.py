@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
+from emu.base.caches import bounded
 from emu.base.errors import OpenError, OperandError, SpecError, TargetError
 from emu.check.model import Target
 from emu.engines.numpy.convert import code_dtype
@@ -67,7 +67,7 @@ def _probe(plan: DatapathPlan) -> Probe:
     return _made(plan.datapath.id, plan.a.id, plan.b.id, None if plan.scale is None else plan.scale.id, plan.block or None)
 
 
-@lru_cache(maxsize=8)
+@bounded(8, names=True)
 def _made(datapath: str, a: str, b: str, scale: str | None, block: int | None) -> Probe:
     return make_probe(datapath, a, b, scale, block, DEPTH)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.identify.axes import axes_digest
 from emu.identify.rows import Tile
@@ -52,7 +52,7 @@ def path_of(stem: str, folder: Path | None = None) -> Path:
     return (folder or Path(str(files("emu.identify") / "discriminating"))) / f"{stem}.json"
 
 
-@lru_cache(maxsize=8)
+@bounded(8)
 def kept(stem: str) -> Kept | None:
     """Return the kept rows of a family; None where there are none. Raises: FileError (not a kept file)."""
     path = path_of(stem)

@@ -8,7 +8,6 @@ step and operand 0, so that both operands of a product have the same and no step
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from emu.base import philox
+from emu.base.caches import bounded
 from emu.base.errors import OperandError
 from emu.spec.training import GEMMS, Operand, TrainingPlan, rotation_of
 
@@ -51,12 +51,12 @@ def signs_of(plan: TrainingPlan, operand: Operand, seed: int, layer: int) -> int
     return _sign_bits(seed, rotation.facts.size, signs_stream(layer, operand.gemm))
 
 
-@lru_cache(maxsize=1 << 14)
+@bounded(1 << 14)
 def _sign_bits(seed: int, size: int, stream: int) -> int:
     return int(philox.draw(seed, 1, size, stream)[0])
 
 
-@cache
+@bounded(1)
 def _has_kernels() -> bool:
     """Tell whether the native kernels are built; they neither come nor go while a process runs."""
     return find_spec("emu.engines.native._kernels") is not None

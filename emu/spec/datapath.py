@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
+from emu.base.caches import Cache, lazy
 from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.models import Datapath, Format
@@ -80,7 +80,7 @@ class DatapathPlan:
         parts += [str(self.block)] if len(facts.scale.blocks) > 1 else []
         return "/".join(parts)
 
-    @cached_property
+    @lazy
     def product_exp(self) -> int:
         """Least exponent of a product of elements: the unit of group sums is 2^(product_exp - product_frac_bits)."""
         return reach(self.a).min_exp + reach(self.b).min_exp
@@ -105,7 +105,7 @@ class DatapathPlan:
         """F + I + 1, or None where the sum is unlimited."""
         return None if self.frac_bits is None or self.integer_bits is None else self.frac_bits + self.integer_bits + 1
 
-    @cached_property
+    @lazy
     def exact_lsb_exp(self) -> int:
         """A power of two that divides every term and every C: the unit of a sum that loses nothing."""
         return min(_fixed_point(self)[1], reach(self.c).lsb_exp)
@@ -120,7 +120,7 @@ class DatapathPlan:
         """The second alignment, or None."""
         return None if isinstance(self.facts.late_c, str) else self.facts.late_c
 
-    @cached_property
+    @lazy
     def widths(self) -> Widths:
         """Bits of each stage."""
         return _widths(self)
@@ -175,7 +175,7 @@ def _largest_k(plan: DatapathPlan, bits: int) -> int:
     return int(((1 << (bits - 1)) - 1) / largest) * plan.group
 
 
-_plans: dict[tuple[str, ...], DatapathPlan] = {}
+_plans: Cache[tuple[str, ...], DatapathPlan] = Cache("emu.spec.datapath._plans", 1024)
 
 
 def resolve(
@@ -198,9 +198,8 @@ def resolve(
     chosen: Format | None = given or (None if name is None else get("format", name))
     size = _choose(model, "block size", facts.scale.blocks, block)
     key = (digest(model), model.id, digest(first), digest(second), digest(chosen) if chosen else "", str(size))
-    if key not in _plans:
-        _plans[key] = _plan(model, first, second, chosen, size or 0)
-    return _plans[key]
+    found = _plans.get(key)
+    return found if found is not None else _plans.keep(key, _plan(model, first, second, chosen, size or 0))
 
 
 def known_facts(model: Datapath) -> DatapathFacts:

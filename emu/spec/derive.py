@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from emu.base.caches import Cache
 from emu.base.errors import SpecError
 from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
@@ -41,14 +42,13 @@ class Codes:
         return self.sign_bit | self.max_code
 
 
-_codes: dict[str, Codes] = {}
+_codes: Cache[str, Codes] = Cache("emu.spec.derive._codes", 4096)
 
 
 def codes(fmt: Format) -> Codes:
     """Return the derived code space of a format."""
-    if fmt.facts_digest not in _codes:
-        _codes[fmt.facts_digest] = _derive_codes(fmt)
-    return _codes[fmt.facts_digest]
+    found = _codes.get(fmt.facts_digest)
+    return found if found is not None else _codes.keep(fmt.facts_digest, _derive_codes(fmt))
 
 
 def _derive_codes(fmt: Format) -> Codes:
@@ -111,16 +111,18 @@ def is_finite_code(code: int, fmt: Format) -> bool:
 
 
 _NARROW = 16  # bits of a format whose codes may be listed
-_finite: dict[str, frozenset[int]] = {}
+_finite: Cache[str, frozenset[int]] = Cache("emu.spec.derive._finite", 256)
 
 
 def all_finite(given: Sequence[int], fmt: Format) -> bool:
     """Tell whether all codes are finite ones of the format, unused high bits clear."""
     if codes(fmt).bits > _NARROW:
         return all(is_finite_code(code, fmt) for code in given)
-    if fmt.facts_digest not in _finite:
-        _finite[fmt.facts_digest] = frozenset(code for code in range(1 << codes(fmt).bits) if is_finite_code(code, fmt))
-    return _finite[fmt.facts_digest].issuperset(given)
+    known = _finite.get(fmt.facts_digest)
+    if known is None:
+        known = frozenset(code for code in range(1 << codes(fmt).bits) if is_finite_code(code, fmt))
+        _finite.keep(fmt.facts_digest, known)
+    return known.issuperset(given)
 
 
 def unused_high_bits(fmt: Format) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from emu.base.caches import Cache
 from emu.base.errors import SpecError
 from emu.spec.models import Recipe, Rounding
 from emu.spec.models.recipe import CastStep, EmitStep, RecipeFacts
 from emu.spec.programs.program import build
 from emu.spec.registry import digest, get
 
-_derived: dict[tuple[str, str], Recipe] = {}
+_derived: Cache[tuple[str, str], Recipe] = Cache("emu.spec.derived._derived", 512)
 
 
 def derived_recipe(recipe: str | Recipe, rounding: str | Rounding) -> Recipe:
@@ -21,9 +22,8 @@ def derived_recipe(recipe: str | Recipe, rounding: str | Rounding) -> Recipe:
     base: Recipe = get("recipe", recipe)
     mode: Rounding = get("rounding", rounding)
     key = (f"{base.id} {digest(base)}", f"{mode.id} {digest(mode)}")
-    if key not in _derived:
-        _derived[key] = _derive(base, mode)
-    return _derived[key]
+    found = _derived.get(key)
+    return found if found is not None else _derived.keep(key, _derive(base, mode))
 
 
 def _derive(base: Recipe, mode: Rounding) -> Recipe:

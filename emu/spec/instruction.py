@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from emu.base.caches import Cache
 from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import resolve
@@ -34,7 +35,7 @@ ALLOWED = {
     "quantize": ("transform", "amax_operand", "signs_operand"),
 }
 CHOICES = ("rounding", "policy", "random", "scale", "datapath")
-_forms: dict[tuple[str, str], tuple[InstructionVariant, ...]] = {}
+_forms: Cache[tuple[str, str], tuple[InstructionVariant, ...]] = Cache("emu.spec.instruction._forms", 512)
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,8 @@ def form_id(mnemonic: str) -> str:
 def forms(family: Instruction) -> tuple[InstructionVariant, ...]:
     """Return the forms of a family, the last axis fastest. Raises: SpecError (an axis that the mnemonic lacks, or the reverse)."""
     key = (family.facts_digest, family.status)
-    if key not in _forms:
-        _forms[key] = tuple(_expanded(family))
-    return _forms[key]
+    found = _forms.get(key)
+    return found if found is not None else _forms.keep(key, tuple(_expanded(family)))
 
 
 def _expanded(family: Instruction) -> Iterator[InstructionVariant]:

@@ -20,7 +20,14 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
 _FOREIGN = re.compile("[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _DEEPEST = 24
+_LARGEST = 4 << 20  # bytes of a file
+_LONGEST = {"string": 1 << 16, "list": 4096}  # characters, entries; the longest of the shipped spec are about a tenth of that
 PARSERS: tuple[Any, ...] = tuple(getattr(yaml, name) for name in ("CSafeLoader", "SafeLoader") if hasattr(yaml, name))
+
+
+def shortened(text: str) -> str:
+    """Return a text for a message: one that is long with its middle left out."""
+    return text if len(text) <= 60 else f"{text[:40]}...{text[-10:]}"
 
 
 class Document:
@@ -39,6 +46,16 @@ class Document:
         while path and path not in self.lines:
             path = path[:-1]
         return f"{self.file}:{self.lines.get(path, 1)}"
+
+
+def fault(document: Document, path: Path, why: str) -> SpecError:
+    """Return the error that says what is wrong at a place of a file."""
+    return SpecError(f"{document.where(path)}: {'.'.join(str(part) for part in path)}: {why}")
+
+
+def placed(error: SpecError, document: Document, path: Path) -> SpecError:
+    """Return an error that names a file: itself, or with this place put before it."""
+    return error if ".yaml:" in str(error) else fault(document, path, str(error))
 
 
 class _Walk:
@@ -91,18 +108,22 @@ class _Walk:
     def sequence(self, path: Path) -> tuple[Any, ...]:
         out: list[Any] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            if len(out) == _LONGEST["list"]:
+                raise self.fail(event, f"a list of more than {_LONGEST['list']} entries: no spec object needs one")
             out.append(self.node(event, (*path, len(out))))
         return tuple(out)
 
     def scalar(self, event: Any) -> str | int:
         if event.style in ("'", "|", ">") or (event.style and event.start_mark.line != event.end_mark.line):
             raise self.fail(event, "write strings in double quotes on one line")
+        if len(event.value) > _LONGEST["string"]:
+            raise self.fail(event, f"a value of {len(event.value)} characters: at most {_LONGEST['string']} are read")
         if event.style:
             return str(event.value)
         if not event.value:
             raise self.fail(event, "a value is missing: write one after the key or the dash")
         if not _INTEGER.match(event.value):
-            raise self.fail(event, f'bare {event.value} is ambiguous in YAML: write "{event.value}" in double quotes')
+            raise self.fail(event, f'bare {shortened(event.value)} is ambiguous in YAML: write "{shortened(event.value)}" in double quotes')
         return int(event.value)
 
 
@@ -159,6 +180,10 @@ def _syntax_fault(text: str, file: str, error: yaml.MarkedYAMLError) -> SpecErro
 def read(path: FilePath, name: str | None = None) -> Document:
     """Read and parse one file; errors name `name` or the path."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise SpecError(f"{name or path}: is no regular file: give a file of YAML text")
+        if path.stat().st_size > _LARGEST:
+            raise SpecError(f"{name or path}: is larger than {_LARGEST} bytes: no spec object is")
         data = path.read_bytes()
         return parse(data.decode("utf-8"), name or str(path))
     except OSError as error:

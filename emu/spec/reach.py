@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from emu.base.caches import Cache
 from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.models import Format
@@ -26,14 +27,13 @@ class Reach:
     significand: Fraction
 
 
-_reaches: dict[str, Reach] = {}
+_reaches: Cache[str, Reach] = Cache("emu.spec.reach._reaches", 4096)
 
 
 def reach(fmt: Format) -> Reach:
     """Return what a format can reach. Raises: SpecError (a codebook has no exponents)."""
-    if fmt.facts_digest not in _reaches:
-        _reaches[fmt.facts_digest] = _reach(fmt)
-    return _reaches[fmt.facts_digest]
+    found = _reaches.get(fmt.facts_digest)
+    return found if found is not None else _reaches.keep(fmt.facts_digest, _reach(fmt))
 
 
 def _reach(fmt: Format) -> Reach:

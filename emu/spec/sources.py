@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from emu.base.caches import bounded
 from emu.base.errors import SpecError
 from emu.spec.faults import first_fault
 from emu.spec.loader import read
@@ -33,7 +33,7 @@ def load_sources(root: Path) -> tuple[SourceEntry, ...]:
     return _read_sources(path, path.stat().st_mtime_ns) if path.is_file() else ()
 
 
-@lru_cache(maxsize=16)
+@bounded(16)
 def _read_sources(path: Path, _changed: int) -> tuple[SourceEntry, ...]:
     document = read(path)
     if not isinstance(document.data, tuple):

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil, lcm
 from typing import Final
 
+from emu.base.caches import Cache
 from emu.spec.derived import derived_recipe
 from emu.spec.models import Block, Recipe, Rounding, Training, Transform
 from emu.spec.models.recipe import TransformStep
@@ -65,16 +66,19 @@ class TrainingPlan:
         return any(item.recipe is not None for item in self.operands.values())
 
 
-_plans: dict[str, TrainingPlan] = {}
+_plans: Cache[str, TrainingPlan] = Cache("emu.spec.training._plans", 256)
 
 
 def plan_of(training: str | Training) -> TrainingPlan:
     """Return the plan of a training recipe, made once. Raises: SpecError (unknown id)."""
     model: Training = get("training", training)
     key = f"{model.id} {digest(model)}"
-    if key not in _plans:
-        _plans[key] = TrainingPlan(model, {f"{gemm}.{name}": operand_of(gemm, name, facts) for gemm, name, facts in model.operands()})
-    return _plans[key]
+    found = _plans.get(key)
+    if found is None:
+        found = _plans.keep(
+            key, TrainingPlan(model, {f"{gemm}.{name}": operand_of(gemm, name, facts) for gemm, name, facts in model.operands()})
+        )
+    return found
 
 
 def operand_of(gemm: str, name: str, facts: OperandFacts) -> Operand:

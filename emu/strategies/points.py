@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import bounded
 from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.round import locate
@@ -63,7 +63,7 @@ def decision_points(of: str | Format) -> tuple[Fraction, ...]:
     return _points(fmt.facts_digest, fmt)
 
 
-@lru_cache(maxsize=256)
+@bounded(256)
 def _points(digest: str, fmt: Format) -> tuple[Fraction, ...]:  # the digest is the key that differs between formats
     if isinstance(fmt.facts, CodebookFacts):
         signed = sorted({value.signed for value in codebook_values(fmt)})

@@ -6,11 +6,11 @@ The oracle reads registers with insn_registers and converts lane by lane; the ot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
+from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
@@ -54,7 +54,7 @@ class InsnRows:
         self.part = "_".join(contract.parts)
         self.has_flags = isinstance(facts.flags, IeeeFlags)
 
-    @cached_property
+    @lazy
     def rounding(self) -> Rounding:
         """How each lane is rounded, with a random integer of its own."""
         random = self.facts.random

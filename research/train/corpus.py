@@ -6,7 +6,6 @@ import ast
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import bounded
 from emu.base.errors import ToolError
 from research.train.config import Corpus
 
@@ -32,7 +32,7 @@ class Text:
     versions: str
 
 
-@lru_cache(maxsize=2)
+@bounded(2)
 def read_corpus(corpus: Corpus) -> Text:
     """Return the docstrings of packages: files by path, docstrings in their order, each text once; every n-th file is for validation.
 

@@ -10,6 +10,7 @@ from emu.spec import KINDS
 Load = Callable[..., str]
 
 STATUS = "standard, vendor, source-code, paper, reported, measured, proposed, inferred, unknown"
+RANGE = "every number of the format lies from 2^-1074 to below 2^1024, as those of binary64 do"
 KEYS = "class, signed, exp_bits, frac_bits, bias, subnormals, inf, nan, neg_zero, unused_high_bits"
 FORMAT = [
     (2, 'id: "t5"', "id 't5' must equal the file name 't4'"),
@@ -60,7 +61,8 @@ FORMAT = [
     (17, 'open: [{what: "x"}]', "open.0: key until is missing: what would settle it"),
 ]
 MISSING = [(3, 1, "key title is missing: one line for a reader"), (17, 1, "key sources is missing: where the facts were read")]
-MISSING += [(10, 5, "key bias is missing: exp = exp_field - bias"), (6, 5, "key class is missing: it says which other keys there are")]
+MISSING += [(10, 5, f"key bias is missing: exp = exp_field - bias; {RANGE}")]
+MISSING += [(6, 5, "key class is missing: it says which other keys there are")]
 
 
 ELSEWHERE = {"facts.class": 6, "facts": 5}  # the fault lies in another line than the one that was changed

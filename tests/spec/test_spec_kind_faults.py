@@ -40,8 +40,8 @@ CASES = [
     ("format", FLOAT, "exp_bits: 2", "exp_bits: 1, unused_high_bits: 8", "facts.unused_high_bits: 8 must be less than or equal to 7"),
     (
         "format",
-        '{class: "exponent", signed: "no", bits: 1, bias: 0, nan: ["0x0"]}',
-        '"0x0"',
+        '{class: "exponent", signed: "no", bits: 1, bias: 0, nan: ["0x1"]}',
+        '"0x1"',
         '"0x0", "0x1"',
         "facts.nan: every code is NaN: a format needs a number",
     ),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu import strategies
+from emu.base.caches import Cache
 from emu.base.errors import OpenError
 from emu.engines.exact.datapath import dot
 from emu.spec import derive, get, names
@@ -94,15 +95,16 @@ def _codes(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...], specia
     return found.astype(code_dtype(fmt))
 
 
-_finite_tables: dict[str, Any] = {}
+_finite_tables: Cache[str, Any] = Cache("support.dots._finite_tables", 64)
 
 
 def _finite(fmt: Format, codes: Any) -> Any:
     derived = derive.codes(fmt)
     if derived.bits <= 16:
-        if fmt.facts_digest not in _finite_tables:
-            _finite_tables[fmt.facts_digest] = np.array([derive.is_finite_code(code, fmt) for code in range(1 << derived.bits)])
-        return _finite_tables[fmt.facts_digest][codes]
+        known = _finite_tables.get(fmt.facts_digest)
+        if known is None:
+            known = _finite_tables.keep(fmt.facts_digest, np.array([derive.is_finite_code(code, fmt) for code in range(1 << derived.bits)]))
+        return known[codes]
     assert derived.inf is not None
     return (codes & ~derived.sign_bit) < derived.inf
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 
+from emu.base.caches import bounded
 from emu.check.form import MAIN, Form
 from emu.check.model import Bits, Question
 from emu.engines.exact.decode import decode_code
@@ -76,7 +76,7 @@ def is_wild(bits: Bits, fmt: Format) -> Bits:
     return np.asarray(plain > derived.max_code)
 
 
-@lru_cache
+@bounded(64, names=True)
 def _table(format_id: str) -> Bits:
     fmt: Format = get("format", format_id)
     return np.array([decode_code(code, fmt).kind in ("nan", "inf") for code in range(1 << derive.codes(fmt).bits)])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from emu.arrays.values import float_dtype
+from emu.base.caches import bounded
 from emu.base.philox import draw, stream_of
 from emu.check.expected import expect
 from emu.check.form import Form, draw_bits, form_of, integer_dtype
@@ -76,7 +76,7 @@ def _tensors(form: Form, source: Format) -> list[int | None]:
     return [code_at(number, get("format", "fp32")) for number in numbers]
 
 
-@lru_cache(maxsize=64)
+@bounded(64, names=True)
 def _tops(contract: str, source_id: str, amax: int | None, short: bool) -> tuple[int, ...]:
     """Return the block maxima as source codes, rising."""
     form = form_of(contract, source_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from emu.base.caches import Cache
 from emu.docgen.formulas import emitted, expression, place_text
 from emu.docgen.frame import Context, Writer
 from emu.docgen.markdown import code, fence, link, table
@@ -60,16 +61,17 @@ def _preamble(recipe: Recipe) -> list[str]:
     return lines
 
 
-_worked_runs: dict[tuple[str, str], tuple[Any, Trace] | None] = {}  # digests of facts and witnesses -> the run that is shown
+# digests of facts and witnesses -> the run that is shown
+_worked_runs: Cache[tuple[str, str], tuple[Any, Trace] | None] = Cache("emu.docgen.pages.recipe._worked_runs", 256)
 
 
 def _witness(recipe: Recipe) -> tuple[Any, Trace] | None:
     """Return the witness, and its run, whose steps give most different bits: it shows most of the program."""
     key = (digest(recipe), digest_json([item.model_dump(mode="json") for item in recipe.expect]))
-    if key not in _worked_runs:
+    if key not in _worked_runs:  # what is kept may be None
         runs = [(item, trace_quantize(recipe, item)) for item in recipe.expect]
-        _worked_runs[key] = max(runs, key=lambda pair: _variety(pair[1]), default=None)
-    return _worked_runs[key]
+        return _worked_runs.keep(key, max(runs, key=lambda pair: _variety(pair[1]), default=None))
+    return _worked_runs.get(key)
 
 
 def _variety(trace: Trace) -> int:

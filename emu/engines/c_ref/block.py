@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import Codes, check, code_dtype, in_width, matrix
@@ -28,7 +29,7 @@ class QuantizedCodes(NamedTuple):
     levels: dict[str, Codes]
 
 
-_descriptors: dict[tuple[str, str | None], ProgramDescriptor] = {}
+_descriptors: Cache[tuple[str, str | None], ProgramDescriptor] = Cache("emu.engines.c_ref.block._descriptors", 512)
 
 
 def _descriptor(recipe: Recipe, program: Program, profile: str | None) -> ProgramDescriptor:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.base.errors import EmuError, EngineError, OpenError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import Codes, check, code_dtype, in_width, matrix
@@ -52,7 +53,7 @@ class Stages(NamedTuple):
     term_code: int
 
 
-_descriptors: dict[tuple[str, ...], Descriptor] = {}
+_descriptors: Cache[tuple[str, ...], Descriptor] = Cache("emu.engines.c_ref.datapath._descriptors", 512)
 
 
 def datapath_descriptor(plan: DatapathPlan) -> Descriptor:

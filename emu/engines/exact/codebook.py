@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from emu.base.caches import Cache
 from emu.base.errors import SpecError
 from emu.engines.exact.value import Value, finite
 from emu.spec import derive
@@ -11,7 +12,7 @@ from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.registry import get
 
-_tables: dict[str, tuple[Value, ...]] = {}
+_tables: Cache[str, tuple[Value, ...]] = Cache("emu.engines.exact.codebook._tables", 512)
 
 
 def codebook_values(fmt: Format) -> tuple[Value, ...]:

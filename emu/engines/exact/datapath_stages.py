@@ -17,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from emu.base.caches import Cache
 from emu.engines.exact.datapath_step import Step
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.reach import reach
 
 EXP_BITS = 12
-_WIDTHS: dict[tuple[str, ...], dict[str, int]] = {}
+_WIDTHS: Cache[tuple[str, ...], dict[str, int]] = Cache("emu.engines.exact.datapath_stages._WIDTHS", 1024)
 
 
 class Stage(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
+from emu.base.caches import Cache
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
 from emu.spec import derive
@@ -28,8 +29,8 @@ class Triple(NamedTuple):
 
 _Decoded = TypeVar("_Decoded")
 _KNOWN_BITS: Final = 16  # wider codes are decoded each time: there are too many of them to keep
-_TRIPLES: dict[tuple[str, str], dict[int, Triple]] = {}
-_VALUES: dict[tuple[str, str, str], dict[int, Value]] = {}
+_TRIPLES: Cache[tuple[str, str], dict[int, Triple]] = Cache("emu.engines.exact.datapath_terms._TRIPLES", 256)
+_VALUES: Cache[tuple[str, str, str], dict[int, Value]] = Cache("emu.engines.exact.datapath_terms._VALUES", 256)
 
 
 class Term(NamedTuple):

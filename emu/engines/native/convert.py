@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError, OperandError
 from emu.engines.c_ref.call import Codes
 from emu.engines.c_ref.convert import convert as convert_reference
@@ -23,7 +24,7 @@ FAULTS: Final = {
     lib.EMU_KERNEL_ROUNDING: "this process does not round to nearest even: restore the rounding mode, or use engine='exact'",
     lib.EMU_KERNEL_WIDER: "this machine evaluates binary32 in a wider format: use engine='exact'",
 }
-_decode_tables: dict[str, NDArray[np.uint32]] = {}
+_decode_tables: Cache[str, NDArray[np.uint32]] = Cache("emu.engines.native.convert._decode_tables", 256)
 
 
 def can_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy) -> bool:

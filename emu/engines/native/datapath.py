@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError, OpenError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import decode
@@ -30,7 +31,7 @@ NO_FLOOR: Final = -600  # below every exponent
 INFINITE: Final = 3  # value_class of emu.engines.c_ref.convert.decode
 NAN: Final = 4
 
-_plans: dict[int, tuple[DatapathPlan, Any, list[Any]]] = {}
+_plans: Cache[int, tuple[DatapathPlan, Any, list[Any]]] = Cache("emu.engines.native.datapath._plans", 256)
 
 
 def can_dot(plan: DatapathPlan) -> bool:

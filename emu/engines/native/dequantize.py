@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert_with_open
@@ -36,7 +37,7 @@ class DequantizePlan:
     memory: list[Any] = field(default_factory=list)
 
 
-_plans: dict[tuple[str, str], DequantizePlan | None] = {}
+_plans: Cache[tuple[str, str], DequantizePlan | None] = Cache("emu.engines.native.dequantize._plans", 512)
 
 
 def back_plan_of(recipe: Recipe, profile: str | None) -> DequantizePlan | None:

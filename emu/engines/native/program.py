@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from emu.base.caches import Cache
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.steps import (
     ARITHMETIC,
@@ -51,7 +52,7 @@ class KernelPlan:
     memory: list[Any] = field(default_factory=list)
 
 
-_plans: dict[str, KernelPlan | None] = {}
+_plans: Cache[str, KernelPlan | None] = Cache("emu.engines.native.program._plans", 512)
 
 
 def plan_of(recipe: Recipe) -> KernelPlan | None:

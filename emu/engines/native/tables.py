@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError
 from emu.engines.c_ref.convert import convert_with_open, decode, decode_to
 from emu.engines.native._kernels import ffi, lib
@@ -25,9 +26,9 @@ from emu.spec.registry import get
 
 Table = NDArray[np.uint16]
 SOURCES: Final = {"fp32": lib.EMU_SOURCE_FP32, "bf16": lib.EMU_SOURCE_BF16, "fp16": lib.EMU_SOURCE_FP16}
-_even: dict[str, bool] = {}
-_tables: dict[tuple[str, str, str, EntryCodes], Table] = {}
-_thresholds: dict[tuple[str, str, str, EntryCodes], Any] = {}
+_even: Cache[str, bool] = Cache("emu.engines.native.tables._even", 4096)
+_tables: Cache[tuple[str, str, str, EntryCodes], Table] = Cache("emu.engines.native.tables._tables", 512)
+_thresholds: Cache[tuple[str, str, str, EntryCodes], Any] = Cache("emu.engines.native.tables._thresholds", 512)
 
 
 def table_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Table:

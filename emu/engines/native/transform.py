@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
+from emu.base.caches import bounded
 from emu.base.errors import EngineError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.transform import sign_operand
@@ -42,7 +42,7 @@ def rotation_of(chosen: Transform, signs: int | None) -> Any:
     return ffi.new("emu_rotation *", {"order": ORDER[facts.sum], "result": SOURCES[facts.result], "signs": mask, "scale": scale})
 
 
-@cache
+@bounded(256)
 def _scale_bits(text: str) -> int:
     return derive.encode_constant(text, get("format", "fp32"))
 

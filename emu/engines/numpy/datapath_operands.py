@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.base.errors import OpenError
 from emu.engines.numpy.datapath_round import F64, Codes
 from emu.engines.numpy.datapath_shape import Shape
@@ -35,7 +36,7 @@ class Table(NamedTuple):
     inf: NDArray[np.int8]
 
 
-_tables: dict[tuple[str, bool], Table] = {}
+_tables: Cache[tuple[str, bool], Table] = Cache("emu.engines.numpy.datapath_operands._tables", 128)
 
 
 def table_of(fmt: Format, flush: bool = False) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from emu.base.caches import Cache
 from emu.engines.numpy.datapath_round import ROUNDINGS, ResultGrid, grid_of
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -42,7 +43,7 @@ class Shape:
     wide: bool
 
 
-_shapes: dict[int, tuple[DatapathPlan, Shape]] = {}
+_shapes: Cache[int, tuple[DatapathPlan, Shape]] = Cache("emu.engines.numpy.datapath_shape._shapes", 256)
 
 
 def shape_of(plan: DatapathPlan) -> Shape:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emu.base.caches import Cache
 from emu.engines.numpy import tables
 from emu.spec.programs.program import TENSOR, Constant, Instruction, Program, cast_entry
 
@@ -32,7 +33,7 @@ class ProgramPlan:
     whole_rows: bool
 
 
-_plans: dict[int, tuple[Program, ProgramPlan]] = {}
+_plans: Cache[int, tuple[Program, ProgramPlan]] = Cache("emu.engines.numpy.plan._plans", 512)
 
 
 def plan_of(program: Program) -> ProgramPlan:

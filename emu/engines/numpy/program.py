@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.engines.numpy import arithmetic as ar
 from emu.engines.numpy import reduce, tables
 from emu.engines.numpy.convert import convert_marked, decode_narrow, take_odd, to_fp32
@@ -18,7 +19,7 @@ from emu.spec.registry import get
 
 Array = NDArray[Any]
 F32 = NDArray[np.float32]
-_chains: dict[tuple[int, str], tuple[ProgramPlan, Array]] = {}
+_chains: Cache[tuple[int, str], tuple[ProgramPlan, Array]] = Cache("emu.engines.numpy.program._chains", 128)
 
 
 class Machine:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import Cache
 from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code, magnitude_of
@@ -23,10 +24,12 @@ from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, IntegerFacts
 from emu.spec.registry import get
 
-_decode: dict[tuple[str, str], NDArray[np.unsignedinteger]] = {}
-_convert: dict[tuple[str, str, str, EntryCodes], NDArray[np.unsignedinteger]] = {}
-_exact_by_table: dict[tuple[str, str, EntryCodes], bool] = {}
-_codebooks: dict[tuple[str, str, EntryCodes], tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]] = {}
+_decode: Cache[tuple[str, str], NDArray[np.unsignedinteger]] = Cache("emu.engines.numpy.tables._decode", 256)
+_convert: Cache[tuple[str, str, str, EntryCodes], NDArray[np.unsignedinteger]] = Cache("emu.engines.numpy.tables._convert", 256)
+_exact_by_table: Cache[tuple[str, str, EntryCodes], bool] = Cache("emu.engines.numpy.tables._exact_by_table", 4096)
+_codebooks: Cache[tuple[str, str, EntryCodes], tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]] = Cache(
+    "emu.engines.numpy.tables._codebooks", 256
+)
 
 
 def marker_dtype(fmt: Format) -> type[np.unsignedinteger]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import torch
 
+from emu.base.caches import Cache
 from emu.base.errors import OperandError
 from emu.engines.torch.cut import cut, is_cut
 from emu.engines.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
@@ -86,7 +87,7 @@ def round_values(values: torch.Tensor, to: Format, rounding: Rounding) -> torch.
     return round_number(number_of(values.contiguous()), to, rounding)
 
 
-_tables: dict[tuple[object, ...], torch.Tensor] = {}
+_tables: Cache[tuple[object, ...], torch.Tensor] = Cache("emu.engines.torch.arithmetic._tables", 256)
 
 
 def _by_table(values: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError
 from emu.engines.torch.numbers import Number, codebook_values
 from emu.engines.torch.round import by_sign
@@ -32,7 +33,7 @@ class Steps(NamedTuple):
     zeros: tuple[int, int] | None
 
 
-_known: dict[tuple[str, bool], Steps] = {}
+_known: Cache[tuple[str, bool], Steps] = Cache("emu.engines.torch.codebook._known", 256)
 
 
 def _steps(fmt: Format, sees_half: bool) -> Steps:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError, OpenError, OperandError
 from emu.engines.torch.can import can_convert
 from emu.engines.torch.codebook import encode_codebook
@@ -21,7 +22,7 @@ from emu.spec.registry import get
 
 CHUNK = 1 << 16
 _TABLE_BITS = 16  # sources of at most so many bits get a table
-_tables: dict[tuple[object, ...], torch.Tensor] = {}
+_tables: Cache[tuple[object, ...], torch.Tensor] = Cache("emu.engines.torch.convert._tables", 512)
 
 
 def convert(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError
 from emu.engines.torch.can import fault
 from emu.engines.torch.odd import is_even_bf16, thresholds_are_even
@@ -36,7 +37,7 @@ class ProgramPlan:
     whole_rows: bool
 
 
-_plans: dict[int, tuple[Program, ProgramPlan]] = {}
+_plans: Cache[int, tuple[Program, ProgramPlan]] = Cache("emu.engines.torch.plan._plans", 512)
 
 
 def plan_of(program: Program) -> ProgramPlan:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.util import find_spec
 
+from emu.base.caches import bounded
 from emu.base.errors import EngineError
 
 
-@cache
+@bounded(1)
 def has_torch() -> bool:
     """Tell whether torch is installed."""
     return find_spec("torch") is not None

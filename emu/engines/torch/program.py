@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import torch
 
+from emu.base.caches import Cache
 from emu.engines.torch import arithmetic as ar
 from emu.engines.torch.convert import marked
 from emu.engines.torch.numbers import as_int64
@@ -20,7 +21,7 @@ from emu.spec.programs.program import Constant, Extent, Instruction, cast_entry
 from emu.spec.registry import get
 
 Cells = dict[str, torch.Tensor]
-_chains: dict[tuple[int, str, torch.device], tuple[ProgramPlan, torch.Tensor]] = {}
+_chains: Cache[tuple[int, str, torch.device], tuple[ProgramPlan, torch.Tensor]] = Cache("emu.engines.torch.program._chains", 128)
 
 
 class Machine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emu.base.caches import Cache
 from emu.engines.exact.encode import code_of_one
 from emu.explain.dot.rows import DotRow, value_of
 from emu.spec import derive
@@ -10,13 +11,14 @@ from emu.spec.models import Format
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
 
 Codes = dict[int, dict[int, int]]  # odd factor -> exponent -> code
-_tables: dict[str, Codes] = {}
-_products: dict[tuple[str, str, int], tuple[dict[int, tuple[int, int]], tuple[int, ...]]] = {}
+_tables: Cache[str, Codes] = Cache("emu.explain.dot.powers._tables", 64)
+_products: Cache[tuple[str, str, int], tuple[dict[int, tuple[int, int]], tuple[int, ...]]] = Cache("emu.explain.dot.powers._products", 64)
 
 
 def powers(fmt: Format) -> Codes:
     """Return the positive codes whose value is 1 or 3 times a power of two."""
-    if fmt.facts_digest not in _tables:
+    known = _tables.get(fmt.facts_digest)
+    if known is None:
         out: Codes = {1: {}, 3: {}}
         for code in _candidates(fmt):
             value = value_of(code, fmt)
@@ -26,8 +28,8 @@ def powers(fmt: Format) -> Codes:
             low = (top & -top).bit_length() - 1
             if top >> low in (1, 3):
                 out[top >> low].setdefault(low - value.magnitude.denominator.bit_length() + 1, code)
-        _tables[fmt.facts_digest] = out
-    return _tables[fmt.facts_digest]
+        known = _tables.keep(fmt.facts_digest, out)
+    return known
 
 
 def _candidates(fmt: Format) -> list[int]:
@@ -47,15 +49,16 @@ def _candidates(fmt: Format) -> list[int]:
 def products_of_powers(a: Format, b: Format, odd: int) -> tuple[dict[int, tuple[int, int]], tuple[int, ...]]:
     """Return exponent of a product -> exponents of A and B, the most equal pair; and the exponents, those near 0 first."""
     key = (a.facts_digest, b.facts_digest, odd)
-    if key not in _products:
+    known = _products.get(key)
+    if known is None:
         table: dict[int, tuple[int, int]] = {}
         for x in powers(a)[odd]:
             for y in powers(b)[1]:
                 best = table.get(x + y)
                 if best is None or (abs(x - y), x) < (abs(best[0] - best[1]), best[0]):
                     table[x + y] = (x, y)
-        _products[key] = (table, tuple(sorted(table, key=lambda exp: (abs(exp), exp))))
-    return _products[key]
+        known = _products.keep(key, (table, tuple(sorted(table, key=lambda exp: (abs(exp), exp)))))
+    return known
 
 
 class ProductPlacer:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.vectors.files.names import BENCH, OPERATIONS
 
 
-@lru_cache(maxsize=1)
+@bounded(1)
 def path() -> Path:
     """Return the folder of the kit: inside the installed package, or the checkout's vectors/bench for an editable install."""
     package = Path(str(files("emu")))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.vectors.files import lint, mem, svh
 from emu.vectors.files.columns import Layout, layout_from, layout_of
@@ -51,7 +51,7 @@ def read_shard(path: Path) -> Shard:
     return _read(folder, name, stem, signs)
 
 
-@lru_cache(maxsize=64)
+@bounded(64)
 def _read(folder: Path, name: str, stem: str, signs: object) -> Shard:
     """signs: size and time of the files, so that a changed one is read again."""
     layout, entries = _record(folder / f"{stem}.json")

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from emu.base.caches import lazy
 
 Status = Literal["standard", "vendor", "source-code", "paper", "reported", "measured", "proposed", "inferred", "unknown"]
 YesNo = Literal["yes", "no"]
@@ -21,14 +23,31 @@ Id = Annotated[str, StringConstraints(pattern=ID)]
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Hex = Annotated[str, StringConstraints(pattern=HEX)]
 HexString = Annotated[str, StringConstraints(pattern=HEX_STRING)]
-Exact = Annotated[str, StringConstraints(pattern=EXACT)]
+DIGITS = 400  # of a whole number; those of binary64 have 309
+POWER = 2000  # of 2^k
+
+
+def check_number(text: str) -> str:
+    """Return an exact number, or another text, as it is. Raises: ValueError for more digits than any number here needs."""
+    if text[:1] in "-0123456789" and not text.startswith("0x"):
+        base, power, exp = text.partition("^")
+        if power and (len(exp) > 5 or abs(int(exp)) > POWER):
+            raise ValueError(f"2^k takes k from -{POWER} to {POWER}")
+        if any(len(part) > DIGITS for part in base.lstrip("-").split("/")):
+            raise ValueError(f"a number has at most {DIGITS} digits: write 2^k, or a bit pattern")
+    elif text.startswith("0x") and len(text) > 2 + 16:
+        raise ValueError("a bit pattern has at most 64 bits")
+    return text
+
+
+Exact = Annotated[str, StringConstraints(pattern=EXACT), AfterValidator(check_number)]
 Overflow = Literal["saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap"]
 
 
 class Part(BaseModel):
     """Base of every model: frozen, strict, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ignored_types=(cached_property,))
 
 
 class SourceRef(Part):
@@ -79,13 +98,16 @@ class SpecObject(Part):
         """Every name but the id that finds the object."""
         return self.aliases
 
+    def __hash__(self) -> int:
+        return hash(self.facts_digest)
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other fields; its digest is taken anew."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("facts_digest", None)
         return copied
 
-    @cached_property
+    @lazy
     def facts_digest(self) -> str:
         """sha256 of this file's facts in canonical JSON; `registry.digest` also covers what they refer to."""
         return digest_json([self.kind, self.facts_json()])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
 from emu.spec.models.common import Exact, Hex, HexString, Id, Part, SpecObject, YesNo
 
-NanCodes = Literal["none", "ieee"] | tuple[Hex, ...]
+BIAS: Final = 1 << 17
+RANGE: Final = "every number of the format lies from 2^-1074 to below 2^1024, as those of binary64 do"
+Listed = Annotated[tuple[Hex, ...], Field(max_length=256)]
+NanCodes = Literal["none", "ieee"] | Listed
 
 
 class FloatFacts(Part):
@@ -18,10 +21,13 @@ class FloatFacts(Part):
     signed: YesNo = Field(description="is there a sign bit above the exponent field")
     exp_bits: int = Field(ge=1, le=11, description="width of the exponent field")
     frac_bits: int = Field(ge=0, le=52, description="width of the fraction field")
-    bias: int = Field(description="exp = exp_field - bias")
+    bias: int = Field(ge=-BIAS, le=BIAS, description=f"exp = exp_field - bias; {RANGE}")
     subnormals: YesNo = Field(description="yes: exponent field 0 holds zero and subnormals; no: it is a normal binade and there is no zero")
     inf: Literal["none", "ieee"] = Field(description="ieee: exponent all ones, fraction zero")
-    nan: NanCodes = Field(description="ieee: exponent all ones, fraction not zero; or the list of codes, the canonical one first")
+    nan: NanCodes = Field(
+        description="ieee: exponent all ones, fraction not zero; or the list of codes, the canonical one first: "
+        "the highest codes of each sign, or sign bit alone where there is no -0"
+    )
     neg_zero: YesNo = Field(description="does the code 'sign bit alone' mean -0")
     unused_high_bits: int = Field(default=0, ge=0, le=7, description="bits above the code in its stored byte; a set bit is refused")
 
@@ -53,7 +59,7 @@ class IntegerFacts(Part):
     class_: Literal["integer"] = Field(alias="class", description="a whole number of units")
     signed: Literal["twos_complement", "sign_magnitude", "no"] = Field(description="how a negative number is coded")
     bits: int = Field(ge=1, le=16, description="width of a code")
-    unit_exp: int = Field(description="the unit is 2^unit_exp")
+    unit_exp: int = Field(ge=-BIAS, le=BIAS, description=f"the unit is 2^unit_exp; {RANGE}")
 
 
 class ExponentFacts(Part):
@@ -62,8 +68,8 @@ class ExponentFacts(Part):
     class_: Literal["exponent"] = Field(alias="class", description="value = 2^(code - bias)")
     signed: Literal["no"] = Field(description="powers of two have no sign")
     bits: int = Field(ge=1, le=16, description="width of a code")
-    bias: int = Field(description="value = 2^(code - bias)")
-    nan: Literal["none"] | tuple[Hex, ...] = Field(description="codes that are NaN")
+    bias: int = Field(ge=-BIAS, le=BIAS, description=f"value = 2^(code - bias); {RANGE}")
+    nan: Literal["none"] | Listed = Field(description="codes that are NaN: the highest")
 
 
 class CodebookFacts(Part):
@@ -71,7 +77,9 @@ class CodebookFacts(Part):
 
     class_: Literal["codebook"] = Field(alias="class", description="a list of values, one per code")
     bits: int = Field(ge=1, le=8, description="width of a code")
-    values: tuple[Exact, ...] | None = Field(default=None, description="value of code 0, 1, ...")
+    values: tuple[Exact, ...] | None = Field(
+        default=None, description="value of code 0, 1, ...; of codes that mean one number a conversion gives the first"
+    )
     values_bits: HexString | None = Field(default=None, description="the same as bit patterns of values_format, code 0 first")
     values_format: Id | None = Field(default=None, description="float format of values_bits")
     tie: Literal["even_code", "lower", "away"] = Field(description="which neighbour a value exactly half way takes")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from emu.spec.models.block import Granularity
-from emu.spec.models.common import Hex, HexString, Id, Name, Overflow, Part, SpecObject, YesNo
+from emu.spec.models.common import Hex, HexString, Id, Name, Overflow, Part, SpecObject, YesNo, check_number
 
 ARGUMENT = r"^([a-z][a-z0-9_]*|-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|0x[0-9A-F]+)$"
-Argument = Annotated[str, StringConstraints(pattern=ARGUMENT)]
+Argument = Annotated[str, StringConstraints(pattern=ARGUMENT), AfterValidator(check_number)]
 NanRule = Literal["propagate", "drop"]
 
 
@@ -118,8 +118,8 @@ class E8m0RuleStep(_Step):
     op: Literal["e8m0_rule"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[A], A >= 0")  # type: ignore[assignment]
     rule: Literal["floor", "even", "ceil", "field_up"] = Field(description="which rule of the fields (exponent field e, fraction field m)")
-    emax: int | None = Field(default=None, description="exponent of the element maximum; not for field_up")
-    frac_bits: int | None = Field(default=None, description="fraction bits of the element, for even")
+    emax: int | None = Field(default=None, ge=-255, le=255, description="exponent of the element maximum; not for field_up")
+    frac_bits: int | None = Field(default=None, ge=0, le=22, description="fraction bits of the element, for even")
 
 
 class CastStep(_Step):
@@ -214,8 +214,10 @@ class RecipeFacts(Part):
     tail: Literal["error", "zero_pad_keep", "zero_pad_drop"] = Field(description="what happens when a length is no multiple of the block")
     arithmetic: Arithmetic = Field(description="defaults of every step")
     domain: Domain = Field(default=Domain(), description="inputs with a known answer")
-    steps: tuple[Step, ...] = Field(description="the quantize program")
-    dequantize: dict[str, tuple[DecodeProgramStep, ...]] = Field(min_length=1, description="profile -> program; the first is the default")
+    steps: tuple[Step, ...] = Field(max_length=1024, description="the quantize program; at most 1024 steps")
+    dequantize: dict[str, Annotated[tuple[DecodeProgramStep, ...], Field(max_length=1024)]] = Field(
+        min_length=1, description="profile -> program; the first is the default"
+    )
 
 
 class RecipeExample(Part):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from emu.base.caches import Cache
 from emu.base.errors import ShapeError, SpecError
 from emu.spec import derive
 from emu.spec.derive import OPEN, EntryCodes
@@ -103,7 +104,7 @@ class Program:
         return name in used or name in self.outputs.values()
 
 
-_programs: dict[tuple[str, str | None], Program] = {}
+_programs: Cache[tuple[str, str | None], Program] = Cache("emu.spec.programs.program._programs", 1024)
 
 
 def quantize_program(recipe: Recipe) -> Program:
@@ -123,9 +124,8 @@ def _cached(recipe: Recipe, profile: str | None) -> Program:
     from emu.spec.registry import digest
 
     key = (digest(recipe), profile)
-    if key not in _programs:
-        _programs[key] = build(recipe, profile)
-    return _programs[key]
+    found = _programs.get(key)
+    return found if found is not None else _programs.keep(key, build(recipe, profile))
 
 
 class StepFault(SpecError):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from emu.base.caches import Cache, lazy
 from emu.engines.exact.codebook import codebook_values, round_to_codebook
 from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.overflow import largest_magnitude
@@ -29,7 +29,7 @@ from emu.vectors.operation import Values
 NARROW = 8  # bits: a bin for each code; above that one for each exponent
 SIGNS = ("plus", "minus")
 STOCHASTIC = ("random",)
-_REACHED: dict[tuple[object, ...], list[tuple[Values, Point]]] = {}
+_REACHED: Cache[tuple[object, ...], list[tuple[Values, Point]]] = Cache("emu.vectors.coverage.convert._reached", 256)
 
 
 class Position(NamedTuple):
@@ -72,7 +72,7 @@ class ConvertCover:
             raise KeyError(axis.each)
         return (*dict.fromkeys(self.label(code) for code in range(self.codes)), *axis.bins)
 
-    @cached_property
+    @lazy
     def codes(self) -> int:
         """How many magnitude codes the destination has: of a codebook, how many values of the sign that has more."""
         if isinstance(self.fmt.facts, CodebookFacts):
@@ -207,17 +207,18 @@ class ConvertCover:
             signs = (0, self.known.sign_bit)
             yield from ((self.known.inf | payload | sign, *r) for payload in payloads for sign in signs for r in draws)
 
-    @cached_property
+    @lazy
     def reached(self) -> list[tuple[Values, Point]]:
         """Every point that can be reached, with the first inputs that do; contracts that differ in their overflow alone share it."""
         key = (digest(self.fmt), digest(self.source), self.op.rounding.facts_digest, self.op.entry.negative is None)
-        if key not in _REACHED:
+        known = _REACHED.get(key)
+        if known is None:
             found: dict[tuple[tuple[str, str], ...], tuple[Values, Point]] = {}
             for values in self.corners():
                 for point in self.points(values):
                     found.setdefault(tuple(sorted(point.items())), (values, point))
-            _REACHED[key] = list(found.values())
-        return _REACHED[key]
+            known = _REACHED.keep(key, list(found.values()))
+        return known
 
     def settle(self, axes: Sequence[str], bins: Sequence[Bin]) -> Mapping[Bin, Settled]:
         """Return for every bin an example, or that no code of the source reaches it."""
@@ -228,7 +229,7 @@ class ConvertCover:
         none = Settled("thresholds", self.argument)
         return {one: Settled(None, "", examples[one]) if one in examples else none for one in bins}
 
-    @cached_property
+    @lazy
     def argument(self) -> str:
         """The proof in words, with its numbers."""
         parts = list(self.ranges())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
+from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
@@ -51,7 +51,7 @@ class DecodeCover:
             point |= {"exponent": f"{magnitude >> facts.frac_bits:x}", "fraction": word}
         return [point]
 
-    @cached_property
+    @lazy
     def reached(self) -> list[tuple[Values, Point]]:
         """Every code with its point."""
         return [((code,), point) for code in range(1 << stored_bits(self.fmt)) for point in self.points((code,))]

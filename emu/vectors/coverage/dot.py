@@ -7,9 +7,9 @@ datapath does not have are left out: E and alignment where nothing is cut, the s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import combinations
 
+from emu.base.caches import lazy
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.datapath_terms import Term
 from emu.spec import derive
@@ -80,7 +80,7 @@ class DotCover:
             return f"{int(c)}_" + "".join(str(int(term.live)) for term in reversed(terms))
         return f"{int(c)}_" + ("none" if not live else "one" if live == 1 else "all" if live == self.terms else "some")
 
-    @cached_property
+    @lazy
     def kinds(self) -> tuple[str, ...]:
         """The kinds of special operands that the formats have."""
         return possible_kinds(self.plan)

@@ -6,9 +6,9 @@ Exponents and significands are enumerated; of formats of more than 8 bits the ex
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import product
 
+from emu.base.caches import lazy
 from emu.engines.exact.datapath_terms import decode_triple
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -84,7 +84,7 @@ class Operands:
         raised = self.facts.align.exponent_raise
         self.raised = raised if isinstance(raised, int) else 0
 
-    @cached_property
+    @lazy
     def group_sums(self) -> Profile | None:
         """Profile of the exact sums of a group; None where they are too many to enumerate."""
         a, b = (self.units(fmt) for fmt in (self.plan.a, self.plan.b))
@@ -111,7 +111,7 @@ class Operands:
         ]
         return {triple.significand << (triple.exp - low) for triple in found}
 
-    @cached_property
+    @lazy
     def term_exps(self) -> dict[int, Profile] | None:
         """Exponent -> profile of live terms that are not 0; None where group sums are not enumerated or exponents are normalised."""
         if self.facts.align.exponent == "normalised":
@@ -127,18 +127,18 @@ class Operands:
             found = paired(elements, scales)
         return {exp + self.raised: one for exp, one in found.items()}
 
-    @cached_property
+    @lazy
     def term_frac_bits(self) -> int:
         """Fraction bits of a term's significand below its exponent."""
         whole = self.plan.product_frac_bits + self.plan.scale_frac_bits + self.raised
         return whole - self.plan.product_exp if self.grouped else whole
 
-    @cached_property
+    @lazy
     def c_exps(self) -> dict[int, Profile]:
         """Exponent -> profile of the C that are not 0."""
         return exps_of(self.plan.c, self.facts.subnormal.c)
 
-    @cached_property
+    @lazy
     def apart(self) -> bool:
         """Can two terms of a step have exponents of their own: products always, groups where a step has more than one block?"""
         return self.terms > 1 and (not self.grouped or self.plan.step > self.plan.block)
@@ -157,7 +157,7 @@ class Operands:
         yield least
         yield from (other for other in others if other > least)
 
-    @cached_property
+    @lazy
     def shifts(self) -> dict[str, set[tuple[int, str]]] | None:
         """Operand -> (distance, what is kept) of everything that one operand can do."""
         if self.term_exps is None:

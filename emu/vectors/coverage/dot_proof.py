@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 
+from emu.base.caches import lazy
 from emu.engines.exact.round import HALF, goes_up
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -156,7 +156,7 @@ class Proofs(Operands):
         needed = {"zero": 0, "half": 1, "less_than_half": 2, "more_than_half": 2}[lost]
         return None if places >= needed else ("bounds", f"at most {max(places, 0)} bits of a sum lie below the last kept one")
 
-    @cached_property
+    @lazy
     def least_exp(self) -> int | None:
         """The least E; None where it is not known."""
         if self.plan.floor is not None:
@@ -188,7 +188,7 @@ class Proofs(Operands):
             return "bounds", f"terms and C are multiples of 2^{exact}, whole or cut, and that is no less than the least result 2^{least}"
         return None
 
-    @cached_property
+    @lazy
     def overflows(self) -> bool:
         """Can a sum reach beyond the largest result? The terms need half of its last place, C being as large."""
         known, facts = derive.codes(self.plan.d), self.plan.d.facts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
+from emu.base.caches import bounded
 from emu.engines.exact.datapath_terms import decode_operand
 from emu.engines.exact.value import Value
 from emu.spec import derive
@@ -38,7 +38,7 @@ def possible_kinds(plan: DatapathPlan) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if there[kind])
 
 
-@lru_cache(maxsize=1 << 16)
+@bounded(1 << 16)
 def _operand(code: int, fmt: Format, subnormals: str, unused: str) -> Value:
     return decode_operand(code, fmt, subnormals, unused)
 

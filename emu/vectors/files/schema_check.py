@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError
 
 TYPES: Final[dict[str, type | tuple[type, ...]]] = {
@@ -22,7 +22,7 @@ KNOWN: Final = frozenset({
 })  # fmt: skip
 
 
-@lru_cache(maxsize=8)
+@bounded(8)
 def schema(name: str) -> dict[str, Any]:
     """Return a schema of the package: vectors, errata, kill, cover. Raises: FileError (a keyword that is not checked here)."""
     data: dict[str, Any] = json.loads((files("emu.vectors.files") / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))

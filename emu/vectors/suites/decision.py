@@ -6,13 +6,13 @@ gap 0 the 128 * 129 / 2 where the block maximum does not exceed the tensor's: 33
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.base import philox
+from emu.base.caches import bounded
 from emu.engines.run import run_quantize
 from emu.spec.models import Recipe
 from emu.spec.registry import get, names
@@ -29,7 +29,7 @@ SMALLEST_COMMON: Final = 8  # below this scale code the zero-scale policies of t
 DOCUMENTED: Final = ("nvfp4_te_ref", "nvfp4_f46_static_6", "nvfp4_torchao", "nvfp4_modelopt", "nvfp4_compressed_tensors")
 
 
-@lru_cache(maxsize=1)
+@bounded(1, names=True)
 def pairs() -> NDArray[np.int64]:
     """Return [335936, 3]: fraction of the block maximum, fraction of the tensor maximum, gap; gap, then tensor, then block ascending."""
     block, tensor = (array.ravel() for array in np.meshgrid(np.arange(SIGNIFICANDS), np.arange(SIGNIFICANDS), indexing="xy"))
@@ -86,7 +86,7 @@ def scales(recipe: Recipe) -> NDArray[np.int64]:
     return out
 
 
-@lru_cache(maxsize=1)
+@bounded(1, names=True)
 def parting() -> NDArray[np.int64]:
     """Return the pairs where two documented recipes give different scale codes, both above the smallest normal."""
     known = [scales(get("recipe", name)) for name in DOCUMENTED if name in names("recipe")]

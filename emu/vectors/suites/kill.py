@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.spec.loader import read
 from emu.vectors.files.names import OPERATIONS, parse_stem
@@ -27,7 +27,7 @@ HEADER: Final = (
 Matrix = dict[str, dict[str, list[int]]]  # directed stem -> mutant -> ids of rows that kill it
 
 
-@lru_cache(maxsize=1)
+@bounded(1)
 def rows_of_stems() -> dict[str, tuple[int, ...]]:
     """Return directed stem -> tcIds of its kill suite, in the order of that suite. Raises: SpecError (a malformed file)."""
     found: dict[str, tuple[int, ...]] = {}

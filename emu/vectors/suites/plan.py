@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.spec import derive
 from emu.spec.contract import CHOOSING, Contract, contracts, vector_instructions
@@ -103,7 +104,7 @@ def families() -> dict[Contract, tuple[str, ...]]:
     return _families(tuple((kind, name, digest(get(kind, name))) for kind in KINDS for name in names(kind)))
 
 
-@lru_cache(maxsize=4)
+@bounded(4, names=True)
 def _families(known: tuple[tuple[str, str, str], ...]) -> dict[Contract, tuple[str, ...]]:
     groups: dict[Any, list[Contract]] = {}
     for contract in (*contracts(), *vector_instructions()):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from emu.base.caches import bounded
+
 FOLDERS: Final = ("exact", "numpy", "native")
 SUFFIXES: Final = (".py", ".c", ".h")
 
 
-@lru_cache(maxsize=1)
+@bounded(1)
 def code_sha256() -> str:
     """Return one sha256 over the files of the oracle and the engines, and over the digest of the compiled C reference."""
     from emu.engines.c_ref._c import ffi, lib

@@ -10,13 +10,13 @@ A rounding that shares words meets 64 rows of Philox words, key = number of the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.base import philox
+from emu.base.caches import bounded
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
 from emu.spec.models.rounding import Word
@@ -98,7 +98,7 @@ def special_classes(source: Format) -> tuple[Codes, ...]:
     )
 
 
-@lru_cache(maxsize=64)
+@bounded(64)
 def _operands(bits: int) -> tuple[int, ...]:
     if bits <= TOP_BITS:
         return tuple(range(1 << bits))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base import philox
+from emu.base.caches import bounded
 from emu.base.errors import EngineError, OpenError, OperandError
 from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_code
@@ -183,7 +184,7 @@ def _chosen(sweep: Sweep, leaf: int, piece: Piece, codes: range | None) -> Place
     return np.unique(np.concatenate([part[(part >= first) & (part <= last)] - first for part in wanted]))
 
 
-@lru_cache(maxsize=4)
+@bounded(4)
 def _strata(name: str, bits: int, span: range) -> Places:
     """Return one source code out of each stratum that lies in a span. name: of the sweep; every sweep has samples of its own."""
     size = (1 << bits) // STRATA
@@ -193,7 +194,7 @@ def _strata(name: str, bits: int, span: range) -> Places:
     return found[(found >= span.start) & (found < span.stop)]
 
 
-@lru_cache(maxsize=64)
+@bounded(64)
 def _listed(source: Format, fmt: Format) -> Places:
     """Return the source codes near every threshold, at every exponent, and all kinds of special ones, ascending."""
     derived = derive.codes(source)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal
 
+from emu.base.caches import lazy
 from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.contract import Contract, check
@@ -48,13 +48,13 @@ class Sweep:
             return f"special/{self.source.id}/{self.fmt.id}/{self.label}"
         return f"{self.source.id}/{self.fmt.id}/{self.roundings[0].id}/{self.label}"
 
-    @cached_property
+    @lazy
     def policy(self) -> Policy:
         """The entry as a policy that the engines take."""
         base: Policy = get("policy", names("policy")[0])
         return base.model_copy(update={"id": "sweep", "facts": {self.fmt.id: self.entry}})
 
-    @cached_property
+    @lazy
     def spec_sha256(self) -> str:
         """sha256 of all facts that the codes depend on, and of the way the inputs are laid out."""
         codes = derive.entry_codes(self.entry, self.fmt)

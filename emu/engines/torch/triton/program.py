@@ -5,9 +5,9 @@ A step is (operation, arguments by number, facts). Numbers 0 and 1 are x and ten
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from emu.base.caches import Cache, bounded
 from emu.base.errors import EngineError
 from emu.spec import derive, digest
 from emu.spec.models import Format, Recipe, Rounding, Transform
@@ -37,7 +37,7 @@ class KernelProgram(NamedTuple):
     may_open: bool
 
 
-_programs: dict[str, KernelProgram] = {}
+_programs: Cache[str, KernelProgram] = Cache("emu.engines.torch.triton.program._programs", 512)
 
 
 def kernel_program(recipe: Recipe) -> KernelProgram:
@@ -176,7 +176,7 @@ def decode_facts(fmt: Format) -> tuple[str, tuple[int, ...]]:
     return _decode_facts(fmt.facts_digest, fmt.id)
 
 
-@lru_cache
+@bounded(256)
 def _decode_facts(_digest: str, name: str) -> tuple[str, tuple[int, ...]]:
     fmt: Format = get("format", name)
     facts, known = fmt.facts, derive.codes(fmt)

@@ -6,10 +6,10 @@ How much each category sees of each wrong parameter is measured in tests/mutatio
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 from emu.base import philox
+from emu.base.caches import bounded
 from emu.spec.datapath import DatapathPlan
 from emu.vectors.suites.dot import cancel as cases_dot_cancel
 from emu.vectors.suites.dot import limits as cases_dot_edges
@@ -69,7 +69,7 @@ def _row(category: str, field: Field, draw: Draw) -> DotCase:
     return cases_dot_spread.chain(parts).case()
 
 
-@lru_cache(maxsize=64)
+@bounded(64)
 def field_of(plan: DatapathPlan) -> Field:
     """Return the operands of a plan."""
     return Field(plan)

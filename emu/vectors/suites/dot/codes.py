@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, lru_cache
 
+from emu.base.caches import bounded, lazy
 from emu.engines.exact.datapath_terms import decode_triple
 from emu.engines.exact.round import locate
 from emu.engines.exact.value import power_of_two
@@ -107,24 +107,24 @@ class Codes:
         """Return a code of the lowest exponent: subnormal, where there are such, or normal."""
         return draw.of(self.subnormals) if self.subnormals and draw.chance(70) else self.at(self.min_exp, draw.bits(self.frac_bits))
 
-    @cached_property
+    @lazy
     def powers(self) -> tuple[int, ...]:
         """The exponents of all powers of two that are values."""
         return tuple(exp for exp in range(self.lsb_exp, self.max_exp + 1) if self.power(exp) is not None)
 
-    @cached_property
+    @lazy
     def one(self) -> int:
         """The code of 1."""
         code = self.power(0)
         assert code is not None
         return code
 
-    @cached_property
+    @lazy
     def largest(self) -> int:
         """The code of the largest magnitude; -8 in a two's complement format of 4 bits."""
         return 1 << (self.bits - 1) if self.twos else self.max_code
 
-    @cached_property
+    @lazy
     def significand_full(self) -> int:
         """The largest finite code whose fraction is all ones; the largest code where there is none."""
         code = self.max_code | self.full
@@ -134,7 +134,7 @@ class Codes:
                 return self.max_code
         return code
 
-    @cached_property
+    @lazy
     def subnormals(self) -> tuple[int, ...]:
         """Some subnormal codes: all of a narrow format, the ends of a wide one."""
         if self.frac_bits == 0 or self.lsb_exp == self.min_exp:
@@ -143,7 +143,7 @@ class Codes:
         return tuple(range(1, top)) if self.bits <= NARROW else (1, 2, 3, top // 2, top - 2, top - 1)
 
 
-@lru_cache(maxsize=1 << 14)
+@bounded(1 << 14)
 def _value(code: int, fmt: Format) -> Fraction:
     triple = decode_triple(code, fmt, "keep")
     return triple.significand * power_of_two(triple.exp - triple.frac_bits)

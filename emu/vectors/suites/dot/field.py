@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
+from emu.base.caches import lazy
 from emu.engines.exact.value import power_of_two
 from emu.spec.datapath import DatapathPlan
 from emu.spec.reach import reach
@@ -72,7 +72,7 @@ class Field:
         """Return the blocks of a part: none where parts are single products."""
         return range(part * self.width // self.plan.block, (part + 1) * self.width // self.plan.block) if self.grouped else range(0)
 
-    @cached_property
+    @lazy
     def exps(self) -> tuple[int, int]:
         """Least and largest exponent of a part, other scales being 1."""
         if self.grouped:
@@ -80,7 +80,7 @@ class Field:
             return 2 * self.scale.min_exp, 2 * self.scale.max_exp
         return self.a.min_exp + self.b.min_exp, self.a.max_exp + self.b.max_exp
 
-    @cached_property
+    @lazy
     def finest(self) -> int:
         """Exponent of the smallest product that is not zero, other scales being 1."""
         grid = self.a.lsb_exp + self.b.lsb_exp

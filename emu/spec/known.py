@@ -1,0 +1,95 @@
+"""What a registry knows, and one file on the way there: its kind, the facts of its base, its model.
+
+Not here: finding and checking (registry.py).
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from emu.base.caches import bounded
+from emu.base.errors import SpecError
+from emu.spec.faults import first_fault
+from emu.spec.loader import Document
+from emu.spec.models import KINDS, SpecObject
+
+Key: TypeAlias = tuple[str, str]  # kind and id
+
+
+@dataclass
+class Known:
+    """What a registry knows. Tables only grow while it is in use: anything else makes a copy, and puts that in its place."""
+
+    folders: tuple[Path, ...] = ()
+    paths: dict[str, dict[str, Path]] = field(default_factory=dict)
+    models: dict[Key, SpecObject] = field(default_factory=dict)  # checked
+    documents: dict[Key, Document] = field(default_factory=dict)
+    aliases: dict[str, dict[str, str]] = field(default_factory=dict)
+    digests: dict[Key, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, root: Path) -> Known:
+        """Return what the files of one folder are, none of them read yet."""
+        return cls((root,), {kind: {path.stem: path for path in sorted((root / kind).glob("*.yaml"))} for kind in KINDS})
+
+    def copy(self) -> Known:
+        """Return a copy whose tables can be changed, or dropped, without a trace."""
+        paths = {kind: dict(table) for kind, table in self.paths.items()}
+        return Known(self.folders, paths, dict(self.models), dict(self.documents), dict(self.aliases), dict(self.digests))
+
+
+@bounded(1)
+def shipped_root() -> Path:
+    """Return the folder of the shipped spec: inside the installed package, or the checkout's spec/ for an editable install."""
+    packaged = Path(str(files("emu"))) / "_spec"
+    return packaged if packaged.is_dir() else Path(str(files("emu"))).parent / "spec"
+
+
+def kind_of(document: Document, path: Path) -> str:
+    """Return the kind a file states. Raises: SpecError when it states none, or another than its folder's."""
+    if not isinstance(document.data, dict):
+        raise SpecError(f"{document.where(())}: the top level must be keys and values: kind, id, title, status, facts, sources")
+    kind = document.data.get("kind")
+    if "kind" not in document.data:
+        raise SpecError(f"{document.where(())}: key kind is missing: one of {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        near = difflib.get_close_matches(str(kind), KINDS, n=1)
+        raise SpecError(
+            f"{document.where(('kind',))}: kind {kind!r} is unknown: "
+            + (f"did you mean {near[0]}?" if near else f"one of {', '.join(KINDS)}")
+        )
+    if path.parent.name in KINDS and path.parent.name != kind:
+        raise SpecError(f"{document.where(('kind',))}: kind {kind!r} lies in the folder {path.parent.name}: move the file or mend the kind")
+    return kind
+
+
+def base_of(kind: str, document: Document) -> str | None:
+    """Return the id that a file says it is based on; None where its kind has no such key, or the file is not yet fit to have a base."""
+    if "based_on" not in KINDS[kind].model_fields or not isinstance(document.data.get("facts"), dict):
+        return None
+    base = document.data.get("based_on")
+    return base if isinstance(base, str) else None
+
+
+def merged_facts(base: Any, own: Any) -> Any:
+    """Return own facts over those of the base: keys are merged at every depth, anything else is replaced."""
+    if not isinstance(base, dict) or not isinstance(own, dict):
+        return own
+    return base | {key: merged_facts(base.get(key), value) for key, value in own.items()}
+
+
+def validate(kind: str, document: Document, stem: str) -> SpecObject:
+    """Turn plain data into a model; the first fault as one line with file and line."""
+    try:
+        model = KINDS[kind].model_validate(document.data)
+    except ValidationError as error:
+        raise SpecError(first_fault(error, KINDS[kind], document)) from None
+    if model.id != stem:
+        raise SpecError(f"{document.where(('id',))}: id {model.id!r} must equal the file name {stem!r}")
+    return model
