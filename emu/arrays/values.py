@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.spec import derive, get
+from emu.spec.ieee import BinaryFormat, binary_format, same_facts
 from emu.spec.models import Format
 
 Codes = NDArray[np.unsignedinteger]
@@ -31,7 +32,7 @@ _FORMAT_OF_DTYPE = {
     "float6_e3m2fn": "e3m2",
     "float4_e2m1fn": "e2m1",
 }
-_DTYPE_OF_FORMAT = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16"}
+_DTYPE_OF_FORMAT: dict[BinaryFormat, str] = {"binary16": "float16", "binary32": "float32", "binary64": "float64", "bfloat16": "bfloat16"}
 
 
 def plain_array(x: Any, name: str) -> NDArray[Any]:
@@ -66,7 +67,8 @@ def to_codes(x: Any, source: str | Format | None = None, argument: str = "source
         fmt: Format = get("format", _FORMAT_OF_DTYPE[array.dtype.name])
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     fmt = get("format", source)
-    if _FORMAT_OF_DTYPE.get(array.dtype.name) == fmt.id:
+    own = _FORMAT_OF_DTYPE.get(array.dtype.name)
+    if own is not None and same_facts(get("format", own), fmt):
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     if array.dtype.kind not in "iu":
         hint = "leave source out for float arrays" if argument == "source" else "emu.convert makes codes of values"
@@ -99,10 +101,11 @@ def check_codes(array: NDArray[Any], fmt: Format, name: str = "") -> Codes:
 
 
 def float_dtype(fmt: Format) -> np.dtype[Any]:
-    """Return the NumPy dtype of fp16, bf16, fp32 or fp64. Raises: OperandError for another format."""
-    if fmt.id not in _DTYPE_OF_FORMAT:
-        raise OperandError(f"{fmt.id} has no NumPy float dtype here: one of {', '.join(_DTYPE_OF_FORMAT)}")
-    name = _DTYPE_OF_FORMAT[fmt.id]
+    """Return the NumPy dtype of binary16, bfloat16, binary32 or binary64, whatever the format is called. Raises: OperandError (another)."""
+    known = binary_format(fmt)
+    if known is None:
+        raise OperandError(f"{fmt.id} has no NumPy float dtype here: one of fp16, fp32, fp64, bf16")
+    name = _DTYPE_OF_FORMAT[known]
     if name == "bfloat16":
         import ml_dtypes
 

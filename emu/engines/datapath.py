@@ -10,7 +10,9 @@ import numpy as np
 from emu.arrays.values import Codes
 from emu.engines.table import DOT_COLUMNS, choose
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import is_nearest_even
 from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.registry import get
 
 
 def _column(engine: str) -> Any:
@@ -74,7 +76,7 @@ def _codes(found: list[Any], plan: DatapathPlan) -> Codes:
 def _epilogue_engine(engine: str, facts: EpilogueFacts, plan: DatapathPlan) -> str:
     """Return the engine of an epilogue; where the kernels round otherwise than it asks, auto takes the NumPy column."""
     chosen = choose("dot", engine, plan)
-    nearest = facts.alpha == facts.d == "rne"
+    nearest = all(is_nearest_even(get("rounding", name)) for name in (facts.alpha, facts.d))
     return "numpy" if engine == "auto" and chosen == "native" and not nearest else chosen
 
 

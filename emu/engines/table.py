@@ -16,11 +16,14 @@ from emu.engines.torch import can as able
 from emu.engines.torch.present import has_torch, need_torch
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
+from emu.spec.registry import get
 
 ENGINES = ("exact", "numpy", "c_ref", "native", "torch", "auto")
+_INSIDE_BINARY32 = ("binary32", "bfloat16", "binary16")
 
 
 class Capability(NamedTuple):
@@ -37,15 +40,19 @@ def _numpy_convert(source: Format, fmt: Format, rounding: Rounding, policy: Poli
     if not isinstance(source.facts, FloatFacts) or source.facts.subnormals == "no":
         return False
     if rounding.facts.add == "te_fma":
-        return source.id in ("fp32", "bf16", "fp16") and isinstance(fmt.facts, FloatFacts | ExponentFacts)
-    return not (rounding.random_bits and isinstance(fmt.facts, CodebookFacts))
+        return is_within(source, get("format", "fp32")) and isinstance(fmt.facts, FloatFacts | ExponentFacts)
+    if isinstance(fmt.facts, CodebookFacts):
+        return not rounding.random_bits and is_within(source, get("format", "fp64"))
+    return True
 
 
 def _numpy_program(program: Program) -> bool:
-    if program.arithmetic.id != "fp32":
+    if not is_binary32(program.arithmetic):
         return False
     for item in program.instructions:
         if item.op == "sum" and item.step.order == "exact":
+            return False
+        if item.op == "decode" and item.to is not None and not is_within(item.to, program.arithmetic):
             return False
         if (
             item.op == "cast"
@@ -58,7 +65,8 @@ def _numpy_program(program: Program) -> bool:
 
 
 def _numpy_transform(transform: Transform, source: Format) -> bool:
-    return transform.facts.sum_format == "fp32" and transform.facts.result in ("fp32", "bf16", "fp16")
+    total, result = (get("format", name) for name in (transform.facts.sum_format, transform.facts.result))
+    return is_binary32(total) and binary_format(result) in _INSIDE_BINARY32 and is_within(source, total)
 
 
 @bounded(16)
@@ -96,7 +104,7 @@ def _native_dequantize(recipe: Recipe, profile: str | None) -> bool:
 
 
 def _native_amax(source: Format) -> bool:
-    return _has("emu.engines.native._kernels") and source.id in ("fp32", "bf16", "fp16")
+    return _has("emu.engines.native._kernels") and binary_format(source) in _INSIDE_BINARY32
 
 
 def _native_transform(transform: Transform, source: Format) -> bool:

@@ -18,7 +18,7 @@ def rounded(x: torch.Tensor, to: Format) -> torch.Tensor:
     x: a float tensor; one that has the format already is returned as it is.   Returns: the format's dtype, shape of x.
     Exactness: as a step of the spec's programs rounds, bit for bit.   Tests: tests/nn/test_nn_narrow.py.
     """
-    dtype = float_dtype(to.id)
+    dtype = float_dtype(to)
     assert dtype is not None
     if x.dtype == dtype:
         return x

@@ -26,6 +26,7 @@ from emu.engines.run import run_amax, run_convert, run_decode, run_quantize, run
 from emu.ops.interop import takes_tensors
 from emu.ops.quantized import Quantized, level_array, make_quantized, pack_nibbles, unpack_nibbles
 from emu.spec import derive, get
+from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Block, Format, Policy, Recipe, Rounding, Transform
 
 
@@ -41,9 +42,9 @@ def decode(codes: Any, format: str | Format, dtype: Any = np.float32) -> NDArray
     """
     array, fmt = to_codes(_plain_codes(codes) if isinstance(codes, int | list | tuple) else codes, format, "format")
     result = format_of_dtype(dtype)
-    if fmt.facts_digest == result.facts_digest:
+    if same_facts(fmt, result):
         return array.astype(np.dtype(f"u{float_dtype(result).itemsize}")).view(float_dtype(result))
-    if derive.codes(fmt).bits > 16 or fmt.id in ("bf16", "fp16"):
+    if derive.codes(fmt).bits > 16 or binary_format(fmt) in ("bfloat16", "binary16"):
         return _decode_wide(array, fmt, result)
     return run_decode(array, fmt, result).view(float_dtype(result))
 

@@ -21,6 +21,7 @@ from emu.ops.order import ASCENDING, Order
 from emu.ops.quantized import Quantized
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, known_facts, resolve
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Datapath
 from emu.spec.models.datapath import EpilogueFacts
 
@@ -100,7 +101,7 @@ def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: Da
         raise OperandError(f"epilogue {wanted!r} places C, and c is missing: give c, or leave epilogue out")
     if a.tensor_scale is None and b.tensor_scale is None:
         return None
-    if plan.d.id != "fp32":
+    if not is_binary32(plan.d):
         raise SpecError(f"datapath {plan.datapath.id}: tensor scales multiply a binary32 result, not {plan.d.id}")
     if isinstance(wanted, EpilogueFacts):
         return wanted

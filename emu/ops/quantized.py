@@ -18,6 +18,7 @@ from emu.engines.run import run_dequantize
 from emu.ops.interop import array_of, is_tensor, takes_tensors
 from emu.ops.quantized_text import codes_line, level_line, values_line
 from emu.spec import derive, digest, get
+from emu.spec.ieee import binary_format
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.programs.program import extent_of
 
@@ -115,7 +116,8 @@ class Quantized:
         A recipe with a transform gives values of the rotated tensor.   Raises: SpecError (profile), EngineError.
         """
         wanted = format_of_dtype(dtype)
-        to: Format = get("format", "fp32") if wanted.id == "fp64" else wanted
+        widened = binary_format(wanted) == "binary64"
+        to: Format = get("format", "fp32") if widened else wanted
         ndim = len(self.shape)
         self._check_shape()
         matrix, moved = as_matrix(self.codes, self.axis, self.row_axis)
@@ -124,7 +126,7 @@ class Quantized:
         out = from_matrix(codes, moved, self.axis, self.row_axis, ndim)
         out = out[tuple(slice(0, length) for length in self.shape)]
         values = np.ascontiguousarray(out).view(float_dtype(to)).reshape(self.shape)
-        return values.astype(np.float64) if wanted.id == "fp64" else values
+        return values.astype(np.float64) if widened else values
 
     def _check_shape(self) -> None:
         """Hold the codes to the shape. Raises: ShapeError (an axis that is shorter, or padded where nothing pads it)."""

@@ -14,6 +14,7 @@ from typing import Any
 from emu.base.caches import Cache, lazy
 from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
+from emu.spec.ieee import Direction, direction, same_facts
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, UnknownFacts
 from emu.spec.reach import frac_bits_of, reach
@@ -100,6 +101,16 @@ class DatapathPlan:
         """Code of a NaN result; the canonical one of the format where only the class is known."""
         return nan_code_of(self.facts)
 
+    @cached_property
+    def align_direction(self) -> Direction:
+        """The direction in which aligned terms are rounded."""
+        return align_direction_of(self.facts)
+
+    @cached_property
+    def round_direction(self) -> Direction | None:
+        """The direction in which results are rounded; None for a rule without a name."""
+        return direction(get("rounding", self.facts.round.mode))
+
     @property
     def adder_bits(self) -> int | None:
         """F + I + 1, or None where the sum is unlimited."""
@@ -135,6 +146,14 @@ class DatapathPlan:
 def nan_code_of(facts: DatapathFacts) -> int:
     """Return the code of a NaN result; the canonical one of the format where only the class is known."""
     return derive.codes(get("format", facts.d)).nan[0] if facts.special.nan == "any" else int(facts.special.nan, 16)
+
+
+def align_direction_of(facts: DatapathFacts) -> Direction:
+    """Return the direction in which aligned terms are rounded. Raises: SpecError (a rule of another kind; the loader refuses it too)."""
+    found = direction(get("rounding", facts.align.rounding))
+    if found is None:
+        raise SpecError(f"align.rounding: {facts.align.rounding} is none of rz, rd, rne: aligned terms have no other rounding")
+    return found
 
 
 def _widths(plan: DatapathPlan) -> Widths:
@@ -193,11 +212,10 @@ def resolve(
     model: Datapath = get("datapath", datapath)
     facts = known_facts(model)
     first, second = _choose_pair(model, a, b)
-    given: Format | None = None if scale is None else get("format", scale)
-    name = _choose(model, "scale format", facts.scale.formats, None if given is None else given.id)
-    chosen: Format | None = given or (None if name is None else get("format", name))
+    chosen = _choose_scale(model, None if scale is None else get("format", scale))
     size = _choose(model, "block size", facts.scale.blocks, block)
-    key = (digest(model), model.id, digest(first), digest(second), digest(chosen) if chosen else "", str(size))
+    named = [f"{item.id} {digest(item)}" for item in (model, first, second, chosen) if item is not None]  # a plan says the names, too
+    key = (*named, str(size))
     found = _plans.get(key)
     return found if found is not None else _plans.keep(key, _plan(model, first, second, chosen, size or 0))
 
@@ -234,7 +252,7 @@ def _choose_pair(model: Datapath, a: str | Format | None, b: str | Format | None
     facts = known_facts(model)
     offered = pairs(facts)
     wanted = [None if item is None else get("format", item) for item in (a, b)]
-    found = [pair for pair in offered if all(want is None or want.id == name for want, name in zip(wanted, pair, strict=True))]
+    found = _offered_pairs(offered, wanted)
     listed = ", ".join(f"{first} x {second}" for first, second in offered)
     if not found:
         given = " x ".join("any" if want is None else want.id for want in wanted)
@@ -243,6 +261,24 @@ def _choose_pair(model: Datapath, a: str | Format | None, b: str | Format | None
         raise SpecError(f"datapath {model.id} takes several operands: name a_format and b_format, one of {listed}")
     first, second = (want or get("format", name) for want, name in zip(wanted, found[0], strict=True))
     return first, second
+
+
+def _offered_pairs(offered: list[tuple[str, str]], wanted: list[Format | None]) -> list[tuple[str, str]]:
+    """Return the offered pairs of the wanted formats: those of that name, else those of the same facts."""
+    for fits in (lambda want, name: want.id == name, lambda want, name: same_facts(want, get("format", name))):
+        found = [pair for pair in offered if all(want is None or fits(want, name) for want, name in zip(wanted, pair, strict=True))]
+        if found:
+            return found
+    return []
+
+
+def _choose_scale(model: Datapath, wanted: Format | None) -> Format | None:
+    """Return the format of the scales, the wanted one where it or another name of its facts is offered. Raises: as _choose."""
+    offered = known_facts(model).scale.formats
+    if wanted is not None and any(same_facts(wanted, get("format", name)) for name in offered):
+        return wanted
+    name = _choose(model, "scale format", offered, None if wanted is None else wanted.id)
+    return None if name is None else get("format", name)
 
 
 def _choose(model: Datapath, what: str, offered: tuple[Any, ...], wanted: Any) -> Any:

@@ -203,11 +203,19 @@ def policy_entry(policy: Policy, fmt: Format) -> EntryCodes:
     Raises: SpecError when the policy has no entry for it, or an outcome the format cannot code.
     """
     default = "with_nan" if codes(fmt).nan else "without_nan"
-    entry = policy.facts.get(fmt.id) or policy.facts.get(default)
+    entry = policy.facts.get(fmt.id) or _entry_by_facts(policy, fmt) or policy.facts.get(default)
     if entry is None:
         known = ", ".join(sorted(policy.facts))
         raise SpecError(f"policy {policy.id} says nothing of {fmt.id}: it covers {known}")
     return entry_codes(entry, fmt)
+
+
+def _entry_by_facts(policy: Policy, fmt: Format) -> Entry | None:
+    """Return the entry of a destination that has the facts of fmt under another name, or None."""
+    from emu.spec.registry import get
+
+    named = (name for name in policy.facts if name not in ("with_nan", "without_nan"))
+    return next((policy.facts[name] for name in named if get("format", name).facts_digest == fmt.facts_digest), None)
 
 
 def entry_codes(entry: Entry, fmt: Format) -> EntryCodes:

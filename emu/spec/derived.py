@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emu.base.caches import Cache
 from emu.base.errors import SpecError
+from emu.spec.ieee import same_facts
 from emu.spec.models import Recipe, Rounding
 from emu.spec.models.recipe import CastStep, EmitStep, RecipeFacts
 from emu.spec.programs.program import build
@@ -30,7 +31,7 @@ def _derive(base: Recipe, mode: Rounding) -> Recipe:
     number = element_cast(base)
     step = base.facts.steps[number]
     assert isinstance(step, CastStep)
-    plain = mode.id == base.facts.arithmetic.round
+    plain = same_facts(mode, get("rounding", base.facts.arithmetic.round))
     changed = step.model_copy(update={"round": None if plain else mode.id, "random": "random" if mode.random_bits else None})
     if changed == step:
         return base

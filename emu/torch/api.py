@@ -145,7 +145,7 @@ def dequantize(q: QuantizedTensor, dtype: torch.dtype = torch.float32, profile: 
     Raises: as emu.dequantize.   Source: the recipe's sources.   Tests: tests/engines/torch.
     """
     result = format_id(dtype)
-    if result not in ("fp32", "bf16", "fp16"):
+    if result is None or dtype == torch.float64:
         raise OperandError(f"dtype {dtype} cannot hold values here: one of float16, bfloat16, float32")
     matrix = q.codes.reshape(-1, q.codes.shape[-1])
     levels = [level.reshape(-1, level.shape[-1]) for level in q.levels.values()]

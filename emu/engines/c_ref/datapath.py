@@ -16,7 +16,7 @@ from emu.base.errors import EmuError, EngineError, OpenError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import Codes, check, code_dtype, in_width, matrix
 from emu.engines.c_ref.descriptors import Descriptor, format_descriptor, rounding_descriptor
-from emu.spec.datapath import DatapathPlan, nan_code_of
+from emu.spec.datapath import DatapathPlan, align_direction_of, nan_code_of
 from emu.spec.models import Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, EpilogueFacts, LateC, PromoteFacts
 from emu.spec.reach import reach
@@ -100,7 +100,7 @@ def _fill_align(out: Any, facts: DatapathFacts) -> None:
         setattr(out, f"{name}_rule", RULES[wanted] if isinstance(wanted, str) else lib.EMU_STATED)
         if isinstance(wanted, int):
             setattr(out, "floor_exp" if name == "floor" else f"{name}_bits", wanted)
-    out.align_mode, out.wraps = ALIGN[align.rounding], align.beyond == "wrap"
+    out.align_mode, out.wraps = ALIGN[align_direction_of(facts)], align.beyond == "wrap"
     out.cancelled_group_counts = align.cancelled_group_counts == "yes"
 
 

@@ -103,7 +103,7 @@ def _aligned_step(terms: list[Term], c: Triple, plan: DatapathPlan) -> Step:
     assert plan.frac_bits is not None
     exps = [term.exp for term in terms if term.live] + ([c.exp] if c.significand else [])
     exp = max(exps + ([] if plan.floor is None else [plan.floor]), default=0)
-    lsb_exp, mode = exp - plan.frac_bits, plan.facts.align.rounding
+    lsb_exp, mode = exp - plan.frac_bits, plan.align_direction
     aligned = [shift(term.significand, term.exp - term.frac_bits - lsb_exp, mode) for term in terms]
     aligned_c = shift(c.significand, c.exp - c.frac_bits - lsb_exp, mode)
     total = _wrapped(sum(aligned) + aligned_c, plan)

@@ -13,8 +13,9 @@ from emu.engines.c_ref.random_bits import element_random
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
 from emu.engines.native.program import KernelPlan, plan_of
-from emu.engines.native.tables import SOURCES
+from emu.engines.native.tables import is_source, source_of
 from emu.engines.native.transform import rotation_of
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Recipe
 from emu.spec.programs.program import padded_size
 from emu.spec.registry import get
@@ -26,7 +27,7 @@ NAN = 0x7FC00000
 
 def can_quantize(recipe: Recipe, source: Format) -> bool:
     """Tell whether the kernel quantizes by this recipe: see kernel_plan. Raises: SpecError (a bad program)."""
-    return source.id in SOURCES and plan_of(recipe) is not None
+    return is_source(source) and plan_of(recipe) is not None
 
 
 def amax_bits(codes: Codes, source: Format, form: int = BEST_FORM) -> int:
@@ -36,8 +37,8 @@ def amax_bits(codes: Codes, source: Format, form: int = BEST_FORM) -> int:
     """
     flat = codes.ravel(order="K") if codes.flags.forc else np.ascontiguousarray(codes).reshape(-1)
     flat, found = np.require(flat, code_dtype(source), ("C", "A")), ffi.new("uint32_t *")
-    check(lib.emu_amax(form, SOURCES[source.id], address(flat), flat.size, found))
-    if source.id == "fp32":
+    check(lib.emu_amax(form, source_of(source), address(flat), flat.size, found))
+    if is_binary32(source):
         return int(found[0]) if found[0] <= INFINITY else NAN
     largest = np.array([found[0]], code_dtype(source))
     return int(decode_to(largest, source, get("format", "fp32"))[0])
@@ -58,13 +59,12 @@ def quantize(
     codes: unsigned [R, C] of fp32, bf16 or fp16, row-major or column-major (else copied).   tensor_amax: fp32 code; None: taken from codes.
     random: one integer per element for a recipe that draws, else None.   signs: for a rotation that takes them.
     form: of emu/engines/native/kernels/kernels.h.
-    form: of emu/engines/native/kernels/kernels.h.
     Returns: element codes, in the memory order of `codes`, and the levels by name.
     Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/engines/native/test_native_quantize.py.
     """
     plan = plan_of(recipe)
-    if plan is None or source.id not in SOURCES:
+    if plan is None or not is_source(source):
         raise EngineError(f"engine native cannot quantize {source.id} by {recipe.id}: use engine='numpy'")
     check(lib.emu_check_floats())
     if codes.ndim != 2 or 0 in codes.shape:
@@ -100,7 +100,7 @@ def _run(plan: KernelPlan, memory: Codes, source: Format, turned: bool, amax: in
     own.initial, own.rotation = initial, rotation
     targets = ffi.new("void *[]", addresses or [ffi.NULL])
     rows, columns = memory.shape
-    given = own, SOURCES[source.id], address(memory), rows, columns, turned
+    given = own, source_of(source), address(memory), rows, columns, turned
     check(lib.emu_quantize_4bit(form, *given, ffi.NULL if drawn is None else address(drawn), address(out), targets, tensor, marks))
     for level in block.facts.levels:
         if level.granularity == "tensor":

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from emu.base.caches import Cache
 from emu.base.errors import EngineError, OperandError
-from emu.engines.c_ref.call import Codes
+from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert as convert_reference
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.tables import SOURCES, decode_table, thresholds_of
+from emu.engines.native.tables import decode_table, source_of, thresholds_of
 from emu.spec import derive
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Rounding
 
 BEST_FORM: Final[int] = lib.emu_best_form()
@@ -64,9 +65,9 @@ def _convert(
         raise EngineError(f"engine native cannot convert {source.id} to {fmt.id} by {rounding.id} under {policy.id}: use engine='numpy'")
     if random is not None:
         raise OperandError(f"rounding {rounding.id} draws nothing: leave random out")
-    flat = np.require(codes, np.uint32 if source.id == "fp32" else np.uint16, ("C", "A")).reshape(-1)
+    flat = np.require(codes, code_dtype(source), ("C", "A")).reshape(-1)
     out, marks = np.empty(-(-flat.size // 2) if packed else flat.size, np.uint8), ffi.new("uint8_t *")
-    check(lib.emu_convert_4bit(form, thresholds, SOURCES[source.id], address(flat), flat.size, packed, address(out), marks))
+    check(lib.emu_convert_4bit(form, thresholds, source_of(source), address(flat), flat.size, packed, address(out), marks))
     if marks[0]:
         convert_reference(codes, source, fmt, rounding, policy)  # raises, and names the first element
     return out
@@ -74,7 +75,7 @@ def _convert(
 
 def can_decode(fmt: Format, result: Format) -> bool:
     """Tell whether the kernel decodes this: 4-bit codes to binary32."""
-    return derive.codes(fmt).bits == 4 and not derive.unused_high_bits(fmt) and result.id == "fp32"
+    return derive.codes(fmt).bits == 4 and not derive.unused_high_bits(fmt) and is_binary32(result)
 
 
 def decode(

@@ -17,12 +17,15 @@ from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import decode
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.tables import is_source
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import is_nearest_even
 from emu.spec.models import Format
 from emu.spec.models.datapath import DatapathFacts, EpilogueFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
 from emu.spec.reach import frac_bits_of
+from emu.spec.registry import get
 
 PANEL_ROWS, PANEL_COLUMNS = 256, 256  # outputs of one call of the kernel
 CHUNK = 4096  # elements of K of one call: what the outputs carry from call to call is their codes
@@ -39,10 +42,10 @@ def can_dot(plan: DatapathPlan) -> bool:
     facts = plan.facts
     align, special = facts.align, facts.special
     simple = facts.late_c == "none" and facts.accumulator == "none" and facts.promote == "none" and plan.frac_bits is not None
-    plain = align.exponent == "nominal" and align.rounding == "rz" and align.beyond == "never" and align.include_c == "yes"
-    rounded = facts.round.mode in ("rz", "rne") and facts.round.overflow == "inf" and facts.subnormal.result == "gradual"
+    plain = align.exponent == "nominal" and plan.align_direction == "rz" and align.beyond == "never" and align.include_c == "yes"
+    rounded = plan.round_direction in ("rz", "rne") and facts.round.overflow == "inf" and facts.subnormal.result == "gradual"
     kept = special.zero == "plus" and special.nan_scale == "always" and facts.subnormal.c == "keep"
-    if not (simple and plain and rounded and kept) or plan.d.id not in ("fp32", "fp16", "bf16"):
+    if not (simple and plain and rounded and kept) or not is_source(plan.d):
         return False
     if any(not isinstance(fmt.facts, FloatFacts | IntegerFacts) or derive.codes(fmt).bits > 16 for fmt in (plan.a, plan.b)):
         return False
@@ -91,7 +94,7 @@ def _describe(plan: DatapathPlan, kept: list[Any]) -> Any:
     out.frac_bits, out.raised = plan.frac_bits, facts.align.exponent_raise
     out.low_bits = plan.product_frac_bits + plan.scale_frac_bits - (plan.product_exp if grouped else 0)
     out.floor = NO_FLOOR if plan.floor is None else max(plan.floor, NO_FLOOR)
-    out.nearest, out.keep = facts.round.mode == "rne", facts.round.keep
+    out.nearest, out.keep = plan.round_direction == "rne", facts.round.keep
     out.d_bytes, out.d_frac_bits = np.dtype(code_dtype(plan.d)).itemsize, plan.d.facts.frac_bits
     out.d_lowest = 1 - plan.d.facts.bias
     out.d_max, out.d_inf, out.d_sign = codes.max_code, codes.inf, codes.sign_bit
@@ -238,7 +241,7 @@ def add(x: Codes, y: Codes, plan: DatapathPlan) -> Codes:
 
 
 def _check_rounding(name: str) -> None:
-    if name != "rne":
+    if not is_nearest_even(get("rounding", name)):
         raise EngineError(f"engine native rounds an epilogue to nearest even, not by {name}: use engine='numpy'")
 
 

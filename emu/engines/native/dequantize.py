@@ -18,9 +18,10 @@ from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
 from emu.engines.native.program import KernelPlanBuilder
-from emu.engines.native.steps import Unable, is_single, require
+from emu.engines.native.steps import Unable, require
 from emu.engines.native.tables import decode_table
 from emu.spec import derive, digest
+from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Format, Recipe
 from emu.spec.programs.program import ELEMENT, TENSOR, Instruction, Program, dequantize_program
 from emu.spec.registry import get
@@ -62,10 +63,10 @@ class _BackBuilder(KernelPlanBuilder):
     def back_plan(self) -> DequantizePlan:
         """Return the plan. Raises: Unable."""
         program, lanes = self.program, self.block.columns
-        require(program.arithmetic.id == "fp32" and program.block.facts.shape[0] == 1 and len(program.block.element_formats) == 1)
+        require(is_binary32(program.arithmetic) and program.block.facts.shape[0] == 1 and len(program.block.element_formats) == 1)
         require(2 <= lanes <= lib.EMU_LANES and not lanes & (lanes - 1))
         element: Format = get("format", program.block.element_formats[0])
-        require(derive.codes(element).bits == 4)
+        require(derive.codes(element).bits == 4 and is_within(element, program.arithmetic))
         chain = self.chain()
         others = [item for item in program.instructions if item.type.extent != ELEMENT]
         require(all(item.type.extent in (TENSOR, self.block) and item.op != "pow2" for item in others))
@@ -99,7 +100,7 @@ class _BackBuilder(KernelPlanBuilder):
 
     def factor(self, item: Instruction, name: str) -> tuple[int, Any]:
         """Return (divides, factor) of one operation. Raises: Unable."""
-        require(item.op in ("mul", "div") and is_single(item) and name in item.args and len(set(item.args)) == 2)
+        require(item.op in ("mul", "div") and is_single(item.to, item.rounding) and name in item.args and len(set(item.args)) == 2)
         require(item.op == "mul" or item.args[0] == name)
         return int(item.op == "div"), next(arg for arg in item.args if arg != name)
 
@@ -152,7 +153,7 @@ def dequantize(
     rows, columns = memory.shape
     check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, turned, targets, address(out)))
     narrow: Codes = out
-    if result is not None and result.id != "fp32":
+    if result is not None and not is_binary32(result):
         nearest = get("rounding", "rne")
         narrow = convert_with_open(out, plan.program.arithmetic, result, nearest, derive.arithmetic_entry(result))[0]
     return (narrow.T if turned else narrow)[:, : codes.shape[1]]

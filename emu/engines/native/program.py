@@ -24,7 +24,6 @@ from emu.engines.native.steps import (
     RULE,
     TEST,
     Unable,
-    is_single,
     require,
     run_steps,
     sees_one_number,
@@ -34,6 +33,7 @@ from emu.engines.native.stochastic import spares_the_grid, stochastic_of
 from emu.engines.native.tables import Table, decides_by_bf16, decode_table, table_of, thresholds_in
 from emu.engines.native.transform import SIZE, can_rotate
 from emu.spec import derive, digest
+from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Recipe, Rounding, Transform
 from emu.spec.programs.program import ELEMENT, TENSOR, Constant, Extent, Instruction, Program, cast_entry, quantize_program
 from emu.spec.registry import get
@@ -83,7 +83,7 @@ class KernelPlanBuilder:
     def plan(self) -> KernelPlan:
         """Return the plan. Raises: Unable."""
         program, lanes = self.program, self.block.columns
-        require(program.arithmetic.id == "fp32" and program.block.facts.shape[0] == 1)
+        require(is_binary32(program.arithmetic) and program.block.facts.shape[0] == 1)
         require(
             not [
                 item
@@ -143,7 +143,7 @@ class KernelPlanBuilder:
             item = self.instruction(names.pop())
         name = self.elements_name
         others = [arg for arg in item.args if arg != name]
-        require(len(others) == 1 and (item.op == "mul" or item.args[0] == name) and is_single(item))
+        require(len(others) == 1 and (item.op == "mul" or item.args[0] == name) and is_single(item.to, item.rounding))
         return item, chain[::-1]
 
     def is_gate(self, item: Instruction, later: list[Instruction]) -> bool:
@@ -215,7 +215,7 @@ class KernelPlanBuilder:
         args = [self.argument(arg) for arg in item.args]
         out = ffi.new("emu_kernel_step *", {"out": self.register(item.out), "args": (args + args[:1] * 4)[:4]})
         if item.op in ARITHMETIC:
-            require(is_single(item))
+            require(is_single(item.to, item.rounding))
             out.operation = ARITHMETIC[item.op]
         elif item.op in PLAIN:
             require(not item.type.is_code)
@@ -229,8 +229,8 @@ class KernelPlanBuilder:
             out.operation, out.codes = lib.EMU_STEP_CAST, self.hold("uint8_t[]", table.astype(np.uint8))
             use_arithmetic(out, item.to, EVERY_BF16, table)
         elif item.op == "decode":
-            require(item.to is not None and derive.codes(item.to).bits <= 8)
             assert item.to is not None
+            require(derive.codes(item.to).bits <= 8 and is_within(item.to, self.program.arithmetic))
             values = decode_table(item.to)
             out.operation, out.values = lib.EMU_STEP_DECODE, self.hold("uint32_t[]", values)
             use_arithmetic(out, item.to, np.arange(1 << derive.codes(item.to).bits, dtype=np.uint32), values)

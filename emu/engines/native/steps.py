@@ -84,11 +84,6 @@ def require(condition: bool) -> None:
         raise Unable
 
 
-def is_single(item: Instruction) -> bool:
-    """Tell whether a step is one binary32 operation, nearest even."""
-    return item.to is not None and item.to.id == "fp32" and item.rounding is not None and item.rounding.id == "rne"
-
-
 def sees_one_number(item: Instruction) -> bool:
     """Tell whether a step is a function of one number that rounding to odd into bf16 decides: it compares with even bf16 constants only."""
     if item.op not in PLAIN or item.type.is_code:

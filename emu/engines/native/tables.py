@@ -20,15 +20,33 @@ from emu.engines.c_ref.convert import convert_with_open, decode, decode_to
 from emu.engines.native._kernels import ffi, lib
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
+from emu.spec.ieee import BinaryFormat, binary_format, is_binary32
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
 
 Table = NDArray[np.uint16]
-SOURCES: Final = {"fp32": lib.EMU_SOURCE_FP32, "bf16": lib.EMU_SOURCE_BF16, "fp16": lib.EMU_SOURCE_FP16}
+_SOURCES: Final[dict[BinaryFormat | None, int]] = {
+    "binary32": lib.EMU_SOURCE_FP32,
+    "bfloat16": lib.EMU_SOURCE_BF16,
+    "binary16": lib.EMU_SOURCE_FP16,
+}
 _even: Cache[str, bool] = Cache("emu.engines.native.tables._even", 4096)
 _tables: Cache[tuple[str, str, str, EntryCodes], Table] = Cache("emu.engines.native.tables._tables", 512)
 _thresholds: Cache[tuple[str, str, str, EntryCodes], Any] = Cache("emu.engines.native.tables._thresholds", 512)
+
+
+def is_source(fmt: Format) -> bool:
+    """Tell whether the kernels read codes of a format: binary32, bfloat16 or binary16 by its facts."""
+    return binary_format(fmt) in _SOURCES
+
+
+def source_of(fmt: Format) -> int:
+    """Return the kernels' number of a format that they read. Raises: EngineError (another format)."""
+    known = binary_format(fmt)
+    if known not in _SOURCES:
+        raise EngineError(f"the kernels read fp32, bf16 and fp16, not {fmt.id}: use engine='numpy'")
+    return _SOURCES[known]
 
 
 def table_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Table:
@@ -97,13 +115,13 @@ def thresholds_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryC
 
 
 def _find(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Any:
-    if source.id not in SOURCES or derive.codes(fmt).bits != 4 or derive.unused_high_bits(fmt) or rounding.random_bits:
+    if not is_source(source) or derive.codes(fmt).bits != 4 or derive.unused_high_bits(fmt) or rounding.random_bits:
         return None
-    if source.id == "fp32":
-        if not decides_by_bf16(fmt, rounding, entry):
-            return None
-        source = get("format", "bf16")
     try:
+        if is_binary32(source):
+            if not decides_by_bf16(fmt, rounding, entry):
+                return None
+            source = get("format", "bf16")
         return thresholds_in(table_of(source, fmt, rounding, entry))
     except EngineError:  # a format or a rounding that the C reference does not take
         return None

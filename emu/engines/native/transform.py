@@ -13,8 +13,9 @@ from emu.engines.c_ref.transform import sign_operand
 from emu.engines.c_ref.transform import transform as transform_reference
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
-from emu.engines.native.tables import SOURCES
+from emu.engines.native.tables import is_source, source_of
 from emu.spec import derive
+from emu.spec.ieee import binary_format, is_binary32
 from emu.spec.models import Format, Transform
 from emu.spec.registry import get
 
@@ -24,13 +25,19 @@ ORDER: Final = {"butterfly": lib.EMU_SUM_BUTTERFLY, "sequential": lib.EMU_SUM_SE
 
 def can_transform(chosen: Transform, source: Format) -> bool:
     """Tell whether the kernel rotates this: 16 elements, sums in fp32, result fp32 or bf16, from fp32, bf16 or fp16."""
-    return source.id in SOURCES and can_rotate(chosen)
+    return is_source(source) and can_rotate(chosen)
 
 
 def can_rotate(chosen: Transform) -> bool:
     """Tell whether a rotation is one of the kernel's."""
     facts = chosen.facts
-    return facts.size == SIZE and facts.sum_format == "fp32" and facts.result in ("fp32", "bf16")
+    total, result = get("format", facts.sum_format), _result(chosen)
+    return facts.size == SIZE and is_binary32(total) and binary_format(result) in ("binary32", "bfloat16")
+
+
+def _result(chosen: Transform) -> Format:
+    result: Format = get("format", chosen.facts.result)
+    return result
 
 
 def rotation_of(chosen: Transform, signs: int | None) -> Any:
@@ -39,7 +46,7 @@ def rotation_of(chosen: Transform, signs: int | None) -> Any:
     facts = chosen.facts
     scale = _scale_bits(facts.scale)
     mask = int(facts.signs, 16) if signs is None else signs
-    return ffi.new("emu_rotation *", {"order": ORDER[facts.sum], "result": SOURCES[facts.result], "signs": mask, "scale": scale})
+    return ffi.new("emu_rotation *", {"order": ORDER[facts.sum], "result": source_of(_result(chosen)), "signs": mask, "scale": scale})
 
 
 @bounded(256)
@@ -62,8 +69,8 @@ def transform(codes: Codes, source: Format, chosen: Transform, signs: int | None
     rotation = rotation_of(chosen, signs)
     given = np.require(codes, code_dtype(source), ("C", "A")).reshape(-1, SIZE)
     bits, left = np.empty(given.shape, np.uint32), np.empty(given.shape[0], np.uint8)
-    check(lib.emu_rotate(form, rotation, SOURCES[source.id], address(given), given.shape[0], address(bits), address(left)))
-    out: Codes = bits if chosen.facts.result == "fp32" else (bits >> np.uint32(16)).astype(np.uint16)
+    check(lib.emu_rotate(form, rotation, source_of(source), address(given), given.shape[0], address(bits), address(left)))
+    out: Codes = bits if is_binary32(_result(chosen)) else (bits >> np.uint32(16)).astype(np.uint16)
     if chosen.facts.sum == "exact" and left.any():
         places = np.flatnonzero(left)
         out[places] = transform_reference(given[places], source, chosen, signs)

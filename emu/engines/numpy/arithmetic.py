@@ -16,6 +16,7 @@ from emu.engines.numpy.float64 import add_to_odd, divide_to_odd
 from emu.engines.numpy.integer import Target, locate, target_of
 from emu.engines.numpy.integer import goes_up as rounds_up
 from emu.spec import derive
+from emu.spec.ieee import binary_format, is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
 
 F32 = NDArray[np.float32]
@@ -26,14 +27,9 @@ U32 = NDArray[np.uint32]
 _NATIVE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 
 
-def is_native(to: Format, rounding: Rounding) -> bool:
-    """Tell whether one binary32 operation of the machine is the step."""
-    return to.id == "fp32" and rounding.id == "rne"
-
-
 def binary(op: str, a: F32, b: F32, to: Format, rounding: Rounding, out: F32 | None = None) -> F32:
     """Return a op b, op one of add sub mul div, rounded once to `to`; broadcast. out: an array to use for a native result."""
-    if is_native(to, rounding):
+    if is_single(to, rounding):
         return _NATIVE[op](a, b, out=out)
     wide, other = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     if op == "mul":
@@ -61,7 +57,7 @@ def _sum(a: F64, b: F64, rounding: Rounding) -> F64:
 
 def round_wide(exact: F64, to: Format, rounding: Rounding) -> F32:
     """Return binary64 numbers (exact or rounded to odd) rounded once to a float format, as float32; overflow as ieee_inf."""
-    if is_native(to, rounding):
+    if is_single(to, rounding):
         return exact.astype(np.float32)
     flat = np.ascontiguousarray(exact).reshape(-1).view(np.uint64)
     codes = convert_marked(flat, tables.fp64(), to, rounding, derive.arithmetic_entry(to))
@@ -70,10 +66,10 @@ def round_wide(exact: F64, to: Format, rounding: Rounding) -> F32:
 
 def round_values(values: F32, to: Format, rounding: Rounding) -> F32:
     """Return binary32 numbers rounded once to a float format inside binary32, as float32; overflow as ieee_inf."""
-    if to.id == "fp32":
+    if is_binary32(to):
         return values
     bits = np.ascontiguousarray(values).view(np.uint32)
-    if to.id == "bf16" and rounding.id == "rne":
+    if binary_format(to) == "bfloat16" and is_nearest_even(rounding):
         return round_to_bf16(bits).view(np.float32)
     codes = convert_marked(bits.reshape(-1), tables.fp32(), to, rounding, derive.arithmetic_entry(to))
     return to_fp32(codes, to).reshape(values.shape)
@@ -101,6 +97,7 @@ def round_unbounded(values: F32, to: Format, rounding: Rounding) -> F32:
     layout = target_of(to)
     if isinstance(layout, int):
         size = np.ldexp(code.astype(np.float64), layout)
+        size = np.where(place.rest == 0, np.abs(values), size)  # a multiple of the unit stays; its code may have too many bits
     else:
         size = _magnitude(code, layout)
     out = np.where(fields.sign, -size, size).astype(np.float32)

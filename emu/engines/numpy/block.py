@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.numpy import tables
-from emu.engines.numpy.convert import Codes, code_dtype, convert_marked, element_random, to_fp32
+from emu.engines.numpy.convert import Codes, code_dtype, convert_marked, element_random, to_fp32, wide_values
 from emu.engines.numpy.environment import check_environment
 from emu.engines.numpy.plan import ProgramPlan, plan_of
 from emu.engines.numpy.program import Machine
 from emu.spec import derive
+from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Recipe, Rounding
 from emu.spec.programs.program import Extent, Program, dequantize_program, extent_of, padded_size, quantize_program
 from emu.spec.registry import get
@@ -217,14 +218,18 @@ def _turned(part: Array) -> Array:
 
 
 def to_values(codes: Codes, source: Format) -> F32:
-    """Return source codes as float32 values, exact. Raises: OperandError when a binary64 value is no binary32 number."""
-    if source.id != "fp64":
+    """Return source codes as float32 values, exact. Raises: OperandError when a value is no binary32 number."""
+    if derive.codes(source).bits <= 16 or is_within(source, tables.fp32()):
         return to_fp32(codes, source)
-    wide = codes.view(np.float64)
+    if binary_format(source) == "binary64":
+        wide, lost = codes.view(np.float64), np.zeros(codes.shape, np.bool_)
+    else:
+        wide, lost = wide_values(codes, source)
     with np.errstate(all="ignore"):
         narrow = wide.astype(np.float32)
-        if not bool(((narrow == wide) | np.isnan(wide)).all()):
-            raise OperandError("a binary64 value is no binary32 number: recipes start from binary32, convert the array first")
+        if not bool((((narrow == wide) | np.isnan(wide)) & ~lost).all()):
+            name = "binary64" if binary_format(source) == "binary64" else source.id
+            raise OperandError(f"a {name} value is no binary32 number: recipes start from binary32, convert the array first")
     return narrow
 
 
@@ -293,7 +298,7 @@ def dequantize(
 
 def _result_codes(values: F32, to: Format) -> Codes:
     bits = _value_codes(values)
-    if to.id == "fp32":
+    if is_binary32(to):
         return bits
     marked = convert_marked(bits.reshape(-1), tables.fp32(), to, get("rounding", "rne"), derive.arithmetic_entry(to))
     return marked.astype(code_dtype(to)).reshape(values.shape)

@@ -7,16 +7,19 @@ from numpy.typing import NDArray
 
 from emu.base.errors import OpenError, OperandError
 from emu.engines.numpy import tables
+from emu.engines.numpy.fields import check_width, split
 from emu.engines.numpy.integer import split_and_convert
 from emu.engines.numpy.odd import odd_from_fp64, odd_index
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
+from emu.spec.ieee import binary_format, is_within
 from emu.spec.models import Format, Policy, Rounding
-from emu.spec.models.format import CodebookFacts
+from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.models.rounding import Word
 
 Codes = NDArray[np.unsignedinteger]
 CHUNK = 1 << 15
+_FAR = 2200  # an exponent beyond all of binary64, also where it is undone
 
 
 def code_dtype(fmt: Format) -> type[np.unsignedinteger]:
@@ -92,16 +95,17 @@ def convert_marked(
 ) -> Codes:
     """Convert a flat array; open and refused codes become the markers of tables.marker_dtype."""
     if random is None:
-        codebook = isinstance(fmt.facts, CodebookFacts)
-        if derive.codes(source).bits <= 8 or (derive.codes(source).bits <= 16 and derive.codes(fmt).bits <= 8 and not codebook):
+        codebook, known = isinstance(fmt.facts, CodebookFacts), binary_format(source)
+        half = known in ("binary16", "bfloat16")
+        if derive.codes(source).bits <= 8 or (half and derive.codes(fmt).bits <= 8 and not codebook):
             return _look_up(codes, tables.convert_table(source, fmt, rounding, entry), source)
         if codebook:
             return _to_codebook(codes, source, fmt, rounding, entry)
         if tables.table_is_exact(fmt, rounding, entry):
             bf16_table = tables.convert_table(tables.bf16(), fmt, rounding, entry)
-            if source.id == "fp32":
+            if known == "binary32":
                 return take_odd(codes.astype(np.uint32, copy=False), bf16_table)
-            if source.id == "fp64":
+            if known == "binary64":
                 return bf16_table[odd_from_fp64(codes.astype(np.uint64, copy=False))]
     out = np.empty(codes.shape, tables.marker_dtype(fmt))
     for start in range(0, codes.size, CHUNK):
@@ -114,10 +118,7 @@ def convert_marked(
 
 
 def _look_up(codes: Codes, table: Codes, source: Format) -> Codes:
-    if codes.size and int(codes.max()) >= table.size:
-        if not int(codes.max()) >> (derive.codes(source).bits + derive.unused_high_bits(source)):
-            raise OpenError(f"{source.id} code {int(codes.max()):#04x}: what a set bit {derive.codes(source).bits} means is open")
-        raise OperandError(f"a code has more than {derive.codes(source).bits} bits: it is no {source.id} code")
+    check_width(codes, source)
     return table[codes]
 
 
@@ -178,11 +179,34 @@ def _to_codebook(codes: Codes, source: Format, fmt: Format, rounding: Rounding, 
 
 
 def to_fp64(codes: Codes, source: Format) -> NDArray[np.float64]:
-    """Return the values of float codes as binary64, exact; the sign of NaN is kept."""
-    if source.id == "fp64":
+    """Return the values of codes of a format as binary64, exact; any shape; the sign of NaN is kept.
+
+    Raises: OperandError when one of the values is no binary64 number.
+    """
+    if binary_format(source) == "binary64":
         return codes.astype(np.uint64, copy=False).view(np.float64)
-    with np.errstate(invalid="ignore"):
-        return to_fp32(codes, source).astype(np.float64)
+    if binary_format(source) is not None:
+        with np.errstate(invalid="ignore"):
+            return to_fp32(codes, source).astype(np.float64)
+    if not isinstance(source.facts, FloatFacts) or source.facts.subnormals == "no":
+        return tables.decode_table(source, tables.fp64())[codes].view(np.float64)
+    values, lost = wide_values(codes, source)
+    if lost.any():
+        raise OperandError(f"a {source.id} value is no binary64 number: use engine='exact'")
+    return values
+
+
+def wide_values(codes: Codes, source: Format) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return codes of a float format with subnormals as binary64, and where a value is no binary64 number; NaN keeps its sign."""
+    fields = split(codes, source)
+    special = fields.nan | fields.inf
+    size = np.where(special, 0, fields.significand).astype(np.float64)  # at most 53 bits
+    exp = np.clip(fields.lsb_exp, -_FAR, _FAR).astype(np.int32)
+    with np.errstate(all="ignore"):
+        values = np.ldexp(size, exp)
+        lost = np.ldexp(values, -exp) != size
+    values = np.where(fields.inf, np.inf, np.where(fields.nan, np.nan, values))
+    return np.copysign(values, np.where(fields.sign, -1.0, 1.0)), lost
 
 
 def to_fp32(codes: Codes, source: Format) -> NDArray[np.float32]:
@@ -190,13 +214,18 @@ def to_fp32(codes: Codes, source: Format) -> NDArray[np.float32]:
 
     Raises: OperandError when binary32 does not hold every value of the format.
     """
-    if source.id == "fp32":
+    known = binary_format(source)
+    if known == "binary32":
         return np.ascontiguousarray(codes.astype(np.uint32, copy=False)).view(np.float32)
-    if source.id == "bf16":
+    if known == "bfloat16":
         return (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    if source.id == "fp16":
+    if known == "binary16":
         with np.errstate(invalid="ignore"):
             return np.ascontiguousarray(codes.astype(np.uint16, copy=False)).view(np.float16).astype(np.float32)
-    if derive.codes(source).bits > 16:
+    bits, fields = derive.codes(source).bits, isinstance(source.facts, FloatFacts) and source.facts.subnormals == "yes"
+    if bits > 8 and fields and is_within(source, tables.fp32()):
+        with np.errstate(all="ignore"):
+            return wide_values(codes, source)[0].astype(np.float32)
+    if bits > 16:
         raise OperandError(f"{source.id} values do not fit binary32")
     return tables.decode_table(source, tables.fp32())[codes].view(np.float32)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from emu.engines.numpy.float64 import add_to_odd
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 
@@ -82,7 +83,7 @@ def grid_of(plan: DatapathPlan) -> ResultGrid:
     nan = plan.nan_code
     flush = facts.subnormal.result == "flush"
     lowest, zero_plus = 1 - fmt.facts.bias, facts.special.zero == "plus"
-    return ResultGrid(frac_bits, facts.round.keep, lowest, largest, facts.round.mode, beyond, flush, zero_plus, nan)
+    return ResultGrid(frac_bits, facts.round.keep, lowest, largest, plan.round_direction or "", beyond, flush, zero_plus, nan)
 
 
 def round_values(exact: F64, grid: ResultGrid) -> F64:
@@ -109,9 +110,10 @@ def round_values(exact: F64, grid: ResultGrid) -> F64:
 
 def decode_addend(codes: Codes, fmt: Format, flush: bool) -> F64:
     """Return codes of fp32, fp16 or bf16 as binary64, Inf and NaN kept. flush: a subnormal code is zero."""
-    if fmt.id == "fp16":
+    known = binary_format(fmt)
+    if known == "binary16":
         narrow: NDArray[Any] = np.ascontiguousarray(codes, np.uint16).view(np.float16)
-    elif fmt.id == "bf16":
+    elif known == "bfloat16":
         narrow = (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)
     else:
         narrow = np.ascontiguousarray(codes, np.uint32).view(np.float32)
@@ -125,12 +127,13 @@ def decode_addend(codes: Codes, fmt: Format, flush: bool) -> F64:
 
 def encode_values(values: F64, fmt: Format, nan: int) -> Codes:
     """Return the codes of numbers on the grid of fp32, fp16 or bf16; NaN becomes the code given."""
+    known = binary_format(fmt)
     with np.errstate(invalid="ignore"):
-        if fmt.id == "fp16":
+        if known == "binary16":
             codes: Codes = values.astype(np.float16).view(np.uint16)
         else:
             codes = values.astype(np.float32).view(np.uint32)
-            codes = (codes >> np.uint32(16)).astype(np.uint16) if fmt.id == "bf16" else codes
+            codes = (codes >> np.uint32(16)).astype(np.uint16) if known == "bfloat16" else codes
     missing = np.isnan(values)
     if missing.any():
         codes[missing] = codes.dtype.type(nan)

@@ -12,6 +12,7 @@ from emu.base.caches import Cache
 from emu.engines.numpy.datapath_round import ROUNDINGS, ResultGrid, grid_of
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts, IntegerFacts
 from emu.spec.reach import reach
@@ -88,7 +89,7 @@ def _format_fault(plan: DatapathPlan) -> str | None:
     for fmt in (plan.a, plan.b):
         if not isinstance(fmt.facts, FloatFacts | IntegerFacts) or derive.codes(fmt).bits > 16:
             return f"{fmt.id} elements are not floats or integers of at most 16 bits"
-    if plan.d.id not in ("fp32", "fp16", "bf16") or plan.c.id != plan.d.id:
+    if binary_format(plan.d) not in ("binary32", "binary16", "bfloat16") or not same_facts(plan.c, plan.d):
         return f"results in {plan.d.id}"
     if plan.scale is None or plan.facts.scale.apply == "promote":
         return None
@@ -100,7 +101,7 @@ def _format_fault(plan: DatapathPlan) -> str | None:
 
 def _rounding_fault(plan: DatapathPlan) -> str | None:
     facts = plan.facts
-    if facts.round.mode not in ROUNDINGS:
+    if plan.round_direction not in ROUNDINGS:
         return f"rounding {facts.round.mode}"
     if facts.scale.apply != "promote":
         return None

@@ -31,7 +31,7 @@ def aligned(a: Side, b: Side, step: int, c: F64, largest: float, shape: Shape) -
     """
     if _loses_nothing(a, b, step, largest, shape):
         return _in_one_piece(a, b, step, c, shape)
-    plan, mode = shape.plan, ROUNDINGS[shape.plan.facts.align.rounding]
+    plan, mode = shape.plan, ROUNDINGS[shape.plan.align_direction]
     assert plan.frac_bits is not None
     least = NOTHING if plan.floor is None else plan.floor
     of_c = np.where(c != 0, exponent(c, shape.grid.lowest), least)
@@ -45,7 +45,7 @@ def aligned(a: Side, b: Side, step: int, c: F64, largest: float, shape: Shape) -
 
 def _total(a: Side, b: Side, step: int, unit: F64, shape: Shape) -> F64:
     """Return the sum of the aligned terms, an integer below 2^53. unit: 2^(F - E)."""
-    mode = ROUNDINGS[shape.plan.facts.align.rounding]
+    mode = ROUNDINGS[shape.plan.align_direction]
     total = np.zeros_like(unit)
     for number in range(shape.terms):
         term = term_of(a, b, step, number, shape)
@@ -59,7 +59,7 @@ def _narrow_total(a: Side, b: Side, step: int, exp: NDArray[Any], shape: Shape) 
 
     Below exponent -100 all products are zero; what binary32 loses of a tiny one lies far below the last kept bit.
     """
-    plan, mode = shape.plan, ROUNDINGS[shape.plan.facts.align.rounding]
+    plan, mode = shape.plan, ROUNDINGS[shape.plan.align_direction]
     assert plan.frac_bits is not None
     field = np.maximum(exp, -100).astype(np.int32)
     unit = ((plan.frac_bits + 127 - field) << 23).view(np.float32)
@@ -110,7 +110,7 @@ def _in_one_piece(a: Side, b: Side, step: int, c: F64, shape: Shape) -> F64:
     np.subtract(1023 + plan.frac_bits, field, out=field)
     field <<= 52
     kept = c * field.view(np.float64)
-    mode = ROUNDINGS[plan.facts.align.rounding]
+    mode = ROUNDINGS[plan.align_direction]
     kept = np.trunc(kept, out=kept) if mode is np.trunc else mode(kept)
     np.subtract(2046 << 52, field, out=field)
     kept *= field.view(np.float64)

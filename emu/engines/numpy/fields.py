@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.base.errors import EngineError
+from emu.base.errors import EngineError, OpenError, OperandError
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
@@ -37,6 +37,7 @@ def split(codes: NDArray[np.unsignedinteger], fmt: Format) -> Fields:
     if not isinstance(facts, FloatFacts) or facts.subnormals == "no":
         raise EngineError(f"engine numpy takes sources of a float format with subnormals, not {fmt.id}: use engine='exact'")
     derived = derive.codes(fmt)
+    check_width(codes, fmt)
     wide = codes.astype(np.uint64)
     magnitude = wide & np.uint64((1 << derived.magnitude_bits) - 1)
     sign = (wide & np.uint64(derived.sign_bit)) != 0
@@ -48,6 +49,17 @@ def split(codes: NDArray[np.unsignedinteger], fmt: Format) -> Fields:
     significand = np.where(field > 0, fraction | np.uint64(1 << facts.frac_bits), fraction)
     lsb_exp = np.maximum(field, 1) - (facts.bias + facts.frac_bits)
     return Fields(sign, nan, inf, significand, lsb_exp, lsb_exp + top_bit(significand))
+
+
+def check_width(codes: NDArray[np.unsignedinteger], fmt: Format) -> None:
+    """Refuse codes with a bit above the format's. Raises: OpenError (a spare bit of the stored code), OperandError (further up)."""
+    bits = derive.codes(fmt).bits
+    if codes.dtype.itemsize * 8 <= bits or not codes.size or not int(codes.max()) >> bits:
+        return
+    largest = int(codes.max())
+    if not largest >> (bits + derive.unused_high_bits(fmt)):
+        raise OpenError(f"{fmt.id} code {largest:#04x}: what a set bit {bits} means is open")
+    raise OperandError(f"a code has more than {bits} bits: it is no {fmt.id} code")
 
 
 def top_bit(significand: U64) -> I64:

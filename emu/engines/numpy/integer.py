@@ -57,11 +57,11 @@ def locate(fields: Fields, fmt: Format) -> Located:
         unit = np.maximum(fields.exp, target.lowest_exp) - target.frac_bits
     shift = unit - fields.lsb_exp
     right = np.clip(shift, 0, 63).astype(np.uint64)
-    left = np.clip(-shift, 0, 10 if isinstance(target, int) else 53).astype(np.uint64)
+    left = np.clip(-shift, 0, 62 if isinstance(target, int) else 53).astype(np.uint64)
     whole = np.where(shift > 63, np.uint64(0), (fields.significand >> right) << left)
-    if isinstance(target, int):  # the low 16 bits stay true, for overflow: wrap
+    if isinstance(target, int):  # of a code of more than 62 bits the low 16 stay true, for overflow: wrap
         low = (fields.significand & np.uint64(0xFFFF)) << np.clip(-shift, 0, 16).astype(np.uint64) & np.uint64(0xFFFF)
-        whole = np.where((shift < -10) & (fields.significand > 0), np.uint64(_HUGE) | low, whole)
+        whole = np.where((shift < 0) & (fields.exp - unit > 61) & (fields.significand > 0), np.uint64(_HUGE) | low, whole)
     rest = np.where(shift > 63, fields.significand, fields.significand & ((np.uint64(1) << right) - np.uint64(1)))
     rest = np.where(shift > 0, rest, np.uint64(0))
     code = whole.astype(np.int64)

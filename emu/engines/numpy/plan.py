@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from emu.base.caches import Cache
 from emu.engines.numpy import tables
+from emu.spec.ieee import is_binary32
 from emu.spec.programs.program import TENSOR, Constant, Instruction, Program, cast_entry
 
 
@@ -69,7 +70,7 @@ def _reads(item: Instruction) -> set[str]:
 def _fuse(item: Instruction, by_name: dict[str, Instruction], program: Program) -> Step:
     """Return the step, with its chain where it is a cast whose table is exact."""
     arg = item.args[0]
-    if item.op != "cast" or not isinstance(arg, str) or program.arithmetic.id != "fp32":
+    if item.op != "cast" or not isinstance(arg, str) or not is_binary32(program.arithmetic):
         return Step(item)
     assert item.to is not None and item.rounding is not None
     if not tables.table_is_exact(item.to, item.rounding, cast_entry(item)):

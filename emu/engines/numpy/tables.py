@@ -20,6 +20,7 @@ from emu.engines.exact.round import locate
 from emu.engines.exact.value import Value, finite, power_of_two
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, IntegerFacts
 from emu.spec.registry import get
@@ -132,13 +133,14 @@ def _is_even_bf16(value: Fraction, bf16: Format) -> bool:
 def convert_table(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> NDArray[np.unsignedinteger]:
     """Return the code of every code of a source of at most 16 bits, markers for open and refused ones.
 
-    A float source of 16 bits is filled between thresholds; narrower sources are evaluated code by code.
+    binary16 and bfloat16 are filled between thresholds; other sources are evaluated code by code.
     """
     key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
     if key not in _convert:
-        bits = derive.codes(source).bits
-        if bits < 16 or isinstance(fmt.facts, CodebookFacts) or _wraps_integer(fmt, entry):
-            codes = [_one(decode_code(code, source), fmt, rounding, entry) for code in range(1 << bits)]
+        filled = binary_format(source) in ("binary16", "bfloat16")
+        if not filled or isinstance(fmt.facts, CodebookFacts) or _wraps_integer(fmt, entry):
+            every = range(1 << derive.codes(source).bits)
+            codes = [_one(decode_code(code, source), fmt, rounding, entry) for code in every]
             table = np.array([mark(code, fmt) for code in codes], marker_dtype(fmt))
         else:
             table = _filled(source, fmt, rounding, entry)

@@ -9,6 +9,7 @@ from emu.base.errors import EngineError
 from emu.engines.numpy.fields import U64, Fields, split
 from emu.engines.numpy.float64 import add_to_odd
 from emu.engines.numpy.integer import Located, Target, locate, target_of
+from emu.spec.ieee import is_within
 from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
 
@@ -22,7 +23,7 @@ def locate_te_fma(
     Raises: EngineError when the source holds values that binary32 does not, or the target is no float format.
     """
     target = target_of(fmt)
-    if source.id not in ("fp32", "bf16", "fp16") or not isinstance(target, Target):
+    if not is_within(source, get("format", "fp32")) or not isinstance(target, Target):
         raise EngineError(f"te_fma rounds binary32 values to float formats, not {source.id} to {fmt.id}: use engine='exact'")
     first = locate(fields, fmt)
     finite = ~(fields.nan | fields.inf)

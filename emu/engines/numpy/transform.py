@@ -11,6 +11,7 @@ from emu.base.errors import EngineError, OperandError, ShapeError
 from emu.engines.numpy.arithmetic import round_values
 from emu.engines.numpy.convert import code_dtype, to_fp32
 from emu.spec import derive
+from emu.spec.ieee import binary_format, is_binary32
 from emu.spec.models import Format, Rounding, Transform
 from emu.spec.registry import get
 
@@ -43,11 +44,12 @@ def _codes_of(values: F32, result: Format) -> Codes:
     """Return the codes of values on the grid of a result format; NaN canonical."""
     bits = np.ascontiguousarray(values).view(np.uint32)
     nan = np.isnan(values)
-    if result.id == "fp32":
+    known = binary_format(result)
+    if known == "binary32":
         return np.where(nan, np.uint32(derive.codes(result).nan[0]), bits)
-    if result.id == "bf16":
+    if known == "bfloat16":
         return np.where(nan, np.uint16(derive.codes(result).nan[0]), (bits >> np.uint32(16)).astype(np.uint16))
-    if result.id == "fp16":
+    if known == "binary16":
         with np.errstate(all="ignore"):
             return np.where(nan, np.uint16(derive.codes(result).nan[0]), values.astype(np.float16).view(np.uint16))
     raise EngineError(f"engine numpy writes transforms as fp32, bf16 or fp16, not {result.id}: use engine='exact'")
@@ -70,7 +72,7 @@ def rotate(values: F32, chosen: Transform, signs: int | None = None) -> F32:
     values: float32 [groups, size], not changed.   Works on the transpose, so that every addition runs along contiguous rows.
     """
     facts = chosen.facts
-    if facts.sum_format != "fp32":
+    if not is_binary32(get("format", facts.sum_format)):
         raise EngineError(f"engine numpy adds in fp32, not {facts.sum_format}: use engine='exact'")
     mask = sign_mask(chosen, signs)
     rows = np.array(values.T, order="C")  # a copy, also of a single group: the signs are flipped in place

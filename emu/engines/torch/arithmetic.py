@@ -12,8 +12,9 @@ from emu.base.errors import OperandError
 from emu.engines.torch.cut import cut, is_cut
 from emu.engines.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
 from emu.engines.torch.odd import take, thresholds_are_even
-from emu.engines.torch.round import decode_unbounded, encode, goes_up, locate
+from emu.engines.torch.round import decode_unbounded, encode, goes_up, grid_of, locate
 from emu.spec import derive
+from emu.spec.ieee import is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
 
@@ -39,11 +40,6 @@ def values_of(codes: torch.Tensor) -> torch.Tensor:
     return codes.to(torch.int32).view(torch.float32)
 
 
-def is_single(to: Format, rounding: Rounding) -> bool:
-    """Tell whether one operation of the device rounds this way."""
-    return to.id == "fp32" and rounding.id == "rne"
-
-
 def binary(op: str, a: torch.Tensor, b: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:
     """Return add, sub, mul or div of float32 values, rounded once to a format inside binary32, as float32; overflow as ieee_inf."""
     if is_single(to, rounding):
@@ -67,7 +63,7 @@ def fused(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, to: Format, roundin
 def round_number(exact: Number, to: Format, rounding: Rounding) -> torch.Tensor:
     """Return exact numbers rounded once to a float format inside binary32, as float32; overflow as ieee_inf, NaN canonical."""
     codes = encode(exact, to, rounding, derive.arithmetic_entry(to))
-    return values_of(codes) if to.id == "fp32" else values_of(widened(codes, to))
+    return values_of(codes) if is_binary32(to) else values_of(widened(codes, to))
 
 
 def widened(codes: torch.Tensor, fmt: Format) -> torch.Tensor:
@@ -77,11 +73,11 @@ def widened(codes: torch.Tensor, fmt: Format) -> torch.Tensor:
 
 def round_values(values: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:
     """Return float32 values rounded once to a float format inside binary32, as float32; overflow as ieee_inf."""
-    if to.id == "fp32":
+    if is_binary32(to):
         return values
     if derive.codes(to).bits <= 8 and thresholds_are_even(to, rounding):
         return _by_table(values, to, rounding)
-    if rounding.id == "rne" and is_cut(fp32(), to):
+    if is_nearest_even(rounding) and is_cut(fp32(), to):
         lost = derive.codes(fp32()).bits - derive.codes(to).bits
         return (cut(values.contiguous().view(torch.int32), fp32(), to) << lost).view(torch.float32)
     return round_number(number_of(values.contiguous()), to, rounding)
@@ -216,7 +212,7 @@ def amax(values: torch.Tensor, axes: list[int], nan: str) -> torch.Tensor:
 
 def decoded(codes: torch.Tensor, fmt: Format) -> torch.Tensor:
     """Return the values of codes as float32, exact; an open code (negative) gives NaN."""
-    if fmt.id == "fp32":
+    if is_binary32(fmt):
         return values_of(codes)
     if derive.codes(fmt).bits > _TABLE_BITS:
         return values_of(widened(codes.to(torch.int64), fmt))
@@ -236,4 +232,7 @@ def round_unbounded(values: torch.Tensor, to: Format, rounding: Rounding) -> tor
     place = locate(x, to)
     code = place.code + goes_up(place, x.sign, rounding, None).to(torch.int64)
     rounded = decode_unbounded(code, x.sign, to)._replace(nan=x.nan, inf=x.inf)
-    return round_number(rounded, fp32(), get("rounding", "rne"))
+    found = round_number(rounded, fp32(), get("rounding", "rne"))
+    if isinstance(grid_of(to), int):  # a multiple of the unit stays; its code may have too many bits
+        return torch.where((place.rest == 0) & ~x.nan, values, found)
+    return found

@@ -180,7 +180,9 @@ class _Run:
         if not self.program.types[output].is_code:
             found = codes_from(found, ar.fp32())
         if held.columns == 0:
-            self.store(name, found.reshape(-1, 1), 0 if held.rows == 0 else extent.top, 0)
+            if held.rows:  # one value of the tensor stands for every row
+                found = found.expand(shape[0], shape[1] if held.rows == 1 else 1, 1, 1)
+            self.store(name, found.reshape(-1, 1), 0 if held.rows == 0 else extent.top // held.rows, 0)
             return
         wanted = (shape[0], shape[1] if held.rows == 1 else 1, shape[2], shape[3] // held.columns)
         part = spread(found, wanted).reshape(wanted[0] * wanted[1], -1)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Rounding, Transform
 from emu.spec.models.datapath import PromoteFacts
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.programs.program import Program
 from emu.spec.reach import frac_bits_of
+from emu.spec.registry import get
 
-INSIDE_FP32 = ("fp32", "bf16", "fp16")
+INSIDE_FP32 = ("binary32", "bfloat16", "binary16")
 _MOST_BITS = 61  # of a signed integer in the column
 _PRODUCT_BITS = 53  # of a number that is added to another
 
@@ -30,17 +32,20 @@ def can_decode(fmt: Format, result: Format) -> bool:
 
 def can_transform(chosen: Transform, source: Format) -> bool:
     """Tell whether this column does a rotation: sums in fp32, values and results inside binary32."""
-    return chosen.facts.sum_format == "fp32" and chosen.facts.result in INSIDE_FP32 and derive.codes(source).bits <= 32
+    total, result = (get("format", name) for name in (chosen.facts.sum_format, chosen.facts.result))
+    return is_binary32(total) and binary_format(result) in INSIDE_FP32 and is_within(source, total)
 
 
 def fault(program: Program) -> str | None:
     """Return why this column does not run a recipe's program, or None."""
-    if program.arithmetic.id != "fp32":
+    if not is_binary32(program.arithmetic):
         return f"arithmetic in {program.arithmetic.id}, not fp32"
     for item in program.instructions:
         if item.op == "sum" and item.step.order == "exact":
             return "a sum of order exact"
         to, mode = item.to, item.rounding
+        if item.op == "decode" and to is not None and not is_within(to, program.arithmetic):
+            return f"values of {to.id} that are no {program.arithmetic.id} numbers"
         if item.op == "cast" and to is not None and mode is not None and not can_convert(program.arithmetic, to, mode):
             return f"a cast to {to.id} with {mode.id}"
     return None
@@ -55,7 +60,7 @@ def dot_fault(plan: DatapathPlan) -> str | None:
         room = _PRODUCT_BITS if isinstance(facts.promote, PromoteFacts) and facts.promote.fused == "yes" else _MOST_BITS
         needed = widths.group_sum_bits + frac_bits_of(plan.d) + 1
         return None if needed <= room else f"products of {needed} bits"
-    if facts.align.rounding not in ("rz", "rd", "rne"):
+    if plan.align_direction not in ("rz", "rd", "rne"):
         return f"alignment with {facts.align.rounding}"
     if max(widths.group_sum_bits if facts.scale.apply == "group" else 0, widths.term_bits) > _MOST_BITS:
         return f"terms of {max(widths.group_sum_bits, widths.term_bits)} bits"

@@ -15,6 +15,7 @@ from emu.engines.torch.te_fma import te_fma_code
 from emu.engines.torch.tensors import checked, code_dtype, signed_view
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.rounding import Word
@@ -51,8 +52,8 @@ def convert(
 
 
 def checked_signed(codes: torch.Tensor, source: Format) -> torch.Tensor:
-    """Return codes as int32 (formats of at most 32 bits that fill their bytes) or int64, checked."""
-    if derive.codes(source).bits == 32 and codes.element_size() == 4:
+    """Return codes as int32 (binary32 alone) or int64, checked."""
+    if is_binary32(source) and codes.element_size() == 4:
         return signed_view(codes)
     return checked(codes, source)
 

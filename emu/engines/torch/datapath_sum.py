@@ -68,7 +68,7 @@ def aligned(terms: Terms, c: Triple, plan: DatapathPlan) -> torch.Tensor:
     assert plan.frac_bits is not None
     exp = torch.maximum(terms.exp.amax(-1), torch.where(c.significand != 0, c.exp, NOTHING))
     exp = exp.clamp(min=plan.floor) if plan.floor is not None else torch.where(exp == NOTHING, 0, exp)
-    lsb_exp, mode = exp - plan.frac_bits, plan.facts.align.rounding
+    lsb_exp, mode = exp - plan.frac_bits, plan.align_direction
     total = moved(terms.significand, terms.lsb_exp - lsb_exp.unsqueeze(-1), mode).sum(-1)
     total = total + moved(c.significand, c.exp - frac_bits_of(plan.c) - lsb_exp, mode)
     if plan.facts.align.beyond == "wrap":

@@ -26,7 +26,7 @@ _PRODUCT = "(Tensor a, Tensor b, Tensor? a_scales, Tensor? b_scales, Tensor? c, 
 
 def _result(fmt: Format) -> torch.dtype:
     """Return the dtype of values of a format. Raises: OperandError."""
-    dtype = float_dtype(fmt.id)
+    dtype = float_dtype(fmt)
     if dtype is None:
         raise OperandError(f"{fmt.id} has no torch float dtype here: one of fp16, bf16, fp32, fp64")
     return dtype

@@ -77,8 +77,8 @@ def _check_shapes(
 def _addend(c: torch.Tensor, plan: DatapathPlan, shape: tuple[int, ...]) -> torch.Tensor:
     """Return C as codes of its format, of the shape of the outputs. Raises: OperandError (dtype), ShapeError."""
     if c.is_floating_point():
-        if c.dtype != float_dtype(plan.c.id):
-            raise OperandError(f"c: dtype {c.dtype} is not taken: give {float_dtype(plan.c.id)}, or {plan.c.id} codes")
+        if c.dtype != float_dtype(plan.c):
+            raise OperandError(f"c: dtype {c.dtype} is not taken: give {float_dtype(plan.c)}, or {plan.c.id} codes")
         c = signed_view(c)
     try:
         wide = torch.broadcast_to(to_int64(c), shape)

@@ -8,6 +8,7 @@ from emu.base.errors import OpenError, OperandError
 from emu.engines.torch.names import named
 from emu.engines.torch.numbers import signed_mask
 from emu.spec import derive
+from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Format
 
 _SIGNED = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -22,7 +23,7 @@ _FORMATS = {
     torch.float8_e5m2fnuz: "e5m2fnuz",
     torch.float8_e8m0fnu: "e8m0",
 }
-_FLOATS = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64}
+_FLOATS = {"binary16": torch.float16, "bfloat16": torch.bfloat16, "binary32": torch.float32, "binary64": torch.float64}
 _UNSIGNED = {1: torch.uint8, 2: torch.uint16, 4: torch.uint32, 8: torch.uint64}
 
 
@@ -42,9 +43,10 @@ def format_id(dtype: torch.dtype) -> str | None:
     return _FORMATS.get(dtype)
 
 
-def float_dtype(name: str) -> torch.dtype | None:
-    """Return the float dtype of a format id, or None."""
-    return _FLOATS.get(name)
+def float_dtype(fmt: Format) -> torch.dtype | None:
+    """Return the float dtype of binary16, bfloat16, binary32 or binary64, whatever the format is called; None for another."""
+    known = binary_format(fmt)
+    return None if known is None else _FLOATS[known]
 
 
 def signed_view(codes: torch.Tensor) -> torch.Tensor:
@@ -89,7 +91,7 @@ def codes_of(x: torch.Tensor, source: str) -> tuple[torch.Tensor, Format]:
         return signed_view(x), named("format", own)
     fmt: Format = named("format", source)
     if x.is_floating_point():
-        if own != fmt.id:
+        if own is None or not same_facts(named("format", own), fmt):
             raise OperandError(f"source={fmt.id!r} takes unsigned codes, not {x.dtype}: leave source out for float tensors")
         return signed_view(x), fmt
     if x.dtype == torch.bool or x.is_complex():

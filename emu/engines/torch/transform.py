@@ -13,6 +13,7 @@ from emu.engines.torch.numbers import Number, split
 from emu.engines.torch.round import encode
 from emu.engines.torch.tensors import checked, code_dtype, signed_view
 from emu.spec import derive
+from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Rounding, Transform
 from emu.spec.registry import get
 
@@ -45,26 +46,28 @@ def transform(codes: torch.Tensor, source: Format, chosen: Transform, signs: int
 
 def values_from(codes: torch.Tensor, source: Format) -> torch.Tensor:
     """Return the float32 values of codes of a format inside binary32, exact. Raises: OperandError (another value)."""
-    if source.id == "fp32":
+    known = binary_format(source)
+    if known == "binary32":
         return signed_view(codes).view(torch.float32)
-    if source.id == "bf16":
+    if known == "bfloat16":
         wide = signed_view(codes).to(torch.int32)
         wide <<= 16
         return wide.view(torch.float32)
     x = split(checked(codes, source), source)
     values = round_number(x, fp32(), get("rounding", "rne"))
-    if source.id == "fp64":
+    if not is_within(source, fp32()):
         back = number_of(values)
         shift = (back.lsb_exp - x.lsb_exp).clamp(-62, 62)
         same = (back.significand << shift.clamp(min=0)) == (x.significand << (-shift).clamp(min=0))
         if not bool((same & ~back.inf | (x.nan | x.inf | x.zero)).all()):
-            raise OperandError("a binary64 value is no binary32 number: recipes start from binary32, convert the tensor first")
+            name = "binary64" if known == "binary64" else source.id
+            raise OperandError(f"a {name} value is no binary32 number: recipes start from binary32, convert the tensor first")
     return values
 
 
 def codes_from(values: torch.Tensor, result: Format) -> torch.Tensor:
     """Return the signed codes of float32 values rounded once to a format, nearest even; NaN canonical."""
-    if result.id == "fp32":
+    if is_binary32(result):
         bits = values.contiguous().view(torch.int32)
         return torch.where(torch.isnan(values), derive.codes(result).nan[0], bits)
     return encode(number_of(values.contiguous()), result, get("rounding", "rne"), derive.arithmetic_entry(result))
@@ -84,7 +87,7 @@ def sign_mask(chosen: Transform, signs: int | None) -> int:
 def rotate(values: torch.Tensor, chosen: Transform, signs: int | None = None) -> torch.Tensor:
     """Return rotated values on the grid of the result format. values: float32 [groups, size], not changed."""
     facts = chosen.facts
-    if facts.sum_format != "fp32":
+    if not is_binary32(get("format", facts.sum_format)):
         raise EngineError(f"engine torch adds in fp32, not {facts.sum_format}: use engine='exact'")
     mask = sign_mask(chosen, signs)
     flips = torch.tensor([[-0x80000000 * (mask >> i & 1)] for i in range(facts.size)], dtype=torch.int32, device=values.device)

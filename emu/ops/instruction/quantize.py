@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from emu.arrays.values import Codes
+from emu.engines.numpy.convert import code_dtype
 from emu.ops.functions import quantize, transform
 from emu.ops.instruction.bits import pack, take_register, unpack
 from emu.spec import get
@@ -71,7 +72,7 @@ def _blocks(
 
 
 def _one_setting(facts: InstructionFacts, lanes: Codes, source: Format, amax: Any, signs: int | None, engine: str) -> Any:
-    values: Any = lanes.astype(np.uint32 if source.id == "fp32" else np.uint16)
+    values: Any = lanes.astype(code_dtype(source))
     named: str | None = source.id
     if facts.transform is not None:
         values, named = transform(values, facts.transform, signs=signs, source=source, engine=engine), None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, plans_of
+from emu.spec.ieee import direction, is_binary32, same_facts
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import DatapathFacts, LateC, UnknownFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts
@@ -31,7 +32,7 @@ def check_datapath(model: Datapath) -> None:
 
 
 def _check_formats(facts: DatapathFacts) -> None:
-    if facts.c != facts.d:
+    if not same_facts(get("format", facts.c), get("format", facts.d)):
         raise SpecError(f"c: {facts.c} and d {facts.d} differ: D of one step is C of the next")
     if not pairs(facts) or any(a not in facts.a or b not in facts.b for a, b in pairs(facts)):
         raise SpecError("pairs: must be made of formats in a and b")
@@ -42,17 +43,17 @@ def _check_formats(facts: DatapathFacts) -> None:
     for name in facts.scale.formats:
         if not isinstance(get("format", name).facts, FloatFacts | ExponentFacts):
             raise SpecError(f"scale.formats: {name} is neither a float nor a power of two")
-        if facts.scale.apply == "promote" and name != "fp32":
+        if facts.scale.apply == "promote" and not is_binary32(get("format", name)):
             raise SpecError(f"scale.formats: promote multiplies binary32 scales, not {name}")
     if facts.scale.apply == "promote":
         _check_promote(facts)
-    if facts.epilogue != "none" and facts.d != "fp32":
+    if facts.epilogue != "none" and not is_binary32(get("format", facts.d)):
         raise SpecError("epilogue: tensor scales multiply a binary32 result")
 
 
 def _check_promote(facts: DatapathFacts) -> None:
     """The sum of a block must be an exact binary32 number, made of finite elements."""
-    if facts.d != "fp32":
+    if not is_binary32(get("format", facts.d)):
         raise SpecError("d: promote computes in binary32")
     if facts.subnormal.result == "flush":
         raise SpecError("subnormal.result: the operations of promote keep subnormals")
@@ -72,7 +73,7 @@ def _check_rounding(facts: DatapathFacts) -> None:
     for where, name in (("align.rounding", facts.align.rounding), ("round.mode", facts.round.mode)):
         if get("rounding", name).random_bits:
             raise SpecError(f"{where}: {name} draws random bits: a datapath must not")
-    if facts.align.rounding not in ("rz", "rd", "rne"):
+    if direction(get("rounding", facts.align.rounding)) not in ("rz", "rd", "rne"):
         raise SpecError(f"align.rounding: {facts.align.rounding} is not one of rz, rd, rne")
     exact = facts.align.fraction_bits == "exact"
     if exact and facts.align.floor != "none":

@@ -8,6 +8,7 @@ from typing import Any
 
 from emu.base.errors import SpecError
 from emu.spec import derive
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Block, Format, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.programs.program import ELEMENT, Argument, Constant, Extent, Instruction, Typed, constant, extent_of, meet
@@ -119,7 +120,7 @@ def _reduce(step: Any, given: list[Typed], arithmetic: Format, rounding: Roundin
 
 def _e8m0_rule(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
     _values(step, given)
-    if arithmetic.id != "fp32":
+    if not is_binary32(arithmetic):
         raise SpecError("e8m0_rule reads binary32 fields: arithmetic.to must be fp32")
     needed = {"floor": {"emax"}, "ceil": {"emax"}, "even": {"emax", "frac_bits"}, "field_up": set()}[step.rule]
     if {key for key in ("emax", "frac_bits") if getattr(step, key) is not None} != needed:

@@ -17,6 +17,7 @@ from emu.engines.torch.triton.row_and_column import prepare_both
 from emu.engines.torch.triton.side import Side, make_side
 from emu.engines.torch.triton.transform import prepare_transform
 from emu.engines.torch.triton.wgmma import DTYPES, PRODUCTS, TILE, plan_of, prepare_dot
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Transform
 from emu.spec.registry import get, names
 
@@ -47,7 +48,7 @@ def launches() -> Iterator[tuple[str, Callable[[], Launch]]]:
     x, word = torch.zeros((SIZE, SIZE), dtype=torch.bfloat16), torch.zeros(1, dtype=torch.int32)
     for name in transforms():
         chosen: Transform = get("transform", name)
-        out = torch.zeros(x.shape, dtype=torch.int32 if chosen.facts.result == "fp32" else torch.int16)
+        out = torch.zeros(x.shape, dtype=torch.int32 if is_binary32(get("format", chosen.facts.result)) else torch.int16)
         yield f"transform/{name}", partial(prepare_transform, x, out, chosen, None)
         yield f"amax/{name}", partial(prepare_amax, x, word, name, None)
     yield "amax", partial(prepare_amax, x.to(torch.float16), word, None, None)

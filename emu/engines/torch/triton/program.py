@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from emu.base.caches import Cache, bounded
+from emu.base.caches import Cache
 from emu.base.errors import EngineError
 from emu.spec import derive, digest
+from emu.spec.ieee import binary_format, is_binary32, is_single
 from emu.spec.models import Format, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
 from emu.spec.models.rounding import LostPart, PerElement
@@ -62,7 +63,7 @@ class _Lowering:
         """Return the whole program. Raises: EngineError."""
         checked = self.checked
         rows, lanes = checked.block.facts.shape
-        self.require(checked.arithmetic.id == "fp32" and rows == 1 and not lanes & (lanes - 1), "its block or its arithmetic")
+        self.require(is_binary32(checked.arithmetic) and rows == 1 and not lanes & (lanes - 1), "its block or its arithmetic")
         block = Extent(1, lanes)
         for item in checked.instructions:
             self.require(item.type.extent in (TENSOR, block, ELEMENT), f"step {item.out}: its place")
@@ -103,7 +104,7 @@ class _Lowering:
         """Return one instruction as a tuple. Raises: EngineError."""
         op, args = item.op, [self.argument(arg) for arg in item.args]
         if op in ("add", "sub", "mul", "div"):
-            self.require(item.to is not None and item.to.id == "fp32" and item.rounding is not None and item.rounding.id == "rne", op)
+            self.require(is_single(item.to, item.rounding), op)
             return (op, *args)
         if op in ("min", "max"):
             return (op, *args, item.step.nan == "drop")
@@ -173,12 +174,14 @@ def rounding_words(rounding: Rounding) -> tuple[tuple[int, ...], tuple[int, ...]
 
 def decode_facts(fmt: Format) -> tuple[str, tuple[int, ...]]:
     """Return the class of a format and what decoding it takes. Raises: EngineError (outside binary32, or NaN codes with gaps)."""
-    return _decode_facts(fmt.facts_digest, fmt.id)
+    found = _decoded.get(fmt.facts_digest)
+    return found if found is not None else _decoded.keep(fmt.facts_digest, _decode_facts(fmt))
 
 
-@bounded(256)
-def _decode_facts(_digest: str, name: str) -> tuple[str, tuple[int, ...]]:
-    fmt: Format = get("format", name)
+_decoded: Cache[str, tuple[str, tuple[int, ...]]] = Cache("emu.engines.torch.triton.program._decoded", 256)
+
+
+def _decode_facts(fmt: Format) -> tuple[str, tuple[int, ...]]:
     facts, known = fmt.facts, derive.codes(fmt)
     if isinstance(facts, ExponentFacts):
         if known.nan not in ((), ((1 << facts.bits) - 1,)) or facts.bits > 8:
@@ -206,8 +209,9 @@ def rotation(transform: Transform) -> Step:
     scale = derive.parse_exact(facts.scale)
     power = scale.numerator.bit_length() - scale.denominator.bit_length()
     result: Format = get("format", facts.result)
-    if facts.size != 16 or facts.matrix != "hadamard_sylvester" or facts.sum_format != "fp32" or derive.parse_exact(f"2^{power}") != scale:
+    single = is_binary32(get("format", facts.sum_format))
+    if facts.size != 16 or facts.matrix != "hadamard_sylvester" or not single or derive.parse_exact(f"2^{power}") != scale:
         raise EngineError(f"transform {transform.id}: the Triton kernels rotate 16 elements in binary32: use another engine")
-    if facts.sum not in ("butterfly", "sequential", "exact") or facts.result not in ("fp32", "bf16"):
+    if facts.sum not in ("butterfly", "sequential", "exact") or binary_format(result) not in ("binary32", "bfloat16"):
         raise EngineError(f"transform {transform.id}: the Triton kernels know no sum {facts.sum} to {facts.result}: use another engine")
-    return facts.sum, power, () if facts.result == "fp32" else grid_of(result)
+    return facts.sum, power, () if is_binary32(result) else grid_of(result)

@@ -13,6 +13,7 @@ from emu.engines.torch.triton.hadamard import rotate
 from emu.engines.torch.triton.launch import Launch, check_device, matrix_bits, tile_shape
 from emu.engines.torch.triton.program import rotation
 from emu.engines.torch.triton.tiles import load_tile
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Transform
 from emu.spec.registry import get
 
@@ -52,7 +53,7 @@ def transform(x: torch.Tensor, transform: str | Transform, *, signs: int | None 
     check_device(x, transform_kernel)
     if x.ndim != 2 or x.shape[1] % chosen.facts.size:
         raise ShapeError(f"transform {chosen.id} rotates {chosen.facts.size} elements: the rows of x must be a multiple of it")
-    narrow = chosen.facts.result != "fp32"
+    narrow = not is_binary32(get("format", chosen.facts.result))
     out = torch.empty(x.shape, dtype=torch.int16 if narrow else torch.int32, device=x.device)
     prepare_transform(x, out, chosen, signs).run()
     return out.view(torch.bfloat16 if narrow else torch.float32)

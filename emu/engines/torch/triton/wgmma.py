@@ -15,7 +15,8 @@ import triton.language as tl
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.torch.triton.launch import Launch, check_device
 from emu.spec.datapath import DatapathPlan, resolve
-from emu.spec.models import Datapath
+from emu.spec.ieee import is_binary32, same_facts
+from emu.spec.models import Datapath, Format
 from emu.spec.registry import get
 
 TILE: Final = 64  # rows of one wgmma instruction
@@ -44,10 +45,15 @@ def diagonal_kernel(a, b, c, out, depth: tl.constexpr, tile: tl.constexpr):
     tl.store(out + place, found, mask=own)
 
 
+def dtype_of(fmt: Format) -> torch.dtype | None:
+    """Return the dtype that tensor cores take for the facts of a format, or None."""
+    return next((dtype for name, dtype in DTYPES.items() if same_facts(get("format", name), fmt)), None)
+
+
 def plan_of(datapath: str | Datapath, a: str, b: str) -> DatapathPlan:
     """Return the plan of a product. Raises: OperandError (formats or results that the kernel lacks), SpecError."""
     plan = resolve(get("datapath", datapath), get("format", a), get("format", b), None, None)
-    if a not in DTYPES or b not in DTYPES or plan.d.id != "fp32" or plan.c.id != "fp32":
+    if dtype_of(plan.a) is None or dtype_of(plan.b) is None or not is_binary32(plan.d) or not is_binary32(plan.c):
         raise OperandError(f"{plan.datapath.id} {a} x {b}: tensor cores take {', '.join(DTYPES)} and float32 C and D here")
     return plan
 
@@ -80,7 +86,8 @@ def dot(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, *, datapath: str | Da
 
 def _values(codes: torch.Tensor, fmt: str, rows: int) -> torch.Tensor:
     """Return codes as values of their format, rows of zeros below. Raises: OperandError (width)."""
-    dtype = DTYPES[fmt]
+    dtype = dtype_of(get("format", fmt))
+    assert dtype is not None  # plan_of has checked it
     if codes.element_size() != dtype.itemsize:
         raise OperandError(f"codes of {fmt} take {dtype.itemsize} bytes, not {codes.element_size()}")
     plain = codes.view(torch.uint8 if dtype.itemsize == 1 else torch.int16)

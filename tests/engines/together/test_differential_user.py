@@ -1,0 +1,228 @@
+"""Objects that no file has: sources, destinations, blocks and programs drawn at random; every engine that takes them equals the oracle."""
+
+from __future__ import annotations
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import emu
+from emu import engines
+from emu.base.errors import EmuError, OpenError, OperandError, SpecError
+from emu.spec import derive, get
+from emu.spec.models import Format, Policy
+from emu.spec.models.format import CodebookFacts
+from emu.spec.programs.program import quantize_program
+
+
+def sibling(name: str) -> Any:
+    """A module of this folder, a copy of this test's own."""
+    spec = spec_from_file_location(f"user_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+USER, PROGRAMS = sibling("user_objects"), sibling("test_differential_programs")
+SHAPES = ([1, 8], [4, 8], [1, 6], [1, 1], [3, 5], [1, 16])
+QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def able(operation: str, *facts: Any) -> list[str]:
+    """Engines that say they can do it, the oracle left out."""
+    found = [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
+    return list(dict.fromkeys(found))
+
+
+def agree(operation: str, facts: tuple[Any, ...], ask: Any) -> Any:
+    """The oracle's arrays, which every able engine gave too; an error is answered by an error."""
+    wanted = outcome(lambda: ask("exact"))
+    for engine in able(operation, *facts):
+        found = outcome(lambda engine=engine: ask(engine))
+        if isinstance(found, type) or isinstance(wanted, type):
+            known = (found, wanted) in ((OpenError, OperandError), (OperandError, OpenError))  # which element is named first
+            assert found is wanted or known or found is emu.EngineError, f"{engine}: {found}, not {wanted}"
+            continue
+        for mine, theirs in zip(found, wanted, strict=True):
+            assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), f"{engine} differs"
+    return wanted
+
+
+def outcome(run: Any) -> Any:
+    """Arrays, or the kind of error."""
+    try:
+        return run()
+    except EmuError as error:
+        return type(error)
+
+
+def converted(source: Format, fmt: Format, mode: str, policy: Policy, codes: Any, seed: int = 0) -> Any:
+    """The codes that all engines agree on."""
+    rounding = get("rounding", mode)
+    random = USER.random_for(rounding, seed, codes.size)
+    facts = source, fmt, rounding, policy
+    return agree("convert", facts, lambda engine: [engines.run_convert(codes, *facts, random, engine)])
+
+
+@QUICK
+@given(st.data())
+def test_conversions_between_drawn_formats(data: st.DataObject) -> None:
+    known = st.sampled_from(["fp32", "bf16", "fp16", "fp64"]).map(lambda name: get("format", name).model_copy(update={"id": "mine"}))
+    source = data.draw(st.one_of(USER.floats(32), USER.formats(16), USER.floats(20), USER.floats(64), known), label="source")
+    fmt = data.draw(st.one_of(USER.formats(16), USER.floats(32)), label="destination")
+    mode, seed = data.draw(st.sampled_from(USER.ROUNDINGS)), data.draw(st.integers(0, 9999))
+    assume(not isinstance(fmt.facts, CodebookFacts) or not derive.needs_code_order(get("rounding", mode)))
+    converted(source, fmt, mode, data.draw(USER.policies(fmt), label="policy"), USER.some_codes(source, seed, (24,)), seed)
+
+
+def block_of(shape: list[int], element: str, row: str, tile: str) -> dict[str, Any]:
+    """A block whose levels show values of every lane, and codes of a row and of a tile."""
+    every: Any = {"sub": 1} if shape[1] > 1 else "block"
+    levels = [("every", "fp32", every), ("line", row, "row"), ("whole", tile, "tile" if shape[0] > 1 else "row")]
+    facts = {
+        "element": {"format": element},
+        "shape": shape,
+        "packing": "none",
+        "scale_layout": "row_major",
+        "levels": [{"name": name, "format": fmt, "granularity": at, "meaning": "multiply"} for name, fmt, at in levels],
+    }
+    return {"kind": "block", "id": "drawn_block", **USER.ABOUT, "facts": facts}
+
+
+@QUICK
+@given(st.data())
+def test_programs_on_drawn_formats_and_blocks(data: st.DataObject) -> None:
+    pool = [data.draw(USER.formats(9), label="format").model_copy(update={"id": f"drawn_{number}"}) for number in range(3)]
+    seed = data.draw(st.integers(0, 99999))
+    other = data.draw(st.one_of(USER.floats(32), USER.formats(9)), label="source")
+    rng, names = np.random.default_rng(seed), [fmt.id for fmt in pool]
+    shape = SHAPES[rng.integers(len(SHAPES))]
+    with USER.loaded(*pool, block_of(shape, *names)):
+        PROGRAMS.BLOCKS, PROGRAMS.NARROW = {"drawn_block": None}, (*names, *names, "e2m1", "e4m3", "bf16", "int8")
+        recipe = PROGRAMS.random_recipe(rng)
+        try:
+            program = quantize_program(recipe)
+        except SpecError:
+            return  # two random operands
+        size = shape[0] * int(rng.integers(1, 3)), shape[1] * int(rng.integers(1, 4))
+        wide = rng.random() < 0.7
+        source = get("format", "fp32") if wide else other
+        codes = PROGRAMS.source_codes(rng, size, rng.random() < 0.4) if wide else USER.some_codes(other, seed, size)
+        there_and_back(recipe, program, source, codes, rng)
+
+
+def there_and_back(recipe: Any, program: Any, source: Format, codes: Any, rng: Any) -> None:
+    """Quantize by every engine, and what came out back by every engine."""
+    operands = {"random": PROGRAMS.random_operand(rng, program, *codes.shape)}
+    if program.reads("tensor_amax"):
+        operands["tensor_amax"] = PROGRAMS.AMAXES[rng.integers(len(PROGRAMS.AMAXES))]
+    given_ones = {name: value for name, value in operands.items() if value is not None}
+
+    def ask(engine: str) -> list[Any]:
+        found, levels = engines.run_quantize(recipe, codes, source, engine=engine, **given_ones)
+        return [found, *levels.values()]
+
+    wanted = agree("quantize", (recipe, source), ask)
+    if isinstance(wanted, type):
+        return
+    names = [level.name for level in program.block.facts.levels]
+    levels, result = dict(zip(names, wanted[1:], strict=True)), get("format", ("fp32", "bf16", "fp16")[rng.integers(3)])
+    back = {"profile": None, "result": result}
+    agree("dequantize", (recipe, None), lambda engine: [engines.run_dequantize(recipe, wanted[0], levels, engine=engine, **back)])
+
+
+@pytest.mark.parametrize("name", ["fp32", "bf16", "fp16", "fp64"])
+@pytest.mark.parametrize("copy_first", [False, True])
+def test_a_copy_of_a_wide_format_is_it(name: str, copy_first: bool) -> None:
+    """The same engine, the same codes, and arrays of its dtype taken as they are."""
+    own = get("format", name)
+    copy = own.model_copy(update={"id": f"my_{name}"})
+    codes = USER.some_codes(own, 7, (64,), finite=True)
+    modes = get("rounding", "rna" if copy_first else "rz"), get("policy", "ocp_saturate")
+    able_ones = [engines.choose("convert", "auto", fmt, get("format", "e2m1"), *modes) for fmt in (own, copy)]
+    assert able_ones[0] == able_ones[1]
+    asked = [emu.convert(codes, "e2m1", *modes, source=fmt) for fmt in ((copy, own) if copy_first else (own, copy))]
+    assert np.array_equal(*asked)
+    values = emu.decode(codes, copy, name.replace("fp", "float").replace("bf16", "bfloat16"))
+    assert np.array_equal(emu.convert(values, "e2m1", *modes, source=copy), asked[0])  # an array of that dtype is taken as it is
+
+
+TF = USER.model(
+    Format,
+    {"class": "float", "signed": "yes", "exp_bits": 8, "frac_bits": 10, "bias": 127, "subnormals": "yes", "inf": "ieee", "nan": "ieee",
+     "neg_zero": "yes"},
+    "tf19",
+)  # fmt: skip
+
+
+def test_a_source_of_19_bits_is_taken_where_its_values_fit() -> None:
+    """Sign, 8 exponent and 10 fraction bits: its numbers are binary32 numbers whose last 13 bits are 0."""
+    codes = USER.some_codes(TF, 11, (4, 32), finite=True)
+    wide = codes.astype(np.uint32) << np.uint32(13)
+    fp32 = wide.view(np.float32)
+    assert np.array_equal(emu.decode(codes, TF), fp32) and np.array_equal(emu.decode(codes, TF, np.float64), fp32.astype(np.float64))
+    assert emu.amax(codes, TF) == emu.amax(fp32)
+    for engine in ("auto", "exact", "numpy", "c_ref", *(["torch"] if engines.table.has_torch() else [])):
+        for name in ("nvfp4_te_ref", "mxfp4_torchao_floor", "e1m2_fp32scale"):
+            found, wanted = emu.quantize(codes, name, source=TF, engine=engine), emu.quantize(fp32, name)
+            assert np.array_equal(found.codes, wanted.codes) and np.array_equal(found.scales, wanted.scales)
+        rotated = emu.transform(codes, "rht16_te_fp32", source=TF, engine=engine)
+        assert np.array_equal(rotated.view(np.uint32), emu.transform(fp32, "rht16_te_fp32").view(np.uint32))
+        assert np.array_equal(emu.convert(codes, "nf4", source=TF, engine=engine), emu.convert(fp32, "nf4"))
+
+
+def float_format(**facts: Any) -> Format:
+    """A float format with the usual facts where nothing else is said."""
+    usual = {"class": "float", "signed": "yes", "subnormals": "yes", "inf": "none", "nan": "none", "neg_zero": "yes"}
+    found: Format = USER.model(Format, usual | facts)
+    return found
+
+
+PLAIN = {"overflow": "saturate", "nan": {"positive": "max", "negative": "zero"}}
+INT14 = {"class": "integer", "signed": "sign_magnitude", "bits": 14, "unit_exp": -10}
+CODEBOOK = {"class": "codebook", "bits": 2, "values": ("0", "2", "5", "7"), "tie": "even_code"}
+
+
+@pytest.mark.parametrize(
+    ("source", "fmt", "mode", "codes"),
+    [
+        pytest.param({"exp_bits": 4, "frac_bits": 11, "bias": 7}, "e2m1", "rz", [0, 0x4000, 0xFFFF], id="16 bits without infinity"),
+        pytest.param(
+            {"exp_bits": 5, "frac_bits": 3, "bias": 3, "nan": ("0x100",), "neg_zero": "no"}, CODEBOOK, "rne", [0x100], id="sign of NaN"
+        ),
+        pytest.param({"exp_bits": 9, "frac_bits": 6, "bias": 255}, CODEBOOK, "rne", [31796, 1], id="to a codebook, beyond binary32"),
+        pytest.param({"exp_bits": 6, "frac_bits": 1, "bias": 31}, INT14, "sr_add8", [67, 60], id="an integer of 14 bits"),
+        pytest.param({"exp_bits": 11, "frac_bits": 20, "bias": 1023}, "e2m1", "rne", [0x3FF00000, 0x40180000, 0x3FC00001], id="32 bits"),
+        pytest.param({"exp_bits": 7, "frac_bits": 11, "bias": 63, "unused_high_bits": 5}, "e5m2", "sr_add8", [0x24E1A9], id="a spare bit"),
+    ],
+)
+def test_conversions_of_user_formats(source: dict[str, Any], fmt: Any, mode: str, codes: list[int]) -> None:
+    own, to = float_format(**source), get("format", fmt) if isinstance(fmt, str) else USER.model(Format, fmt)
+    policy = USER.model(Policy, {"with_nan" if derive.codes(to).nan else "without_nan": PLAIN})
+    wanted = converted(own, to, mode, policy, np.array(codes, USER.dtype_of(own)))
+    assert (wanted is OpenError) == ("unused_high_bits" in source)
+
+
+@pytest.mark.parametrize("number", [1.5 * 2.0**100, 3 * 2.0**36, -5e9, 2.0**24, 2.5])
+def test_the_grid_of_an_integer_goes_on_above_its_codes(number: float) -> None:
+    """Rounding without a maximum: a multiple of the unit stays, however large."""
+    from emu.engines.numpy.arithmetic import round_unbounded
+
+    values, rne = np.array([number], np.float32), get("rounding", "rne")
+    assert round_unbounded(values, get("format", "int4"), rne)[0] == np.rint(values)[0]
+    torch = pytest.importorskip("torch")
+    from emu.engines.torch.arithmetic import round_unbounded as by_torch
+
+    assert float(by_torch(torch.from_numpy(values), get("format", "int4"), rne)[0]) == np.rint(values)[0]
+
+
+@pytest.mark.parametrize("name", ["e5m2", "e4m3", "fp16"])
+def test_a_policy_knows_a_destination_by_its_facts(name: str) -> None:
+    copy = get("format", name).model_copy(update={"id": "mine"})
+    assert derive.policy_entry(get("policy", "nvidia"), copy) == derive.policy_entry(get("policy", "nvidia"), get("format", name))
