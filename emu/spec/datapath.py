@@ -101,12 +101,12 @@ class DatapathPlan:
         """Code of a NaN result; the canonical one of the format where only the class is known."""
         return nan_code_of(self.facts)
 
-    @cached_property
+    @lazy
     def align_direction(self) -> Direction:
         """The direction in which aligned terms are rounded."""
         return align_direction_of(self.facts)
 
-    @cached_property
+    @lazy
     def round_direction(self) -> Direction | None:
         """The direction in which results are rounded; None for a rule without a name."""
         return direction(get("rounding", self.facts.round.mode))

@@ -77,9 +77,13 @@ def test_every_maximum_is_found_behind_its_factor(recipe: str) -> None:
         assert found.short == any(item & 0xFFFF == 0 for item in range(found.low, found.high + 1))
 
 
-def test_a_factor_that_no_maximum_gives() -> None:
-    given = {tensor_code("nvfp4_modelopt", bits) for bits in range(0x3F800000, 0x3F800040)}
-    between = (
-        next(bits for bits in range(min(given), max(given)) if bits not in given) if len(given) < max(given) - min(given) + 1 else None
-    )
-    assert between is None or maxima(get("recipe", "nvfp4_modelopt"), between) is None
+def test_factors_that_no_maximum_gives() -> None:
+    """ModelOpt stores the maximum / 2688: from 1 on neighbouring maxima give factors that lie one step or two apart."""
+    recipe = get("recipe", "nvfp4_modelopt")
+    given = [tensor_code("nvfp4_modelopt", bits) for bits in range(0x3F800000, 0x3F800040)]
+    assert given[0] is not None and given[-1] is not None
+    between = [bits for bits in range(given[0], given[-1]) if bits not in given]
+    assert len(between) == 33 and [maxima(recipe, bits) for bits in between] == [None] * 33
+    for place, stored in enumerate(given):
+        found = None if stored is None else maxima(recipe, stored)
+        assert found is not None and (found.low, found.high) == (0x3F800000 + place, 0x3F800000 + place)

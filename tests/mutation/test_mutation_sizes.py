@@ -77,8 +77,8 @@ class Copies:
     def copy(self, target: Path) -> None:
         for name in ("emu", "spec", "c_ref", "vectors/bench"):
             shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-        for path in (package_folder() / "native").glob("*.so"):
-            shutil.copy(path, target / "emu" / "native")
+        for path in (package_folder() / "engines").glob("*/*.so"):
+            shutil.copy(path, target / "emu" / "engines" / path.parent.name)
 
     def units(self, source: str) -> list[str]:
         return sorted(path.name for path in (ROOT / source).glob("*.c"))
@@ -95,7 +95,7 @@ class Copies:
         self.run([*COMPILE, *include, "-c", *(str(target / source / unit) for unit in fresh)], objects)
         names = [f"{unit[:-2]}.o" for unit in [*self.units(source), "wrapper.c"]]
         paths = [str(path if (path := objects / name).is_file() else self.right / "objects" / objects.name / name) for name in names]
-        library = next((target / "emu" / "native").glob(f"{name}.*so"))
+        library = next((target / "emu" / "engines").glob(f"*/{name}.*so"))
         self.run([COMPILE[0], "-shared", "-o", str(library), *paths], objects)
 
     @staticmethod
@@ -120,7 +120,7 @@ def outcome(copy: Path, test: str, where: str) -> tuple[int, str]:
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "--noconftest", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
     command += ["-c", str(ROOT / "pyproject.toml"), *(["-k", where] if where else []), str(ROOT / "tests" / test)]
     done = subprocess.run(
-        command, cwd=copy, env={**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+        command, cwd=copy, env={**os.environ, "PYTHONPATH": os.pathsep.join((str(copy), str(ROOT / "tests"))), "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout[-3000:] + done.stderr[-1000:]
 

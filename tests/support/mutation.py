@@ -149,19 +149,20 @@ def write_package(folder: Path, fault: Fault | None) -> None:
     """Write a package `emu` with a fault of a Python column into a new folder: links, but for the one file."""
     package, root = package_folder(), shipped_root()
     folder.mkdir()
-    _link_all(package, folder / "emu")
+    link_all(package, folder / "emu")
     if package not in root.parents:
         (folder / "spec").symlink_to(root)
     if fault is not None:
         for below in (Path("engines"), Path("engines", fault.layer)):
             (folder / "emu" / below).unlink()
-            _link_all(package / below, folder / "emu" / below)
+            link_all(package / below, folder / "emu" / below)
         target = folder / "emu" / "engines" / fault.layer / fault.file
         target.unlink()
         target.write_text(fault.changed(), encoding="utf-8")
 
 
-def _link_all(source: Path, target: Path) -> None:
+def link_all(source: Path, target: Path) -> None:
+    """Make a folder of links to what another one holds."""
     target.mkdir()
     for path in source.iterdir():
         if path.name != "__pycache__":

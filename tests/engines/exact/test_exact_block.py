@@ -193,11 +193,17 @@ def test_tail_rules() -> None:
 
 
 def test_a_tile_shares_one_scale() -> None:
-    recipe = get("recipe", "nvfp4_te_2d_ref")
-    result = quantize(recipe, ramp(17, 20), FP32)
-    scales = result.levels["scale"]
-    assert (len(result.codes), len(result.codes[0]), len(scales), len(scales[0])) == (17, 20, 32, 2)
-    assert all(line == scales[0] for line in scales[:16]) and all(line == scales[16] for line in scales[16:])
+    """Four tiles, three cut off, their maxima 2688, 12, 3 and 6; with a tensor maximum of 2688 a scale is the tile's maximum / 6."""
+    recipe, rows = get("recipe", "nvfp4_te_2d_ref"), [[0] * 20 for _ in range(17)]
+    rows[15][0], rows[7][18], rows[16][3], rows[16][19] = (encode_integer(number) for number in (2688, 12, 3, 6))
+    rows[0][1], rows[0][16], rows[16][16] = encode_integer(448), encode_integer(1), encode_integer(1) | 1 << 31
+    result = quantize(recipe, rows, FP32)
+    assert result.levels["tensor"] == [[encode_integer(2688)]]
+    assert result.levels["scale"] == [[0x7E, 0x40]] * 16 + [[0x30, 0x38]] * 16  # 448, 2; 1/2, 1
+    wanted = [[0] * 20 for _ in range(17)]
+    wanted[15][0] = wanted[7][18] = wanted[16][3] = wanted[16][19] = 0x7  # 6
+    wanted[0][1], wanted[0][16], wanted[16][16] = 0x2, 0x1, 0xA  # 1, 1/2, -1
+    assert result.codes == wanted
 
 
 def test_a_row_alone_is_a_tile_of_its_own() -> None:

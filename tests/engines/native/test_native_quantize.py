@@ -167,13 +167,24 @@ def test_open_results_and_bad_operands():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_amax_of_any_length_and_order(form):
+    """The largest code without its sign; beyond infinity the canonical NaN. The largest one at each place of each length."""
     rng = np.random.default_rng(55)
+
+    def by_hand(codes):
+        largest = max(int(code) & 0x7FFFFFFF for code in codes.reshape(-1))
+        return largest if largest <= 0x7F800000 else 0x7FC00000
+
     for count in (1, 2, 15, 16, 17, 63, 64, 65, 1000):
         codes = rng.integers(0, 1 << 32, count, dtype=np.uint32)
         for part in (codes, codes & np.uint32(0xBFFFFFFF), codes[::-1]):
-            assert kernel_block.amax_bits(part, FP32, form) == amax_numpy(part, FP32)
+            assert kernel_block.amax_bits(part, FP32, form) == by_hand(part)
+        for place in {*range(min(count, 130)), count - 1}:
+            alone = np.arange(1, count + 1, dtype=np.uint32)
+            alone[place] = 0xC0000000  # -2
+            assert kernel_block.amax_bits(alone, FP32, form) == 0x40000000
     square = rng.standard_normal((40, 50), dtype=np.float32).view(np.uint32)
-    assert kernel_block.amax_bits(square.T, FP32, form) == kernel_block.amax_bits(square[:, ::-1], FP32, form) == amax_numpy(square, FP32)
+    for view in (square, square.T, square[:, ::-1], square[::3, 7:]):
+        assert kernel_block.amax_bits(view, FP32, form) == by_hand(view)
 
 
 @pytest.mark.parametrize("form", FORMS)
