@@ -1,1 +1,1 @@
-"""What the repository needs and its users do not, run from a clone. Not in the package."""
+"""What the repository needs and its users do not, run from a clone: `python -m tools.<name>`. Not in the package."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TEXTS = ("README.md", "docs/howto_kernel.md", "docs/howto_study.md")
+TEXTS = ("README.md", "docs/how_it_works.md", "docs/howto_kernel.md", "docs/howto_study.md")
 SECONDS = 120
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _START = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()"]

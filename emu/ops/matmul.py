@@ -119,6 +119,7 @@ def _chains(a: Operand, b: Operand, c: Codes | None, order: Order, plan: Datapat
     """Run every chain and join the results as the order says. Raises: OperandError, ShapeError (what cannot be cut)."""
     if plan.accumulator is not None and order.split_k > 1:
         raise OperandError(f"order: datapath {plan.datapath.id} keeps one register through K: split_k must be 1")
+    # Each chain rounds as it goes, and so does each join: docs/how_it_works.md#order-along-k
     k = plan.facts.k
     found: list[Codes] = []
     for number, chain in enumerate(order.chains(a.codes.shape[-1] // k)):

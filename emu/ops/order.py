@@ -46,6 +46,7 @@ class Order:
         """Return the numbers of the instructions of each chain, in the order in which they run. Raises: ShapeError (too few)."""
         if self.split_k > instructions:
             raise ShapeError(f"order: split_k {self.split_k} is more than the {instructions} instructions along K")
+        # Other chains round other sums: docs/how_it_works.md#order-along-k
         if self.parts == "interleaved":
             found = [list(range(part, instructions, self.split_k)) for part in range(self.split_k)]
         else:

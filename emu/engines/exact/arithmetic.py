@@ -140,6 +140,7 @@ def e8m0_rule(a: Value, rule: str, emax: int, frac_bits: int, fp32_code: int) ->
 
     fp32_code: the bits of a >= 0; NaN gives 0xFF.   emax, frac_bits: of the element format, where the rule reads them.
     """
+    # From here on only the rounded scale counts: docs/how_it_works.md#the-scale-decision-of-a-block
     if a.kind == "nan":
         return 0xFF
     bits = fp32_code & 0x7FFFFFFF

@@ -66,6 +66,7 @@ def quantize(
     if drawn is not None:
         given["random"] = {cell: drawn.get(cell, 0) for cell in elements}
     is_open = _outside_domain(recipe, list(values.values()), amax)
+    # The program decides the scale first, then the elements under it: docs/how_it_works.md#the-scale-decision-of-a-block
     cells = run(program, given, padded_height, padded_width, signs)
     keep = recipe.facts.tail != "zero_pad_drop"
     size = (padded_height, padded_width) if keep else (height, width)

@@ -101,6 +101,7 @@ def fused_step(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale
 def _aligned_step(terms: list[Term], c: Triple, plan: DatapathPlan) -> Step:
     """Align every live term and C to the largest exponent, cut to F bits below it, add, round."""
     assert plan.frac_bits is not None
+    # The largest exponent sets the unit, and what lies below the unit is lost: docs/how_it_works.md#alignment-and-loss-in-a-fused-step
     exps = [term.exp for term in terms if term.live] + ([c.exp] if c.significand else [])
     exp = max(exps + ([] if plan.floor is None else [plan.floor]), default=0)
     lsb_exp, mode = exp - plan.frac_bits, plan.align_direction

@@ -29,6 +29,7 @@ def run(program: Program, given: Mapping[str, Cells], rows: int, columns: int, s
     given: name -> cells of its place.   signs: sign mask for transforms that take one.
     Returns: every name -> cells; values, or codes (OPEN where nobody knows).
     """
+    # A straight line of steps, each repeated as its granularity says: docs/how_it_works.md#a-recipe-is-a-straight-line-program
     machine = _Machine(program, given, rows, columns, signs)
     for item in program.instructions:
         machine.step(item)

@@ -35,6 +35,7 @@ def aligned(a: Side, b: Side, step: int, c: F64, largest: float, shape: Shape) -
     assert plan.frac_bits is not None
     least = NOTHING if plan.floor is None else plan.floor
     of_c = np.where(c != 0, exponent(c, shape.grid.lowest), least)
+    # The largest exponent sets the unit, and what lies below the unit is lost: docs/how_it_works.md#alignment-and-loss-in-a-fused-step
     exp = np.maximum(largest_exp(a, b, step, shape, least), of_c)
     total = _narrow_total(a, b, step, exp, shape) if shape.narrow else _total(a, b, step, power(plan.frac_bits - exp), shape)
     total += mode(c * power(plan.frac_bits - exp))

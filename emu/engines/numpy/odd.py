@@ -15,6 +15,7 @@ def odd_index(bits: U32, scratch: U32, index: NDArray[np.intp]) -> None:
 
     bits: uint32 [n].   scratch: uint32 [n], overwritten.   index: intp [n], the result. NaN stays NaN, Inf stays Inf.
     """
+    # A carry out of the low half marks what was cut; drawn in docs/how_it_works.md#one-table-and-rounding-to-odd
     np.bitwise_and(bits, np.uint32(0xFFFF), out=scratch)
     np.add(scratch, np.uint32(0xFFFF), out=scratch)
     np.bitwise_or(scratch, bits, out=scratch)

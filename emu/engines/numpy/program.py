@@ -53,6 +53,7 @@ class Machine:
 
     def value(self, arg: str | Constant, extent: Extent) -> Array:
         """Return an argument in a shape that broadcasts over a place."""
+        # A coarse value serves all elements below it: docs/how_it_works.md#a-recipe-is-a-straight-line-program
         if isinstance(arg, Constant):
             return to_fp32(np.array([arg.bits], np.uint32), self.program.arithmetic).reshape(1, 1, 1, 1)
         have = self.program.types[arg].extent

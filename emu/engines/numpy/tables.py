@@ -113,6 +113,7 @@ def table_is_exact(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
         return False
     key = (fmt.facts_digest, rounding.facts_digest, entry)
     if key not in _exact_by_table:
+        # An odd code stands for a whole stretch of numbers: docs/how_it_works.md#one-table-and-rounding-to-odd
         bf16: Format = get("format", "bf16")
         _exact_by_table[key] = all(_is_even_bf16(abs(value), bf16) for value in thresholds(fmt, rounding, entry))
     return _exact_by_table[key]

@@ -19,6 +19,7 @@ _LEAST_EXP = -126  # of a normal bf16 number
 
 def odd_index(bits: torch.Tensor) -> torch.Tensor:
     """Return the bf16 codes (round to odd) of binary32 codes. bits: int32, not changed.   Returns: int32 in [0, 65535]."""
+    # A carry out of the low half marks what was cut; drawn in docs/how_it_works.md#one-table-and-rounding-to-odd
     sticky = bits & 0xFFFF
     sticky += 0xFFFF
     sticky |= bits

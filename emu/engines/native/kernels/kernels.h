@@ -313,7 +313,8 @@ EMU_INLINE uint32_t emu_as_bits(float value) {
 /* Whether a form can run here. */
 static inline int emu_has_form(int32_t form) { return form >= EMU_PORTABLE && form <= emu_best_form(); }
 
-/* Binary32 rounded to odd into bf16: the low bits are cut, and the last bit kept says whether one of them was set. */
+/* Binary32 rounded to odd into bf16: the low bits are cut, and the last bit kept says whether one of them was set.
+ * Drawn in docs/how_it_works.md#one-table-and-rounding-to-odd */
 EMU_INLINE uint16_t emu_odd_bf16(uint32_t bits) { return (uint16_t)((((bits & 0xFFFFu) + 0xFFFFu) | bits) >> 16); }
 
 /* Binary64 and its bits. */

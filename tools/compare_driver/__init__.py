@@ -1,0 +1,1 @@
+"""TODO tools/compare_driver."""
