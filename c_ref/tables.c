@@ -1,4 +1,4 @@
-/* tables.c: what the shipped spec says, as descriptors. Generated from spec/ by: emu docs build. Do not edit.
+/* tables.c: what the shipped spec says, as descriptors. Generated from spec/ by: python -m tools.docs build. Do not edit.
  *
  * Constants first, one for all objects that mean the same; then the tables that names.c searches, ids before aliases.
  */

@@ -38,7 +38,8 @@ def installation_fault(package: Path, editable: bool) -> str | None:
         return f"emu comes from the checkout ({package}), not installed: pip install -e '.[test]'; run pytest, not python -m pytest"
     if inside:
         return None
-    pairs = [(path, package / path.relative_to(ROOT / "emu")) for path in sorted((ROOT / "emu").rglob("*.py"))]
+    sources = [path for pattern in ("*.py", "*.j2") for path in sorted((ROOT / "emu").rglob(pattern))]
+    pairs = [(path, package / path.relative_to(ROOT / "emu")) for path in sources]
     pairs += [(path, package / "_spec" / path.relative_to(ROOT / "spec")) for path in sorted((ROOT / "spec").rglob("*.yaml"))]
     other = [path for path, copy in pairs if not copy.is_file() or copy.read_bytes() != path.read_bytes()]
     if not other:
@@ -74,6 +75,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             fault = extension_fault(monkeypatch)
     if fault is not None:
         raise pytest.UsageError(fault)
+    sys.path.append(str(ROOT))  # tools and research, run from the clone; at the end, so that emu stays the installed one
 
 
 def pytest_configure() -> None:

@@ -1,6 +1,6 @@
 """What kernels of other libraries turn out to be: every kernel checked suite by suite and identified, as plain data.
 
-`python -m tools.foreign_kernels` writes the record docs/evidence/foreign_kernels.json; emu/docgen/foreign_kernels.py makes the page of it.
+`python -m tools.foreign_kernels` writes the record docs/evidence/foreign_kernels.json; tools/docs/foreign_kernels.py makes the page of it.
 """
 
 from __future__ import annotations

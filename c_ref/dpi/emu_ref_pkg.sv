@@ -1,4 +1,4 @@
-// The C reference for SystemVerilog. Generated from emu_ref.h and emu_dpi.h by: emu docs build. Do not edit.
+// The C reference for SystemVerilog. Generated from emu_ref.h and emu_dpi.h by: python -m tools.docs build. Do not edit.
 // A chandle is a descriptor: what an emu_find_* function returns. The other functions return EMU_OK or an EMU_ERROR_* number.
 package emu_ref_pkg;
   localparam int EMU_OK = 0;

@@ -1,4 +1,4 @@
-"""emu docs: generated files of the source tree."""
+"""emu docs: pages of a user's own objects."""
 
 from __future__ import annotations
 
@@ -6,49 +6,44 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, print_json, settings_of
-
-DIFFERS = 1
-_ROOT = click.option("--root", metavar="DIR", default=".", type=click.Path(path_type=Path), help="The source tree; default: this folder.")
+from emu.cli.settings import common_options, note, print_json, settings_of
 
 
 @click.group("docs")
 @common_options
 def command() -> None:
-    """Build or check what is generated from the spec and the oracle (schemas, reference pages, C tables), and the README's examples."""
+    """Pages of your own formats, recipes, datapaths and other spec objects, as those of the reference."""
 
 
 @command.command("build")
-@_ROOT
+@click.option(
+    "--out", "-o", "folder", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Folder of the pages, made if absent."
+)
+@click.option("--force", is_flag=True, help="Replace pages that exist.")
 @common_options
-def build(root: Path) -> int:
-    """Write the generated files that differ; exit 1 when an example in hand-written text prints something else."""
-    from emu.docgen import examples, tree
+def build(folder: Path, force: bool) -> None:
+    """Write a Markdown page for each object of `--spec DIR`, and contents.md, which lists them; print the paths.
 
-    changed = tree.build(root)
-    by_hand = examples.faults(root)
+    A page has the facts, what follows from them, and rows that the exact engine computes. Nothing is written when a file is at fault.
+    """
+    from emu.base.atomic import check_target, whole_file
+    from emu.base.errors import FileError
+    from emu.pages.objects import user_pages
+
+    pages = {folder / path: text for path, text in user_pages().items()}
+    for path in pages:
+        if path.parent.is_dir():
+            check_target(path, force)
+    try:
+        for path in pages:
+            path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be made: {error.strerror}: name another folder") from None
+    for path, text in pages.items():
+        with whole_file(path, force) as file:
+            file.write(text.encode("utf-8"))
     if settings_of().json:
-        print_json(changed)
+        print_json([str(path) for path in pages])
     else:
-        click.echo("\n".join(changed), nl=bool(changed))
-    if by_hand:
-        click.echo("\n".join(by_hand), err=True)
-    if not settings_of().quiet:
-        click.echo(f"{len(changed)} generated files changed", err=True)
-    return DIFFERS if by_hand else 0
-
-
-@command.command("check")
-@_ROOT
-@common_options
-def check(root: Path) -> int:
-    """Compare the generated files with spec and oracle, and run the README's examples; exit 1 with a short diff where they differ."""
-    from emu.docgen import examples, tree
-
-    generated, by_hand = tree.check(root), examples.faults(root)
-    if settings_of().json:
-        print_json([*generated, *by_hand])
-    else:
-        last = [f"to mend it: {tree.COMMAND}"] if generated else [] if by_hand else ["generated files and examples are up to date"]
-        click.echo("\n".join([*generated, *by_hand, *last]))
-    return DIFFERS if generated or by_hand else 0
+        click.echo("\n".join(map(str, pages)))
+        note(f"{len(pages)} pages written")

@@ -1,7 +1,8 @@
 """Operands that no engine takes: one check of each, before any engine sees them, so that all refuse alike.
 
 Checked where the public functions take them: dtypes and codes of x (emu.arrays.values), axes (emu.ops.functions), operands
-of dot products (emu.ops.dot). Here: random words, tensor maxima, values that recipes cannot start from, codes and levels of a quantized matrix.
+of dot products (emu.ops.dot). Here: random words, tensor maxima, values that recipes cannot start from,
+codes and levels of a quantized matrix.
 Source: the spec objects themselves.   Tests: tests/engines/together/test_differential_operands.py.
 """
 

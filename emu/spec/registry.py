@@ -10,6 +10,7 @@ import difflib
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -291,9 +292,8 @@ class Registry:
 
 def _import_checks() -> None:
     """Import what reading a file needs, before the lock is taken: a thread that imports it may be waiting for the lock."""
-    from emu.spec import instruction
-    from emu.spec.checks import objects as check
-    from emu.spec.programs import steps  # noqa: F401
+    for module in ("emu.spec.instruction", "emu.spec.checks.objects", "emu.spec.programs.steps"):
+        import_module(module)
 
 
 _DEFAULT: Final = Registry()

@@ -1,4 +1,4 @@
-"""Plots of products and of chains, as files. Not here: the figures (gemm.py, depth.py), the pictures of the page (emu.docgen)."""
+"""Plots of products and of chains, as files. Not here: the figures (gemm.py, depth.py), the pictures of the page (research.pages)."""
 
 from __future__ import annotations
 

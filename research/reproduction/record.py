@@ -1,4 +1,4 @@
-"""The whole reproduction as one record: what was run, on which facts, and every figure. Not here: the page (emu.docgen.shrinkage)."""
+"""The whole reproduction as one record: what was run, on which facts, and every figure. Not here: the page (research.pages.shrinkage)."""
 
 from __future__ import annotations
 

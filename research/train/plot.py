@@ -1,4 +1,4 @@
-"""Loss curves as a picture. Not here: the page's own chart (emu.docgen.loss_chart)."""
+"""Loss curves as a picture. Not here: the page's own chart (research.pages.loss_chart)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of runs: one JSON file a run, and the record that collects them. Not here: statistics (statistics.py), the page (emu.docgen)."""
+"""Results of runs: one JSON file a run, and the record that collects them. Not here: statistics.py, the page (research.pages)."""
 
 from __future__ import annotations
 

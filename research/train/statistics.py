@@ -1,4 +1,4 @@
-"""Means, intervals and relative gaps of runs. Not here: curves over size (fit.py), tables (emu.docgen)."""
+"""Means, intervals and relative gaps of runs. Not here: curves over size (fit.py), tables (research.pages)."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def test_a_folder_without_the_model(tmp_path: Path) -> None:
 
 def test_operands_are_the_recorded_bytes(model_file: Path) -> None:
     """Drawn and real operands have the digests that the record names."""
-    from emu.docgen.datapath_errors import RECORD
     from research.datapath.study import read_record
+    from research.pages.datapath_errors import RECORD
 
     record = read_record(Path(__file__).resolve().parents[2] / RECORD)
     found = {item.name: item.digest for item in (*synthetic(), *model_products(model_file.parent))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures.thread  # noqa: F401  it and logging add to what a fork does when they are imported: not in the middle of one
 import hashlib
+import importlib
 import logging  # noqa: F401
 import multiprocessing
 import os
@@ -70,9 +71,8 @@ def run_threads(folder: Path, children: int = 0) -> list[str]:
             found.append(f"{name} {type(error).__name__}: {error} {traceback.extract_tb(error.__traceback__)[-1]}")
 
     if not children:  # so that all meet in the registry; with children they also meet in imports
-        import emu.ops  # noqa: F401
-        import emu.ops.functions
-        import emu.ops.instruction
+        for module in ("emu.ops", "emu.ops.functions", "emu.ops.instruction"):
+            importlib.import_module(module)
     threads = [threading.Thread(target=one, args=item) for item in work.items()]
     for thread in threads:
         thread.start()

@@ -8,7 +8,7 @@ import pytest
 
 from emu.cli.examples.run import parse_value
 from emu.cli.main import run
-from emu.docgen.numbers import decimal_text, exact_text
+from emu.pages.numbers import decimal_text, exact_text
 from emu.spec import KINDS, get, names
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import emu
-from emu.docgen import examples
+from tools.docs import examples
 
 PAGE = "docs/how_it_works.md"
 SECTIONS = {

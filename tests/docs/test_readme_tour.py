@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu.docgen import examples
+from tools.docs import examples
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def installed(wheel, tmp_path_factory):
 def test_sdist_holds_the_whole_tree(source, sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    folders = ("emu", "spec", "c_ref", "tests", "vectors", "docs", ".ci")
+    folders = ("emu", "spec", "c_ref", "tools", "research", "tests", "vectors", "docs", ".ci")
     wanted = {str(p.relative_to(source)) for folder in folders for p in (source / folder).rglob("*") if p.is_file()}
     assert (wanted | TOP) - names == set()
 
@@ -121,7 +121,7 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     wanted |= {f"emu/_c_ref/{p.relative_to(source / 'c_ref')}" for p in (source / "c_ref").rglob("*") if p.is_file()}
     kit = source / "vectors" / "bench"
     wanted |= {f"emu/_bench/{p.relative_to(kit)}" for p in kit.rglob("*") if p.is_file()}
-    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml"}}
+    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml", ".j2"}}
     wanted |= {"emu/engines/c_ref/_c.abi3.so", "emu/engines/native/_kernels.abi3.so"}
     assert names == wanted
     assert wheel.name.startswith("fp4emu-")
@@ -153,6 +153,23 @@ def test_wheel_quantizes_a_file_and_reads_it_back(installed, tmp_path):
     command(installed / "emu", "dequantize", "q.safetensors", "--out", "back.npy", cwd=tmp_path)
     code = "import numpy as np; x, y = np.load('x.npy'), np.load('back.npy'); print(y.shape, y.dtype, x.tobytes() == y.tobytes())"
     assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.split() == ["(3,", "32)", "float32", "True"]
+
+
+def test_wheel_writes_pages_of_own_objects(installed, tmp_path):
+    own = tmp_path / "mine" / "format" / "mine_e2m1.yaml"
+    own.parent.mkdir(parents=True)
+    facts = 'class: "float", signed: "yes", exp_bits: 2, frac_bits: 1, bias: 3, subnormals: "yes"'
+    facts += ', inf: "none", nan: "none", neg_zero: "yes"'
+    text = f'kind: "format"\nid: "mine_e2m1"\ntitle: "mine"\nstatus: "proposed"\nfacts: {{{facts}}}\nopen: []\nsources: []\n'
+    own.write_text(text, encoding="utf-8")
+    done = command(installed / "emu", "docs", "build", "--spec", "mine", "--out", "pages", cwd=tmp_path)
+    assert done.stdout.splitlines() == ["pages/contents.md", "pages/format/mine_e2m1.md"]
+    assert "max | 3/2 |" in (tmp_path / "pages" / "format" / "mine_e2m1.md").read_text(encoding="utf-8")
+
+
+def test_wheel_holds_no_tools_and_no_research(installed, tmp_path):
+    code = "import importlib.util as u; print([u.find_spec(name) for name in ('tools', 'research')])"
+    assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.strip() == "[None, None]"
 
 
 @pytest.mark.exhaustive  # compiles everything once more; the wheel is the default one

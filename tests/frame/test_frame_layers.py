@@ -1,4 +1,4 @@
-"""The layer table of pyproject.toml: every import inside emu goes down, every library is imported where the table says.
+"""The layer table of pyproject.toml: every import inside emu, tools and research goes down, every library is imported where the table says.
 
 What may not be written at all (tolerances, floats in the oracle) is in test_frame_bans.py.
 """
@@ -18,7 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LAYERS: dict[str, list[str]] = PROJECT["tool"]["emu"]["layers"]
 LIBRARIES: dict[str, dict[str, list[str]]] = PROJECT["tool"]["emu"]["libraries"]
-MODULES = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in sorted((ROOT / "emu").rglob("*.py"))}
+ROOMS = ("emu", "tools", "research")
+MODULES = {
+    ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p
+    for room in ROOMS
+    for p in sorted((ROOT / room).rglob("*.py"))
+}
 
 
 class Import(NamedTuple):
@@ -34,7 +39,7 @@ def layer_of(module: str) -> str | None:
     """The longest key of the table that covers a module such as "emu.engines.numpy.tables"; None: the table does not know it."""
     if module == "emu":
         return "emu"
-    parts = module.split(".")[1:]
+    parts = module.removeprefix("emu.").split(".")
     keys = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
     return next((key for key in keys if key in LAYERS), None)
 
@@ -91,7 +96,7 @@ def faults(module: str, path: Path, source: str, modules: set[str]) -> list[str]
     for item in imports_of(module, path, source, modules):
         top = item.name.split(".")[0]
         where = f"{module}:{item.line}: {layer} imports {item.name}"
-        if top == "emu":
+        if top in ROOMS:
             target = layer_of(item.name)
             if not parents(target or "") & allowed and not (layer == "emu" and item.typing_only):
                 found.append(f"{where}: not in [tool.emu.layers]")
@@ -130,6 +135,9 @@ def test_walk_covers_the_package():
         ("emu.analysis.plot", "import matplotlib.pyplot", "only inside a function"),
         ("emu.analysis.plot", "import pandas", "not in [tool.emu.libraries]"),
         ("emu.extra", "", "no layer"),
+        ("emu.analysis.plot", "from tools import lines", "study imports tools.lines: not in"),
+        ("emu.pages.format", "import research", "pages imports research: not in"),
+        ("research.pages.training", "from tools.docs import tree", "research.pages imports tools.docs.tree: not in"),
     ],
 )
 def test_walk_sees_a_forbidden_import(module, source, message):
@@ -140,6 +148,7 @@ def test_walk_sees_a_forbidden_import(module, source, message):
         "emu.arrays.values",
         "emu.engines.exact",
         "emu.engines.exact.convert",
+        "tools.lines",
     }
     found = faults(module, Path("module.py"), source, modules)
     assert len(found) == 1

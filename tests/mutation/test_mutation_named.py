@@ -13,9 +13,6 @@ from typing import Any
 
 import pytest
 from support.mutation_kill import catalogue_sha256, render
-
-from emu.base.errors import SpecError
-from emu.engines.native import convert as kernel
 from support.mutation_named import (
     ARRAY_CLASSES,
     COMMAND,
@@ -26,6 +23,9 @@ from support.mutation_named import (
     read_named_faults,
     refused_named,
 )
+
+from emu.base.errors import SpecError
+from emu.engines.native import convert as kernel
 
 CATALOGUES = [Path(__file__).with_name("catalogue") / f"{name}.yaml" for name in ("kernels", "python")]
 SEED, CHOSEN = 20261122, 3

@@ -120,7 +120,12 @@ def outcome(copy: Path, test: str, where: str) -> tuple[int, str]:
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "--noconftest", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
     command += ["-c", str(ROOT / "pyproject.toml"), *(["-k", where] if where else []), str(ROOT / "tests" / test)]
     done = subprocess.run(
-        command, cwd=copy, env={**os.environ, "PYTHONPATH": os.pathsep.join((str(copy), str(ROOT / "tests"))), "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+        command,
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(copy), str(ROOT / "tests"))), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout[-3000:] + done.stderr[-1000:]
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from emu.cli.main import run
-from emu.docgen.examples import blocks_of
-from emu.docgen.schemas import portmap_schema
+from tools.docs.examples import blocks_of
+from tools.docs.schemas import portmap_schema
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,12 @@ class NamedBench:
         """Return which tests of a fault fail on its copy, in the order of the catalogue."""
         folder = self.copy(fault)
         report, command = folder / "report.json", [sys.executable, "-m", "pytest", "-q", "-p", JUDGE, "-p", "no:cacheprovider", "--tb=no"]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(folder), str(Path(__file__).parents[1]))), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", REPORT: str(report)}
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join((str(folder), str(Path(__file__).parents[1]))),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONSAFEPATH": "1",
+            REPORT: str(report),
+        }
         try:
             done = subprocess.run([*command, *(str(self.tests / name) for name in fault.tests)], cwd=self.tests.parent, env=environment,
                                   capture_output=True, text=True, check=False, timeout=SECONDS)  # fmt: skip

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from support.mutation_named import REPORT
 
 _failed: set[str] = set()

@@ -10,7 +10,6 @@ from emu.cli.examples.checkpoint import check as _checkpoint
 from emu.cli.examples.coverage import check as _coverage
 from emu.cli.examples.instruction import check as _instruction
 from emu.cli.examples.training import check as _training
-from emu.docgen.numbers import exact_text
 from emu.engines.exact.block import decode_block_value, dequantize, quantize
 from emu.engines.exact.convert import convert_code
 from emu.engines.exact.datapath import dot
@@ -20,6 +19,7 @@ from emu.engines.exact.layout import place
 from emu.engines.exact.round import round_value
 from emu.engines.exact.transform import transform_codes
 from emu.engines.exact.value import Value
+from emu.pages.numbers import exact_text
 from emu.spec import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject, Transform, derive, get
 from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.hex_rows import split

@@ -16,7 +16,7 @@ from emu.cli.show import instruction as show_instruction
 from emu.cli.show import policy as show_conversion
 from emu.cli.show import recipe as show_recipe
 from emu.cli.show import training as show_training
-from emu.docgen import format_facts
+from emu.pages import format_facts
 from emu.spec import KINDS, Format, SpecObject, digest, get, names
 from emu.spec.family import family, family_line, table
 from emu.spec.models import Block, Datapath, Instruction, Policy, Recipe, Training

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emu.base.errors import OpenError
-from emu.docgen.pages.datapath_widths import choices
+from emu.pages.datapath_widths import choices
 from emu.spec import Datapath
 from emu.spec.datapath import DatapathPlan
 

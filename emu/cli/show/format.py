@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emu.docgen.format_facts import MOST_BITS, derived, table
+from emu.pages.format_facts import MOST_BITS, derived, table
 from emu.spec import Format, derive
 
 

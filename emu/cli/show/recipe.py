@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.docgen.formulas import emitted, expression, place_text
+from emu.pages.formulas import emitted, expression, place_text
 from emu.spec import Block, Recipe, get
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 

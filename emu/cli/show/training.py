@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emu.docgen.pages.training import PRODUCTS, RANDOM, SIGNS, TAIL
+from emu.pages.training import PRODUCTS, RANDOM, SIGNS, TAIL
 from emu.spec import Training
 from emu.spec.training import SUMMED, plan_of
 

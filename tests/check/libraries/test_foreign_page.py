@@ -12,7 +12,7 @@ import pytest
 from emu.check.libraries.findings import FINDINGS
 from emu.check.libraries.registry import LIBRARIES, find, kernels
 from emu.cli.main import commands
-from emu.docgen.foreign_kernels import one_liners
+from tools.docs.foreign_kernels import one_liners
 from tools.foreign_kernels import in_reach
 
 ROOT = Path(__file__).parents[3]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from emu.docgen.dpi import PATH, Parameter, dpi_pages, enum_values, functions, import_of
 from emu.engines.c_ref._c import lib
 from emu.vectors.files.columns import layout_from
 from emu.vectors.files.names import parse_stem
 from emu.vectors.files.rows import is_open
 from emu.vectors.files.suite import load
+from tools.docs.dpi import PATH, Parameter, dpi_pages, enum_values, functions, import_of
 
 ROOT = Path(__file__).resolve().parents[3]
 STEMS = sorted(path.name.removesuffix(".tv") for op in ("decode", "convert") for path in (ROOT / "vectors" / op).glob("*.tv"))

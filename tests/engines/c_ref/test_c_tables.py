@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from emu.base.errors import EmuError, OpenError
-from emu.docgen.c_tables import PATH, c_table_pages
 from emu.engines.c_ref import datapath, descriptors
 from emu.engines.c_ref import program as programs
 from emu.engines.c_ref._c import ffi, lib
@@ -16,6 +15,7 @@ from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import dequantize_program, quantize_program
 from emu.spec.registry import get, names
+from tools.docs.c_tables import PATH, c_table_pages
 
 LENGTHS = {
     "emu_format.values": lambda item: 1 << item.bits,

@@ -8,12 +8,13 @@ import pytest
 
 from emu.analysis.cells import load_recipes
 from emu.base.errors import FileError, OperandError
-from emu.docgen.datapath_errors import PAGE, RECORD, study_pages
 from emu.ops import functions as api
+from emu.pages.charts import same_data
 from research.__main__ import run
 from research.datapath import study
 from research.datapath.data import Data, synthetic
 from research.datapath.errors import DATAPATHS, RECIPES, SIGNS, cell_of, datapath_errors, error_rows, plans_of, quantized
+from research.pages.datapath_errors import PAGE, RECORD, study_pages
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE_BYTES = 60_000
@@ -49,11 +50,12 @@ def test_a_changed_fact_makes_it_stale(record: dict) -> None:
 
 
 def test_the_page_is_the_record() -> None:
-    """Page and pictures are what `emu docs build` makes of the record."""
+    """Page and pictures are what `python -m tools.docs build` makes of the record."""
     found = study_pages(ROOT)
     assert PAGE in found and len(found) == 4
     for path, text in found.items():
-        assert (ROOT / path).read_text(encoding="utf-8") == text, f"{path}: run emu docs build"
+        there = (ROOT / path).read_text(encoding="utf-8")
+        assert there == text or (path.endswith(".svg") and same_data(there, text)), f"{path}: run python -m tools.docs build"
         assert len(text.encode()) < PICTURE_BYTES
 
 

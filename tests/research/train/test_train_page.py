@@ -3,7 +3,7 @@
 import json
 import xml.etree.ElementTree as ET
 
-from emu.docgen.training import PAGE, PICTURE, training_pages
+from research.pages.training import PAGE, PICTURE, training_pages
 from research.train.config import load
 from research.train.results import RECORD, as_text, read_record
 

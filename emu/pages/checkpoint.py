@@ -1,0 +1,78 @@
+"""The page of a checkpoint: its tensors, what each number means, where each nibble and scale lies, how it is recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emu.pages.frame import Data, Writer
+from emu.pages.render import Code, Ref, joined
+from emu.spec import Block, Checkpoint, get
+from emu.spec.models.checkpoint import NamesExample, StoredCodes, StoredLevel
+
+MEANING = {
+    "scale": "scale of a block",
+    "multiplier": "multiplies every element",
+    "divisor": "**divides** every element",
+    "amax": "the tensor's maximum itself; the block's factor makes a multiplier of it",
+}
+PACKING = {
+    "low_nibble_first": "byte k holds element 2k in its low nibble, element 2k + 1 in its high nibble",
+    "halves": "byte k of a block of n elements holds element k in its low nibble, element k + n / 2 in its high nibble",
+}
+NAN = {"nan": "the block is NaN", "zero": "the scale is 0", "number": "a number like any other: the grid goes on"}
+HIGH = {
+    "none": "there is none: a scale has 8 bits",
+    "refused": "no writer sets it: damage",
+    "ignored": "the reader does not look at it",
+    "flag": "the flag of the block: it chooses the element format",
+}
+
+
+def data(store: Checkpoint) -> Data:
+    """Return what the template shows: parts of the file, facts, words that declare it, witnesses."""
+    facts = store.facts
+    told = ("; the header says which under ", Code(facts.swizzle_key)) if facts.swizzle_key else ()
+    rows = [
+        ("packing", PACKING[facts.packing]),
+        ("order of scales", (joined(" or ", [Ref("layout", name) for name in facts.scale_layouts]), told)),
+        ("a scale code that is NaN in its format", NAN[facts.nan_scale]),
+        ("bit 7 of a scale", HIGH[facts.high_bit]),
+        ("the weight's name before quantization", joined(" or ", [("module", Code(suffix) if suffix else "") for suffix in facts.weights])),
+    ]
+    if facts.companions:
+        rows.append(("further tensors of a weight", [Code(suffix) for suffix in facts.companions]))
+    rows += [("read back by", ("profile ", Code(item.profile), " of ", Ref("recipe", item.recipe))) for item in facts.dequantize]
+    return {
+        "blocks": joined(" or ", [Ref("block", name) for name in facts.blocks]),
+        "record": facts.record,
+        "parts": _parts(store),
+        "facts": rows,
+        "declared": [(item.where, Code(".".join(item.keys)), [Code(word) for word in item.words]) for item in facts.declared],
+        "witness_rows": [_witness(item) for item in store.expect],
+    }
+
+
+def _parts(store: Checkpoint) -> list[tuple[Any, ...]]:
+    facts = store.facts
+    if facts.record is not None:
+        block: Block = get("block", facts.blocks[0])
+        scales = facts.record.elements // block.facts.shape[1]
+        return [("scales", 0, scales), ("codes", scales, facts.record.elements // 2)]
+    assert facts.codes is not None
+    named = [_row("codes", facts.codes, "element codes" + (", last axis one block" if facts.codes.grouped == "yes" else ""))]
+    return named + [_row(level.level, level, MEANING[level.meaning]) for level in facts.levels]
+
+
+def _row(name: str, part: StoredCodes | StoredLevel, meaning: str) -> tuple[Any, ...]:
+    return name, joined(" or ", map(Code, part.suffixes)), joined(" or ", map(Code, part.dtypes)), meaning
+
+
+def _witness(item: Any) -> tuple[Any, ...]:
+    """Return hand-checked names, or a hand-checked value."""
+    if isinstance(item, NamesExample):
+        return [(Code(part.name), " ", part.type) for part in item.tensors], ("is ", Code(item.finds)), item.why
+    given = [*((name, " ", Code(text)) for name, text in item.stored.items()), f"element {item.lane}"]
+    return [*given, *([("block ", Code(item.block))] if item.block else [])], item.value, item.why
+
+
+WRITER = Writer("checkpoint", data, ("block.decode_block_value",))

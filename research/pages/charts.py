@@ -1,0 +1,116 @@
+"""Two kinds of charts, each as data and as a picture: marks in rows, and curves of loss over steps. Not here: which figures (the pages)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from emu.pages.charts import COLORS, as_svg, new_figure
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One mark. row, series: places in the chart's lists.   value: along the axis; on a logarithmic one 0 has a column of its own."""
+
+    row: int
+    series: int
+    value: float
+    filled: bool = True
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis of values. low, high: its ends.   ticks: (value, text).   zero: on a logarithmic axis, the text of the column for 0."""
+
+    label: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+    logarithmic: bool = False
+    zero: str = ""
+
+    @property
+    def left(self) -> float:
+        """Where values of 0 stand on a logarithmic axis: well below its low end."""
+        return self.low / 4 if self.logarithmic and self.zero else self.low
+
+    def place(self, value: float) -> float:
+        """Return where a value is drawn: on a logarithmic axis 0 has its own column, and what lies outside stands at the ends."""
+        if not self.logarithmic:
+            return value
+        return self.left if value <= 0 else min(max(value, self.low), self.high)
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Marks in rows, coloured by series. legend: two words for filled and open marks, where both are used."""
+
+    title: str
+    axis: Axis
+    rows: Sequence[str]
+    series: Sequence[str]
+    marks: Sequence[Mark]
+    legend: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Panels below one another, a curve for each name, losses on a logarithmic axis. panels: (title, [(name, [(step, loss)])])."""
+
+    title: str
+    panels: Sequence[tuple[str, Sequence[tuple[str, Points]]]]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all curves; each keeps its colour through all panels."""
+        return list(dict.fromkeys(name for _, lines in self.panels for name, _ in lines))
+
+
+def draw_dots(dots: Dots) -> str:
+    """Return the picture as SVG text; the series of a row stand a little apart."""
+    figure = new_figure(9, 0.24 * len(dots.rows) + 1.2)
+    axes = figure.subplots()
+    axis, count = dots.axis, len(dots.series)
+    for number, name in enumerate(dots.series):
+        color = COLORS[number % len(COLORS)]
+        for filled, words in zip((True, False), (dots.legend or ("",)), strict=False):
+            found = [mark for mark in dots.marks if mark.series == number and mark.filled == filled]
+            heights = [mark.row + (number - (count - 1) / 2) * 0.6 / max(count, 1) for mark in found]
+            face = color if filled else "white"
+            label = f"{name}, {words}" if words else name
+            places = [axis.place(mark.value) for mark in found]
+            axes.scatter(places, heights, s=16, facecolors=face, edgecolors=color, label=label, zorder=3)
+    if axis.logarithmic:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    ticks = ([(axis.left, axis.zero)] if axis.zero else []) + list(axis.ticks)
+    axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
+    axes.set_yticks(range(len(dots.rows)), dots.rows)
+    axes.set_ylim(len(dots.rows) - 0.4, -0.6)
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_xlabel(axis.label)
+    axes.set_title(dots.title, loc="left", fontsize=11, fontweight="bold")
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return as_svg(figure, asdict(dots))
+
+
+def draw_curves(curves: Curves) -> str:
+    """Return the picture as SVG text."""
+    figure = new_figure(9, 3.0 * len(curves.panels) + 0.8)
+    names = curves.names
+    found = figure.subplots(len(curves.panels), squeeze=False)[:, 0]
+    for axes, (words, lines) in zip(found, curves.panels, strict=True):
+        for name, line in lines:
+            axes.plot(*zip(*line, strict=True), color=COLORS[names.index(name) % len(COLORS)], linewidth=1.2)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:.3g}")
+        axes.yaxis.set_minor_formatter("{x:.3g}")
+        axes.set_title(words, loc="left", fontsize=9)
+        axes.grid(color="#eeeeee", linewidth=0.6)
+    for number, name in enumerate(names):
+        found[0].plot([], [], color=COLORS[number % len(COLORS)], label=name)
+    figure.suptitle(curves.title, fontweight="bold")
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return as_svg(figure, asdict(curves))

@@ -1,0 +1,67 @@
+"""The page of the shrinkage study, from the record of `python -m research reproduce`. Not here: the figures (research.reproduction)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from emu.pages.render import Code, render
+from research.pages import TEMPLATES
+from research.pages.charts import draw_dots
+from research.pages.shrinkage_real import real_chart, real_tables
+from research.pages.shrinkage_short import short_figures
+from research.pages.shrinkage_tables import depth_chart, drawn_tables, tensor_chart
+from research.reproduction.compare import DB, RATIO, ComparedClaim, rows
+from research.reproduction.paper import NOTES, PAPER
+from research.reproduction.record import COMMAND, RECORD, read_record
+
+PAGE: Final = "docs/shrinkage.md"
+PICTURES: Final = "docs/shrinkage"  # _tensors.svg, _depth.svg, _minilm.svg
+COMMANDS: Final = {
+    "bias": "emu study bias",
+    "tensors": "python -m research reproduce --part tensors",
+    "model": "python -m research reproduce --part model",
+    "gemm": "python -m research gemm --shape 512 512 4096",
+    "depth": "python -m research depth --full",
+    "captured": "python -m research reproduce --tensors FILE",
+    "training": "python -m research train",
+    "none": "",
+}
+Record = dict[str, Any]
+
+
+def shrinkage_pages(root: Path) -> dict[str, str]:
+    """Return path -> text of the page and its pictures; nothing where the tree holds no record. Raises: FileError (a damaged record)."""
+    if not (root / RECORD).is_file():
+        return {}
+    record = read_record(root / RECORD)
+    tables = {**drawn_tables(record), **real_tables(record)}
+    text = render("shrinkage", None, TEMPLATES, **_frame(record), short=short_figures(record), **tables)
+    return {
+        PAGE: text,
+        f"{PICTURES}_tensors.svg": draw_dots(tensor_chart(record)),
+        f"{PICTURES}_depth.svg": draw_dots(depth_chart(record)),
+        f"{PICTURES}_minilm.svg": draw_dots(real_chart(record)),
+    }
+
+
+def _frame(record: Record) -> Record:
+    return {
+        "record_path": RECORD,
+        "record_name": RECORD.removeprefix("docs/"),
+        "command": COMMAND,
+        "paper": PAPER,
+        "notes": NOTES,
+        "db": DB,
+        "bucket_ratio": RATIO,
+        "setting": record["setting"],
+        "compared": [_compared(row) for row in rows(record)],
+    }
+
+
+def _compared(row: ComparedClaim) -> tuple[Any, ...]:
+    """Return a claim of the paper beside what comes out here."""
+    ours = row.ours.replace("docs/training.md", "[training.md](training.md)")
+    command = COMMANDS[row.part]
+    paper = f"{row.paper} ({row.claim.status})" if row.claim.values else "unknown"
+    return row.claim.where, row.claim.what, paper, row.data or "-", ours, row.sign, row.size, Code(command) if command else "-"

@@ -1,0 +1,72 @@
+"""The architects' chapter: its sentences hold on the records that it prints, and it is there only with all of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emu.base.errors import FileError
+from research.pages import uniform_grid as chapter
+from research.pages.uniform_grid_cost import ratio_of
+from research.pages.uniform_grid_training import chance, training_duels, training_table
+
+LOW, HIGH = chapter.GRIDS
+
+
+@pytest.fixture
+def found(checkout: Path) -> dict[str, Any]:
+    return chapter.study.read_record(checkout / chapter.study.RECORD)
+
+
+def test_rotation_decides_as_the_first_sentence_says(found: dict[str, Any]) -> None:
+    assert all(chapter.lead(found, data, True) > 0 for data in chapter.DATA)
+    assert chapter.lead(found, "gaussian", False) > 0 > max(chapter.lead(found, data, False) for data in ("laplace", "lognormal_1.0"))
+
+
+def test_a_scale_without_fraction_takes_the_lead_or_nearly_all(found: dict[str, Any]) -> None:
+    for data in ("gaussian", "lognormal_1.0"):
+        for codec, block in {(row["codec"], row["block"]) for row in found["scales"]}:
+            best = [
+                max(row["sqnr_db"] for row in found["scales"] if chapter._is(row, codec, block, data, element))
+                for element in ("e1m2", "e2m1")
+            ]
+            assert (best[0] - best[1] > 0.3) == (not codec.startswith("e8m0")), (data, codec)
+
+
+def test_gates_are_fewer_for_e1m2_and_not_for_int4(checkout: Path) -> None:
+    gates = chapter.cost.read_record(checkout / chapter.cost.RECORD)
+    for part in ("product", "dot16", "lane_nv_like"):
+        assert float(ratio_of(gates, part)) < 0.9 < float(ratio_of(gates, part, "int4"))
+
+
+def runs(figures: dict[str, float]) -> dict[str, Any]:
+    lines = [{"model": "m", "training": name, "seed": seed, "metric": value} for name, value in figures.items() for seed in (0, 1)]
+    return {"s": {"command": "python -m research train --config s", "config": {"title": "S, small", "models": {"m": {}}}, "runs": lines}}
+
+
+def test_training_says_which_way_it_came_out() -> None:
+    won, lost = (training_duels(runs({"bf16": 2.0, "ufp4": ufp4, "e2m1_baseline": e2m1})) for ufp4, e2m1 in ((2.1, 2.2), (2.2, 2.1)))
+    assert [(duel["won"], duel["seeds"], duel["chance"]) for duel in (*won, *lost)] == [(2, 2, 0.25), (0, 2, 1.0)]
+    assert [chance(3, 3), chance(2, 3), chance(0, 3)] == [1 / 8, 4 / 8, 1]
+    _, rows, _ = training_table(runs({"bf16": 2.0, "ufp4": 2.1, "e2m1_baseline": 2.2}))
+    assert any({"+5.00 ± 0.00", "+10.00 ± 0.00"} <= set(row) for row in rows)
+
+
+def test_no_chapter_without_every_record_and_a_missing_row_is_named(checkout: Path, tmp_path: Path, found: dict[str, Any]) -> None:
+    folder = tmp_path / "docs" / "evidence"
+    folder.mkdir(parents=True)
+    for source in chapter.SOURCES[:-1]:
+        shutil.copy(checkout / source.RECORD, folder)
+    assert chapter.uniform_grid_pages(tmp_path) == {}
+    if not (checkout / chapter.SOURCES[-1].RECORD).is_file():
+        pytest.skip("no record of training runs here")
+    shutil.copy(checkout / chapter.SOURCES[-1].RECORD, folder)
+    assert set(chapter.uniform_grid_pages(tmp_path)) == {chapter.PAGE}
+    damaged = {**found, "tensors": [row for row in found["tensors"] if row["data"] != "laplace"]}
+    (tmp_path / chapter.study.RECORD).write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(FileError, match="laplace"):
+        chapter.uniform_grid_pages(tmp_path)

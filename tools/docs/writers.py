@@ -1,0 +1,45 @@
+"""All pages of docs/reference together: of every object, side by side, and of the source of the exact engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emu.pages.contents import contents_page
+from emu.pages.datapaths import comparison_page as datapaths_page
+from emu.pages.frame import all_users
+from emu.pages.grids import four_bit_grids, grids_page
+from emu.pages.grids_picture import grids_picture
+from emu.pages.instructions import comparison_page as instructions_page
+from emu.pages.objects import object_page
+from emu.pages.policy import comparison_page
+from emu.pages.render import Links
+from emu.pages.sources import sources_page
+from emu.spec import KINDS, get, names
+from tools.docs.oracle import oracle_pages
+from tools.docs.reference import spec_page
+from tools.docs.source import oracle
+
+FOLDER = "docs/reference"
+
+
+def reference_texts(root: Path) -> dict[str, str]:
+    """Return path in the source tree -> text of every reference page, for the registry as it stands and the oracle of a tree.
+
+    root: a source tree.   Raises: FileError (no oracle in the tree), SpecError (a fault of the spec).
+    """
+    modules = oracle(root)
+    users = all_users()
+    texts = {
+        f"{FOLDER}/spec.md": spec_page(),
+        f"{FOLDER}/contents.md": contents_page(),
+        f"{FOLDER}/policies.md": comparison_page(),
+        f"{FOLDER}/grids.md": grids_page(),
+        f"{FOLDER}/grids.svg": grids_picture(four_bit_grids()),
+        f"{FOLDER}/datapaths.md": datapaths_page(),
+        f"{FOLDER}/instructions.md": instructions_page(),
+        f"{FOLDER}/sources.md": sources_page(root),
+    }
+    for kind in KINDS:
+        for name in names(kind):
+            texts[f"{FOLDER}/{kind}/{name}.md"] = object_page(get(kind, name), users, Links())
+    return texts | oracle_pages(modules)
