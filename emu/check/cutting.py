@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emu.check.form import MAIN, Form, draw_bits, integer_dtype
-from emu.check.model import Arrays, Bits
+from emu.contracts.form import Arrays, Bits, Form, draw_bits, integer_dtype
 from emu.engines.run import run_amax
 from emu.spec import get
 
@@ -23,19 +22,19 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
 
     The tensor maximum of the whole goes along as an operand where the contract reads one.
     """
-    if form.op in ("decode", "convert", "dot"):
+    if form.by_row:
         return _rows(form, operands, index[0])
     if not index:
         return dict(operands), ()
     tall, wide = tile_of(form)
     shapes = form.shapes(operands)
-    whole = shapes.get("codes", operands[MAIN[form.op]].shape)
+    whole = shapes.get("codes", operands[form.main].shape)
     shape = shapes[name]
     row, column = index[0] * (-(-whole[0] // shape[0])), index[1] * (-(-whole[1] // shape[1]))
     top, left = row // tall * tall, column // wide * wide
     out = rectangle(form, operands, (top, top + tall), (left, left + wide))
     inner = form.shapes(out)
-    base = inner.get("codes", out[MAIN[form.op]].shape)
+    base = inner.get("codes", out[form.main].shape)
     return out, ((row - top) * inner[name][0] // base[0], (column - left) * inner[name][1] // base[1])
 
 
@@ -51,7 +50,7 @@ def _rows(form: Form, operands: Arrays, row: int) -> tuple[dict[str, Bits], tupl
 
 def rectangle(form: Form, operands: Arrays, rows: tuple[int, int], columns: tuple[int, int]) -> dict[str, Bits]:
     """Return the operands of a rectangle of whole tiles."""
-    main = MAIN[form.op]
+    main = form.main
     shape = operands[main].shape
     place = (slice(*rows), slice(*columns))
     out: dict[str, Bits] = {main: operands[main][place]}

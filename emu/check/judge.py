@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emu.check.expected import Expected, answers_of, any_nan, spread
-from emu.check.form import Form
-from emu.check.model import Arrays, Bits
+from emu.contracts.form import Arrays, Bits, Expected, Form, spread
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
@@ -38,10 +36,10 @@ def judge(form: Form, expected: Expected, got: Arrays) -> Judged:
     """Compare the answers to one question. Raises: nothing; shapes were checked when the answers were read."""
     compared, found = 0, []
     spoiled: Bits | None = None
-    for name in answers_of(form, got):
+    for name in form.answers_of(got):
         want, have = expected.arrays[name], got[name]
         fmt = format_of(form, name, want)
-        wrong = differing(want, have, fmt, any_nan(form, name))
+        wrong = differing(want, have, fmt, form.any_nan(name))
         known = expected.known.get(name)
         if known is not None:
             wrong &= known

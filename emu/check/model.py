@@ -14,14 +14,9 @@ Not here: how a target is reached (target_*.py), which inputs are tried (inputs*
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
-from numpy.typing import NDArray
-
-Bits = NDArray[Any]
-Arrays = Mapping[str, Bits]
+from emu.contracts.form import Arrays
 
 Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "nothing"]
 
@@ -42,14 +37,3 @@ class Target(Protocol):
     def __call__(self, operands: Arrays) -> Arrays:
         """Return the answers for operands. Raises: TargetError, which carries a verdict of its own."""
         ...
-
-
-@dataclass(frozen=True)
-class Question:
-    """One call: operands, and for each row why it is asked.
-
-    why: one flag of the directed rows, "exhaustive", "stratified" or "random" for each row; () where no row stands out.
-    """
-
-    operands: Arrays
-    why: tuple[str, ...] = ()

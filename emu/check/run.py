@@ -9,17 +9,17 @@ from typing import Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
-from emu.check.expected import Expected, engine_of, expect
-from emu.check.form import Form, draw_bits, form_of
 from emu.check.inputs.bulk import exhaustive, stratified
 from emu.check.inputs.directed import directed
 from emu.check.inputs.finite import LeftOut, finite_only
 from emu.check.judge import judge
-from emu.check.model import Arrays, Question, Target
+from emu.check.model import Target
 from emu.check.report.findings import Findings
 from emu.check.report.model import Report
 from emu.check.stochastic import judge_distribution
 from emu.check.targets.files import FileTarget
+from emu.contracts import form_of
+from emu.contracts.form import Arrays, Expected, Form, Question, draw_bits, expect
 
 SUITES: Final = ("directed", "exhaustive", "stratified")
 JUDGES: Final = {"directed": "exact", "exhaustive": "auto", "stratified": "auto"}
@@ -141,7 +141,7 @@ class _Checker:
         self.asked += 1
         engine = JUDGES[suite]
         expected = self.expect(question.operands, engine, got)
-        self.report.engines.setdefault(suite, engine if engine == "exact" else engine_of(self.form, question.operands))
+        self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))
         judged = judge(self.form, expected, got)
         self.report.compared += judged.compared
         self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared

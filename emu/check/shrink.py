@@ -14,11 +14,9 @@ import numpy as np
 
 from emu.base.errors import EmuError, EngineError, OperandError, ShapeError, TargetError
 from emu.check.cutting import cut, rectangle, tile_of
-from emu.check.expected import Expected
-from emu.check.form import MAIN, Form
 from emu.check.judge import judge
-from emu.check.model import Arrays, Bits
 from emu.check.report.sorting import Case, Index, class_of, sample, whole_class
+from emu.contracts.form import Arrays, Bits, Expected, Form
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.models import Format
@@ -67,7 +65,7 @@ def shrink(checker: _Checker, candidates: Sequence[Candidate], name: str, stage:
 
 def _size(form: Form, found: Shrunk) -> tuple[int, int]:
     """Return how many elements of a counterexample are not zero, and how many there are."""
-    main = found.operands[MAIN[form.op]]
+    main = found.operands[form.main]
     return int(np.count_nonzero(main)), int(main.size)
 
 
@@ -110,13 +108,13 @@ class _Worker:
             if carried is not None:
                 yield carried
         whole = dict(operands)
-        if whole[MAIN[form.op]].size <= LARGE:
+        if whole[form.main].size <= LARGE:
             yield self.halved(whole)
 
     def padded(self, operands: dict[str, Bits]) -> dict[str, Bits]:
         """Return a small tensor filled up with zeros to the multiples that the target needs."""
         multiple = self.checker.multiple
-        main = operands[MAIN[self.form.op]]
+        main = operands[self.form.main]
         if self.form.op != "quantize" or main.ndim != 2 or (main.shape[0] % multiple[0] == 0 and main.shape[1] % multiple[1] == 0):
             return operands
         height, width = (-(-size // step) * step for size, step in zip(main.shape, multiple, strict=True))
@@ -130,9 +128,9 @@ class _Worker:
 
     def carried(self, small: dict[str, Bits], amax: int) -> dict[str, Bits] | None:
         """Return a tile with a further tile under it that holds the tensor maximum; None where no source code is that number."""
+        from emu.contracts.grid import code_at
         from emu.engines.exact.decode import decode_code
         from emu.spec import get
-        from emu.vectors.suites.boundaries import code_at
 
         source = self.form.operands["x"]
         assert source is not None
@@ -151,7 +149,7 @@ class _Worker:
         """Return a question with as few rows and columns of tiles as still fail, by halving."""
         tile = tile_of(self.form)
         steps = [int(np.lcm(tile[axis], self.checker.multiple[axis])) for axis in (0, 1)]
-        size = list(whole[MAIN[self.form.op]].shape)
+        size = list(whole[self.form.main].shape)
         now = whole
         for axis in (0, 1):
             while size[axis] > steps[axis] and not self.spent():
@@ -196,7 +194,7 @@ class _Worker:
             best = self.zeros(best, name)
         for name in self.names():
             best = self.simpler(best, name)
-        return self.zeros(best, MAIN[self.form.op]) if not self.spent() else best
+        return self.zeros(best, self.form.main) if not self.spent() else best
 
     def names(self) -> list[str]:
         """Return the operands that are shrunk."""
@@ -222,10 +220,9 @@ class _Worker:
 
     def simpler(self, best: Shrunk, name: str) -> Shrunk:
         """Make each number plainer: another sign, fewer fraction bits, one."""
-        if name not in best.operands or name == "random":
-            return best
         fmt = self.form.operands[name]
-        assert fmt is not None
+        if name not in best.operands or name == "random" or fmt is None:
+            return best
         plain = plain_code(self.form, name)
         for place in np.flatnonzero(best.operands[name].reshape(-1) != plain)[:32].tolist() if best.operands[name].size > 1 else [0]:
             for _ in range(64):

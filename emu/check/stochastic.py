@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from emu.check.binomial import holm, p_value
-from emu.check.form import MAIN, draw_bits, integer_dtype
 from emu.check.inputs.stochastic import halves_of, spread_of
-from emu.check.model import Arrays, Bits
 from emu.check.report.model import Example, Failure
+from emu.contracts.form import Arrays, Bits, draw_bits, integer_dtype
 
 if TYPE_CHECKING:
     from emu.check.run import _Checker
@@ -73,7 +72,7 @@ def chances(checker: _Checker, row: Bits) -> tuple[Bits, Bits, list[Fraction]]:
 
 def under(checker: _Checker, row: Bits, random: Bits) -> Bits:
     """Return the codes of a row of inputs under one integer for each place."""
-    from emu.check.expected import expect
+    from emu.contracts.form import expect
 
     form = checker.form
     assert form.draws is not None
@@ -81,16 +80,16 @@ def under(checker: _Checker, row: Bits, random: Bits) -> Bits:
     operands = shaped(checker, row, 1)
     if lanes == 1:
         kind = integer_dtype(None, form.draws.random_bits)
-        operands["random"] = random.astype(kind).reshape(operands[MAIN[form.op]].shape)
+        operands["random"] = random.astype(kind).reshape(operands[form.main].shape)
         return expect(form, operands, "auto").arrays["codes"].reshape(-1)[: row.size]
     return _split(checker, row, random)
 
 
 def _split(checker: _Checker, row: Bits, random: Bits) -> Bits:
     """Return the codes where random words are shared: the rounding with an integer per element says the same."""
+    from emu.contracts.convert.contract import split_rounding
     from emu.engines.run import run_convert
     from emu.spec import get
-    from emu.vectors.convert_rows import split_rounding
 
     form = checker.form
     to, rounding, policy = form.contract.parts
@@ -106,7 +105,7 @@ def shaped(checker: _Checker, row: Bits, count: int) -> dict[str, Bits]:
 
     form = checker.form
     whole = np.tile(row, (count, 1))
-    operands: dict[str, Bits] = {MAIN[form.op]: whole.reshape(-1) if form.op == "convert" else whole}
+    operands: dict[str, Bits] = {form.main: whole.reshape(-1) if form.op == "convert" else whole}
     if "tensor_amax" in form.extras:
         operands["tensor_amax"] = own_amax(form)
     return operands

@@ -81,11 +81,11 @@ def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> in
 
 
 def _report(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
-    from emu.check.form import form_of
     from emu.check.run import SUITES, check
     from emu.check.targets.files import results_target
     from emu.check.targets.isolate import spawned
     from emu.check.targets.make import make
+    from emu.contracts import form_of
     from emu.spec.registry import added_folders
 
     asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite")}

@@ -13,13 +13,13 @@ import numpy as np
 from emu.base.atomic import check_target
 from emu.base.errors import OperandError, SpecError
 from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.contracts.numbers import decimal_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
 from emu.engines.numpy.convert import code_dtype
 from emu.files import open_tensors, tensor_writer
 from emu.ops.functions import convert
-from emu.pages.numbers import decimal_text
 from emu.spec import Format, Rounding, derive, get
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+\Z")

@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.caches import bounded
-from emu.check.form import form_of, takes_signs
 from emu.check.inputs.boundaries import edges
 from emu.check.inputs.examples import witnesses
+from emu.contracts import form_of
+from emu.contracts.form import takes_signs
+from emu.contracts.pick import spread
+from emu.contracts.quantize import decision
+from emu.contracts.quantize.cases import directed
+from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.quantize.variants import Variant, shape_of
+from emu.contracts.rows import unpack
 from emu.engines.numpy.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Tile
-from emu.identify.variants import Variant, shape_of
 from emu.spec import Recipe
 from emu.spec.contract import parse
 from emu.spec.registry import get
-from emu.vectors.files.rows import unpack
-from emu.vectors.quantize_rows import QuantizeRows
-from emu.vectors.suites import decision
-from emu.vectors.suites.pick import spread
-from emu.vectors.suites.quantize import directed
 
 DECISION_ROWS: Final = 200
 RANDOM_ROWS: Final = 64
@@ -63,7 +64,7 @@ def _one_for_each_block(variants: Sequence[Variant]) -> list[Variant]:
 
 
 def _directed(recipe: str, source: str) -> list[Tile]:
-    op = QuantizeRows(parse(f"quantize/{recipe}"), source)
+    op = QuantizeContract.of(parse(f"quantize/{recipe}"), source)
     out = []
     for number, case in enumerate(directed(op, f"identify_{recipe}")):
         values = dict(zip((column.name for column in op.layout.inputs), case.values, strict=True))

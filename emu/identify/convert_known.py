@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EmuError
+from emu.contracts.convert.cases import directed
+from emu.contracts.convert.contract import ConvertContract
 from emu.engines.numpy import tables
 from emu.engines.numpy.convert import convert_marked, element_random
 from emu.identify.convert_calls import ConvertAnswers
@@ -22,8 +24,6 @@ from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.rounding import Word
 from emu.spec.registry import get, names
-from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.suites.convert import directed
 
 EXHAUSTED: Final = 16  # bits of sources that are asked whole
 WIDEST: Final = 8  # bits of the codes that are looked for
@@ -53,7 +53,7 @@ def sources(source: Format, formats: Sequence[str]) -> Bits:
     for fmt in formats:
         policy = next((name for name in names("policy") if covers(name, fmt)), None)
         if policy is not None:
-            rows = directed(ConvertRows(parse(f"convert/{fmt}/rne/{policy}"), source.id))
+            rows = directed(ConvertContract.of(parse(f"convert/{fmt}/rne/{policy}"), source.id))
             codes.append(np.array([case.values[0] for case in rows], np.uint32))
     return np.unique(np.concatenate(codes))
 

@@ -10,8 +10,8 @@ import numpy as np
 from emu.base.caches import bounded
 from emu.base.errors import OpenError, OperandError, SpecError, TargetError
 from emu.check.model import Target
+from emu.contracts.dot.rows import same_answer
 from emu.engines.numpy.convert import code_dtype
-from emu.explain.dot.rows import same_answer
 from emu.explain.probe.run import Finding, Probe, make_probe
 from emu.explain.probe.run import identify as read_probe
 from emu.identify.model import Axis, Departure, Identity, Pair

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
-from emu.identify.axes import axes_digest
+from emu.contracts.quantize.axes import axes_digest
 from emu.identify.rows import Tile
 from emu.spec.registry import digest, get, names
 

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from emu.check.form import takes_signs
 from emu.check.model import Target
+from emu.contracts.form import takes_signs
+from emu.contracts.quantize.variants import Variant
 from emu.identify.cases import MASKS, plain
 from emu.identify.layout import Found
 from emu.identify.model import Axis
 from emu.identify.quantize_calls import ask
 from emu.identify.rows import Tile, calls
-from emu.identify.variants import Variant
 from emu.spec.models import Format
 
 IGNORED: Final = "signs handed in are ignored: nothing negated"

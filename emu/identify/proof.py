@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.contracts.quantize import decision
+from emu.contracts.quantize.edit import is_joint
+from emu.contracts.quantize.variants import Variant, shape_of
 from emu.engines.c_ref.block import quantize_with_open
-from emu.identify.edit import is_joint
-from emu.identify.variants import Variant, shape_of
 from emu.spec import derive
 from emu.spec.models.common import digest_json
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
-from emu.vectors.suites import decision
 
 STEPS: Final = "every input: the same steps"
 SPACE: Final = "the scale bytes of the bf16 decision space ({} pairs of significands of block and tensor maximum)"

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import OperandError
-from emu.check.form import takes_signs
 from emu.check.model import Target
+from emu.contracts.form import takes_signs
+from emu.contracts.quantize.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.cases import SOURCES, of_recipe, plain, scale_edges
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
@@ -19,7 +20,6 @@ from emu.identify.model import Axis, Departure, Identity
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits
-from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.verdicts import pairs_of
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from emu.base.atomic import whole_file
-from emu.identify.axes import axes_digest
+from emu.contracts.quantize.axes import axes_digest
+from emu.contracts.quantize.edit import is_joint
+from emu.contracts.quantize.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.cases import candidates
 from emu.identify.choose import choose, marks, pairs_of, separating
-from emu.identify.edit import is_joint
 from emu.identify.kept_rows import VERSION, path_of, stem_of
 from emu.identify.proof import equal_documented, verdict
 from emu.identify.rows import OPEN, Answers, Tile, calls, expected
-from emu.identify.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.spec.registry import digest, get, isolated, shipped_root
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.errors import EngineError, OpenError, ShapeError
-from emu.check.form import takes_signs
 from emu.check.judge import is_nan
+from emu.contracts.form import takes_signs
 from emu.engines.c_ref.block import quantize_with_open
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value

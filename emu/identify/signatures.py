@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from emu.base.errors import OperandError, SpecError, TargetError
-from emu.check.form import form_of, takes_signs
 from emu.check.model import Target
+from emu.contracts import form_of
+from emu.contracts.form import takes_signs
 from emu.identify.model import Identity
 from emu.identify.run import STAGES, identify
 from emu.spec import derive

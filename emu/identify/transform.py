@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from emu.arrays.values import float_dtype
 from emu.base.errors import EmuError, OperandError, TargetError
 from emu.check.model import Target
+from emu.contracts.rows import unpack
+from emu.contracts.transform.cases import directed
+from emu.contracts.transform.contract import OTHERS, TransformContract
 from emu.engines.exact.decode import decode_code
 from emu.engines.run import run_transform
 from emu.identify.model import Axis, Departure, Identity, Pair
@@ -21,11 +24,7 @@ from emu.spec.contract import parse
 from emu.spec.models import Format, Transform
 from emu.spec.models.transform import TransformFacts
 from emu.spec.registry import get, names
-from emu.vectors.files.rows import unpack
-from emu.vectors.suites.transform import directed
-from emu.vectors.transform_rows import TransformRows
 
-SUMS: Final = ("exact", "butterfly", "sequential")
 SUM_FORMATS: Final = ("fp32", "bf16")
 OTHER_SIGNS: Final = 0x1235  # no palindrome of its bits
 IGNORED: Final = "other signs change nothing"
@@ -94,7 +93,7 @@ def questions(source: Format, chosen: Sequence[Transform]) -> Bits:
     """Return the directed groups of some rotations. [rows, size]."""
     rows: dict[tuple[int, ...], None] = {}
     for item in chosen:
-        op = TransformRows(parse(f"transform/{item.id}"), source.id)
+        op = TransformContract.of(parse(f"transform/{item.id}"), source.id)
         for case in directed(op, f"identify_{item.id}"):
             rows.setdefault(tuple(unpack(case.values[0], op.layout.inputs[0])))
     return np.array(list(rows), _unsigned(source))
@@ -172,7 +171,7 @@ def _changed(start: Transform, linear: Linear, result: Format, to: str) -> Itera
     if not linear.known:
         return
     fixed = {"signs": f"0x{linear.signs:04X}", "scale": str(linear.scale), "result": result.id}
-    for order in SUMS:
+    for order in OTHERS["sum"]:
         try:
             facts = TransformFacts.model_validate(start.facts.model_dump() | fixed | {"sum": order, "sum_format": to})
         except ValueError:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EmuError, OperandError, ShapeError, TargetError
-from emu.check.form import takes_signs
 from emu.check.model import Target
+from emu.contracts.form import takes_signs
+from emu.contracts.quantize.variants import Variant, changed, documented, family, shape_of
 from emu.engines.run import run_dequantize
 from emu.identify.cases import SOURCES, of_recipe, scale_edges
 from emu.identify.kept_rows import kept, stem_of
@@ -20,7 +21,6 @@ from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.operands import ignores_signs, signs_axis, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Call, Tile, calls, canonical, random_bits
-from emu.identify.variants import Variant, changed, documented, family, shape_of
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get

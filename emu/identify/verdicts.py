@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from emu.contracts.quantize.variants import Variant, shape_of
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.model import Pair, PairVerdict
 from emu.identify.rows import OPEN
-from emu.identify.variants import Variant, shape_of
 
 if TYPE_CHECKING:
     from emu.identify.quantize import QuantizeAnswers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from emu.contracts.numbers import decimal_text, exact_text
 from emu.engines.exact.datapath import dot
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.decode import decode_code
@@ -12,7 +13,6 @@ from emu.engines.exact.encode import code_of_one, encode_value
 from emu.engines.exact.value import finite, power_of_two
 from emu.pages.frame import Data
 from emu.pages.grid import TABLE_BITS
-from emu.pages.numbers import decimal_text, exact_text
 from emu.pages.render import Code
 from emu.spec import Datapath, Format, derive
 from emu.spec.datapath import DatapathPlan, resolve

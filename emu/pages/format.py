@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from emu.contracts.numbers import decimal_text, exact_text
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
 from emu.pages.format_facts import derived, landmarks
 from emu.pages.frame import Data, Writer
 from emu.pages.grid import TABLE_BITS, Bin, Grid, grid, holds, is_uniform, values_of
-from emu.pages.numbers import decimal_text, exact_text
 from emu.pages.render import Code, Ref
 from emu.spec import Format, derive, get, names
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts

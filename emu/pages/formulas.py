@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from emu.contracts.numbers import decimal_text
 from emu.engines.exact.decode import decode_code
-from emu.pages.numbers import decimal_text
 from emu.spec import Format, derive
 from emu.spec.programs.program import Extent, Instruction, Program
 

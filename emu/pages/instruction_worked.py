@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from emu.base.errors import EmuError
+from emu.contracts.numbers import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
 from emu.ops.instruction import instruction
 from emu.ops.instruction.bits import pack, unpack
 from emu.pages.frame import Data
-from emu.pages.numbers import decimal_text
 from emu.pages.render import OPEN, Code, joined
 from emu.spec import Format, Instruction, derive, get
 from emu.spec.hex_rows import digits

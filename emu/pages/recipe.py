@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from emu.contracts.numbers import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.pages.formulas import emitted, expression, place_text
 from emu.pages.frame import Data, Writer
-from emu.pages.numbers import decimal_text
 from emu.pages.render import Code
 from emu.pages.trace import Trace, trace_dequantize, trace_quantize
 from emu.spec import Recipe, digest, get

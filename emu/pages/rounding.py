@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from emu.contracts.numbers import exact_text
 from emu.engines.exact.decode import magnitude_of
 from emu.engines.exact.round import round_value
 from emu.engines.exact.value import finite
 from emu.pages.frame import Data, Writer
-from emu.pages.numbers import exact_text
 from emu.pages.render import Code, Ref, joined
 from emu.spec import Format, Rounding, derive, get
 from emu.spec.models.format import CodebookFacts

@@ -1,9 +1,11 @@
-"""Contracts: the string that fixes every bit of an operation. One parser, one formatter, and the list of all of them.
+"""Contract strings: what fixes every bit of an operation. One parser, one formatter, and the list of all of them.
 
 decode/<format>   convert/<dst>/<rounding>/<policy>   quantize/<recipe>   dequantize/<recipe>/<profile>   transform/<transform>
 dot/<datapath>   accumulate/<datapath>   followed, where the datapath leaves them free, by /<a>x<b>, /<scale format> and /<block size>
 layout/<block>/<layout>   insn/<instruction>: the id of a form, then
 an answer to each of its open questions
+
+Each operation has a Grammar; a new one is registered (emu.contracts). What an operation does with its string is in emu.contracts.
 """
 
 from __future__ import annotations
@@ -13,37 +15,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
+from typing import Final
 
 from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, known_facts, plans_of, resolve
 from emu.spec.instruction import all_forms, find_form, questions
-from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
 from emu.spec.programs.program import dequantize_program, quantize_program
 from emu.spec.registry import digest, get, names
 
-OPERATIONS = {
-    "decode": ("format",),
-    "convert": ("format", "rounding", "policy"),
-    "quantize": ("recipe",),
-    "dequantize": ("recipe", "profile"),
-    "transform": ("transform",),
-    "dot": ("datapath",),
-    "accumulate": ("datapath",),
-    "layout": ("block", "layout"),
-    "insn": ("form",),
-}
-CHOOSING = ("dot", "accumulate")  # more parts may follow: what the datapath leaves free
-PLAIN = {"dequantize": 1, "insn": 0}  # from this part on the parts are names inside the object, not objects
-
 
 @dataclass(frozen=True)
-class Contract:
-    """One operation with everything that decides its bits.
+class ContractName:
+    """One operation with the ids of everything that decides its bits: a contract string, parsed.
 
-    op: a key of OPERATIONS.   parts: canonical ids (never aliases), in the order of the string.
+    op: a key of GRAMMARS.   parts: canonical ids (never aliases), in the order of the string.
     """
 
     op: str
@@ -55,13 +44,7 @@ class Contract:
     @property
     def spec(self) -> tuple[str, ...]:
         """The spec objects it names, as "kind/id"; of a datapath the formats of its operands too."""
-        if self.op in CHOOSING:
-            plan = plan_of(self)
-            formats = dict.fromkeys(fmt.id for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d) if fmt is not None)
-            return (f"datapath/{plan.datapath.id}", *(f"format/{name}" for name in formats))
-        if self.op == "insn":
-            return (f"instruction/{find_form(self.parts[0])[0].id}",)
-        return tuple(f"{kind}/{part}" for kind, part in zip(OPERATIONS[self.op], self.parts, strict=True) if kind != "profile")
+        return GRAMMARS[self.op].spec(self)
 
     @property
     def objects(self) -> tuple[SpecObject, ...]:
@@ -71,45 +54,247 @@ class Contract:
     @property
     def spec_sha256(self) -> str:
         """sha256 of the resolved facts that the contract depends on: no titles, sources, comments, nor other entries of a policy."""
-        if self.op in CHOOSING:
-            return digest_json([self.op, *_chosen(plan_of(self))])
-        if self.op == "layout":
-            return digest_json([self.op, *_stored(*self.objects)])
-        facts = [_resolved(item, self.parts[0]) if isinstance(item, Policy) else digest(item) for item in self.objects]
-        return digest_json([self.op, *facts, *self.parts[PLAIN.get(self.op, len(self.parts)) :]])
+        return digest_json([self.op, *GRAMMARS[self.op].facts(self)])
 
 
-def _resolved(policy: Policy, destination: str) -> list[object]:
-    """Return a policy's entry for one destination with every outcome as a code."""
-    entry = derive.policy_entry(policy, get("format", destination))
-    return [entry.overflow, entry.nan, entry.overflow_nan, entry.inf, entry.zero, entry.negative]
+@dataclass(frozen=True)
+class Grammar:
+    """How the contract strings of one operation read: so many parts, each the id of an object of a kind.
+
+    kinds: kinds of spec objects, in order.   inside: trailing kinds whose parts are names inside an object, not objects.
+    """
+
+    op: str
+    kinds: tuple[str, ...]
+    inside: int = 0
+
+    def parse(self, text: str, parts: Sequence[str]) -> ContractName:
+        """Return the name of a string's parts; aliases become ids. Raises: SpecError."""
+        if len(parts) != len(self.kinds):
+            raise SpecError(f"contract {text!r}: write {self.usage}")
+        objects = len(self.kinds) - self.inside
+        ids = [str(get(kind, part).id) for kind, part in zip(self.kinds[:objects], parts, strict=False)]
+        found = ContractName(self.op, (*ids, *parts[objects:]))
+        self.check(found)
+        return found
+
+    @property
+    def usage(self) -> str:
+        """The form of a string."""
+        return f"{self.op}/" + "/".join(f"<{kind}>" for kind in self.kinds)
+
+    def spec(self, name: ContractName) -> tuple[str, ...]:
+        """Return the spec objects as "kind/id"."""
+        return tuple(f"{kind}/{part}" for kind, part in zip(self.kinds, name.parts[: len(self.kinds) - self.inside], strict=False))
+
+    def facts(self, name: ContractName) -> list[object]:
+        """Return the facts that the bits depend on, as plain data."""
+        return [*map(digest, name.objects), *name.parts[len(name.parts) - self.inside :]]
+
+    def check(self, name: ContractName) -> None:
+        """Refuse a combination that has no meaning. Raises: SpecError."""
+
+    def every(self) -> Iterator[ContractName]:
+        """Yield every contract of the registry, sorted by ids: of an operation of several kinds those that have a meaning."""
+        for ids in product(*(names(kind) for kind in self.kinds)):
+            found = ContractName(self.op, ids)
+            if _has_meaning(found):
+                yield found
 
 
-def _stored(block: SpecObject, layout: SpecObject) -> list[object]:
-    """Return what decides the places of a block's codes: the order, and how many elements share a scale."""
-    assert isinstance(block, Block) and isinstance(layout, Layout)
-    return [digest(layout), block.facts.shape[1] if layout.facts.holds == "elements" else 1]
+class _Convert(Grammar):
+    """The entry of the policy for one destination, every outcome as a code."""
+
+    def facts(self, name: ContractName) -> list[object]:
+        fmt, rounding, policy = name.objects
+        assert isinstance(fmt, Format) and isinstance(policy, Policy)
+        entry = derive.policy_entry(policy, fmt)
+        codes = [entry.overflow, entry.nan, entry.overflow_nan, entry.inf, entry.zero, entry.negative]
+        return [digest(fmt), digest(rounding), codes]
+
+    def check(self, name: ContractName) -> None:
+        fmt, rounding, policy = name.objects
+        assert isinstance(fmt, Format) and isinstance(rounding, Rounding) and isinstance(policy, Policy)
+        derive.policy_entry(policy, fmt)
+        if isinstance(fmt.facts, CodebookFacts) and derive.needs_code_order(rounding):
+            raise SpecError(f"{name}: {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook")
 
 
-def fits(block: Block, layout: Layout) -> bool:
-    """Tell whether a block's codes can lie so: elements by the packing that it states, scales of blocks in codes of the same width."""
-    if layout.facts.holds == "elements":
-        return block.facts.packing == layout.id
-    scales = [get("format", level.format) for level in block.facts.levels if level.granularity == "block"]
-    return bool(scales) and derive.codes(scales[-1]).bits + derive.unused_high_bits(scales[-1]) == layout.facts.code_bits
+class _Quantize(Grammar):
+    """A recipe whose program can be read."""
+
+    def check(self, name: ContractName) -> None:
+        quantize_program(get("recipe", name.parts[0]))
+
+    def every(self) -> Iterator[ContractName]:
+        yield from (ContractName(self.op, (name,)) for name in names("recipe"))
 
 
-def _chosen(plan: DatapathPlan) -> list[object]:
-    """Return the facts of a plan, without the operands that it did not choose."""
-    facts = plan.datapath.facts_json()
-    kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "d", "pairs")}
-    kept["scale"] = {key: value for key, value in facts["scale"].items() if key not in ("formats", "blocks")}
-    formats = [None if fmt is None else digest(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d)]
-    roundings = [digest(get(kind, name)) for kind, name, _ in plan.datapath.references() if kind == "rounding"]
-    return [kept, *formats, plan.block, roundings]
+class _Dequantize(Grammar):
+    """A recipe and one of its profiles."""
+
+    def check(self, name: ContractName) -> None:
+        dequantize_program(get("recipe", name.parts[0]), name.parts[1])
+
+    def every(self) -> Iterator[ContractName]:
+        for name in names("recipe"):
+            recipe: Recipe = get("recipe", name)
+            yield from (ContractName(self.op, (name, profile)) for profile in recipe.facts.dequantize)
 
 
-def plan_of(contract: Contract) -> DatapathPlan:
+class _Choosing(Grammar):
+    """A datapath, then what it leaves free."""
+
+    @property
+    def usage(self) -> str:
+        return super().usage + "[/<a>x<b>][/<scale format>][/<block size>]"
+
+    def parse(self, text: str, parts: Sequence[str]) -> ContractName:
+        return ContractName(self.op, tuple(_plan_of(text, parts).name.split("/")))
+
+    def spec(self, name: ContractName) -> tuple[str, ...]:
+        plan = plan_of(name)
+        formats = dict.fromkeys(fmt.id for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d) if fmt is not None)
+        return (f"datapath/{plan.datapath.id}", *(f"format/{fmt}" for fmt in formats))
+
+    def facts(self, name: ContractName) -> list[object]:
+        """Return the facts of a plan, without the operands that it did not choose."""
+        plan = plan_of(name)
+        facts = plan.datapath.facts_json()
+        kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "d", "pairs")}
+        kept["scale"] = {key: value for key, value in facts["scale"].items() if key not in ("formats", "blocks")}
+        formats = [None if fmt is None else digest(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d)]
+        roundings = [digest(get(kind, each)) for kind, each, _ in plan.datapath.references() if kind == "rounding"]
+        return [kept, *formats, plan.block, roundings]
+
+    def check(self, name: ContractName) -> None:
+        plan_of(name)
+
+    def every(self) -> Iterator[ContractName]:
+        yield from (ContractName(self.op, tuple(plan.name.split("/"))) for plan in plans())
+
+
+class _Layout(Grammar):
+    """A block and an order in which its codes can lie."""
+
+    def facts(self, name: ContractName) -> list[object]:
+        """Return what decides the places of a block's codes: the order, and how many elements share a scale."""
+        block, layout = name.objects
+        assert isinstance(block, Block) and isinstance(layout, Layout)
+        return [digest(layout), block.facts.shape[1] if layout.facts.holds == "elements" else 1]
+
+    def check(self, name: ContractName) -> None:
+        block, layout = name.objects
+        assert isinstance(block, Block) and isinstance(layout, Layout)
+        if not fits(block, layout):
+            held = layout.facts
+            raise SpecError(f"{name}: {layout.id} holds {held.holds} of {held.code_bits} bits, {block.id} has none")
+
+
+class _Instruction(Grammar):
+    """A form of an instruction, then an answer to each of its open questions."""
+
+    def parse(self, text: str, parts: Sequence[str]) -> ContractName:
+        family, form = find_form(parts[0])
+        asked = questions(family, form)
+        fits = len(parts) == 1 or (
+            len(parts) - 1 == len(asked) and all(part in options for part, options in zip(parts[1:], asked.values(), strict=True))
+        )
+        if not fits:
+            wanted = "".join(f"/<{key}: {', '.join(options) or 'no answer is known'}>" for key, options in asked.items())
+            raise SpecError(f"contract {text!r}: write insn/{form.id}{wanted}")
+        return ContractName(self.op, (form.id, *parts[1:]))
+
+    def spec(self, name: ContractName) -> tuple[str, ...]:
+        return (f"instruction/{find_form(name.parts[0])[0].id}",)
+
+    def facts(self, name: ContractName) -> list[object]:
+        return [*map(digest, name.objects), *name.parts]
+
+    def every(self) -> Iterator[ContractName]:
+        """Yield nothing: forms have lists of their own, `instruction_contracts` and `vector_instructions`."""
+        yield from ()
+
+
+GRAMMARS: Final[dict[str, Grammar]] = {
+    grammar.op: grammar
+    for grammar in (
+        Grammar("decode", ("format",)),
+        _Convert("convert", ("format", "rounding", "policy")),
+        _Quantize("quantize", ("recipe",)),
+        _Dequantize("dequantize", ("recipe", "profile"), inside=1),
+        Grammar("transform", ("transform",)),
+        _Choosing("dot", ("datapath",)),
+        _Choosing("accumulate", ("datapath",)),
+        _Layout("layout", ("block", "layout")),
+        _Instruction("insn", ("form",)),
+    )
+}
+
+
+def parse(text: str) -> ContractName:
+    """Return the contract of a string; aliases become ids.
+
+    Raises: SpecError (unknown operation, wrong number of parts, unknown id, a policy without an entry for the destination).
+    """
+    op, *parts = text.split("/")
+    if op not in GRAMMARS:
+        near = difflib.get_close_matches(op, GRAMMARS, n=1)
+        raise SpecError(
+            f"contract {text!r}: operation {op!r} is unknown: " + (f"did you mean {near[0]}?" if near else f"one of {', '.join(GRAMMARS)}")
+        )
+    if not parts:
+        raise SpecError(f"contract {text!r}: write {GRAMMARS[op].usage}")
+    return GRAMMARS[op].parse(text, parts)
+
+
+def check(name: ContractName) -> None:
+    """Refuse a combination that has no meaning. Raises: SpecError."""
+    GRAMMARS[name.op].check(name)
+
+
+def _has_meaning(name: ContractName) -> bool:
+    try:
+        check(name)
+    except SpecError:
+        return False
+    return True
+
+
+def contracts() -> Iterator[ContractName]:
+    """Yield every contract of the registry, operation by operation, sorted by ids: shipped spec and loaded folders."""
+    for grammar in GRAMMARS.values():
+        yield from grammar.every()
+
+
+def plans() -> Iterator[DatapathPlan]:
+    """Yield every plan of the registry: each known datapath with each choice of operands, scale format and block size."""
+    for name in names("datapath"):
+        with suppress(OpenError):
+            yield from plans_of(name)
+
+
+def instruction_contracts() -> Iterator[ContractName]:
+    """Yield the contract of every form of every instruction, family by family, open questions unanswered. Not among `contracts()`."""
+    for _, form in all_forms():
+        yield ContractName("insn", (form.id,))
+
+
+def vector_instructions() -> Iterator[ContractName]:
+    """Yield the contracts of instructions that have vectors: each answer of an open form; no products, whose rows are those of dot."""
+    for family, form in all_forms():
+        if form.facts.performs != "mma":
+            for answers in product(*questions(family, form).values()):
+                yield ContractName("insn", (form.id, *answers))
+
+
+def is_product(text: str) -> bool:
+    """Tell whether a contract is that of an instruction which multiplies matrices. Raises: as parse."""
+    contract = parse(text)
+    return contract.op == "insn" and find_form(contract.parts[0])[1].facts.performs == "mma"
+
+
+def plan_of(contract: ContractName) -> DatapathPlan:
     """Return the plan of a dot or accumulate contract. Raises: SpecError (a choice that is not offered), OpenError (unknown datapath)."""
     return _plan_of("/".join((contract.op, *contract.parts)), contract.parts)
 
@@ -144,127 +329,9 @@ def _is_format(text: str) -> bool:
     return True
 
 
-def parse(text: str) -> Contract:
-    """Return the contract of a string; aliases become ids.
-
-    Raises: SpecError (unknown operation, wrong number of parts, unknown id, a policy without an entry for the destination).
-    """
-    op, *parts = text.split("/")
-    if op not in OPERATIONS:
-        near = difflib.get_close_matches(op, OPERATIONS, n=1)
-        raise SpecError(
-            f"contract {text!r}: operation {op!r} is unknown: "
-            + (f"did you mean {near[0]}?" if near else f"one of {', '.join(OPERATIONS)}")
-        )
-    kinds = OPERATIONS[op]
-    if op in CHOOSING and parts:
-        return Contract(op, tuple(_plan_of(text, parts).name.split("/")))
-    if op == "insn" and parts:
-        return _instruction(text, parts)
-    if len(parts) != len(kinds):
-        more = "[/<a>x<b>][/<scale format>][/<block size>]" if op in CHOOSING else ""
-        raise SpecError(f"contract {text!r}: write {op}/" + "/".join(f"<{kind}>" for kind in kinds) + more)
-    ids = tuple(_id(kind, part) for kind, part in zip(kinds, parts, strict=True))
-    contract = Contract(op, ids)
-    check(contract)
-    return contract
-
-
-def _instruction(text: str, parts: Sequence[str]) -> Contract:
-    """Return the contract of a form. Raises: SpecError (answers to what is not open, or some of them missing)."""
-    family, form = find_form(parts[0])
-    asked = questions(family, form)
-    fits = len(parts) == 1 or (
-        len(parts) - 1 == len(asked) and all(part in options for part, options in zip(parts[1:], asked.values(), strict=True))
-    )
-    if not fits:
-        wanted = "".join(f"/<{key}: {', '.join(options) or 'no answer is known'}>" for key, options in asked.items())
-        raise SpecError(f"contract {text!r}: write insn/{form.id}{wanted}")
-    return Contract("insn", (form.id, *parts[1:]))
-
-
-def _id(kind: str, part: str) -> str:
-    """Return the canonical id of one part."""
-    if kind == "form":
-        return find_form(part)[1].id
-    return part if kind == "profile" else str(get(kind, part).id)
-
-
-def check(contract: Contract) -> None:
-    """Refuse a combination that has no meaning. Raises: SpecError."""
-    if contract.op in CHOOSING:
-        plan_of(contract)
-        return
-    objects = contract.objects
-    if isinstance(objects[-1], Layout):
-        block, layout = objects
-        assert isinstance(block, Block)
-        if not fits(block, objects[-1]):
-            held = objects[-1].facts
-            raise SpecError(f"{contract}: {layout.id} holds {held.holds} of {held.code_bits} bits, {block.id} has none")
-    if isinstance(objects[0], Recipe):
-        quantize_program(objects[0]) if contract.op == "quantize" else dequantize_program(objects[0], contract.parts[1])
-    if contract.op == "convert":
-        fmt, rounding, policy = objects
-        assert isinstance(fmt, Format) and isinstance(rounding, Rounding) and isinstance(policy, Policy)
-        derive.policy_entry(policy, fmt)
-        if isinstance(fmt.facts, CodebookFacts) and derive.needs_code_order(rounding):
-            raise SpecError(f"{contract}: {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook")
-
-
-def contracts() -> Iterator[Contract]:
-    """Yield every contract of the registry, sorted by operation and ids: shipped spec and loaded folders."""
-    for fmt in names("format"):
-        yield Contract("decode", (fmt,))
-    for fmt in names("format"):
-        for rounding in names("rounding"):
-            for policy in names("policy"):
-                contract = Contract("convert", (fmt, rounding, policy))
-                if _has_meaning(contract):
-                    yield contract
-    for name in names("recipe"):
-        yield Contract("quantize", (name,))
-        recipe: Recipe = get("recipe", name)
-        yield from (Contract("dequantize", (name, profile)) for profile in recipe.facts.dequantize)
-    for name in names("transform"):
-        transform: Transform = get("transform", name)
-        yield Contract("transform", (transform.id,))
-    for op in CHOOSING:
-        yield from (Contract(op, tuple(plan.name.split("/"))) for plan in plans())
-    for block in names("block"):
-        yield from (Contract("layout", (block, name)) for name in names("layout") if fits(get("block", block), get("layout", name)))
-
-
-def plans() -> Iterator[DatapathPlan]:
-    """Yield every plan of the registry: each known datapath with each choice of operands, scale format and block size."""
-    for name in names("datapath"):
-        with suppress(OpenError):
-            yield from plans_of(name)
-
-
-def instruction_contracts() -> Iterator[Contract]:
-    """Yield the contract of every form of every instruction, family by family, open questions unanswered. Not among `contracts()`."""
-    for _, form in all_forms():
-        yield Contract("insn", (form.id,))
-
-
-def vector_instructions() -> Iterator[Contract]:
-    """Yield the contracts of instructions that have vectors: each answer of an open form; no products, whose rows are those of dot."""
-    for family, form in all_forms():
-        if form.facts.performs != "mma":
-            for answers in product(*questions(family, form).values()):
-                yield Contract("insn", (form.id, *answers))
-
-
-def is_product(text: str) -> bool:
-    """Tell whether a contract is that of an instruction which multiplies matrices. Raises: as parse."""
-    contract = parse(text)
-    return contract.op == "insn" and find_form(contract.parts[0])[1].facts.performs == "mma"
-
-
-def _has_meaning(contract: Contract) -> bool:
-    try:
-        check(contract)
-    except SpecError:
-        return False
-    return True
+def fits(block: Block, layout: Layout) -> bool:
+    """Tell whether a block's codes can lie so: elements by the packing that it states, scales of blocks in codes of the same width."""
+    if layout.facts.holds == "elements":
+        return block.facts.packing == layout.id
+    scales = [get("format", level.format) for level in block.facts.levels if level.granularity == "block"]
+    return bool(scales) and derive.codes(scales[-1]).bits + derive.unused_high_bits(scales[-1]) == layout.facts.code_bits

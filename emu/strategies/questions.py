@@ -47,13 +47,13 @@ def _array(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], specials: bool)
 
 
 @st.composite
-def _decode(draw: st.DrawFn, contract: contracts.Contract, specials: bool, rows: int) -> Operands:
+def _decode(draw: st.DrawFn, contract: contracts.ContractName, specials: bool, rows: int) -> Operands:
     fmt: Format = get("format", contract.parts[0])
     return {"codes": draw(_array(fmt, (draw(st.integers(1, 8)),), specials))}
 
 
 @st.composite
-def _convert(draw: st.DrawFn, contract: contracts.Contract, fmt: Format, specials: bool, rows: int) -> Operands:
+def _convert(draw: st.DrawFn, contract: contracts.ContractName, fmt: Format, specials: bool, rows: int) -> Operands:
     to, rounding, _ = contract.objects
     assert isinstance(to, Format) and isinstance(rounding, Rounding)
     some = st.one_of(near_ties(to, fmt), codes(fmt, specials=specials))
@@ -63,7 +63,7 @@ def _convert(draw: st.DrawFn, contract: contracts.Contract, fmt: Format, special
 
 
 @st.composite
-def _quantize(draw: st.DrawFn, contract: contracts.Contract, fmt: Format, specials: bool, rows: int) -> Operands:
+def _quantize(draw: st.DrawFn, contract: contracts.ContractName, fmt: Format, specials: bool, rows: int) -> Operands:
     recipe: Recipe = get("recipe", contract.parts[0])
     drawn = draw(tensors(recipe, fmt, specials=specials and recipe.facts.domain.non_finite != "no"))
     out: Operands = {"x": drawn.x}
@@ -89,13 +89,13 @@ def _signs(draw: st.DrawFn, transform: Transform) -> Operands:
 
 
 @st.composite
-def _transform(draw: st.DrawFn, contract: contracts.Contract, fmt: Format, specials: bool, rows: int) -> Operands:
+def _transform(draw: st.DrawFn, contract: contracts.ContractName, fmt: Format, specials: bool, rows: int) -> Operands:
     transform: Transform = get("transform", contract.parts[0])
     return {"x": draw(_array(fmt, (rows, transform.facts.size), specials)), **_signs(draw, transform)}
 
 
 @st.composite
-def _dequantize(draw: st.DrawFn, contract: contracts.Contract, specials: bool, rows: int) -> Operands:
+def _dequantize(draw: st.DrawFn, contract: contracts.ContractName, specials: bool, rows: int) -> Operands:
     block: Block = get("block", get("recipe", contract.parts[0]).facts.block)
     high, wide = block.facts.shape
     out: Operands = {"codes": draw(_array(get("format", block.element_formats[0]), (high * rows, wide), specials))}
@@ -107,7 +107,7 @@ def _dequantize(draw: st.DrawFn, contract: contracts.Contract, specials: bool, r
 
 
 @st.composite
-def _dot(draw: st.DrawFn, contract: contracts.Contract, specials: bool, rows: int) -> Operands:
+def _dot(draw: st.DrawFn, contract: contracts.ContractName, specials: bool, rows: int) -> Operands:
     plan = contracts.plan_of(contract)
     length = lcm(plan.facts.k, plan.block or 1)
     out: Operands = {name: draw(_array(fmt, (rows, length), specials)) for name, fmt in (("a", plan.a), ("b", plan.b))}
@@ -117,7 +117,7 @@ def _dot(draw: st.DrawFn, contract: contracts.Contract, specials: bool, rows: in
 
 
 @st.composite
-def _layout(draw: st.DrawFn, contract: contracts.Contract, specials: bool, rows: int) -> Operands:
+def _layout(draw: st.DrawFn, contract: contracts.ContractName, specials: bool, rows: int) -> Operands:
     block, layout = contract.objects
     assert isinstance(block, Block) and isinstance(layout, Layout)
     scales = [level.format for level in block.facts.levels if level.granularity == "block"]

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from emu.base.errors import FileError, SpecError
+from emu.contracts.rows import inputs_of
 from emu.spec.contract import is_product, parse
 from emu.vectors.coverage.count import write_cover
 from emu.vectors.files import errata, manifest
 from emu.vectors.files.contract_record import generator_record
 from emu.vectors.files.names import BENCH, OPERATIONS, SUITES
-from emu.vectors.files.rows import inputs_of
 from emu.vectors.files.suite import load, render, stem_of
 from emu.vectors.files.write import digest_suite, write_suite, write_text
 from emu.vectors.suites.frozen import selection
@@ -84,7 +84,7 @@ def _build(out: Path, shipped: Sequence[SuitePlan], digests: Sequence[SuitePlan]
             hashes[stem] = digest
             known[stem] = (keys[stem], digest)
             write_text(scratch / NOTES, json.dumps(known))
-    finish(out, {plan.operation.contract.op for plan in (*shipped, *digests)}, hashes)
+    finish(out, {plan.operation.name.op for plan in (*shipped, *digests)}, hashes)
     shutil.rmtree(scratch)
     _PLANS.clear()
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
@@ -158,7 +158,7 @@ def check_folder(out: Path) -> None:
 
 def _key(plan: SuitePlan) -> str:
     """Return what a digest depends on besides the inputs: the facts and the version of the generator."""
-    return f"{plan.operation.contract.spec_sha256} {generator_record(plan, 0, [])['version']}"
+    return f"{plan.operation.name.spec_sha256} {generator_record(plan, 0, [])['version']}"
 
 
 def _known_digests(scratch: Path) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _split(plans: Sequence[SuitePlan], out: Path, report: _Report) -> tuple[list
     """Return the plans still to write and the stems whose files are right."""
     todo, skipped = [], []
     for plan in plans:
-        if _is_current(out / plan.operation.contract.op, plan):
+        if _is_current(out / plan.operation.name.op, plan):
             skipped.append(plan.stem)
             report(plan.stem, plan.size)
         else:
@@ -222,7 +222,7 @@ def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
     plan = _PLANS[stem]
     if not ships:
         return digest_suite(plan, step)
-    folder = out / plan.operation.contract.op
+    folder = out / plan.operation.name.op
     digest = write_suite(plan, folder, out / SCRATCH, step)
     wrong = errata.of_stem(stem)
     if not wrong:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from emu.base.errors import EngineError
-from emu.vectors.files.columns import Layout
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Answer, Input, Row, make_row, mismatches
 from emu.vectors.files.names import SHARD_ROWS
-from emu.vectors.files.rows import Answer, Input, VectorRow, make_row, mismatches
 from emu.vectors.suites.plan import SuitePlan
 
 CHUNK: Final = 4096
@@ -19,7 +19,7 @@ PLAIN: Final = frozenset({"random", "exhaustive", "decision", "code"})  # flags 
 class Computed(NamedTuple):
     """A run of rows. exact_rows: how many the oracle derived.   agreed: the engines that derived every one of them."""
 
-    rows: list[VectorRow]
+    rows: list[Row]
     exact_rows: int
     agreed: frozenset[str]
 
@@ -42,7 +42,7 @@ def compute(plan: SuitePlan, start: int, stop: int) -> Iterator[Computed]:
 def _chunk(plan: SuitePlan, first: int, cases: list[Input]) -> Computed:
     op, layout = plan.operation, plan.operation.layout
     others = {name: batch([case.values for case in cases]) for name, batch in op.engines().items()}
-    rows: list[VectorRow] = []
+    rows: list[Row] = []
     exact_rows = 0
     for place, case in enumerate(cases):
         found = {name: answers[place] for name, answers in others.items() if answers[place] is not None}
@@ -68,7 +68,7 @@ def _whole(layout: Layout, plan: SuitePlan, found: dict[str, Answer | None]) -> 
     return whole[0]
 
 
-def _agree(layout: Layout, stem: str, number: int, row: VectorRow, name: str, answer: Answer) -> None:
+def _agree(layout: Layout, stem: str, number: int, row: Row, name: str, answer: Answer) -> None:
     """Refuse an answer that differs from a row, but for the payload of a NaN where it is free. Raises: EngineError."""
     wrong = mismatches(layout, row, answer)
     unknown = [

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, FileError
+from emu.contracts.contract import Contract
+from emu.contracts.rows import Answer, Row, inputs_of, is_open, mismatches, value_of
 from emu.vectors.compute import CHUNK, wants_exact
 from emu.vectors.coverage.count import check_cover
 from emu.vectors.files import manifest
 from emu.vectors.files.names import BENCH, OPERATIONS, parse_stem
-from emu.vectors.files.rows import Answer, VectorRow, inputs_of, is_open, mismatches, value_of
 from emu.vectors.files.schema_check import check
 from emu.vectors.files.suite import Suite, load, stem_of
-from emu.vectors.operation import Operation
 from emu.vectors.suites.plan import find
 
 Progress = Callable[[str, int, int], None]
@@ -156,12 +156,12 @@ def _derive(suite: Suite, wanted: set[str] | None, errata: set[tuple[str, int]],
         report.faults.append(str(error))
         return
     if suite.layout != plan.operation.layout:
-        report.faults.append(f"{suite.stem}: its columns are not those of contract {plan.operation.contract}")
+        report.faults.append(f"{suite.stem}: its columns are not those of contract {plan.operation.name}")
         return
-    if suite.record["contract"]["name"] != str(plan.operation.contract):
-        report.faults.append(f"{suite.stem}: contract.name is {suite.record['contract']['name']}, expected {plan.operation.contract}")
+    if suite.record["contract"]["name"] != str(plan.operation.name):
+        report.faults.append(f"{suite.stem}: contract.name is {suite.record['contract']['name']}, expected {plan.operation.name}")
         return
-    if suite.record["contract"]["spec_sha256"] != plan.operation.contract.spec_sha256:
+    if suite.record["contract"]["spec_sha256"] != plan.operation.name.spec_sha256:
         report.faults.append(f"{suite.stem}: made from other facts (spec_sha256): the loaded spec is not the one of these vectors")
         return
     skip = {number - 1 for stem, number in errata if stem == suite.stem}
@@ -173,7 +173,7 @@ def _derive(suite: Suite, wanted: set[str] | None, errata: set[tuple[str, int]],
 
 
 def _derive_chunk(
-    suite: Suite, op: Operation, first: int, wanted: set[str] | None, skip: set[int], report: Report
+    suite: Suite, op: Contract, first: int, wanted: set[str] | None, skip: set[int], report: Report
 ) -> list[str]:  # fmt: skip
     """Return one line per row of a chunk that differs."""
     rows = suite.rows[first : first + CHUNK]
@@ -200,7 +200,7 @@ def _derive_chunk(
     return list(lines.values())
 
 
-def _hidden(suite: Suite, row: VectorRow, answer: Answer) -> list[str]:
+def _hidden(suite: Suite, row: Row, answer: Answer) -> list[str]:
     """Return columns that an implementation knows and the row masks away, though no erratum names it."""
     return [
         column.name
@@ -209,6 +209,6 @@ def _hidden(suite: Suite, row: VectorRow, answer: Answer) -> list[str]:
     ]
 
 
-def _shown(suite: Suite, row: VectorRow) -> str:
+def _shown(suite: Suite, row: Row) -> str:
     pairs = zip(suite.layout.columns, row.values, strict=True)
     return " ".join(f"{column.name}={value:0{column.digits}x}" for column, value in pairs if column.role in ("in", "r", "out"))

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from emu.base.errors import FileError
-from emu.vectors.files.columns import Layout
-from emu.vectors.files.rows import Input, VectorRow, make_row, value_of
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Input, Row, make_row, value_of
 from emu.vectors.files.suite import Suite, refreshed
 
 Level = Literal["none", "patch", "minor", "major"]
@@ -70,18 +70,18 @@ def _is_next(suite: Suite, erratum: Mapping[str, Any], grown: bool) -> bool:
     return int(erratum["tcId"]) < place <= following if grown else place == following
 
 
-def masked(layout: Layout, row: VectorRow) -> VectorRow:
+def masked(layout: Layout, row: Row) -> Row:
     """Return a row with every mask and kind 0."""
     values = tuple(0 if column.role in ("mask", "kind") else value for column, value in zip(layout.columns, row.values, strict=True))
     return row._replace(values=values)
 
 
-def _replaced(layout: Layout, row: VectorRow, column: str, value: int) -> VectorRow:
+def _replaced(layout: Layout, row: Row, column: str, value: int) -> Row:
     at = layout.index(column)
     return row._replace(values=(*row.values[:at], value, *row.values[at + 1 :]))
 
 
-def _with_rows(suite: Suite, rows: tuple[VectorRow, ...], level: Level) -> Suite:
+def _with_rows(suite: Suite, rows: tuple[Row, ...], level: Level) -> Suite:
     data = suite.record | {"vectors_version": bump(suite.record["vectors_version"], level)}
     return Suite(refreshed(data, suite.layout, rows), suite.layout, rows)
 
@@ -108,7 +108,7 @@ def _worse(one: Level, other: Level) -> Level:
     return max(one, other, key=_ORDER.index)
 
 
-def _row_level(layout: Layout, before: VectorRow, after: VectorRow) -> Level:
+def _row_level(layout: Layout, before: Row, after: Row) -> Level:
     if before.values == after.values:
         return "none" if before[:2] == after[:2] and before.comment == after.comment else "patch"
     compared = [place for place, column in enumerate(layout.columns) if column.role not in ("mask", "kind")]
@@ -116,5 +116,5 @@ def _row_level(layout: Layout, before: VectorRow, after: VectorRow) -> Level:
     return "minor" if same_bits and masked(layout, after).values == after.values else "major"
 
 
-def _shown(row: VectorRow) -> str:
+def _shown(row: Row) -> str:
     return " ".join(f"{value:x}" for value in row.values)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from emu.check.expected import expect
-from emu.check.form import form_of
 from emu.check.inputs.boundaries import edges
+from emu.contracts import form_of
+from emu.contracts.form import expect
 from emu.testing import check
 
 FLOOR, RCEIL = "mxfp4_torchao_floor", "mxfp4_te_pow2"

@@ -8,13 +8,12 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import emu
-from emu.check.expected import expect
-from emu.check.form import MAIN, form_of
 from emu.check.inputs.finite import LeftOut, finite_only, is_wild
-from emu.check.model import Question
 from emu.check.run import check as run_check
 from emu.check.targets.files import emit, questions, results_target
 from emu.cli.main import run
+from emu.contracts import form_of
+from emu.contracts.form import Question, expect
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get, names
 from emu.testing import check
@@ -51,7 +50,7 @@ def test_no_operand_holds_nan_or_inf(contract):
     asked = [question for _, question in questions(about(contract, ["directed"], True))]
     assert asked and all(numbers_only(form, question) for question in asked)
     for question in asked:
-        height = question.operands[MAIN[form.op]].shape[0]
+        height = question.operands[form.main].shape[0]
         assert len(question.why) in (0, height, 1)
         expect(form, question.operands, "auto")  # shapes fit each other
 
@@ -61,11 +60,7 @@ def test_exhaustive_and_strata_keep_every_number(contract):
     form, source = form_of(contract), get("format", "fp32")
     for suite in ("exhaustive", "stratified"):
         whole, some = (
-            {
-                int(code)
-                for _, question in questions(about(contract, [suite], finite))
-                for code in np.unique(question.operands[MAIN[form.op]])
-            }
+            {int(code) for _, question in questions(about(contract, [suite], finite)) for code in np.unique(question.operands[form.main])}
             for finite in (False, True)
         )
         wild = {code for code in whole if is_wild(np.array(code, np.uint32), source)}

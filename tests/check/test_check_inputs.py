@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OpenError
-from emu.check.expected import expect
-from emu.check.form import form_of
 from emu.check.inputs.bulk import BASE, ELEMENTS, exhaustive, stratified, varied
 from emu.check.inputs.directed import directed
+from emu.contracts import form_of
+from emu.contracts.form import expect
 from emu.engines.numpy.block import amax_bits
 from emu.engines.run import run_quantize
 from emu.spec import derive, get

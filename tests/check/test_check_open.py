@@ -5,9 +5,9 @@ import pytest
 
 import emu
 from emu.base.errors import OpenError, OperandError
-from emu.check.expected import expect
-from emu.check.form import form_of
 from emu.check.inputs.directed import directed
+from emu.contracts import form_of
+from emu.contracts.form import expect
 from emu.engines.exact.block import quantize
 from emu.spec import get, names
 from emu.testing import check
@@ -74,9 +74,9 @@ def test_a_question_says_of_each_tile_what_the_oracle_says_of_it_alone(name):
 
 
 def test_a_suite_of_open_answers_alone_is_named():
-    from emu.check.model import Question
     from emu.check.run import _Checker
     from emu.check.targets.python import python_target
+    from emu.contracts.form import Question
 
     def kernel(x):
         return np.zeros(x.shape, np.uint8), np.zeros((len(x), x.shape[1] // 32), np.uint8)

@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from emu.check.expected import expect
-from emu.check.form import form_of
 from emu.check.inputs.bulk import stratified
 from emu.check.inputs.directed import directed
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.check.run import _Checker
 from emu.check.targets.python import python_target
+from emu.contracts import form_of
+from emu.contracts.form import expect
 from emu.spec import derive, get
 
 REF, CUDA, TORCHAO, ONE, MODELOPT = "nvfp4_te_ref", "nvfp4_te_cuda", "nvfp4_torchao", "nvfp4_torchao_1level", "nvfp4_modelopt"

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from emu.cli.examples.run import parse_value
 from emu.cli.main import run
-from emu.pages.numbers import decimal_text, exact_text
+from emu.contracts.examples import parse_value
+from emu.contracts.numbers import decimal_text, exact_text
 from emu.spec import KINDS, get, names
 
 

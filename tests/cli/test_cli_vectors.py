@@ -52,7 +52,7 @@ def test_a_bad_file_is_two(built, capsys):
 
 
 def test_nothing_compared_is_three(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("emu.vectors.transform_rows.native", lambda: None)
+    monkeypatch.setattr("emu.contracts.transform.contract.native", lambda: None)
     assert call(capsys, "vectors", "build", "-o", tmp_path / "v", "--contract", "transform/rht16_te", "--suite", "smoke")[0] == 0
     code, _, err = call(capsys, "vectors", "verify", tmp_path / "v", "--engine", "c_ref")
     assert code == 3

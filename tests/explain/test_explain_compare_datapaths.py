@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, ShapeError, SpecError
+from emu.contracts.dot.rows import answer, answers, differs, plan_of, row_of
 from emu.engines.exact.encode import code_of_one
 from emu.explain.compare.data import data_rows, generated, operand
 from emu.explain.compare.datapaths import Tally, compare_datapaths, exact_value, tally_of, ulp_of, ulps_between
@@ -15,7 +16,6 @@ from emu.explain.compare.minimise import minimise
 from emu.explain.compare.pair import common_k, common_plans, same_by_facts
 from emu.explain.compare.text import example, lines_of, verdict
 from emu.explain.dot.constructed import constructed
-from emu.explain.dot.rows import answer, answers, differs, plan_of, row_of
 from emu.explain.dot.samples import samples
 from emu.spec.datapath import resolve
 

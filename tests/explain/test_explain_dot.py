@@ -10,18 +10,18 @@ from fractions import Fraction
 import pytest
 
 from emu.base.errors import FileError, OpenError, OperandError, ShapeError
+from emu.contracts.columns import Column, layout_of
+from emu.contracts.dot.rows import DotRow, evaluate, plan_of, row_of
+from emu.contracts.dot.text import dyadic
+from emu.contracts.dot.trace import explain_dot
+from emu.contracts.dot.trace_text import lines_of
+from emu.contracts.dot.vcd import vcd_text
+from emu.contracts.rows import Input, make_row
 from emu.engines.exact.datapath_stages import stage_codes, stage_columns
-from emu.explain.dot.numbers import dyadic
-from emu.explain.dot.rows import DotRow, evaluate, plan_of, row_of
 from emu.explain.dot.samples import CATEGORIES, samples
 from emu.explain.dot.suite import row_at
-from emu.explain.dot.text import lines_of
-from emu.explain.dot.trace import explain_dot
-from emu.explain.dot.vcd import vcd_text
 from emu.spec import get, names
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
-from emu.vectors.files.columns import Column, layout_of
-from emu.vectors.files.rows import Input, make_row
 from emu.vectors.files.suite import Suite
 
 FLOOR = """\

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from emu.base.errors import OpenError, SpecError
-from emu.explain.dot.rows import plan_of
+from emu.contracts.dot.rows import plan_of
 
 
 @pytest.mark.parametrize(

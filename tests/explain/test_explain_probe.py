@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError, OpenError, OperandError, SpecError
+from emu.contracts.dot.rows import DotRow, answer, plan_of, row_of
+from emu.contracts.dot.variants import Hypothesis, bases, combined, hypotheses
 from emu.engines.exact.datapath import dot
-from emu.explain.dot.rows import DotRow, answer, plan_of, row_of
 from emu.explain.probe.files import answers_template, data_of, read_answers, readme, rows_text, write_probe
-from emu.explain.probe.hypotheses import Hypothesis, bases, combined, hypotheses
 from emu.explain.probe.run import Finding, Probe, identify, make_probe
 from emu.spec import get, names
 from emu.spec.datapath import DatapathPlan, known_facts, pairs

@@ -80,7 +80,12 @@ RULES: list[tuple[Callable[[ast.AST], Iterator[str]], list[Path]]] = [
     (tolerances, python_files("emu", "tools", "research", "tests")),
     (global_random, python_files("emu", "tools", "research", "tests")),
     (stubs, python_files("emu", "tools", "research", "tests")),
-    (logarithms, python_files("emu/spec", "emu/engines/exact", "emu/engines/numpy", "emu/engines/c_ref", "emu/torch", "emu/vectors")),
+    (
+        logarithms,
+        python_files(
+            "emu/spec", "emu/engines/exact", "emu/engines/numpy", "emu/engines/c_ref", "emu/engines/torch", "emu/contracts", "emu/vectors"
+        ),
+    ),
     (floats, python_files("emu/engines/exact")),
 ]
 

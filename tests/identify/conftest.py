@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import EmuError, TargetError
-from emu.check.form import takes_signs
+from emu.contracts.form import takes_signs
 from emu.engines.numpy import tables
 from emu.engines.numpy.block import quantize
 from emu.engines.numpy.layout import places

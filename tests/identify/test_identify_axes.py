@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from emu.base.errors import FileError, SpecError
-from emu.identify import axes as axes_module
+from emu.contracts.quantize import axes as axes_module
+from emu.contracts.quantize.axes import Axes, axes
+from emu.contracts.quantize.edit import apply, is_joint, stages
+from emu.contracts.quantize.variants import documented, scale_variants
 from emu.identify import kept_rows as witness
 from emu.identify import refresh as refresh_module
-from emu.identify.axes import Axes, axes
-from emu.identify.edit import apply, is_joint, stages
 from emu.identify.kept_rows import COMMAND, kept, path_of, stem_of
 from emu.identify.proof import of_maxima, verdict
 from emu.identify.refresh import derive, shapes, text_of
-from emu.identify.variants import documented, scale_variants
 from emu.spec import get, load_spec
 from emu.spec.registry import restored, shipped_root
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, TargetError
-from emu.explain.dot.rows import DotRow, answer
+from emu.contracts.dot.rows import DotRow, answer
 from emu.identify.dot import _made
 from emu.identify.run import identify
 from emu.spec.contract import parse, plan_of

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError
-from emu.identify.axes import axes
+from emu.contracts.quantize.axes import axes
+from emu.contracts.quantize.edit import apply
+from emu.contracts.quantize.variants import code_variants, documented, joined_of, scale_variants
 from emu.identify.cases import MASKS, of_recipe, plain
-from emu.identify.edit import apply
 from emu.identify.operands import IGNORED
 from emu.identify.rows import calls
 from emu.identify.run import identify
-from emu.identify.variants import code_variants, documented, joined_of, scale_variants
 from emu.spec import get, names
 
 QUICK = ("nvfp4_te_ref", "mxfp4_torchao_even", "nvfp4_te_2d_ref", "hif4")

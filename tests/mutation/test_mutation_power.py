@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from support.power import compute, readings, right
 
+from emu.contracts.dot.cases import MAKERS, applies, rows
 from emu.engines.exact.datapath import dot
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.loader import read
 from emu.spec.models import Datapath
 from emu.spec.registry import get
-from emu.vectors.suites.dot.cases import MAKERS, applies, rows
 
 ROWS, FEW = 400, 24
 TABLE: list[dict[str, Any]] = read(Path(__file__).with_name("power.yaml")).data["families"]

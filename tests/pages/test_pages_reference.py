@@ -22,7 +22,7 @@ from emu.pages.grid import grid
 from emu.pages.grids import four_bit_grids
 from emu.pages.grids_picture import grid_rows, grids_picture
 from emu.spec import KINDS, derive, get, names
-from emu.spec.contract import OPERATIONS
+from emu.spec.contract import GRAMMARS
 from emu.spec.models.common import Status
 from emu.spec.models.datapath import DotExample
 from emu.spec.models.format import CodebookFacts
@@ -126,7 +126,7 @@ def test_the_oracle_is_printed_whole() -> None:
 
 
 def test_every_operation_of_a_contract_has_its_source() -> None:
-    assert set(OPERATIONS) <= set(ENTRIES) | set(COMPOSED) and not set(ENTRIES) & set(COMPOSED)
+    assert set(GRAMMARS) <= set(ENTRIES) | set(COMPOSED) and not set(ENTRIES) & set(COMPOSED)
 
 
 def test_functions_behind_an_operation() -> None:

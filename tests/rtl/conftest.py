@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from emu.contracts.columns import Column, layout_from, layout_of
+from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.simulate.units import Unit
 from emu.vectors.files import lint as lint_files
 from emu.vectors.files import mem, neg, suite, svh
-from emu.vectors.files.columns import Column, layout_from, layout_of
 from emu.vectors.files.macros import counts_of
 from emu.vectors.files.names import shard_name
-from emu.vectors.files.rows import Input, VectorRow, make_row
 
 Done = subprocess.CompletedProcess[str]
 
@@ -55,7 +55,7 @@ def _rendered(checkout: Path, folder: Path, stem: str) -> Path:
     source = checkout / "vectors" / stem.partition("__")[0]
     data = json.loads((source / f"{stem}.json").read_bytes())
     layout = layout_from(data["columns"])
-    rows: list[VectorRow] = []
+    rows: list[Row] = []
     for entry in data["shards"]:
         rows += lint_files.parse_mem((source / entry["file"]).read_bytes(), entry["file"], layout, entry["tcFirst"])
     for name, text in suite.render(suite.Suite(data, layout, tuple(rows))).items():

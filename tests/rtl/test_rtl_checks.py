@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from emu.contracts.columns import Column
 from emu.rtl.simulate.units import find_unit
-from emu.vectors.files.columns import Column
 
 CONVERT = "convert__bf16_to_e2m1__nvidia_rne__directed"
 SMALL = "dot__e2m1xe2m1_ue4m3_to_fp32__made__smoke"

@@ -7,13 +7,14 @@ import pytest
 
 from emu.base.errors import FileError
 from emu.cli.main import run
-from emu.explain.dot.rows import DotRow
-from emu.explain.dot.rows import answer as by_oracle
-from emu.explain.probe.hypotheses import hypotheses
+from emu.contracts.dot.rows import DotRow
+from emu.contracts.dot.rows import answer as by_oracle
+from emu.contracts.dot.variants import hypotheses
+from emu.contracts.rows import make_row, mismatches, unpack, value_of
+from emu.rtl.mismatch.deviations_plain import MOST_STUCK
 from emu.rtl.mismatch.explain import explain_mismatch
 from emu.rtl.mismatch.lines import parse_log
 from emu.rtl.mismatch.text import lines_of
-from emu.vectors.files.rows import make_row, mismatches, unpack, value_of
 from emu.vectors.suites.plan import find
 
 CONVERT = "convert__fp32_to_e2m1__nvidia_rne__directed"
@@ -321,3 +322,29 @@ def test_the_command_prints_json_text_and_a_wave(suites, tmp_path, capsys):
     dots.write_text("\n".join(suites[DOT].log(lambda _, want: {"d": want["d"] ^ 1})))
     assert run(["explain", "mismatch", str(dots), "--vcd", str(tmp_path / "d.vcd")]) == 0
     assert " u0_xa2 " in (tmp_path / "d.vcd").read_text()
+
+
+TRACED = {
+    "decode": ("decode__e2m1_to_fp32__exact__all", ["fp32", "class", "exponent"]),
+    "dequantize": ("dequantize__ufp4_to_fp32__ufp4_exact__smoke", ["code", "y", "lane 0"]),
+    "transform": ("transform__bf16_to_fp32__rht16_butterfly__smoke", ["b0", "b3", "signs"]),
+    "accumulate": ("accumulate__e1m2xe1m2_fp32_to_fp32__promote_b16__smoke", ["of a chain", "datapath", "after the row"]),
+    "layout": ("layout__nvfp4_to_sf128x4__sf128x4__smoke", ["digit 0", "off"]),
+    "insn": ("insn__fp32x2_to_e2m1x2__cvt_rn_satfinite_e2m1x2_f32__smoke", ["source", "rounded", "d "]),
+}
+
+
+@pytest.mark.parametrize("op", TRACED)
+def test_an_operation_without_hypotheses_of_its_own_is_traced(op):
+    """A design with the lowest bit of its first output inverted: the row is traced stage by stage, and a narrow column's bit is named."""
+    stem, words = TRACED[op]
+    suite = Suite(stem)
+    out = next(column.name for column in suite.layout.results if column.role == "out")
+    found = explain_mismatch(parse_log(suite.log(lambda _, want: {out: want[out] ^ 1})))
+    assert list(found["trace"]) == [op] and found["trace"][op]
+    text = "\n".join(lines_of(found))
+    assert all(word in text for word in words), text
+    narrow = suite.layout.columns[suite.layout.index(out)].bits <= MOST_STUCK
+    said = [text for item in found["hypotheses"] for text in (item["text"], *item["also"])]
+    assert any("bit 0 is inverted" in text for text in said) == narrow
+    assert json.loads(json.dumps(found))

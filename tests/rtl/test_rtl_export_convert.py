@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from emu.base.errors import SpecError
+from emu.contracts.convert.contract import ConvertContract
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate
@@ -17,7 +18,6 @@ from emu.spec.contract import contracts
 from emu.spec.derive import OPEN, REFUSE
 from emu.spec.models.format import CodebookFacts
 from emu.spec.registry import get
-from emu.vectors.convert_rows import ConvertRows
 
 # every kind of destination with every rounding, every policy at least once
 CHOSEN = [
@@ -33,7 +33,7 @@ CHOSEN = [
 ]  # fmt: skip
 
 
-def wanted(op: ConvertRows, x: int, r: int) -> int:
+def wanted(op: ConvertContract, x: int, r: int) -> int:
     value = decode_code(x, op.source)
     return convert_value(value, op.fmt, op.rounding, op.entry, r if op.rounding.random_bits else None)
 
@@ -47,7 +47,7 @@ def known(code: int) -> int:
     return OPEN if code == REFUSE else code
 
 
-def draws(op: ConvertRows, segment: Segment, x: int) -> Iterator[int]:
+def draws(op: ConvertContract, segment: Segment, x: int) -> Iterator[int]:
     """The extremes of r, and both sides of where the answer turns, found from the oracle's lost part and not from the condition."""
     steps = 1 << op.rounding.random_bits
     yield from {0, 1, steps - 1} if steps > 1 else {0}
@@ -59,8 +59,8 @@ def draws(op: ConvertRows, segment: Segment, x: int) -> Iterator[int]:
     yield from (r for r in turns if 0 <= r < steps)
 
 
-def operation(item: Golden) -> ConvertRows:
-    assert isinstance(item.operation, ConvertRows)
+def operation(item: Golden) -> ConvertContract:
+    assert isinstance(item.operation, ConvertContract)
     return item.operation
 
 

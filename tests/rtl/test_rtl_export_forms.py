@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from emu.cli.main import run
+from emu.contracts.convert.contract import ConvertContract
+from emu.contracts.decode import DecodeContract
 from emu.rtl.export.circuit import Evaluator
 from emu.rtl.export.functions import Golden, golden, render
 from emu.rtl.export.segments import segments
 from emu.spec.derive import OPEN, REFUSE
-from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.decode_rows import DecodeRows
 
 EVERY = [
     ("decode/ue4m3", None), ("decode/e4m3", None), ("convert/e2m1/rne/nvidia", "fp32"), ("convert/int4/sr_half8/ocp_saturate", "bf16"),
@@ -36,9 +36,9 @@ def rows_of(item: Golden) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
 
 def inputs_of(item: Golden) -> Iterator[tuple[int, ...]]:
     op = item.operation
-    if isinstance(op, DecodeRows):
+    if isinstance(op, DecodeContract):
         yield from ((code,) for code in range(256))
-    elif isinstance(op, ConvertRows):
+    elif isinstance(op, ConvertContract):
         ends = [segment.last for segment in segments(op.source, op.fmt, op.rounding, op.entry)]
         draws = (0, 1, 100, 128, 255) if op.rounding.random_bits else (None,)
         codes = sorted({min(max(end + step, 0), ends[-1]) for end in ends for step in (-1, 0, 1)})
@@ -155,7 +155,7 @@ def test_all_of_bf16_in_icarus(contract: str, tmp_path: Path) -> None:
     """65 536 sources, each with an r of its own, against the NumPy column."""
     item = golden(contract, "bf16")
     op = item.operation
-    assert isinstance(op, ConvertRows)
+    assert isinstance(op, ConvertContract)
     drawn = bool(op.rounding.random_bits)
     rows = [(x, x * 2654435761 >> 7 & 255)[: 1 + drawn] for x in range(1 << 16)]
     wanted = [answer[0][0] for answer in op.fast(rows) if answer is not None]

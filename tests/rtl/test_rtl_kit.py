@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError
+from emu.contracts.columns import Column
 from emu.rtl.simulate import kit as kit_folder
 from emu.rtl.simulate import simulator
-from emu.vectors.files.columns import Column
 from emu.vectors.files.names import OPERATIONS
 
 STEMS = {

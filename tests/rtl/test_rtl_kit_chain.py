@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError
+from emu.contracts.columns import Column
 from emu.rtl.simulate import simulator
-from emu.vectors.files.columns import Column
 
 REGISTER = "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke"
 PASSED_ON = "accumulate__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from emu.base.errors import FileError, OperandError
+from emu.contracts.columns import Column
 from emu.rtl.simulate import simulator
 from emu.rtl.simulate.shard import read_shard
-from emu.vectors.files.columns import Column
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
 DEFECTS = yaml.safe_load((Path(__file__).parent / "kit_defects.yaml").read_text())

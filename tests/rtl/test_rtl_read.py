@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError
+from emu.contracts.columns import layout_from
 from emu.rtl.simulate.read import FLOATS, Score, Suite, is_nan, judge_column, read_suite, rows
 from emu.spec import derive
 from emu.spec.registry import get
-from emu.vectors.files.columns import layout_from
 from emu.vectors.files.lint import parse_mem
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"

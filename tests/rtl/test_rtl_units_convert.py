@@ -65,7 +65,7 @@ def convert_defines(op):
     defines = grid("SRC", op.source) | grid("DST", op.fmt)
     defines |= {"DST_BITS": derive.codes(op.fmt).bits, "DST_SIGNED": 1, "DST_TWOS_COMPLEMENT": int(derive.is_twos_complement(op.fmt))}
     defines |= {"MAX_CODE": derive.codes(op.fmt).max_code, "NAN_POSITIVE": entry.nan[0], "NAN_NEGATIVE": entry.nan[1]}
-    defines |= {"ROUND": ROUNDS.index(op.contract.parts[1])}
+    defines |= {"ROUND": ROUNDS.index(op.name.parts[1])}
     return defines | ({"RANDOM_BITS": op.rounding.random_bits} if op.rounding.random_bits else {})
 
 
@@ -114,7 +114,7 @@ def test_parameters_are_those_of_the_spec(name):
     unit = UNITS[name]
     for stem in unit.suites:
         op = find(stem).operation
-        expected = DEFINES[op.contract.op](op)
+        expected = DEFINES[op.name.op](op)
         if "ocp_saturate" in stem:  # its NaN codes are open: masked
             expected |= {key: unit.defines[key] for key in ("NAN_POSITIVE", "NAN_NEGATIVE")}
         assert {key: value for key, value in unit.defines.items() if key != "EMU_PIPE"} == expected

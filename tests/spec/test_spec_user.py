@@ -19,7 +19,7 @@ from emu.base.errors import EngineError
 from emu.cli.main import run
 from emu.engines.exact.block import dequantize
 from emu.spec import derive, get, names
-from emu.spec.contract import Contract, contracts
+from emu.spec.contract import ContractName, contracts
 from emu.spec.registry import isolated, shipped_root
 
 FOLDER = Path(__file__).parent / "user"
@@ -85,14 +85,14 @@ def test_decode(name: str, halves: str, user: None) -> None:
     assert (emu.decode(np.arange(16, dtype=np.uint8), name).view(np.uint32) == wanted.view(np.uint32)).all()
 
 
-def answered(contract: Contract) -> bool:
+def answered(contract: ContractName) -> bool:
     """Whether the policy leaves nothing open and refuses nothing on the way to the format."""
     entry = derive.policy_entry(get("policy", contract.parts[2]), get("format", contract.parts[0]))
     pairs = (entry.nan, entry.overflow_nan, entry.inf, entry.zero, None if entry.negative is None else (entry.negative,))
     return all(min(pair) >= 0 for pair in pairs if pair is not None)
 
 
-def quick(codes: np.ndarray, contract: Contract, random: np.ndarray | None) -> np.ndarray:
+def quick(codes: np.ndarray, contract: ContractName, random: np.ndarray | None) -> np.ndarray:
     """The codes of the NumPy column, or of the C reference where that one steps back."""
     try:
         return emu.convert(codes, *contract.parts, "bf16", random, "numpy")

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from emu.base.errors import EmuError
+from emu.contracts.dot.cases import CATEGORIES, applies, rows
+from emu.contracts.dot.field import DotCase
+from emu.contracts.pick import spread
 from emu.engines.exact.datapath import dot
 from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models import Datapath
-from emu.vectors.suites.dot.cases import CATEGORIES, applies, rows
-from emu.vectors.suites.dot.field import DotCase
-from emu.vectors.suites.pick import spread
 
 CHOSEN, ROWS = 4, 3  # choices of operands, rows of a category
 SHARP, MORE = ("cancelled_group", "align_edge", "floor_edge", "cancel"), 12  # categories that see most, and their rows

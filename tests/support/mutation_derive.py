@@ -9,36 +9,21 @@ import numpy as np
 from support.mutation import CALCULATE, WORDS
 from support.mutation_rows import KILL, Suite
 
+from emu.contracts import OPERATIONS, Contract, parse
+from emu.contracts.rows import Answer, Row, inputs_of, mismatches, unpack, value_of
 from emu.engines.exact import arithmetic
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.random_bits import element_bits
-from emu.spec.contract import parse
 from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
-from emu.vectors.accumulate_rows import AccumulateRows
-from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.decode_rows import DecodeRows
-from emu.vectors.dequantize_rows import DequantizeRows
-from emu.vectors.dot_rows import DotRows
 from emu.vectors.files.names import parse_stem
-from emu.vectors.files.rows import Answer, VectorRow, inputs_of, mismatches, unpack, value_of
-from emu.vectors.operation import Operation
-from emu.vectors.quantize_rows import QuantizeRows
-from emu.vectors.transform_rows import TransformRows
-
-_TAKES_SOURCE: Final[dict[str, Any]] = {"convert": ConvertRows, "quantize": QuantizeRows, "transform": TransformRows}
-_OF_CONTRACT: Final[dict[str, Any]] = {"decode": DecodeRows, "dot": DotRows, "accumulate": AccumulateRows}
 
 
-def operation_of(suite: Suite) -> Operation:
-    """Return the operation of a suite, by its contract and name alone: a changed spec need not plan it."""
-    stem, contract = parse_stem(suite.stem.replace(f"__{KILL}", "__directed")), parse(suite.contract)
-    if stem.op in _OF_CONTRACT:
-        op: Operation = _OF_CONTRACT[stem.op](contract)
-        return op
-    made: Operation = DequantizeRows(contract, stem.dst) if stem.op == "dequantize" else _TAKES_SOURCE[stem.op](contract, stem.src)
-    return made
+def operation_of(suite: Suite) -> Contract:
+    """Return the contract of a suite, by its string and name alone: a changed spec need not plan it."""
+    stem = parse_stem(suite.stem.replace(f"__{KILL}", "__directed"))
+    return parse(suite.contract, {"source": stem.src, "result": stem.dst, "": ""}[OPERATIONS[stem.op].opens])
 
 
 def expected(suite: Suite) -> list[Answer | None]:
@@ -47,7 +32,7 @@ def expected(suite: Suite) -> list[Answer | None]:
         return []
     layout, out = operation_of(suite).layout, []
     for _, values in suite.rows:
-        row = VectorRow("", (), values)
+        row = Row("", (), values)
         whole = all(value_of(layout, row, f"m_{column.name}") == (1 << column.bits) - 1 for column in layout.results)
         out.append(tuple(unpack(value_of(layout, row, column.name), column) for column in layout.results) if whole else None)
     return out
@@ -63,7 +48,7 @@ def differing(suite: Suite, engine: str, wanted: Sequence[Answer | None]) -> tup
     if suite.stem.startswith(CALCULATE):
         return _differing_results(suite, engine)
     op = operation_of(suite)
-    rows = [VectorRow("", flags, values) for flags, values in suite.rows]
+    rows = [Row("", flags, values) for flags, values in suite.rows]
     values = [inputs_of(op.layout, row) for row in rows]
     if engine == "exact":
         answers = [_tried(op.exact, value) for value in values]
@@ -95,7 +80,7 @@ def _batch(batch: Any, values: Sequence[tuple[int, ...]]) -> list[Any]:
     return [single if single == "raises" else single[0] for single in singles]
 
 
-def _differs(op: Operation, row: VectorRow, answer: Answer | str | None) -> bool:
+def _differs(op: Contract, row: Row, answer: Answer | str | None) -> bool:
     """Tell whether an answer is not that of the row: another bit, a code that is open in the row, or an error."""
     if answer is None or isinstance(answer, str):
         return answer is not None

@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple
 from support.mutation import CALCULATE, WORDS
 
 from emu.base.errors import FileError
+from emu.contracts.contract import Contract
+from emu.contracts.convert.contract import ConvertContract
+from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.rows import Input, make_row, pack
 from emu.spec.contract import parse
 from emu.spec.loader import read
-from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.files.names import OPERATIONS
-from emu.vectors.files.rows import Input, make_row, pack
 from emu.vectors.files.suite import load, rows_sha256, stem_of
-from emu.vectors.operation import Operation
-from emu.vectors.quantize_rows import QuantizeRows
 from emu.vectors.suites.plan import find
 
 KILL: Final = "kill"
@@ -93,10 +93,10 @@ def make_planned(stem: str) -> Suite:
     return _made(stem, plan.operation, plan.cases(0, plan.size))
 
 
-def _made(stem: str, op: Operation, cases: Iterable[Input]) -> Suite:
+def _made(stem: str, op: Contract, cases: Iterable[Input]) -> Suite:
     rows = [make_row(op.layout, case, op.exact(case.values)) for case in cases]
     pairs = tuple((row.flags, row.values) for row in rows)
-    return Suite(stem, str(op.contract), tuple(op.contract.spec), rows_sha256(op.layout, rows), pairs)
+    return Suite(stem, str(op.name), tuple(op.name.spec), rows_sha256(op.layout, rows), pairs)
 
 
 def _words(rows: Iterable[Mapping[str, Any]]) -> list[Suite]:
@@ -124,9 +124,9 @@ def _undigested(stem: str, contract: str, spec: str, rows: Sequence[tuple[tuple[
 
 def _typed(rows: Iterable[Mapping[str, Any]]) -> list[Suite]:
     """Return one suite of each contract and source among typed conversions. Raises: FileError where the oracle does not agree."""
-    found: dict[str, tuple[Operation, list[Input]]] = {}
+    found: dict[str, tuple[Contract, list[Input]]] = {}
     for row in rows:
-        op = ConvertRows(parse(row["contract"]), row["source"])
+        op = ConvertContract.of(parse(row["contract"]), row["source"])
         values = (int(row["x"], 16), *([int(row["random"], 16)] if "random" in row else []))
         if op.exact(values) != ((int(row["y"], 16),),):
             raise FileError(f"{row['contract']}: {row['x']} gives {op.exact(values)}, not {row['y']}")
@@ -136,18 +136,18 @@ def _typed(rows: Iterable[Mapping[str, Any]]) -> list[Suite]:
 
 
 def _block_stem(group: Mapping[str, Any]) -> str:
-    op = QuantizeRows(parse(f"quantize/{group['recipe']}"), "fp32")
+    op = QuantizeContract.of(parse(f"quantize/{group['recipe']}"), "fp32")
     return f"quantize__fp32_to_{op.dst}__{op.part}__{KILL}"
 
 
 def _blocks(stem: str, group: Mapping[str, Any]) -> Suite:
     """Return the suite of blocks near ties of one recipe: every whole tile of every listed input."""
-    op = QuantizeRows(parse(f"quantize/{group['recipe']}"), "fp32")
+    op = QuantizeContract.of(parse(f"quantize/{group['recipe']}"), "fp32")
     cases = [Input(KILL, ("threshold", "scale_tie", "order"), values) for row in group["rows"] for values in _tiles(op, row)]
     return _made(stem, op, dict.fromkeys(cases))
 
 
-def _tiles(op: QuantizeRows, row: Mapping[str, str]) -> Iterator[tuple[int, ...]]:
+def _tiles(op: QuantizeContract, row: Mapping[str, str]) -> Iterator[tuple[int, ...]]:
     """Yield the input values of each whole tile of a listed input."""
     codes = [int(word, 16) for word in row["x"].split()]
     amax = int(row["tensor_amax"], 16) if "tensor_amax" in row else max(code & 0x7FFFFFFF for code in codes)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import EngineError, FileError, SpecError
+from emu.contracts.convert.contract import ConvertContract
 from emu.vectors import build, find, verify
-from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.files.write import digest_suite
 
 RNE = "convert/e2m1/rne/nvidia"
@@ -91,13 +91,13 @@ def test_unknown_names_are_refused_before_anything_is_written(tmp_path: Path) ->
 
 
 def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = ConvertRows.fast
+    right = ConvertContract.fast
 
-    def wrong(self: ConvertRows, rows):
+    def wrong(self: ConvertContract, rows):
         answers = right(self, rows)
         return [*answers[:3], ((answers[3][0][0] ^ 1,),), *answers[4:]]
 
-    monkeypatch.setattr(ConvertRows, "fast", wrong)
+    monkeypatch.setattr(ConvertContract, "fast", wrong)
     with pytest.raises(EngineError, match="row 4: numpy and the oracle differ in y"):
         build(tmp_path / "out", ["smoke"], [RNE])
     assert not list((tmp_path / "out").glob("convert/*"))

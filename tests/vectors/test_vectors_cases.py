@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from emu.contracts.grid import around, grid_values, points
+from emu.contracts.pick import smoke, spread
+from emu.contracts.quantize import decision
+from emu.contracts.rows import Input, unpack
 from emu.engines.exact.decode import decode_code
 from emu.spec.registry import get
 from emu.vectors import find
-from emu.vectors.files.rows import Input, unpack
-from emu.vectors.suites import decision
-from emu.vectors.suites.boundaries import around, grid_values, points
 from emu.vectors.suites.notes import NOTES
-from emu.vectors.suites.pick import smoke, spread
 from emu.vectors.suites.plan import SuitePlan
 
 FP32 = "convert__fp32_to_e2m1__nvidia_rne__directed"
@@ -68,14 +68,14 @@ def test_directed_conversions_name_the_faults_they_kill() -> None:
 
 @pytest.mark.parametrize("x", [0x40200000, 0x401FFFFF, 0x3AFFFFFF])
 def test_random_integers_stand_on_both_sides_of_each_threshold(x: int) -> None:
+    from emu.contracts.convert.cases import draws_for
+    from emu.contracts.convert.contract import ConvertContract
     from emu.spec.contract import parse
-    from emu.vectors.convert_rows import ConvertRows
-    from emu.vectors.suites.convert import draws_for
 
-    chosen = dict(draws_for(ConvertRows(parse("convert/e2m1/sr_add8/nvidia"), "fp32"), x))
+    chosen = dict(draws_for(ConvertContract.of(parse("convert/e2m1/sr_add8/nvidia"), "fp32"), x))
     assert {0, 255} <= set(chosen)
     for rounding in ("sr_add8", "sr_cmp8", "sr_half8"):
-        op = ConvertRows(parse(f"convert/e2m1/{rounding}/nvidia"), "fp32")
+        op = ConvertContract.of(parse(f"convert/e2m1/{rounding}/nvidia"), "fp32")
         answers = [op.exact((x, r)) for r in range(256)]
         steps = [r for r in range(1, 256) if answers[r] != answers[r - 1]]
         assert all({r - 1, r} <= set(chosen) for r in steps)

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from emu.base.errors import EngineError, FileError, SpecError
+from emu.contracts import parse
 from emu.spec import get, names
 from emu.vectors import build, find, verify
 from emu.vectors.coverage.convert import ConvertCover
@@ -124,7 +125,7 @@ def test_every_model_has_code_and_every_axis_a_meaning() -> None:
         model = get("coverage", name)
         assert model_of(model.facts.op) is model and model.expect
     with pytest.raises(SpecError, match="layout: no coverage model: there are some of"):
-        subject_of(type("Op", (), {"contract": type("C", (), {"op": "layout"})()})())
+        subject_of(parse("layout/nvfp4/sf128x4"))
 
 
 def test_an_axis_that_no_code_knows_is_refused() -> None:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from emu.contracts.accumulate import AccumulateContract
+from emu.contracts.dot.cases import CATEGORIES, CHAIN, applies, rows
+from emu.contracts.dot.contract import DotContract
+from emu.contracts.dot.suite import directed
+from emu.contracts.rows import unpack, value_of
 from emu.engines.exact.datapath import dot
 from emu.spec import derive
 from emu.spec.contract import parse, plans
 from emu.spec.datapath import resolve
 from emu.vectors import load
-from emu.vectors.accumulate_rows import AccumulateRows
-from emu.vectors.dot_rows import DotRows
-from emu.vectors.files.rows import unpack, value_of
-from emu.vectors.suites.dot.cases import CATEGORIES, CHAIN, applies, rows
-from emu.vectors.suites.dot.suite import directed
 from emu.vectors.suites.notes import NOTES
 
 NVFP4 = "dot/blackwell_mxf4nvf4_b16_ue4m3"
@@ -57,7 +57,7 @@ def test_categories_are_what_they_say() -> None:
 
 
 def test_the_columns_are_those_of_the_conventions() -> None:
-    op = DotRows(parse(NVFP4))
+    op = DotContract.of(parse(NVFP4))
     names = [column.name for column in op.layout.columns]
     four = [f"{head}{number}" for head in ("sg", "tm", "xa") for number in range(4)]
     stages = [f"u0_{name}" for name in [*four[:8], "lv", *four[8:], "xc", "e", "s", "rs"]]
@@ -71,23 +71,23 @@ def test_the_columns_are_those_of_the_conventions() -> None:
         49,
         12,
     )
-    wide = DotRows(parse("dot/hopper_fp8/e4m3xe4m3"))
+    wide = DotContract.of(parse("dot/hopper_fp8/e4m3xe4m3"))
     packed = {column.name: column.lanes for column in wide.layout.results if column.lanes > 1}
     assert packed == {"u0_tm": 32, "u0_xa": 32}
-    assert [column.name for column in DotRows(parse("dot/ideal/e1m2xe1m2/ue4m3/16")).layout.results].count("u0_e") == 0
+    assert [column.name for column in DotContract.of(parse("dot/ideal/e1m2xe1m2/ue4m3/16")).layout.results].count("u0_e") == 0
 
 
 def test_nan_rows_leave_their_stages_open_and_open_bits_the_whole_row() -> None:
-    op = DotRows(parse(NVFP4))
+    op = DotContract.of(parse(NVFP4))
     found = {case.flags[0]: op.exact(case.values) for case in directed(op)}
     assert found["nan_scale"][0] == (0x7FFFFFFF,) and all(code < 0 for lanes in found["nan_scale"][1:] for code in lanes)
     assert all(code < 0 for lanes in found["scale_signbit"] for code in lanes)
     assert all(code >= 0 for lanes in found["gaussian"] for code in lanes)
-    assert DotRows(parse("dot/cdna3_fp8/e4m3fnuzxe4m3fnuz")).layout.results[0].any_nan
+    assert DotContract.of(parse("dot/cdna3_fp8/e4m3fnuzxe4m3fnuz")).layout.results[0].any_nan
 
 
 def test_directed_rows_hold_every_pair_of_elements_and_every_scale_code() -> None:
-    op = DotRows(parse(NVFP4))
+    op = DotContract.of(parse(NVFP4))
     cases = directed(op)
     pairs = {pair for case in cases if "element_pair" in case.flags for pair in zip(*op.taken(case.values)[:2], strict=True)}
     assert len(pairs) == 256
@@ -96,7 +96,7 @@ def test_directed_rows_hold_every_pair_of_elements_and_every_scale_code() -> Non
 
 
 def test_a_chain_hands_its_state_on() -> None:
-    op = AccumulateRows(parse("accumulate/blackwell_mxf4nvf4_b16_ue4m3"))
+    op = AccumulateContract.of(parse("accumulate/blackwell_mxf4nvf4_b16_ue4m3"))
     long = rows("chain", op.plan, 1)[0]
     chain = op.chain("chain1", ("chain",), long)
     answers = [op.exact(row.values) for row in chain]
@@ -106,7 +106,7 @@ def test_a_chain_hands_its_state_on() -> None:
 
 
 def test_a_register_runs_through_a_chain() -> None:
-    op = AccumulateRows(parse("accumulate/int64/e1m2xe1m2/16"))
+    op = AccumulateContract.of(parse("accumulate/int64/e1m2xe1m2/16"))
     long = rows("chain", op.plan, 1)[0]
     chain = op.chain("chain1", ("chain",), long)
     answers = [op.exact(row.values) for row in chain]

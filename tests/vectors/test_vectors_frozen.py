@@ -65,8 +65,8 @@ def test_every_file_follows_from_its_rows_and_todays_facts(frozen: Path) -> None
         assert (folder / MANIFEST).read_text(encoding="ascii") == render_manifest(folder)
     for stem in sorted(stems(frozen)):
         plan = find(stem)
-        suite = load(frozen / plan.operation.contract.op, stem)
-        assert suite.record["contract"]["spec_sha256"] == plan.operation.contract.spec_sha256, f"{stem}: facts changed: {COMMAND}"
+        suite = load(frozen / plan.operation.name.op, stem)
+        assert suite.record["contract"]["spec_sha256"] == plan.operation.name.spec_sha256, f"{stem}: facts changed: {COMMAND}"
         assert suite.record["aliases"] == list(plan.aliases), f"{stem}: {COMMAND}"
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from emu.base.errors import EngineError, FileError, SpecError
+from emu.contracts.insn.cases import directed
+from emu.contracts.insn.contract import InstructionContract
+from emu.contracts.rows import unpack
 from emu.spec import get, names
-from emu.spec.contract import Contract, instruction_contracts, is_product, parse, vector_instructions
+from emu.spec.contract import ContractName, instruction_contracts, is_product, parse, vector_instructions
 from emu.spec.instruction import find_form, questions
 from emu.vectors import build, load, verify
-from emu.vectors.files.rows import unpack
-from emu.vectors.insn_rows import InsnRows
-from emu.vectors.suites.instruction import directed
 
 RS = "insn/cvt_rs_satfinite_e2m1x4_f32"
 CHOSEN = (
@@ -37,7 +37,7 @@ def test_a_witness_of_the_spec_is_what_the_rows_say(name: str, number: int) -> N
     witness = get("instruction", name).expect[number]
     family, form = find_form(witness.form)
     answers = tuple(witness.choose[key] for key in questions(family, form))
-    op = InsnRows(Contract("insn", (form.id, *answers)))
+    op = InstructionContract.of(ContractName("insn", (form.id, *answers)))
     given: list[Any] = list(witness.operands)
     values = [int(text, 16) for text in (*given, *(text for text in (witness.scale, witness.random) if text is not None))]
     found = op.exact(tuple(values))
@@ -91,7 +91,7 @@ def test_flags_are_a_column_of_instructions_that_have_them(built: Path) -> None:
 def test_lanes_nobody_states_are_masked_and_the_others_compared(built: Path) -> None:
     suite = load(built / "insn", "insn__e2m1x2_to_fp32x2__v_cvt_scalef32_pk_f32_fp4__smoke")
     assert any("nan_scale" in row.flags for row in suite.rows)
-    x86 = InsnRows(parse("insn/vcvtps2hf8s_xmm"))
+    x86 = InstructionContract.of(parse("insn/vcvtps2hf8s_xmm"))
     nan, one = 0x7FC00000, 0x3F800000
     assert x86.exact((nan << 32 | one,))[0] == (0x38, -1, 0, 0)
 
@@ -99,7 +99,7 @@ def test_lanes_nobody_states_are_masked_and_the_others_compared(built: Path) -> 
 @pytest.mark.parametrize("contract", ["insn/cvt_rn_satfinite_e2m1x2_f32", f"{RS}/split8", "insn/v_cvt_scalef32_pk8_fp4_f32/divide"])
 def test_exchanged_lanes_show_in_rows_that_speak_of_packing(contract: str) -> None:
     """A design that swaps two neighbouring lanes of its result."""
-    op = InsnRows(parse(contract))
+    op = InstructionContract.of(parse(contract))
     cases = directed(op, "any")[::5]
     killed = [case for case in cases if (d := op.exact(case.values)[0]) != (d[1], d[0], *d[2:])]
     assert len(cases) > 80 and len(killed) > len(cases) // 3
@@ -107,7 +107,7 @@ def test_exchanged_lanes_show_in_rows_that_speak_of_packing(contract: str) -> No
 
 
 def test_a_second_reading_that_differs_stops_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from emu.vectors import insn_registers
+    from emu.contracts.insn import registers as insn_registers
 
     right = insn_registers.places
     monkeypatch.setattr(insn_registers, "places", lambda ranges: right(ranges)[::-1])

@@ -2,10 +2,10 @@
 
 import pytest
 
+from emu.contracts.columns import Column, layout_from, layout_of
+from emu.contracts.rows import Input, Row, is_open, make_row, mismatches, pack, unpack
 from emu.vectors.files import mem, tv
-from emu.vectors.files.columns import Column, layout_from, layout_of
 from emu.vectors.files.neg import flip_place, negative_rows
-from emu.vectors.files.rows import Input, VectorRow, is_open, make_row, mismatches, pack, unpack
 from emu.vectors.suites import notes
 
 E2M1 = layout_of([Column("x", "in", 32, "fp32"), Column("y", "out", 4, "e2m1")])
@@ -19,7 +19,7 @@ def test_the_columns_of_the_published_example() -> None:
 
 
 def test_the_lines_of_the_published_example() -> None:
-    rows = [VectorRow("all", ("tie_even",), (0x40A00000, 6, 15)), VectorRow("all", ("nan_sign",), (0xFFC00000, 7, 15))]
+    rows = [Row("all", ("tie_even",), (0x40A00000, 6, 15)), Row("all", ("nan_sign",), (0xFFC00000, 7, 15))]
     assert mem.render(E2M1, rows) == "a_40a00000_6_f // tc=1 tie_even\na_ffc00000_7_f // tc=2 nan_sign\ne_00000000_0_2\n"
     assert tv.render(E2M1, rows) == "a 40a00000 6 f\na ffc00000 7 f\ne 00000000 0 2\n"
 
@@ -65,7 +65,7 @@ def test_a_nan_of_any_payload_matches_only_under_its_kind() -> None:
 
 
 def test_the_self_test_flips_a_compared_bit_of_the_first_row_that_has_one() -> None:
-    open_row, row = VectorRow("g", (), (1, 0, 0)), VectorRow("g", (), (2, 6, 14))
+    open_row, row = Row("g", (), (1, 0, 0)), Row("g", (), (2, 6, 14))
     found = negative_rows(E2M1, [open_row] * 20 + [row] * 3)
     assert len(found) == 21
     assert found[20].values == (2, 4, 14) and found[:20] == [open_row] * 20

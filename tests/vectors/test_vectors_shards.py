@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import EngineError, FileError, SpecError
+from emu.contracts.convert.contract import ConvertContract
 from emu.vectors import build, find, load, verify
 from emu.vectors.compute import PLAIN, SAMPLE, compute
-from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.files.manifest import MANIFEST, render_manifest
 from emu.vectors.files.merge import merge
 
@@ -94,6 +94,6 @@ def test_of_a_large_suite_the_oracle_derives_flagged_rows_and_a_sample(tmp_path:
 
 @pytest.mark.usefixtures("small")
 def test_one_implementation_is_not_enough_for_a_large_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ConvertRows, "engines", lambda self: {"numpy": self.fast})
+    monkeypatch.setattr(ConvertContract, "engines", lambda self: {"numpy": self.fast})
     with pytest.raises(EngineError, match="no two other implementations derive them"):
         list(compute(find("convert__bf16_to_e2m1__nvidia_rne__random"), 0, 100))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from emu.contracts.columns import Column, layout_of
+from emu.contracts.rows import Input, make_row
 from emu.vectors.files import mem, svh, tv
-from emu.vectors.files.columns import Column, layout_of
 from emu.vectors.files.macros import Counts
-from emu.vectors.files.rows import Input, make_row
 
 BENCH = """module bench;
   reg [`TC_WIDTH-1:0] words [0:`TC_WORDS-1];

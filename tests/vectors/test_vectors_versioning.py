@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError
+from emu.contracts.convert import cases as cases_convert
+from emu.contracts.rows import Input, is_open, value_of
 from emu.vectors import append_rows, apply_erratum, build, compare, find, load, verify
 from emu.vectors.coverage.count import write_cover
 from emu.vectors.files import errata
 from emu.vectors.files.manifest import ERRATA, MANIFEST, render_errata, render_manifest
 from emu.vectors.files.names import VECTORS_VERSION
-from emu.vectors.files.rows import Input, is_open, value_of
 from emu.vectors.files.suite import Suite, render
-from emu.vectors.suites import convert as cases_convert
 from emu.vectors.versioning import bump
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__smoke"
@@ -112,7 +112,7 @@ def test_a_suite_grows_after_an_erratum_and_every_row_keeps_its_id(copy: Path, t
     second = load(tmp_path / "out" / "convert", stem)
     assert compare(published, second).level == "minor" and verify(tmp_path / "out").exit_code == 0
     right = cases_convert.directed
-    monkeypatch.setattr(cases_convert, "directed", lambda op: [*right(op), Input("later", ("tie",), (0x3E8F,))])
+    monkeypatch.setattr(cases_convert, "directed", lambda op, stream: [*right(op, stream), Input("later", ("tie",), (0x3E8F,))])
     assert stem in build(tmp_path / "out", ["directed"], contract).written
     third = load(tmp_path / "out" / "convert", stem)
     assert third.rows[: len(second.rows)] == second.rows and len(third.rows) == len(second.rows) + 1

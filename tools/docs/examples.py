@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 TEXTS = (
-    "README.md", "docs/chips.md", "docs/grids.md", "docs/how_it_works.md", "docs/howto_kernel.md", "docs/howto_study.md", "docs/kernels.md", "docs/own_formats.md",
-    "docs/rtl.md", "docs/tour.md",
-)  # fmt: skip
+    "README.md",
+    *(
+        f"docs/{name}.md"
+        for name in ("chips", "grids", "how_it_works", "howto_kernel", "howto_study", "kernels", "own_formats", "rtl", "tour")
+    ),
+)
 SECONDS = 120
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _START = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()"]

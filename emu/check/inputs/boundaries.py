@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 
 from emu.arrays.values import float_dtype
-from emu.check.form import Form, integer_dtype
-from emu.check.model import Bits, Question
+from emu.contracts.form import Bits, Form, Question, integer_dtype
 from emu.spec import derive, get
 from emu.spec.models import Recipe
 from emu.spec.models.format import FloatFacts

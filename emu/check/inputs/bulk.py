@@ -11,20 +11,20 @@ from typing import Final
 import numpy as np
 
 from emu.base.philox import draw, stream_of, words
-from emu.check.form import MAIN, Form, draw_bits, integer_dtype
 from emu.check.inputs.boundaries import edges
 from emu.check.inputs.drawn import blocks, numbers
 from emu.check.inputs.thresholds import scale_thresholds
-from emu.check.model import Bits, Question
+from emu.contracts.dot import cases as cases_dot
+from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
 from emu.engines.numpy.convert import to_fp32
 from emu.engines.run import run_amax
 from emu.spec import derive, get
 from emu.spec.contract import plan_of
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
-from emu.vectors.suites.dot import cases as cases_dot
 
 ELEMENTS: Final = 1 << 16  # least number of stratified elements
+STRATA: Final = ("convert", "quantize", "dequantize", "transform", "dot")  # operations with inputs of their own here
 DOT_ROWS: Final = 1 << 12
 WIDTH: Final = 1 << 8  # a suite is then taller than 128 rows and wider than four scales: several tiles of a scale layout each way
 BASE: Final = 1 << 18  # elements that are drawn one by one
@@ -124,6 +124,9 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
     """
     if form.op == "decode":
         return
+    if form.op not in STRATA:
+        yield from form.drawn(count or 0)
+        return
     if form.op == "dot":
         yield from _dot(form, max(count or 0, DOT_ROWS), key)
         return
@@ -145,7 +148,7 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
 
 def _base(form: Form, size: int, key: int, stream: int) -> Bits:
     """Return the first inputs of the suite, drawn one by one."""
-    source = form.operands[MAIN[form.op]]
+    source = form.operands[form.main]
     assert source is not None
     if form.op == "convert":
         return numbers(source, form.answers["codes"], size, key, stream)
@@ -160,7 +163,7 @@ def varied(form: Form, base: Bits, size: int, key: int, first: int) -> Bits:
     """
     if size == base.size and not first:
         return base
-    source = form.operands[MAIN[form.op]]
+    source = form.operands[form.main]
     assert source is not None
     facts, kind = source.facts, base.dtype.type
     free = derive.codes(source).sign_bit | ((1 << facts.frac_bits) - 1 if isinstance(facts, FloatFacts) else 0)
@@ -213,11 +216,11 @@ def _codes(form: Form, size: int, key: int, stream: int) -> Question:
 
 
 def _level_shapes(form: Form, size: tuple[int, int]) -> dict[str, tuple[int, ...]]:
-    from emu.check.form import _parts
+    from emu.contracts.form import parts_of
     from emu.spec.programs.program import extent_of
 
     assert form.block is not None
-    return {level.name: _parts(size, extent_of(level.granularity, form.block)) for level in form.block.facts.levels}
+    return {level.name: parts_of(size, extent_of(level.granularity, form.block)) for level in form.block.facts.levels}
 
 
 def _dot(form: Form, rows: int, key: int) -> Iterator[Question]:

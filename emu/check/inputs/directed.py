@@ -9,28 +9,15 @@ import numpy as np
 
 from emu.base.errors import OperandError
 from emu.base.philox import draw, stream_of
-from emu.check.form import Form, draw_bits, integer_dtype
 from emu.check.inputs.boundaries import edges
 from emu.check.inputs.examples import witnesses
 from emu.check.inputs.thresholds import scale_thresholds
-from emu.check.model import Bits, Question
+from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
+from emu.contracts.grid import code_at
+from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
-from emu.spec.models import Format
 from emu.strategies import element_maximum
-from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.decode_rows import DecodeRows
-from emu.vectors.dequantize_rows import DequantizeRows
-from emu.vectors.dot_rows import DotRows
-from emu.vectors.files.rows import Input
-from emu.vectors.quantize_rows import QuantizeRows
-from emu.vectors.suites import convert as cases_convert
-from emu.vectors.suites import dequantize as cases_dequantize
-from emu.vectors.suites import quantize as cases_quantize
-from emu.vectors.suites import transform as cases_transform
-from emu.vectors.suites.boundaries import code_at
-from emu.vectors.suites.dot import suite as cases_dot_suite
-from emu.vectors.transform_rows import TransformRows
 
 KEY = 1
 Tile = tuple[str, list[list[int]], list[list[int]] | None]  # why it is asked, its elements, its own random integers
@@ -51,85 +38,15 @@ def directed(form: Form, source: str, takes_amax: bool, multiple: tuple[int, int
     """
     if form.op == "quantize":
         yield from _quantize(form, source, takes_amax, multiple)
-    else:
-        yield from _MAKERS[form.op](form, source)
-
-
-def _stack(codes: Sequence[Sequence[int]], fmt: Format | None, bits: int = 0) -> Bits:
-    return np.array(codes, integer_dtype(fmt, bits))
-
-
-def _decode(form: Form, _: str) -> Iterator[Question]:
-    fmt = form.operands["codes"]
-    assert fmt is not None
-    wide = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
-    if wide <= 16:
-        op = DecodeRows(form.contract)
-        cases = [op.case(code) for code in range(1 << wide)]
-        yield Question({"codes": _stack([case.values[0] for case in cases], fmt)}, tuple(why_of(case.flags) for case in cases))  # type: ignore[misc]
-
-
-def _convert(form: Form, source: str) -> Iterator[Question]:
-    op = ConvertRows(form.contract, source)
-    cases = cases_convert.directed(op)
-    operands = {"codes": _stack([case.values[0] for case in cases], op.source)}  # type: ignore[misc]
-    if form.draws is not None:
-        lanes, bits = draw_bits(form.draws)
-        if lanes == 1:
-            operands["random"] = np.array([case.values[1] for case in cases], integer_dtype(None, bits))
-        else:
-            operands["random"] = draw(KEY, -(-len(cases) // lanes), bits, stream_of(str(form.contract))).astype(integer_dtype(None, bits))
-    yield Question(operands, tuple(why_of(case.flags) for case in cases))
-
-
-def _transform(form: Form, source: str) -> Iterator[Question]:
-    op = TransformRows(form.contract, source)
-    cases = cases_transform.directed(op, f"check {form.contract}")
-    groups: dict[int, list[Input]] = {}
-    for case in cases:
-        groups.setdefault(case.values[1], []).append(case)
-    for signs, members in groups.items():
-        operands = {"x": _stack([op.lanes(case.values) for case in members], op.source)}
-        if "signs" in form.extras:
-            operands["signs"] = np.array(signs, integer_dtype(None, op.facts.size))
+        return
+    cases = form.operation.directed(f"check {form.contract}")
+    for operands, members in form.stacked(cases) if cases else ():
         yield Question(operands, tuple(why_of(case.flags) for case in members))
-
-
-def _dequantize(form: Form, _: str) -> Iterator[Question]:
-    op = DequantizeRows(form.contract, form.answers["values"].id)
-    cases = cases_dequantize.directed(op, f"check {form.contract}")
-    tensor = [level.name for level in op.levels if level.granularity == "tensor"]
-    groups: dict[tuple[int, ...], list[tuple[Input, list[list[int]], dict[str, list[list[int]]]]]] = {}
-    for case in cases:
-        codes, levels = op.taken(case.values)
-        groups.setdefault(tuple(levels[name][0][0] for name in tensor), []).append((case, codes, levels))
-    for key, members in groups.items():
-        operands = {"codes": _stack([row for _, codes, _ in members for row in codes], form.operands["codes"])}
-        for level in op.levels:
-            rows = [row for _, _, levels in members for row in levels[level.name]]
-            operands[level.name] = _stack(rows, form.operands[level.name])
-        for name, code in zip(tensor, key, strict=True):
-            operands[name] = np.array(code, integer_dtype(form.operands[name]))
-        yield Question(operands, tuple(why_of(case.flags) for case, codes, _ in members for _ in codes))
-
-
-def _dot(form: Form, _: str) -> Iterator[Question]:
-    op = DotRows(form.contract)
-    cases = cases_dot_suite.directed(op)
-    taken = [op.taken(case.values) for case in cases]
-    operands = {}
-    for place, name in enumerate(("a", "b", "scale_a", "scale_b", "c")):
-        if name in form.operands:
-            operands[name] = _stack([case[place] for case in taken], form.operands[name])  # type: ignore[misc]
-    yield Question(operands, tuple(why_of(case.flags) for case in cases))
-
-
-_MAKERS = {"decode": _decode, "convert": _convert, "transform": _transform, "dequantize": _dequantize, "dot": _dot}
 
 
 def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, int]) -> Iterator[Question]:
     """Tiles of one tensor maximum and width together, one under the other."""
-    op = QuantizeRows(form.contract, source)
+    op = QuantizeContract.of(form.contract, source)
     groups: dict[tuple[int | None, int], list[Tile]] = {}
     for why, matrix, amax, drawn in _cases(op):
         carried = amax if takes_amax else _carried(amax, matrix, op)
@@ -147,15 +64,15 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
     yield from scale_thresholds(form, takes_amax, multiple, short=True)
 
 
-def _cases(op: QuantizeRows) -> Iterator[tuple[str, list[list[int]], int | None, list[list[int]] | None]]:
+def _cases(op: QuantizeContract) -> Iterator[tuple[str, list[list[int]], int | None, list[list[int]] | None]]:
     """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's witnesses."""
-    for case in cases_quantize.directed(op, f"check {op.contract}"):
+    for case in op.directed(f"check {op.name}"):
         yield why_of(case.flags), *op.taken(case.values)
     for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
         yield "witness", matrix, amax, None
 
 
-def _above_powers(op: QuantizeRows) -> list[Tile]:
+def _above_powers(op: QuantizeContract) -> list[Tile]:
     """Return tiles of one element, an ulp above a power of two times the largest element: there an exponent by logarithm is too low."""
     top, found = element_maximum(op.recipe), []
     for exp in range(-120, 121, 4):
@@ -166,7 +83,7 @@ def _above_powers(op: QuantizeRows) -> list[Tile]:
     return list({tuple(tile[0]): (why, tile, drawn) for why, tile, drawn in found}.values())
 
 
-def _carried(amax: int | None, matrix: list[list[int]], op: QuantizeRows) -> int | None:
+def _carried(amax: int | None, matrix: list[list[int]], op: QuantizeContract) -> int | None:
     """Return the tensor maximum that a further tile can carry: a finite number of the source, not below the case's own; else None."""
     if amax is None:
         return None
@@ -179,7 +96,7 @@ def _carried(amax: int | None, matrix: list[list[int]], op: QuantizeRows) -> int
 
 
 def _tiles(
-    form: Form, op: QuantizeRows, members: list[Tile], amax: int | None, width: int,
+    form: Form, op: QuantizeContract, members: list[Tile], amax: int | None, width: int,
     takes_amax: bool, multiple: tuple[int, int],
 ) -> Question:  # fmt: skip
     rows = [row for _, matrix, _ in members for row in matrix]
@@ -201,7 +118,7 @@ def _tiles(
     return Question(operands, tuple(why + ["padding"] * (height - len(rows))))
 
 
-def _random(form: Form, op: QuantizeRows, members: list[Tile], shape: tuple[int, int], width: int) -> Bits:
+def _random(form: Form, op: QuantizeContract, members: list[Tile], shape: tuple[int, int], width: int) -> Bits:
     """Return the random operand of stacked tiles: their own integers where one belongs to one element, else drawn words."""
     assert form.draws is not None
     lanes, bits = draw_bits(form.draws)

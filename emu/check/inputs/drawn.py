@@ -9,14 +9,13 @@ import numpy as np
 from emu.arrays.values import float_dtype
 from emu.base.errors import EmuError
 from emu.base.philox import words
-from emu.check.form import Form, integer_dtype
-from emu.check.model import Bits
+from emu.contracts.form import Bits, Form, integer_dtype
+from emu.contracts.grid import code_at
 from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive, get
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.strategies import decision_points
-from emu.vectors.suites.boundaries import code_at
 
 
 def numbers(source: Format, to: Format, size: int, key: int, stream: int) -> Bits:

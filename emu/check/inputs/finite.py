@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from emu.base.caches import bounded
-from emu.check.form import MAIN, Form
-from emu.check.model import Bits, Question
+from emu.contracts.form import Bits, Form, Question
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
 from emu.spec.models import Format
@@ -40,7 +39,7 @@ def finite_only(form: Form, suite: str, questions: Iterator[Question], multiple:
     """
     for question in questions:
         tall = 1 if form.block is None else form.block.facts.shape[0]
-        height = question.operands[MAIN[form.op]].shape[0]
+        height = question.operands[form.main].shape[0]
         keep = _rows(form, question, height, tall)
         left_out.add(suite, height - int(keep.sum()))
         if keep.all():

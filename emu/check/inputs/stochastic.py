@@ -8,16 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from emu.check.form import Form, integer_dtype
-from emu.check.model import Bits
+from emu.contracts.form import Bits, Form, integer_dtype
+from emu.contracts.grid import code_at, grid_values
+from emu.contracts.quantize.blocks import Blocks
+from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Format
-from emu.vectors.quantize_rows import QuantizeRows
-from emu.vectors.suites.blocks import Blocks
-from emu.vectors.suites.boundaries import code_at, grid_values
 
 PARTS: Final = (Fraction(1, 16), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(15, 16))
 INTERVALS: Final = 4
@@ -38,7 +37,7 @@ def _row(form: Form, source: str, parts: tuple[Fraction, ...], most: int) -> Bit
     fmt: Format = get("format", source)
     if form.op == "convert":
         return np.array(_between(form.answers["codes"], fmt, parts, most), integer_dtype(fmt))
-    op = QuantizeRows(form.contract, source)
+    op = QuantizeContract.of(form.contract, source)
     blocks = Blocks(op)
     inner = _between(blocks.elements[0][0], fmt, parts, most)
     first = blocks.code(blocks.unit)
@@ -68,5 +67,5 @@ def own_amax(form: Form) -> Bits:
     """Return the tensor maximum under which blocks of the inputs have the scale one."""
     source = form.operands["x"]
     assert source is not None
-    unit = Blocks(QuantizeRows(form.contract, source.id)).tensor_unit
+    unit = Blocks(QuantizeContract.of(form.contract, source.id)).tensor_unit
     return np.array(encode_value(finite(unit), get("format", "fp32")), "u4")

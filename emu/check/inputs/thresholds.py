@@ -15,16 +15,15 @@ import numpy as np
 from emu.arrays.values import float_dtype
 from emu.base.caches import bounded
 from emu.base.philox import draw, stream_of
-from emu.check.expected import expect
-from emu.check.form import Form, draw_bits, form_of, integer_dtype
-from emu.check.model import Bits, Question
+from emu.contracts import form_of
+from emu.contracts.form import Bits, Form, Question, draw_bits, expect, integer_dtype
+from emu.contracts.grid import code_at
+from emu.contracts.quantize.blocks import Blocks
+from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
-from emu.vectors.quantize_rows import QuantizeRows
-from emu.vectors.suites.blocks import Blocks
-from emu.vectors.suites.boundaries import code_at
 
 KEY: Final = 1
 TENSORS: Final = (Fraction(1), Fraction(11, 23))  # tensor maxima, of the one that makes a scale one: plain, and one with a full fraction
@@ -71,7 +70,7 @@ def _tensors(form: Form, source: Format) -> list[int | None]:
     """Return the tensor maxima as fp32 codes, numbers of the source; None alone where the recipe reads none."""
     if "tensor_amax" not in form.extras:
         return [None]
-    unit = Blocks(QuantizeRows(form.contract, source.id)).tensor_unit
+    unit = Blocks(QuantizeContract.of(form.contract, source.id)).tensor_unit
     numbers = [decode_code(code_at(unit * part, source), source).magnitude for part in TENSORS]
     return [code_at(number, get("format", "fp32")) for number in numbers]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import emu
-from emu.check.model import Bits
+from emu.contracts.form import Bits
 
 NOTE = "answers values, read as the codes of the same value; NaN, Inf and values off the grid have no code and are read as 0x0"
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from emu.check.expected import Expected
-from emu.check.form import Form
 from emu.check.judge import Difference
-from emu.check.model import Arrays, Question
 from emu.check.report.classes import CLASSES
 from emu.check.report.explain import example_of
 from emu.check.report.model import Failure
 from emu.check.report.sorting import Case, Index, class_of, inputs_near, sample, whole_class
 from emu.check.shrink import shrink
+from emu.contracts.form import Arrays, Expected, Form, Question
 
 if TYPE_CHECKING:
     from emu.check.run import _Checker

@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.check.expected import Expected, spread
-from emu.check.form import MAIN, Form
 from emu.check.judge import Difference, format_of, is_nan
-from emu.check.model import Arrays, Bits
+from emu.contracts.form import Arrays, Bits, Expected, Form, spread
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate, round_value
@@ -84,11 +82,11 @@ def class_of(form: Form, case: Case, name: str, index: Index) -> str:
 
 def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
     """Return the elements that an answer is made of: the element, its block, its row."""
-    main = case.operands[MAIN[form.op]]
+    main = case.operands[form.main]
     if form.op == "dot":
         return np.concatenate([case.operands["a"][index[0]], case.operands["b"][index[0]]])
-    if main.ndim == 1:
-        return main[index[0] : index[0] + 1]
+    if form.by_row:
+        return main[index[0] : index[0] + 1].reshape(-1)
     if not index:
         return main.reshape(-1)
     shape = case.expected.arrays[name].shape
@@ -103,8 +101,9 @@ def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
 
 
 def _special(form: Form, case: Case, name: str, index: Index, want: int, have: int, fmt: Format, near: Bits) -> str | None:
-    source = form.operands[MAIN[form.op]]
-    assert source is not None
+    source = form.operands[form.main]
+    if source is None:
+        return None
     derived = derive.codes(source)
     if derived.inf is not None and derived.nan:
         plain = (
@@ -151,10 +150,11 @@ def _of_answer(form: Form, case: Case, name: str, index: Index, want: int, have:
     if scale:
         ends = {derived.max_code, 0 if derived.has_zero else -1, 1 if derived.has_zero else 0}
         return "scale_saturation" if want in ends else None
-    source = form.operands[MAIN[form.op]]
-    assert source is not None
+    source = form.operands[form.main]
+    if source is None:
+        return None
     plain = (
-        int(case.operands[MAIN[form.op]][index]) & ~derive.codes(source).sign_bit
+        int(case.operands[form.main][index]) & ~derive.codes(source).sign_bit
         if form.op in ("convert", "quantize") and name == "codes" and _inside(case, form, index)
         else None
     )
@@ -171,7 +171,7 @@ def _of_answer(form: Form, case: Case, name: str, index: Index, want: int, have:
 
 
 def _inside(case: Case, form: Form, index: Index) -> bool:
-    return all(at < size for at, size in zip(index, case.operands[MAIN[form.op]].shape, strict=True))
+    return all(at < size for at, size in zip(index, case.operands[form.main].shape, strict=True))
 
 
 def _beyond(form: Form, plain: int, source: Format, want: int, most: int) -> bool:
@@ -217,7 +217,7 @@ def _rounded_number(form: Form, case: Case, index: Index) -> tuple[Value, Format
         entry = derive.policy_entry(get("policy", policy), fmt)
         return decode_code(int(case.operands["codes"][index]), source), fmt, get("rounding", rounding), entry
     from emu.check.cutting import cut
-    from emu.check.trace import trace_quantize, value_at
+    from emu.contracts.quantize.steps import trace_quantize, value_at
 
     small, (row, column) = cut(form, case.operands, "codes", index)
     program, cells = trace_quantize(form, small)

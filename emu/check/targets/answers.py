@@ -10,8 +10,7 @@ import numpy as np
 
 from emu.arrays.values import _FORMAT_OF_DTYPE as FORMAT_OF_DTYPE
 from emu.base.errors import TargetError
-from emu.check.form import Form, Shape, integer_dtype
-from emu.check.model import Arrays, Bits
+from emu.contracts.form import Arrays, Bits, Form, Shape, integer_dtype
 from emu.engines.numpy.layout import places
 from emu.ops.quantized import Quantized
 from emu.spec import derive, get

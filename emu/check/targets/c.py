@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError, ToolError
-from emu.check.form import EXTRAS, MAIN, Form, form_of, integer_dtype
-from emu.check.model import Arrays, Bits
 from emu.check.targets.answers import PACKED, Reading, read
 from emu.check.targets.signature import Parameter, parse_signature
+from emu.contracts import form_of
+from emu.contracts.form import EXTRAS, Arrays, Bits, Form, integer_dtype
 
 SIZES: Final = ("n", "rows", "columns")
 GUARD: Final = 64
@@ -81,7 +81,7 @@ class CTarget:
         return answers
 
     def _number(self, item: Parameter, operands: Arrays) -> Any:
-        shape = operands[MAIN[self.form.op]].shape
+        shape = operands[self.form.main].shape
         if item.name in SIZES:
             return {"n": int(np.prod(shape)), "rows": shape[0], "columns": shape[-1]}[item.name]
         bits = operands.get(item.name)

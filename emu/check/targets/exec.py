@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError, ToolError
-from emu.check.form import EXTRAS, MAIN, Form, Shape, draw_bits, form_of, integer_dtype
-from emu.check.model import Arrays, Bits
 from emu.check.targets.answers import PACKED, Reading, _positions, read
+from emu.contracts import form_of
+from emu.contracts.form import EXTRAS, Arrays, Bits, Form, Shape, draw_bits, integer_dtype
 from emu.spec import derive
 
 SECONDS = 600
@@ -51,7 +51,7 @@ class ExecTarget:
 
     def lines(self, names: Sequence[str], operands: Arrays) -> list[str]:
         """Return what is written to stdin."""
-        rows = operands[MAIN[self.form.op]].shape[0]
+        rows = operands[self.form.main].shape[0]
         count = rows // (self.form.block.facts.shape[0] if self.form.block is not None else 1)
         columns = []
         for name in names:

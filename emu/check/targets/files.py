@@ -19,12 +19,12 @@ from safetensors import SafetensorError, safe_open
 from emu import __version__
 from emu.arrays.values import float_dtype
 from emu.base.errors import FileError, TargetError
-from emu.check.form import Form, form_of
 from emu.check.inputs.bulk import exhaustive, stratified
 from emu.check.inputs.directed import directed
 from emu.check.inputs.finite import LeftOut, finite_only
-from emu.check.model import Arrays, Bits, Question
 from emu.check.targets.answers import Reading, read
+from emu.contracts import form_of
+from emu.contracts.form import Arrays, Bits, Form, Question
 from emu.files.tensors import open_tensors
 from emu.files.writers import tensor_writer
 from emu.spec.models import Format

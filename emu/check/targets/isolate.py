@@ -14,7 +14,8 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from emu.base.errors import EmuError, OperandError, TargetError
-from emu.check.model import Arrays, Target
+from emu.check.model import Target
+from emu.contracts.form import Arrays
 
 START_SECONDS = 120  # to import what a target needs
 WAIT_SECONDS = 10  # for a process that closed its pipe to end

@@ -10,9 +10,9 @@ import numpy as np
 
 from emu.arrays.values import float_dtype
 from emu.base.errors import OperandError, TargetError
-from emu.check.form import EXTRAS, MAIN, Form, check_names, form_of
-from emu.check.model import Arrays, Bits
 from emu.check.targets.answers import LAYOUTS, PACKINGS, Reading, read
+from emu.contracts import form_of
+from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names
 from emu.spec.contract import parse
 from emu.spec.models import Format
 
@@ -37,7 +37,7 @@ class PythonTarget:
         """Call the function once. Raises: TargetError (raises, mutates, dtype, shape)."""
         names = [name for name in self.form.operands if name in operands and (name not in EXTRAS or name in self.wants)]
         given = {name: self._given(name, operands[name]) for name in names}
-        positional = [name for name in names if name not in self._by_name or name == MAIN[self.op]]
+        positional = [name for name in names if name not in self._by_name or name == self.form.main]
         try:
             with np.errstate(all="ignore"):  # NaN, infinities and overflows are asked on purpose
                 found = self.fn(*(given[name] for name in positional), **{name: given[name] for name in names if name not in positional})

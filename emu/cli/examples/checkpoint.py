@@ -7,8 +7,8 @@ from pathlib import Path
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.store import matches
 from emu.checkpoint.value import stored_value
+from emu.contracts.numbers import exact_text
 from emu.engines.exact.value import Value
-from emu.pages.numbers import exact_text
 from emu.spec import Checkpoint, derive
 from emu.spec.models.checkpoint import NamesExample, StoredExample
 

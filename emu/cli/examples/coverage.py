@@ -13,7 +13,7 @@ from emu.vectors.suites.plan import find
 def check(model: Coverage, witness: Any) -> str | None:
     """Return None when a witness holds, else which cross says something else."""
     op = find(witness.stem).operation
-    if op.contract.op != model.facts.op:
+    if op.name.op != model.facts.op:
         return f"{witness.stem} is no suite of {model.facts.op}"
     found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in witness.given))
     for name, wanted in witness.bins.items():

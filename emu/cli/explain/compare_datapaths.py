@@ -11,8 +11,8 @@ import click
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 
 if TYPE_CHECKING:
+    from emu.contracts.dot.rows import DotRow
     from emu.explain.compare.datapaths import Comparison
-    from emu.explain.dot.rows import DotRow
     from emu.spec.datapath import DatapathPlan
 
 HEADER = ("rows", "compared", "differ", "largest", "mean", "worst error A", "worst error B", "A nearer", "B nearer")
@@ -125,8 +125,8 @@ def _as_data(found: Comparison) -> dict[str, Any]:
 
 
 def _print_traces(found: Comparison) -> None:
-    from emu.explain.dot.text import lines_of
-    from emu.explain.dot.trace import explain_dot
+    from emu.contracts.dot.trace import explain_dot
+    from emu.contracts.dot.trace_text import lines_of
 
     assert found.small is not None
     for plan in (found.first, found.second):

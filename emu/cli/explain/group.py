@@ -13,7 +13,7 @@ from emu.cli.explain.mismatch import mismatch_command
 from emu.cli.settings import common_options, note, print_json, settings_of
 
 if TYPE_CHECKING:
-    from emu.explain.dot.rows import DotRow
+    from emu.contracts.dot.rows import DotRow
     from emu.spec.datapath import DatapathPlan
 
 
@@ -63,9 +63,9 @@ def dot_command(
     The row comes from --a and --b, from --suite and --tc, or from --random. Longer K is a chain of instructions.
     """
     from emu.base.atomic import check_target, whole_file
-    from emu.explain.dot.text import lines_of
-    from emu.explain.dot.trace import explain_dot
-    from emu.explain.dot.vcd import vcd_text
+    from emu.contracts.dot.trace import explain_dot
+    from emu.contracts.dot.trace_text import lines_of
+    from emu.contracts.dot.vcd import vcd_text
 
     if vcd is not None:
         check_target(vcd, force)
@@ -90,7 +90,7 @@ def _row(
     random: tuple[int | None, str],
 ) -> tuple[DotRow, DatapathPlan]:
     """Return the row and plan that the options name. Raises: OperandError (none or several ways to name it)."""
-    from emu.explain.dot.rows import plan_of, row_of
+    from emu.contracts.dot.rows import plan_of, row_of
     from emu.explain.dot.samples import samples
     from emu.explain.dot.suite import suite_row
 
@@ -119,7 +119,7 @@ def _row(
 
 def _block_of(datapath: str, choices: tuple[str | None, str | None, str | None, int | None], given: tuple[str | None, ...]) -> int | None:
     """Return the only block size under which the scales fit the elements, where the datapath takes several; else None."""
-    from emu.explain.dot.rows import plan_of, row_of
+    from emu.contracts.dot.rows import plan_of, row_of
     from emu.spec import get
     from emu.spec.datapath import known_facts
 

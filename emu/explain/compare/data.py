@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.errors import OperandError, ShapeError
+from emu.contracts.dot.rows import DotRow
 from emu.engines.exact.encode import code_of_one
-from emu.explain.dot.rows import DotRow
 from emu.files.tensors import open_tensors
 from emu.ops import functions as api
 from emu.spec import derive, get, names

@@ -12,12 +12,12 @@ from itertools import groupby
 from typing import Any
 
 from emu.base.errors import EngineError
+from emu.contracts.dot.rows import DotRow, answers, differs, same_answer, value_of
 from emu.engines.exact.datapath_terms import decode_triple, products_of, scale_product
 from emu.engines.exact.value import power_of_two
 from emu.explain.compare.minimise import minimise
 from emu.explain.compare.pair import common_k, same_by_facts
 from emu.explain.dot.constructed import constructed
-from emu.explain.dot.rows import DotRow, answers, differs, same_answer, value_of
 from emu.explain.dot.samples import CATEGORIES, samples
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan

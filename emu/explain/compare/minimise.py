@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from emu.contracts.dot.rows import DotRow, differs, value_of
 from emu.engines.exact.encode import code_of_one
 from emu.explain.compare.pair import common_k
-from emu.explain.dot.rows import DotRow, differs, value_of
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format

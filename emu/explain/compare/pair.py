@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from emu.base.errors import SpecError
-from emu.explain.dot.rows import choices_of
+from emu.contracts.dot.rows import choices_of
+from emu.contracts.dot.variants import deciding
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
 from emu.spec.models import Datapath
@@ -70,18 +70,3 @@ def same_by_facts(first: DatapathPlan, second: DatapathPlan) -> bool:
     Facts that cannot matter once the operands are chosen are left out: which other formats are offered, and the epilogue.
     """
     return deciding(first) == deciding(second)
-
-
-def deciding(plan: DatapathPlan) -> str:
-    """Return the facts of a plan that decide a bit, as one canonical text."""
-    facts = plan.facts
-    out = facts.model_dump(mode="json", exclude={"a", "b", "pairs", "k", "epilogue", "align", "scale"})
-    out["align"] = facts.align.model_dump(mode="json", exclude={"fraction_bits", "integer_bits", "floor", "beyond"})
-    if plan.frac_bits is None:
-        out["align"] = {"include_c": facts.align.include_c}
-    out["wraps"] = plan.integer_bits if facts.align.beyond == "wrap" else None
-    out["formats"] = [fmt.facts_digest for fmt in (plan.a, plan.b, plan.c, plan.d)]
-    scale = plan.scale.facts_digest if plan.scale else None
-    out["scales"] = [scale, facts.scale.apply, facts.scale.unused_bits, plan.block]
-    out["derived"] = [plan.frac_bits, plan.floor, plan.step, plan.group if plan.frac_bits is not None else None]
-    return json.dumps(out, sort_keys=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from emu.base.errors import OpenError
+from emu.contracts.dot.rows import DotRow, answer
+from emu.contracts.dot.text import dyadic
+from emu.contracts.dot.trace import explain_dot
 from emu.engines.exact.value import power_of_two
 from emu.explain.compare.datapaths import Comparison, exact_value
-from emu.explain.dot.numbers import dyadic
-from emu.explain.dot.rows import DotRow, answer
-from emu.explain.dot.trace import explain_dot
 from emu.spec.datapath import DatapathPlan
 
 Data = dict[str, Any]

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from emu.contracts.dot.rows import DotRow
 from emu.explain.dot.powers import ProductPlacer, powers
-from emu.explain.dot.rows import DotRow
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models.format import FloatFacts

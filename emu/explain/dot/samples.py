@@ -1,4 +1,4 @@
-"""Random rows by category, drawn with the caller's key: the categories are those of the golden suites (emu.vectors.suites.dot.cases)."""
+"""Random rows by category, drawn with the caller's key: the categories are those of the golden suites (emu.contracts.dot.cases)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Final
 
 from emu.base import philox
 from emu.base.errors import OperandError
-from emu.explain.dot.rows import DotRow
+from emu.contracts.dot import cases as cases_dot
+from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.rows import DotRow
 from emu.spec.datapath import DatapathPlan
-from emu.vectors.suites.dot import cases as cases_dot
-from emu.vectors.suites.dot.draws import Draw
 
 CATEGORIES: Final = tuple(name for name in cases_dot.MAKERS if name != "scale_signbit")
 

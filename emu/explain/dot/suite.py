@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from emu.base.errors import FileError
-from emu.explain.dot.rows import DotRow, plan_of
+from emu.contracts.dot.rows import DotRow, plan_of
+from emu.contracts.rows import value_of
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
-from emu.vectors.files.rows import value_of
 from emu.vectors.files.suite import ENDINGS, Suite, load
 
 

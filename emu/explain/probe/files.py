@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from emu.base.errors import FileError
-from emu.explain.dot.rows import DotRow, digits_of, join
-from emu.explain.probe.hypotheses import Hypothesis
+from emu.contracts.columns import Column, Layout, layout_of
+from emu.contracts.dot.rows import DotRow, digits_of, join
+from emu.contracts.dot.variants import Hypothesis
+from emu.contracts.rows import Row, pack
 from emu.explain.probe.run import Probe
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
 from emu.vectors.files import tv
-from emu.vectors.files.columns import Column, Layout, layout_of
-from emu.vectors.files.rows import VectorRow, pack
 
 SCHEMA = "emu-probe-1"
 UNKNOWN = "?"
@@ -71,7 +71,7 @@ def layout(plan: DatapathPlan, k: int) -> Layout:
 def rows_text(probe: Probe) -> str:
     """Return the rows as `.tv`: guard, columns, trailer with the count; element 0 in the low bits of its column."""
     columns = layout(probe.plan, len(probe.rows[0].row.a))
-    return tv.render(columns, [VectorRow("probe", (), _packed(built.row, columns)) for built in probe.rows])
+    return tv.render(columns, [Row("probe", (), _packed(built.row, columns)) for built in probe.rows])
 
 
 def _packed(row: DotRow, columns: Layout) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 Candidates are constructed rows, then directed random ones. Rows are chosen greedily, each one that splits the most; rows that became
 needless are dropped. Hypotheses that no candidate tells apart are reported as one class. Answers come from the engines and, for the
-chosen rows, from the oracle too. Not here: what is supposed (probe_hypotheses), files (probe_files).
+chosen rows, from the oracle too. Not here: what is supposed (emu.contracts.dot.variants), files (probe_files).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from emu.base.errors import EngineError, OperandError, SpecError
+from emu.contracts.dot.rows import DotRow, answer, answers, same_answer, value_of
+from emu.contracts.dot.variants import Hypothesis, bases, combined, hypotheses
 from emu.explain.dot.constructed import Built, constructed
-from emu.explain.dot.rows import DotRow, answer, answers, same_answer, value_of
 from emu.explain.dot.samples import samples
-from emu.explain.probe.hypotheses import Hypothesis, bases, combined, hypotheses
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models.common import digest_json

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from emu.base.errors import SpecError
+from emu.contracts.columns import KIND_BITS
+from emu.contracts.decode import DecodeContract
+from emu.contracts.rows import is_nan
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
 from emu.rtl.export.circuit import Circuit, Function, Node, binary, call, const, extend, part, table
 from emu.spec import derive
-from emu.spec.contract import Contract
+from emu.spec.contract import ContractName
 from emu.spec.models import Format
 from emu.spec.models.format import CodebookFacts
 from emu.spec.reach import reach
-from emu.vectors.decode_rows import DecodeRows
-from emu.vectors.files.columns import KIND_BITS
-from emu.vectors.files.rows import is_nan
 
 CLASS_BITS = 4
 
 
 def decode_circuit(circuit: Circuit, fmt: Format) -> None:
     """Add input code, outputs fp32, cls, k_fp32 (1: any NaN is right, as in the suites) and open (an unused high bit is set)."""
-    rows = DecodeRows(Contract("decode", (fmt.id,)))
+    rows = DecodeContract.of(ContractName("decode", (fmt.id,)))
     bits = rows.layout.inputs[0].bits
     code = circuit.input("code", bits)
     results = []

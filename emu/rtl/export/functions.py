@@ -12,6 +12,11 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from emu.base.errors import SpecError
+from emu.contracts.columns import Column, Layout, layout_of
+from emu.contracts.contract import stored_bits
+from emu.contracts.convert.contract import ConvertContract
+from emu.contracts.decode import DecodeContract
+from emu.contracts.rows import Answer
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
 from emu.rtl.export import btor2 as export_btor2
@@ -26,11 +31,6 @@ from emu.spec.derive import OPEN
 from emu.spec.models import Format
 from emu.spec.reach import reach
 from emu.spec.registry import digest, get
-from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.decode_rows import DecodeRows
-from emu.vectors.files.columns import Column, Layout, layout_of
-from emu.vectors.files.rows import Answer
-from emu.vectors.operation import stored_bits
 
 SOURCES: Final = ("fp32", "bf16", "fp16")
 WIDEST: Final = 8  # bits of a destination, an element or a decoded code
@@ -76,7 +76,7 @@ class Golden:
     name: str
     circuit: Circuit
     layout: Layout
-    operation: ConvertRows | DecodeRows | Sums
+    operation: ConvertContract | DecodeContract | Sums
 
 
 def golden(contract: str, source: str | None = None) -> Golden:
@@ -97,7 +97,7 @@ def golden(contract: str, source: str | None = None) -> Golden:
     fmt: Format = get("format", parsed.parts[0])
     if op == "decode":
         _no_source(contract, source)
-        rows = DecodeRows(parsed)
+        rows = DecodeContract.of(parsed)
         _narrow(fmt, stored_bits(fmt))
         circuit = Circuit(MODULE, _about(str(parsed), "", parsed.spec_sha256))
         decode_circuit(circuit, fmt)
@@ -105,7 +105,7 @@ def golden(contract: str, source: str | None = None) -> Golden:
     _narrow(fmt, derive.codes(fmt).bits)
     if (source := source or SOURCES[0]) not in SOURCES:
         raise SpecError(f"source {source!r}: a conversion is exported from {', '.join(SOURCES)}")
-    found = ConvertRows(parsed, source)
+    found = ConvertContract.of(parsed, source)
     circuit = Circuit(MODULE, _about(str(parsed), source, parsed.spec_sha256))
     convert_circuit(circuit, found.source, fmt, found.rounding, found.entry)
     return Golden(f"{parsed} from {source}", circuit, found.layout, found)

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from emu.base.errors import OpenError, SpecError
 from emu.engines.exact.datapath_stages import fixed_lsb_exp, sum_bits
 from emu.spec import derive
-from emu.spec.contract import Contract, contracts, plans
+from emu.spec.contract import ContractName, contracts, plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import KINDS, Format
 from emu.spec.models.common import digest_json
@@ -115,7 +115,7 @@ def _datapath(number: int, plan: DatapathPlan) -> Iterator[Constant]:
     yield Constant(f"{prefix}_NAN", "code", plan.nan_code, bits)
 
 
-def _contract(number: int, contract: Contract) -> Iterator[Constant]:
+def _contract(number: int, contract: ContractName) -> Iterator[Constant]:
     prefix = f"CONTRACT_{_upper(str(contract))}"
     yield Constant(f"{prefix}_ID", "number", number, title="contracts: number here, and name" if number == 0 else "")
     yield Constant(prefix, "text", str(contract))

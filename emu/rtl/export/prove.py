@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from emu.base.errors import EngineError, FileError
+from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.equivalence import AIGER, Kind, Verdict, solve
 from emu.rtl.export.functions import Golden
@@ -21,7 +22,6 @@ from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
 from emu.rtl.export.yosys import ABC, YOSYS, find, run_yosys
 from emu.vectors.files import mem, tv
-from emu.vectors.files.rows import Input, VectorRow, make_row
 
 Solver = Literal["abc", "z3"]
 TOP: Final = "dut"
@@ -40,7 +40,7 @@ class Proof(NamedTuple):
     """kind: proven, counterexample or unknown.   row: the golden row of a counterexample.   clocked: were registers taken as wires."""
 
     kind: Kind
-    row: VectorRow | None
+    row: Row | None
     clocked: bool
     why: str = ""
 
@@ -75,18 +75,18 @@ def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seco
     return Proof(verdict.kind, row, clocked, verdict.why)
 
 
-def row_of(item: Golden, model: Mapping[str, int]) -> VectorRow:
+def row_of(item: Golden, model: Mapping[str, int]) -> Row:
     """Return the golden row of an input: the expected columns are the oracle's, never the solver's."""
     values = tuple(model.get(column.name, 0) for column in item.layout.inputs)
     return make_row(item.layout, Input("formal", (FLAG,), values), item.operation.exact(values))
 
 
-def render_tv(item: Golden, row: VectorRow) -> str:
+def render_tv(item: Golden, row: Row) -> str:
     """Return a `.tv` file of one row, with its trailer."""
     return tv.render(item.layout, [row])
 
 
-def render_mem(item: Golden, row: VectorRow) -> str:
+def render_mem(item: Golden, row: Row) -> str:
     """Return the row as a line of a `.mem` file, with id and flags."""
     return mem.render(item.layout, [row]).splitlines()[0]
 

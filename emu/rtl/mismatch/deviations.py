@@ -1,19 +1,21 @@
 """What may be wrong with a design, as answers: single deviations from a contract, and on how many rows of a log each holds.
 
-Not here: the deviations themselves (hypotheses_convert, hypotheses_dot, hypotheses_plain).
+Not here: the deviations themselves (the contracts', hypotheses_plain).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from emu.base.errors import EmuError
+from emu.contracts.columns import Layout
+from emu.contracts.deviation import Deviation, Values
+from emu.contracts.rows import Answer, inputs_of, pack, value_of
 from emu.rtl.simulate.golden_rows import Case, Golden
-from emu.vectors.files.columns import Layout
-from emu.vectors.files.rows import Answer, pack, value_of
 
 
 class Effort(NamedTuple):
@@ -43,6 +45,30 @@ class Hypothesis:
     text: str
     stage: str
     predict: Predict
+
+
+def of_contract(golden: Golden, ids: Sequence[int]) -> Iterator[Hypothesis]:
+    """Yield the deviations that the contract lists. ids: tcIds that will be asked for; some deviations compute them together."""
+    for item in golden.plan.operation.deviations():
+        yield Hypothesis(item.text, item.stage, _predict(golden, item, ids))
+
+
+def _predict(golden: Golden, item: Deviation, ids: Sequence[int]) -> Predict:
+    """Return the outputs of a deviation by tcId."""
+
+    def values(tc: int) -> Values:
+        return inputs_of(golden.layout, golden.row(tc))
+
+    @cache
+    def every() -> dict[int, Answer | None]:
+        assert item.batch is not None
+        return dict(zip(ids, item.batch([values(tc) for tc in ids]), strict=True))
+
+    def predict(tc: int) -> dict[str, int] | None:
+        answer = item.answer(values(tc)) if item.batch is None else every().get(tc)
+        return None if answer is None else packed_answer(golden.layout, answer)
+
+    return predict
 
 
 @dataclass(frozen=True)
@@ -96,7 +122,7 @@ def holds(layout: Layout, case: Case, predicted: dict[str, int] | None) -> bool:
 
 def effort_of(golden: Golden) -> Effort:
     """Return how many rows to look at."""
-    return QUICK if golden.plan.operation.contract.op in ("convert", "decode", "layout", "insn") else SLOW
+    return QUICK if golden.plan.operation.name.op in ("convert", "decode", "layout", "insn") else SLOW
 
 
 def tried(golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence[Case], good: Sequence[Case]) -> list[Verdict]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from emu.contracts.columns import Column
+from emu.contracts.rows import inputs_of, pack, unpack, value_of
 from emu.rtl.mismatch.deviations import Hypothesis, packed_answer
 from emu.rtl.simulate.golden_rows import Case, Golden
 from emu.spec.registry import get
-from emu.vectors.files.columns import Column
-from emu.vectors.files.rows import inputs_of, pack, unpack, value_of
 from emu.vectors.suites.plan import families, plans_of
 
 NEAR = 8  # rows before and after
@@ -108,18 +108,18 @@ def other_contracts(golden: Golden, close: bool) -> Iterator[Hypothesis]:
     mine = golden.plan.operation
     ports = [(column.name, column.bits) for column in golden.layout.columns if column.role in ("in", "r", "out")]
     for contract, aliases in families().items():
-        if contract.op != mine.contract.op or contract == mine.contract:
+        if contract.op != mine.name.op or contract == mine.name:
             continue
-        apart = abs(len(contract.parts) - len(mine.contract.parts))
-        apart += sum(x != y for x, y in zip(contract.parts, mine.contract.parts, strict=False))
-        if (apart == 1) != close or (contract.op == "convert" and contract.parts[0] != mine.contract.parts[0]):
+        apart = abs(len(contract.parts) - len(mine.name.parts))
+        apart += sum(x != y for x, y in zip(contract.parts, mine.name.parts, strict=False))
+        if (apart == 1) != close or (contract.op == "convert" and contract.parts[0] != mine.name.parts[0]):
             continue
         for plan in plans_of(contract, aliases):
             other = plan.operation
             same = [(column.name, column.bits) for column in other.layout.columns if column.role in ("in", "r", "out")] == ports
             if same and (other.src, other.dst) == (mine.src, mine.dst):
                 also = f" (or {', '.join(aliases[:3])}{' ...' if len(aliases) > 3 else ''})" if aliases else ""
-                stage = _stage_of(contract.parts, mine.contract.parts, contract.op)
+                stage = _stage_of(contract.parts, mine.name.parts, contract.op)
                 yield Hypothesis(f"contract {contract}{also}", stage, _by_operation(golden, other))
                 break
 

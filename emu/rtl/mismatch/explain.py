@@ -13,25 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from emu.base.errors import FileError
-from emu.explain.dot.numbers import meaning
-from emu.explain.dot.rows import DotRow
-from emu.explain.dot.trace import explain_dot
-from emu.explain.dot.vcd import render, vcd_text
-from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, asked, cover, tried
-from emu.rtl.mismatch.deviations_convert import converter
-from emu.rtl.mismatch.deviations_dot import dots
+from emu.contracts.columns import Column
+from emu.contracts.dot.text import meaning
+from emu.contracts.dot.vcd import render
+from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.rows import inputs_of, unpack, value_of
+from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, asked, cover, of_contract, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
 from emu.rtl.mismatch.lines import Log
-from emu.rtl.mismatch.trace_convert import signals_convert, trace_convert
-from emu.rtl.mismatch.trace_quantize import recipes, trace_quantize
 from emu.rtl.simulate.golden_rows import Case, Golden, cases_of
 from emu.spec.models import Format
 from emu.spec.registry import get
-from emu.vectors.convert_rows import ConvertRows
-from emu.vectors.dot_rows import DotRows
-from emu.vectors.files.columns import Column
-from emu.vectors.files.rows import inputs_of, unpack, value_of
-from emu.vectors.quantize_rows import QuantizeRows
 
 Data = dict[str, Any]
 FEWER = 2  # that hold on some rows, beside those that hold on all
@@ -53,7 +45,7 @@ def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = 
         far = tried(golden, other_contracts(golden, close=False), this, bad, good)
         verdicts = sorted([*verdicts, *far], key=lambda item: (not item.whole, not item.here, -(item.bad + item.good)))
     plan = golden.plan
-    out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.contract), "flags": list(this.row.flags)}
+    out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.name), "flags": list(this.row.flags)}
     out |= {"comment": this.row.comment, "digest": golden.digest_words(log), "inputs": _inputs(golden, this)}
     out |= {"trace": _trace(golden, this), "columns": [_compared(golden, column, this) for column in _printed(golden, this)]}
     out |= {"differ": len(bad), "agree": len(good), "first_wrong": _first_wrong(golden, this, verdicts)}
@@ -89,18 +81,8 @@ def chosen(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
 
 def deviations(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> Iterator[Hypothesis]:
     """Yield the single deviations to try, documented contracts first. bad, good: the rows of the log."""
-    op = golden.plan.operation
-    own: list[Iterator[Hypothesis]] = []
-    if isinstance(op, ConvertRows):
-        own.append(converter(golden))
-    elif isinstance(op, DotRows) and op.plan.accumulator is None:
-        own.append(dots(golden, asked(golden, bad, good)))
-    elif isinstance(op, QuantizeRows):
-        own += [recipes(golden), inputs_changed(golden)]
-    else:
-        own.append(inputs_changed(golden))
-    others = [] if isinstance(op, DotRows) else [other_contracts(golden, close=True)]
-    return chain(*others, *own, plain(golden, bad))
+    others = other_contracts(golden, close=True) if golden.plan.operation.neighbours else iter(())
+    return chain(others, of_contract(golden, asked(golden, bad, good)), inputs_changed(golden), plain(golden, bad))
 
 
 def _inputs(golden: Golden, this: Case) -> Data:
@@ -132,29 +114,18 @@ def _named(code: int, column: Column) -> str:
 
 
 def _trace(golden: Golden, this: Case) -> Data:
-    """Return the oracle's trace in the form of its operation, under one key that names the form."""
+    """Return the trace of the exact engine under one key, which names the operation."""
     op, values = golden.plan.operation, inputs_of(golden.layout, this.row)
-    if isinstance(op, ConvertRows):
-        return {"convert": trace_convert(op, values)}
-    if isinstance(op, DotRows) and op.plan.accumulator is None and op.computed(values) is not None:
-        return {"dot": explain_dot(_dot_row(op, values), op.plan)}
-    if isinstance(op, QuantizeRows):
-        return {"quantize": trace_quantize(op, values, _lane(golden, this))}
-    return {}
-
-
-def _dot_row(op: DotRows, values: tuple[int, ...]) -> DotRow:
-    a, b, scale_a, scale_b, c = op.taken(values)
-    return DotRow(tuple(a), tuple(b), tuple(scale_a), tuple(scale_b), c)
+    return {op.name.op: op.trace(values, _lane(golden, this))}
 
 
 def _lane(golden: Golden, this: Case) -> int:
-    """Return the first lane of the codes that differs; 0 where none does."""
-    column = golden.layout.columns[golden.layout.index("codes")]
-    got = this.got.get("codes")
+    """Return the first lane of the first output that differs; 0 where none does."""
+    column = next(column for column in golden.layout.results if column.role == "out")
+    got = this.got.get(column.name)
     if got is None:
         return 0
-    want = value_of(golden.layout, this.row, "codes")
+    want = value_of(golden.layout, this.row, column.name)
     return next((lane for lane, (x, y) in enumerate(zip(unpack(want, column), unpack(got, column), strict=True)) if x != y), 0)
 
 
@@ -174,7 +145,7 @@ def _first_wrong(golden: Golden, this: Case, verdicts: Sequence[Verdict]) -> Dat
         by = f"what explains this row: {best.hypothesis.text}{part}{more}"
         return {"stage": best.hypothesis.stage, "by": by, "settled": best.whole and not others}
     levels = [name for name in wrong if name != "codes"]
-    if isinstance(golden.plan.operation, QuantizeRows) and levels:
+    if isinstance(golden.plan.operation, QuantizeContract) and levels:
         return {"stage": levels[0], "by": "levels are made before codes", "settled": True}
     known = f"every one of {len(stages)} printed stages is right, the output is not" if stages else "no stage is printed"
     return {"stage": wrong[0], "by": f"{known}; no deviation that was tried explains it", "settled": False}
@@ -195,16 +166,4 @@ def vcd_of(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
     """
     golden, this, _, _ = chosen(log, vectors, suite, tc)
     op, values = golden.plan.operation, inputs_of(golden.layout, this.row)
-    title = f"{golden.name} tc={this.tc}"
-    if isinstance(op, DotRows) and op.plan.accumulator is None and op.computed(values) is not None:
-        return vcd_text(_dot_row(op, values), op.plan)
-    if isinstance(op, ConvertRows):
-        return render(signals_convert(op, values, value_of(golden.layout, this.row, "y"), this.got.get("y")), title)
-    signals: list[tuple[str, int, int | None]] = [
-        (column.name, column.bits, value) for column, value in zip(golden.layout.inputs, values, strict=True)
-    ]
-    for column in golden.layout.results:
-        signals.append((column.name, column.bits, value_of(golden.layout, this.row, column.name)))
-        if column.name in this.got:
-            signals.append((f"got_{column.name}", column.bits, this.got[column.name]))
-    return render(signals, title)
+    return render(op.signals(values, this.got), f"{golden.name} tc={this.tc}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from emu.explain.dot.text import lines_of as lines_dot
-from emu.rtl.mismatch.trace_convert import lines_convert
+from emu.contracts import parse
 
 Data = dict[str, Any]
 MOST_LANES = 8
@@ -23,7 +22,7 @@ def lines_of(found: Data) -> list[str]:
         out.append(f"row       {found['comment']}")
     if found["digest"]:
         out.append(f"file      {found['digest']}")
-    out += ["", "the oracle", *(f"  {line}" for line in _trace(found["trace"])), ""]
+    out += ["", "the oracle", *(f"  {line}" for line in _trace(found)), ""]
     for column in found["columns"]:
         if not column["masked"]:
             out += _column(column)
@@ -35,16 +34,9 @@ def _stage(found: Data) -> str:
     return str(found["stage"]) if found["settled"] else f"{found['stage']}, perhaps"
 
 
-def _trace(trace: Data) -> Iterator[str]:
-    if "convert" in trace:
-        yield from lines_convert(trace["convert"])
-    elif "dot" in trace:
-        yield from lines_dot(trace["dot"])
-    elif "quantize" in trace:
-        wide = max(len(step["out"]) for step in trace["quantize"])
-        yield from (f"{step['out']:<{wide}}  {step['op']:<8} {step['where']:<8} {step['value']}" for step in trace["quantize"])
-    else:
-        yield "no trace of this operation: compare the columns"
+def _trace(found: Data) -> list[str]:
+    ((_, trace),) = found["trace"].items()
+    return parse(found["contract"]).lines(trace)
 
 
 def _column(column: Data) -> Iterator[str]:

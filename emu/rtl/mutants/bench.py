@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from emu.base.errors import SpecError
+from emu.contracts.columns import Column, Layout
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
-from emu.vectors.files.columns import Column, Layout
 
 SELECTOR: Final = "mutsel"
 PATIENCE: Final = 64  # clock edges without an answer

@@ -11,12 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from emu.base.errors import EmuError, SpecError
+from emu.contracts.columns import Column, Layout
 from emu.rtl.portmap.model import PortMap, Wiring
 from emu.spec.contract import parse
 from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
 from emu.spec.loader import Path as Where
-from emu.vectors.files.columns import Column, Layout
 from emu.vectors.files.names import parse_stem
 from emu.vectors.suites.notes import NOTES
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emu.base.errors import FileError, OpenError
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Row, is_open, unpack, value_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import is_signalling
 from emu.rtl.portmap.model import PortMap
@@ -16,8 +18,6 @@ from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
-from emu.vectors.files.columns import Layout
-from emu.vectors.files.rows import VectorRow, is_open, unpack, value_of
 from emu.vectors.files.suite import Suite, refreshed, render
 from emu.vectors.files.write import write_text
 
@@ -52,7 +52,7 @@ def derive_suite(model: PortMap, suite: Suite) -> Derived:
     layout = suite.layout
     missing = missing_bits(model, layout)
     counts: Counter[str] = Counter()
-    rows: list[VectorRow] = []
+    rows: list[Row] = []
     for row in suite.rows:
         reason = None if is_open(layout, row) else reason_of(model, layout, row)
         if reason is not None:
@@ -79,7 +79,7 @@ def missing_bits(model: PortMap, layout: Layout) -> dict[str, int]:
     return {name: bits for name, bits in out.items() if bits}
 
 
-def _masked(layout: Layout, row: VectorRow, missing: dict[str, int] | None) -> VectorRow:
+def _masked(layout: Layout, row: Row, missing: dict[str, int] | None) -> Row:
     """Return a row without the bits of missing columns; with None: without any compared bit, and flagged."""
     values = list(row.values)
     for place, column in enumerate(layout.columns):
@@ -93,7 +93,7 @@ def _masked(layout: Layout, row: VectorRow, missing: dict[str, int] | None) -> V
     return row._replace(values=tuple(values), flags=tuple(flags))
 
 
-def reason_of(model: PortMap, layout: Layout, row: VectorRow) -> str | None:
+def reason_of(model: PortMap, layout: Layout, row: Row) -> str | None:
     """Return why a design does not claim a row, in the words of the report; None when it does."""
     for name, place in model.ports.items():
         if place.value is not None and value_of(layout, row, name) != int(place.value, 16):

@@ -30,7 +30,7 @@ def plans_for(model: PortMap, wanted: Sequence[str] = (), contract: str | None =
     out = [find(str(parse_stem(stem))) for stem in stems]
     if names or not stems:
         out += _by_name(model, names, contract)
-    operations = {plan.operation.contract.op for plan in out}
+    operations = {plan.operation.name.op for plan in out}
     if len(operations) > 1:
         raise SpecError(f"suites of {' and '.join(sorted(operations))}: one design has one operation")
     return list({plan.stem: plan for plan in out}.values())
@@ -60,7 +60,7 @@ def _by_name(model: PortMap, names: Sequence[str], contract: str | None) -> list
 
 def _result(plan: SuitePlan) -> str | None:
     """Return the result format where it is what a contract leaves open."""
-    return plan.operation.dst if plan.operation.contract.op == "dequantize" else None
+    return plan.operation.dst if plan.operation.name.op == "dequantize" else None
 
 
 def stored(plan: SuitePlan, folder: Path) -> Suite:
@@ -68,12 +68,12 @@ def stored(plan: SuitePlan, folder: Path) -> Suite:
 
     folder: of all operations, or of this one.   Raises: FileError (missing, truncated, edited, of other facts than the loaded spec).
     """
-    own = folder / plan.operation.contract.op
+    own = folder / plan.operation.name.op
     place = own if own.is_dir() else folder
     if not (place / f"{plan.stem}.json").is_file():
         raise FileError(f"{place}: holds no {plan.stem}: leave --vectors out to build it, or name another --suite")
     suite = load(place, plan.stem)
-    if suite.record["contract"]["spec_sha256"] != plan.operation.contract.spec_sha256 or suite.layout != plan.operation.layout:
+    if suite.record["contract"]["spec_sha256"] != plan.operation.name.spec_sha256 or suite.layout != plan.operation.layout:
         raise FileError(f"{plan.stem}: made from other facts than the loaded spec: build it again")
     check_manifest(place, render(suite))
     return suite

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from emu.contracts.columns import Column, Layout
 from emu.engines.exact.flags import DZ, NV, NX, OF, UF
 from emu.rtl.portmap.model import PortMap, Wiring
-from emu.vectors.files.columns import Column, Layout
 
 FLAG_BITS = {"nv": NV, "dz": DZ, "of": OF, "uf": UF, "nx": NX}
 MARGIN = "    "

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from emu.contracts.columns import Column, Layout
 from emu.rtl.portmap.model import PortMap
 from emu.rtl.portmap.wires import Wires, wires_of
-from emu.vectors.files.columns import Column, Layout
 
 MARGIN = "    "
 

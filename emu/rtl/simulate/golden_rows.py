@@ -8,11 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from emu.base.errors import FileError
+from emu.contracts.columns import KIND_BITS, Column, Layout
+from emu.contracts.rows import Row, inputs_of, is_nan, make_row, unpack, value_of
 from emu.rtl.mismatch.lines import Log, Seen
 from emu.rtl.portmap.suite import stored
-from emu.vectors.files.columns import KIND_BITS, Column, Layout
 from emu.vectors.files.names import SHARD_ROWS
-from emu.vectors.files.rows import VectorRow, inputs_of, is_nan, make_row, unpack, value_of
 from emu.vectors.files.suite import Suite, rows_sha256
 from emu.vectors.suites.plan import SuitePlan, find
 
@@ -27,7 +27,7 @@ class Case:
     """
 
     tc: int
-    row: VectorRow
+    row: Row
     got: dict[str, int | None]
     text: dict[str, str]
 
@@ -36,7 +36,7 @@ class Case:
         return [column.name for column in layout.results if column.name in self.got and not fits(layout, self.row, column, self.got)]
 
 
-def fits(layout: Layout, row: VectorRow, column: Column, got: dict[str, int | None]) -> bool:
+def fits(layout: Layout, row: Row, column: Column, got: dict[str, int | None]) -> bool:
     """Tell whether a printed value is right: equal under the mask, any NaN where the payload is free."""
     value = got[column.name]
     mask = value_of(layout, row, f"m_{column.name}")
@@ -69,14 +69,14 @@ class Golden:
         self.left_out = {f"m_{column}": bits for column, bits in (left_out or {}).items()}
         self.row = lru_cache(maxsize=1 << 14)(self._row)
 
-    def _row(self, tc: int) -> VectorRow:
+    def _row(self, tc: int) -> Row:
         row = self._whole(tc)
         if not self.left_out:
             return row
         pairs = zip(self.layout.columns, row.values, strict=True)
         return row._replace(values=tuple(value & ~self.left_out.get(column.name, 0) for column, value in pairs))
 
-    def _whole(self, tc: int) -> VectorRow:
+    def _whole(self, tc: int) -> Row:
         """Return a row with the masks of the golden suite."""
         if not 1 <= tc <= self.size:
             raise FileError(f"{self.name}: has no row {tc}: its tcIds are 1..{self.size}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from emu.contracts.rows import Row, value_of
 from emu.rtl.portmap.model import PortMap
-from emu.vectors.files.rows import VectorRow, value_of
 from emu.vectors.files.suite import Suite
 
 FARTHEST = 16
@@ -43,7 +43,7 @@ def latency_hint(model: PortMap, suite: Suite, lines: Sequence[str], first_slot:
     return f"outputs fit latency {model.latency + best[0]}: {best[1]} of {best[2]} rows that tell it apart from {model.latency}"
 
 
-def _want(suite: Suite, row: VectorRow, names: Sequence[str]) -> str | None:
+def _want(suite: Suite, row: Row, names: Sequence[str]) -> str | None:
     """Return the outputs of a row as the bench prints them; None where some bit is not compared."""
     layout = suite.layout
     columns = [layout.columns[layout.index(name)] for name in names]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emu.base.errors import FileError, ToolError
+from emu.contracts.rows import is_open
 from emu.rtl.portmap.file import MapFile, check_columns
 from emu.rtl.portmap.rows import Derived, derive_suite, write_derived
 from emu.rtl.portmap.suite import stored
@@ -18,7 +19,6 @@ from emu.rtl.simulate.latency import latency_hint
 from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
 from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run
 from emu.rtl.simulate.suites import built
-from emu.vectors.files.rows import is_open
 from emu.vectors.files.write import write_text
 from emu.vectors.suites.plan import SuitePlan
 
@@ -104,7 +104,7 @@ def run_map(
         check_columns(file, suite.layout, suite.stem)
         derived = derive_suite(model, suite)
         wrapper = work / f"wrapper{number}.sv"
-        write_text(wrapper, wrapper_text(model, suite.layout, file.path.name, str(plan.operation.contract)))
+        write_text(wrapper, wrapper_text(model, suite.layout, file.path.name, str(plan.operation.name)))
         compares = any(not is_open(suite.layout, row) for row in derived.suite.rows)
         names = write_derived(derived.suite, work / "suites") if compares else [plan.stem]
         for simulator in simulators:
@@ -116,7 +116,7 @@ def run_map(
                     entry.exit_code, entry.why = NOTHING, "the port map leaves no row of this suite to compare"
                     continue
                 _run_one(entry, file, derived, simulator, (wrapper, work), seed, rows)
-    return Report(file, str(plans[0].operation.contract), tuple(runs))
+    return Report(file, str(plans[0].operation.name), tuple(runs))
 
 
 def _run_one(

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
+from emu.contracts.columns import Layout, layout_from, layout_of
+from emu.contracts.rows import Row
 from emu.vectors.files import lint, mem, svh
-from emu.vectors.files.columns import Layout, layout_from, layout_of
 from emu.vectors.files.macros import Counts, counts_of
 from emu.vectors.files.names import parse_stem
 from emu.vectors.files.neg import negative_rows
-from emu.vectors.files.rows import VectorRow
 from emu.vectors.files.suite import rows_sha256
 
 
@@ -86,7 +86,7 @@ def _record(path: Path) -> tuple[Layout, list[dict[str, Any]]]:
         raise FileError(f"{path.name}: not a record of vectors: {error!r}") from None
 
 
-def _negative(folder: Path, stem: str, layout: Layout, first: list[VectorRow] | None) -> int:
+def _negative(folder: Path, stem: str, layout: Layout, first: list[Row] | None) -> int:
     """Return the rows of the self-test file. first: the rows of the first shard, from which it follows; None: of another shard."""
     name = f"{stem}.neg.mem"
     data = (folder / name).read_bytes()

@@ -21,11 +21,11 @@ from typing import Any, Final, NamedTuple
 
 from emu.base.atomic import whole_file
 from emu.base.errors import EngineError, FileError, ToolError
+from emu.contracts.convert.contract import ConvertContract
 from emu.rtl.simulate.units import Unit
 from emu.spec import derive
 from emu.spec.models.common import digest_json
 from emu.spec.registry import digest
-from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.suites.plan import find
 
 HARNESS: Final = ("harness/batch.sv", "harness/sweep_convert.cpp")
@@ -47,7 +47,7 @@ class Space(NamedTuple):
     """All source codes of one unit. random: as the harness takes it, empty where the rounding draws nothing."""
 
     unit: Unit
-    operation: ConvertRows
+    operation: ConvertContract
     random: str = ""
 
     @property
@@ -59,7 +59,7 @@ class Space(NamedTuple):
     def names(self) -> tuple[str, str, str, str]:
         """Source, destination, rounding, policy."""
         rows = self.operation
-        return (rows.src, rows.dst, rows.contract.parts[1], rows.policy.id)
+        return (rows.src, rows.dst, rows.name.parts[1], rows.policy.id)
 
     @property
     def inputs(self) -> int:
@@ -74,7 +74,7 @@ class Space(NamedTuple):
     @property
     def spec_sha256(self) -> str:
         """The digest of the facts that the codes depend on."""
-        return digest_json([digest(self.operation.source), self.operation.contract.spec_sha256])
+        return digest_json([digest(self.operation.source), self.operation.name.spec_sha256])
 
 
 def spaces(units: Mapping[str, Unit]) -> list[Space]:
@@ -84,7 +84,7 @@ def spaces(units: Mapping[str, Unit]) -> list[Space]:
         if not unit.suites or not unit.suites[0].startswith("convert__"):
             continue
         operation = find(unit.suites[0]).operation
-        assert isinstance(operation, ConvertRows)
+        assert isinstance(operation, ConvertContract)
         bits = operation.rounding.random_bits
         wide = derive.codes(operation.source).bits > SMALL
         choices = ("",) if not bits else ("mix",) if wide else ("rows",)

@@ -13,6 +13,8 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from emu.base.caches import Cache, lazy
+from emu.contracts.contract import Values
+from emu.contracts.convert.contract import ConvertContract
 from emu.engines.exact.codebook import codebook_values, round_to_codebook
 from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.overflow import largest_magnitude
@@ -22,9 +24,7 @@ from emu.spec import derive
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.registry import digest
-from emu.vectors.convert_rows import ConvertRows
 from emu.vectors.coverage.model import Bin, Point, Settled
-from emu.vectors.operation import Values
 
 NARROW = 8  # bits: a bin for each code; above that one for each exponent
 SIGNS = ("plus", "minus")
@@ -51,7 +51,7 @@ class Range(NamedTuple):
 class ConvertCover:
     """A conversion, as the coverage model sees it."""
 
-    def __init__(self, op: ConvertRows) -> None:
+    def __init__(self, op: ConvertContract) -> None:
         self.op, self.fmt, self.source = op, op.fmt, op.source
         self.derived, self.known = derive.codes(op.fmt), derive.codes(op.source)
         self.bits = op.rounding.random_bits

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError, SpecError
+from emu.contracts.contract import Contract, Values
+from emu.contracts.rows import inputs_of
 from emu.spec.models import Coverage
 from emu.spec.registry import get, names
 from emu.vectors.coverage.convert import ConvertCover
@@ -18,10 +20,8 @@ from emu.vectors.coverage.model import Bin, Cross, Subject, count, row_bins
 from emu.vectors.coverage.quantize import QuantizeCover
 from emu.vectors.coverage.record import record, render
 from emu.vectors.files.manifest import COVER, read_digests
-from emu.vectors.files.rows import inputs_of
 from emu.vectors.files.suite import Suite, load, stem_of
 from emu.vectors.files.write import write_text
-from emu.vectors.operation import Operation, Values
 from emu.vectors.suites.plan import find
 
 MOST_ROWS: Final = 4096  # of an exhaustive suite that is counted
@@ -42,12 +42,12 @@ def model_of(op: str) -> Coverage | None:
     return found[0] if found else None
 
 
-def subject_of(op: Operation) -> Subject:
+def subject_of(op: Contract) -> Subject:
     """Return what gives the axes of a contract their meaning. Raises: SpecError (an operation without a coverage model)."""
     try:
-        return _SUBJECTS[op.contract.op](op)
+        return _SUBJECTS[op.name.op](op)
     except KeyError:
-        raise SpecError(f"{op.contract.op}: no coverage model: there are some of {', '.join(sorted(_SUBJECTS))}") from None
+        raise SpecError(f"{op.name.op}: no coverage model: there are some of {', '.join(sorted(_SUBJECTS))}") from None
 
 
 def counted(sizes: Mapping[str, int]) -> list[str]:
@@ -67,9 +67,9 @@ def counted(sizes: Mapping[str, int]) -> list[str]:
 def crosses_of(stem: str, rows: Iterable[tuple[int, Values]]) -> list[Cross]:
     """Return the crosses of a planned suite's contract, counted over rows. rows: (test-case id, input values)."""
     op = find(stem).operation
-    model = model_of(op.contract.op)
+    model = model_of(op.name.op)
     if model is None:
-        raise SpecError(f"{op.contract.op}: no coverage model")
+        raise SpecError(f"{op.name.op}: no coverage model")
     return count(subject_of(op), model, rows)
 
 
@@ -156,7 +156,7 @@ def examples(stem: str, crosses: Sequence[Cross]) -> dict[tuple[str, Bin], Value
     found = {(cross.name, one): known.example for cross in crosses for one, known in cross.settled.items() if known.example is not None}
     wanted = {(cross.name, one) for cross in crosses for one in cross.holes()} - set(found)
     op = find(stem).operation
-    model, subject = model_of(op.contract.op), subject_of(op)
+    model, subject = model_of(op.name.op), subject_of(op)
     assert model is not None
     try:
         rows = planned_rows(f"{stem.rpartition('__')[0]}__directed") if wanted else []

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from emu.base.caches import lazy
 from emu.base.errors import OpenError
+from emu.contracts.contract import Values, stored_bits
+from emu.contracts.decode import DecodeContract
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
 from emu.vectors.coverage.model import Bin, Point, Settled
-from emu.vectors.decode_rows import DecodeRows
-from emu.vectors.operation import Values, stored_bits
 
 CLASSES = ("zero", "subnormal", "normal", "inf", "nan")
 
@@ -20,7 +20,7 @@ CLASSES = ("zero", "subnormal", "normal", "inf", "nan")
 class DecodeCover:
     """A decoder, as the coverage model sees it."""
 
-    def __init__(self, op: DecodeRows) -> None:
+    def __init__(self, op: DecodeContract) -> None:
         self.op, self.fmt, self.known = op, op.fmt, derive.codes(op.fmt)
 
     def bins_of(self, name: str, axis: CoverageAxis) -> tuple[str, ...] | None:

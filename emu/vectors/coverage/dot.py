@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from emu.base.caches import lazy
+from emu.contracts.accumulate import AccumulateContract
+from emu.contracts.contract import Values
+from emu.contracts.dot.contract import DotContract
+from emu.contracts.dot.special import kinds_of_step, possible_kinds
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.datapath_terms import Term
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
-from emu.vectors.accumulate_rows import AccumulateRows
 from emu.vectors.coverage.dot_proof import Proofs
 from emu.vectors.coverage.model import Bin, Point, Settled
-from emu.vectors.coverage.special import kinds_of_step, possible_kinds
-from emu.vectors.dot_rows import DotRows
-from emu.vectors.operation import Values
 
 FEW = 8  # terms: a bin for each up to here
 SIGNS = ("plus", "minus")
@@ -32,7 +32,7 @@ SUMMED = ("cancellation", "lost", "parity", "move")
 class DotCover:
     """A dot product or a row of a chain, as the coverage model sees it."""
 
-    def __init__(self, op: DotRows) -> None:
+    def __init__(self, op: DotContract) -> None:
         self.op, self.plan = op, op.plan
         facts = self.plan.facts
         self.promotes = facts.scale.apply == "promote"
@@ -114,7 +114,7 @@ class DotCover:
 
     def chain_points(self, values: Values, c: int) -> list[Point]:
         """Return where a row of a chain stands, and the state it starts from."""
-        if not isinstance(self.op, AccumulateRows):
+        if not isinstance(self.op, AccumulateContract):
             return []
         first, last = values[:2]
         if self.plan.accumulator is None:

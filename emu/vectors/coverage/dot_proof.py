@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from emu.base.caches import lazy
+from emu.contracts.dot.special import OF_C, possible_kinds
 from emu.engines.exact.round import HALF, goes_up
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -18,7 +19,6 @@ from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
 from emu.vectors.coverage.dot_operand import Operands, Profile
 from emu.vectors.coverage.model import Bin, Settled
-from emu.vectors.coverage.special import OF_C, possible_kinds
 
 LOST = {"zero": Fraction(0), "less_than_half": Fraction(1, 4), "half": HALF, "more_than_half": Fraction(3, 4)}
 

@@ -7,9 +7,9 @@ from itertools import product
 from typing import Final, NamedTuple, Protocol
 
 from emu.base.errors import EngineError, SpecError
+from emu.contracts.contract import Values
 from emu.spec.models import Coverage
 from emu.spec.models.coverage import CoverageAxis
-from emu.vectors.operation import Values
 
 Bin = tuple[str, ...]
 Point = Mapping[str, str]

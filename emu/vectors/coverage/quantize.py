@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from emu.contracts.contract import Values
+from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
 from emu.spec import derive
@@ -12,8 +14,6 @@ from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
 from emu.vectors.coverage.model import Bin, Point, Settled
-from emu.vectors.operation import Values
-from emu.vectors.quantize_rows import QuantizeRows
 
 
 def class_of(code: int, fmt: Format) -> str:
@@ -31,7 +31,7 @@ def class_of(code: int, fmt: Format) -> str:
 class QuantizeCover:
     """A block quantizer, as the coverage model sees it."""
 
-    def __init__(self, op: QuantizeRows) -> None:
+    def __init__(self, op: QuantizeContract) -> None:
         self.op = op
         self.element: Format = get("format", op.block.element_formats[0])
         outs = [column for column in op.layout.results if column.role == "out"]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from emu.base.errors import FileError
+from emu.contracts.columns import Column, Layout
+from emu.contracts.contract import Values
 from emu.vectors.coverage.count import suite_rows
-from emu.vectors.files.columns import Column, Layout
 from emu.vectors.files.lint import parse_tv, text_lines
 from emu.vectors.files.names import BENCH, OPERATIONS
 from emu.vectors.files.suite import ENDINGS, load, stem_of
-from emu.vectors.operation import Values
 from emu.vectors.suites.plan import find
 
 Rows = list[tuple[int, Values]]

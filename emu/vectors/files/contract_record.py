@@ -27,7 +27,7 @@ DISTRIBUTION: Final = "fp4emu"
 
 def contract_record(plan: SuitePlan) -> dict[str, Any]:
     """Return the `contract` object: names, digest, weakest status, rules as data, open points, sources."""
-    contract = plan.operation.contract
+    contract = plan.operation.name
     objects: tuple[SpecObject, ...] = contract.objects
     rules = {"flags": "none"} | plan.operation.described()
     status = max((item.status for item in objects), key=STATUSES.index)
@@ -56,7 +56,7 @@ def generator_record(plan: SuitePlan, exact_rows: int, agreed: list[str]) -> dic
 
 def command(plan: SuitePlan) -> str:
     """Return the command that makes a suite again."""
-    return f"emu vectors build --out DIR --contract {plan.operation.contract} --suite {plan.suite}"
+    return f"emu vectors build --out DIR --contract {plan.operation.name} --suite {plan.suite}"
 
 
 def _version() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emu.vectors.files.columns import Layout
+from emu.contracts.columns import Layout
 
 
 def render(layout: Layout, stem: str, rows: int, rows_sha256: str) -> str:

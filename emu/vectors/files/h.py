@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emu.vectors.files.columns import Layout
+from emu.contracts.columns import Layout
 from emu.vectors.files.macros import Counts, constants, guarded, prefix
 
 

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from emu.base.errors import FileError
-from emu.vectors.files.columns import Layout
-from emu.vectors.files.rows import VectorRow
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Row
 from emu.vectors.files.tv import trailer
 
 _COMMENT: Final = re.compile(r" // tc=([1-9][0-9]*)((?: [a-z0-9_]+)*)\Z")
@@ -34,7 +34,7 @@ def text_lines(data: bytes, name: str) -> list[str]:
     return lines
 
 
-def parse_mem(data: bytes, name: str, layout: Layout, first: int) -> list[VectorRow]:
+def parse_mem(data: bytes, name: str, layout: Layout, first: int) -> list[Row]:
     """Return the rows of a `.mem` file (groups and comments are in the JSON file).
 
     first: tcId of its first row.   Raises: FileError with the line for every defect.
@@ -49,7 +49,7 @@ def parse_mem(data: bytes, name: str, layout: Layout, first: int) -> list[Vector
             raise _fail(name, number, "a row ends in ` // tc=<id> <flags>`; no other comment, address or text is allowed")
         if int(comment[1]) != first + number - 1:
             raise _fail(name, number, f"tc={comment[1]}, expected {first + number - 1}")
-        rows.append(VectorRow("", tuple(comment[2].split()), _values(word, "_")))
+        rows.append(Row("", tuple(comment[2].split()), _values(word, "_")))
     _trailer(lines[-1], "_", name, len(lines), layout, len(rows))
     return rows
 

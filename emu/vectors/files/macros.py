@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from emu.base.errors import SpecError
+from emu.contracts.columns import Column, Layout
+from emu.contracts.rows import Row, compares_outputs, is_open
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
-from emu.vectors.files.columns import Column, Layout
-from emu.vectors.files.rows import VectorRow, compares_outputs, is_open
 
 
 class Counts(NamedTuple):
@@ -30,7 +30,7 @@ class Counts(NamedTuple):
     open_outputs: int | None = None
 
 
-def counts_of(layout: Layout, rows: Sequence[VectorRow], name: str, base: int, negative: int, sha256: str) -> Counts:
+def counts_of(layout: Layout, rows: Sequence[Row], name: str, base: int, negative: int, sha256: str) -> Counts:
     """Return the counts of a shard from its rows."""
     open_rows = sum(is_open(layout, row) for row in rows)
     silent = sum(not compares_outputs(layout, row) for row in rows)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emu.vectors.files.columns import Layout
-from emu.vectors.files.rows import VectorRow
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Row
 from emu.vectors.files.tv import row_format, trailer
 
 
-def render(layout: Layout, rows: Sequence[VectorRow], first: int = 1) -> str:
+def render(layout: Layout, rows: Sequence[Row], first: int = 1) -> str:
     """Return the text of a `.mem` file. first: tcId of its first row."""
     text = row_format(layout, gap="_")
     lines = [f"{text % row.values} // tc={first + number}{''.join(' ' + flag for flag in row.flags)}" for number, row in enumerate(rows)]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from emu.base.errors import FileError
+from emu.spec.contract import GRAMMARS
 
-OPERATIONS: Final = ("decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate", "layout", "insn")
+OPERATIONS: Final = GRAMMARS  # by name, in the order of reports; a registered operation is among them
 SUITES: Final = ("smoke", "directed", "all", "random", "kill")
 BENCH: Final = "bench"  # the folder of benches and reference designs beside the operations; no suites
 SHARD_ROWS: Final = 1 << 16

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emu.base.errors import FileError
+from emu.contracts.columns import KIND_BITS, Layout
+from emu.contracts.rows import Row, value_of
 from emu.vectors.files import mem
-from emu.vectors.files.columns import KIND_BITS, Layout
-from emu.vectors.files.rows import VectorRow, value_of
 
 ROWS = 4
 
 
-def flip_place(layout: Layout, row: VectorRow) -> int | None:
+def flip_place(layout: Layout, row: Row) -> int | None:
     """Return the lowest compared bit of a row's first output, NaN lanes of any payload passed over; None where it has none."""
     column = layout.results[0]
     mask = value_of(layout, row, "m_" + column.name)
@@ -24,7 +24,7 @@ def flip_place(layout: Layout, row: VectorRow) -> int | None:
     return (mask & -mask).bit_length() - 1 if mask else None
 
 
-def negative_rows(layout: Layout, rows: Sequence[VectorRow]) -> list[VectorRow]:
+def negative_rows(layout: Layout, rows: Sequence[Row]) -> list[Row]:
     """Return the first 4 rows, or more until one has a compared bit, with that bit flipped in the first such row.
 
     Raises: FileError when no row of the suite can be compared.
@@ -40,6 +40,6 @@ def negative_rows(layout: Layout, rows: Sequence[VectorRow]) -> list[VectorRow]:
     raise FileError("no row of this suite can be compared: a self-test is impossible")
 
 
-def render(layout: Layout, rows: Sequence[VectorRow]) -> str:
+def render(layout: Layout, rows: Sequence[Row]) -> str:
     """Return the text of a `.neg.mem` file from the rows of the first shard."""
     return mem.render(layout, negative_rows(layout, rows))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from emu.vectors.files.columns import Column, Layout
-from emu.vectors.files.rows import VectorRow
+from emu.contracts.columns import Column, Layout
+from emu.contracts.rows import Row
 from emu.vectors.suites import notes
 
 MOST_TESTS: Final = 16  # the rows of longer suites are in `.mem` and `.tv` alone
@@ -33,7 +33,7 @@ class Groups:
         self.flags: dict[str, None] = {}
         self.count = 0
 
-    def add(self, rows: Sequence[VectorRow]) -> None:
+    def add(self, rows: Sequence[Row]) -> None:
         """Take the next rows."""
         for name, found in groupby(rows, key=lambda row: row.group):
             members = list(found)
@@ -52,7 +52,7 @@ class Groups:
                 group["flags"] = list(dict.fromkeys((*group["flags"], *flags)))
             self.count += len(members)
 
-    def test(self, number: int, row: VectorRow) -> dict[str, Any]:
+    def test(self, number: int, row: Row) -> dict[str, Any]:
         """Return one entry of `tests`. mask and kind are left out where they say nothing: all ones, all zero."""
         named = {column.name: (column, value) for column, value in zip(self.layout.columns, row.values, strict=True)}
 

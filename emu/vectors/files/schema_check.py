@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
+from emu.vectors.files.names import OPERATIONS
 
 TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None), "number": (int, float),
@@ -22,11 +23,18 @@ KNOWN: Final = frozenset({
 })  # fmt: skip
 
 
-@bounded(8)
 def schema(name: str) -> dict[str, Any]:
     """Return a schema of the package: vectors, errata, kill, cover. Raises: FileError (a keyword that is not checked here)."""
+    return _schema(name, tuple(OPERATIONS))
+
+
+@bounded(8)
+def _schema(name: str, operations: tuple[str, ...]) -> dict[str, Any]:
+    """Return a schema, every registered operation allowed as `op`."""
     data: dict[str, Any] = json.loads((files("emu.vectors.files") / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
     _known(data, name)
+    if "enum" in data.get("properties", {}).get("op", {}):
+        data["properties"]["op"]["enum"] = list(operations)
     return data
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError
+from emu.contracts.columns import Layout, layout_from
+from emu.contracts.rows import Row
 from emu.vectors.files import desc, h, lint, mem, neg, record, svh, tv
-from emu.vectors.files.columns import Layout, layout_from
 from emu.vectors.files.macros import counts_of
 from emu.vectors.files.names import SCHEMA, SHARD_ROWS, parse_stem, shard_count, shard_name
-from emu.vectors.files.rows import VectorRow
 from emu.vectors.files.schema_check import check
 from emu.vectors.suites import notes
 
@@ -27,7 +27,7 @@ class Suite:
 
     record: dict[str, Any]
     layout: Layout
-    rows: tuple[VectorRow, ...]
+    rows: tuple[Row, ...]
 
     @property
     def stem(self) -> str:
@@ -47,7 +47,7 @@ def stem_of(name: str) -> str | None:
     return None
 
 
-def rows_sha256(layout: Layout, rows: Iterable[VectorRow]) -> str:
+def rows_sha256(layout: Layout, rows: Iterable[Row]) -> str:
     """Return the digest of rows as `.tv` lines, the trailer left out."""
     digest = hashlib.sha256()
     for line in tv.row_lines(layout, rows):
@@ -55,7 +55,7 @@ def rows_sha256(layout: Layout, rows: Iterable[VectorRow]) -> str:
     return digest.hexdigest()
 
 
-def shards_of(stem: str, layout: Layout, rows: tuple[VectorRow, ...]) -> list[tuple[dict[str, Any], tuple[VectorRow, ...]]]:
+def shards_of(stem: str, layout: Layout, rows: tuple[Row, ...]) -> list[tuple[dict[str, Any], tuple[Row, ...]]]:
     """Return (entry of `shards`, rows) of every shard."""
     count = shard_count(len(rows))
     out = []
@@ -87,7 +87,7 @@ def render(suite: Suite) -> dict[str, str]:
     return out
 
 
-def refreshed(data: dict[str, Any], layout: Layout, rows: tuple[VectorRow, ...]) -> dict[str, Any]:
+def refreshed(data: dict[str, Any], layout: Layout, rows: tuple[Row, ...]) -> dict[str, Any]:
     """Return a record with everything that follows from the rows made again: counts, digests, notes, groups."""
     groups = record.Groups(layout, record.lists_tests(layout, len(rows)))
     groups.add(rows)
@@ -118,7 +118,7 @@ def load(folder: Path, stem: str) -> Suite:
     check(data, "vectors", f"{stem}.json")
     if head != (SCHEMA, stem, name.op, name.suite):
         raise FileError(f"{stem}.json: schema, stem, op and suite {head} do not rebuild the file name")
-    rows: list[VectorRow] = []
+    rows: list[Row] = []
     for file, first in listed:
         rows += _shard(folder, str(file), layout, first)
     if len(shared) != len(rows):
@@ -152,7 +152,7 @@ def _group_names(groups: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return out
 
 
-def _shard(folder: Path, file: str, layout: Layout, first: int) -> list[VectorRow]:
+def _shard(folder: Path, file: str, layout: Layout, first: int) -> list[Row]:
     """Return the rows of one shard; `.mem` and `.tv` must say the same."""
     rows = lint.parse_mem(_bytes(folder / file), file, layout, first)
     other = file.removesuffix(".mem") + ".tv"

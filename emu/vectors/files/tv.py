@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from emu.vectors.files.columns import Layout
-from emu.vectors.files.rows import VectorRow
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Row
 
 
 def row_format(layout: Layout, guard: str = "a", gap: str = " ") -> str:
@@ -13,7 +13,7 @@ def row_format(layout: Layout, guard: str = "a", gap: str = " ") -> str:
     return gap.join((guard, *(f"%0{column.digits}x" for column in layout.columns)))
 
 
-def row_lines(layout: Layout, rows: Iterable[VectorRow]) -> list[str]:
+def row_lines(layout: Layout, rows: Iterable[Row]) -> list[str]:
     """Return one line per row, without the line ends."""
     text = row_format(layout)
     return [text % row.values for row in rows]
@@ -29,6 +29,6 @@ def trailer(layout: Layout, count: int, gap: str = " ") -> str:
     return gap.join(parts)
 
 
-def render(layout: Layout, rows: Sequence[VectorRow]) -> str:
+def render(layout: Layout, rows: Sequence[Row]) -> str:
     """Return the text of a `.tv` file."""
     return "\n".join([*row_lines(layout, rows), trailer(layout, len(rows))]) + "\n"

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from emu.contracts.columns import Layout
+from emu.contracts.rows import Row
 from emu.vectors.compute import compute
 from emu.vectors.files import desc, h, mem, neg, record, svh, tv
-from emu.vectors.files.columns import Layout
 from emu.vectors.files.contract_record import contract_record, generator_record
 from emu.vectors.files.macros import counts_of
 from emu.vectors.files.names import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
-from emu.vectors.files.rows import VectorRow
 from emu.vectors.suites.plan import SuitePlan
 
 Step = Callable[[int], None]
@@ -26,7 +26,7 @@ def write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode("ascii"))
 
 
-def shard_files(folder: Path, layout: Layout, rows: Sequence[VectorRow], name: str, first: int, negative: int) -> dict[str, Any]:
+def shard_files(folder: Path, layout: Layout, rows: Sequence[Row], name: str, first: int, negative: int) -> dict[str, Any]:
     """Write `.mem`, `.tv`, `.svh` and `.h` of one shard; return its entry of `shards`."""
     lines = tv.row_lines(layout, rows)
     digest = hashlib.sha256("".join(line + "\n" for line in lines).encode("ascii")).hexdigest()
@@ -48,7 +48,7 @@ class Totals:
         self.agreed: frozenset[str] | None = None
         self.layout = layout
 
-    def add(self, rows: Sequence[VectorRow], exact_rows: int, agreed: frozenset[str]) -> None:
+    def add(self, rows: Sequence[Row], exact_rows: int, agreed: frozenset[str]) -> None:
         """Take a run of rows."""
         self.groups.add(rows)
         self.sha256.update("".join(line + "\n" for line in tv.row_lines(self.layout, rows)).encode("ascii"))
@@ -56,10 +56,10 @@ class Totals:
         self.agreed = agreed if self.agreed is None else self.agreed & agreed
 
 
-def shard_rows(plan: SuitePlan, totals: Totals, step: Step) -> Iterator[list[VectorRow]]:
+def shard_rows(plan: SuitePlan, totals: Totals, step: Step) -> Iterator[list[Row]]:
     """Yield the rows of each shard, counting them in totals. step: told the number of rows of each chunk."""
     for start in range(0, plan.size, SHARD_ROWS):
-        rows: list[VectorRow] = []
+        rows: list[Row] = []
         for part in compute(plan, start, min(start + SHARD_ROWS, plan.size)):
             totals.add(*part)
             rows += part.rows
@@ -72,7 +72,7 @@ def master(plan: SuitePlan, totals: Totals, shards: list[dict[str, Any]]) -> dic
     return {
         "schema": SCHEMA,
         "stem": plan.stem,
-        "op": plan.operation.contract.op,
+        "op": plan.operation.name.op,
         "suite": plan.suite,
         "numberOfTests": totals.groups.count,
         "vectors_version": VECTORS_VERSION,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from emu.contracts.contract import stored_bits
 from emu.spec import derive
 from emu.spec.contract import parse
 from emu.spec.registry import get, names
-from emu.vectors.operation import stored_bits
 from emu.vectors.suites.plan import SuitePlan, families, plans_of
 
 POLICIES: Final = ("nvidia", "ocp_saturate")
@@ -97,7 +97,7 @@ def selection() -> Selection:
     digests: list[SuitePlan] = []
     for contract, aliases in families().items():
         for plan in plans_of(contract, aliases):
-            kept = _kill(plan) if plan.suite == "kill" else _CHOICES[contract.op](plan)
+            kept = _kill(plan) if plan.suite == "kill" else _CHOICES.get(contract.op, _nothing)(plan)
             if kept is not None:
                 (shipped if kept else digests).append(plan)
     return Selection(tuple(sorted(shipped, key=_name)), tuple(sorted(digests, key=_name)))
@@ -174,7 +174,7 @@ def _transform(plan: SuitePlan) -> bool | None:
         return None
     if plan.suite == "smoke":
         return True if plan.operation.src == "bf16" else None
-    return plan.operation.src == "bf16" and plan.operation.contract.parts[0] == MAIN_TRANSFORM
+    return plan.operation.src == "bf16" and plan.operation.name.parts[0] == MAIN_TRANSFORM
 
 
 def _dot(plan: SuitePlan) -> bool | None:
@@ -199,11 +199,16 @@ def _layout(plan: SuitePlan) -> bool | None:
 
 def _insn(plan: SuitePlan) -> bool | None:
     """Smoke of the main instructions as files, directed of those with 4-bit results as digests."""
-    if plan.operation.contract.parts not in MAIN_INSTRUCTIONS:
+    if plan.operation.name.parts not in MAIN_INSTRUCTIONS:
         return None
     if plan.suite == "directed":
         return False if derive.codes(get("format", plan.operation.dst.rpartition("x")[0])).bits <= 4 else None
     return True if plan.suite == "smoke" else None
+
+
+def _nothing(plan: SuitePlan) -> bool | None:
+    """Nothing of an operation that is not named here."""
+    return None
 
 
 _CHOICES = {

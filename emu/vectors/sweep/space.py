@@ -14,7 +14,7 @@ from typing import Final, Literal
 from emu.base.caches import lazy
 from emu.base.errors import SpecError
 from emu.spec import derive
-from emu.spec.contract import Contract, check
+from emu.spec.contract import ContractName, check
 from emu.spec.models import Format, Policy, Recipe, Rounding
 from emu.spec.models.common import Overflow, digest_json
 from emu.spec.models.format import CodebookFacts, FloatFacts
@@ -112,7 +112,7 @@ def _entries(fmt: Format) -> Iterator[tuple[str, Entry]]:
 
 def _has_meaning(fmt: Format, policy: Policy) -> bool:
     try:
-        check(Contract("convert", (fmt.id, "rz", policy.id)))
+        check(ContractName("convert", (fmt.id, "rz", policy.id)))
     except SpecError:
         return False
     return True

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, ToolError
-from emu.check.form import form_of
 from emu.check.inputs.boundaries import edges
 from emu.check.libraries.grid import codes_of, e8m0_of
 from emu.check.libraries.model import Kernel, Library
 from emu.check.libraries.registry import LIBRARIES, find, kernels
 from emu.check.run import check
 from emu.check.targets.named import parse_target
+from emu.contracts import form_of
 from emu.spec.contract import parse
 from tools.foreign_kernels import examine, main
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from emu.contracts.columns import layout_from
+from emu.contracts.rows import is_open
 from emu.engines.c_ref._c import lib
-from emu.vectors.files.columns import layout_from
 from emu.vectors.files.names import parse_stem
-from emu.vectors.files.rows import is_open
 from emu.vectors.files.suite import load
 from tools.docs.dpi import PATH, Parameter, dpi_pages, enum_values, functions, import_of
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from emu.base.philox import words
+from emu.contracts.contract import Contract
+from emu.contracts.dequantize.contract import DequantizeContract
+from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.rows import Input, make_row
+from emu.contracts.transform.contract import TransformContract
 from emu.spec.contract import parse
 from emu.spec.registry import get, names
-from emu.vectors.dequantize_rows import DequantizeRows
-from emu.vectors.files.rows import Input, make_row
 from emu.vectors.files.tv import row_lines, trailer
-from emu.vectors.operation import Operation
-from emu.vectors.quantize_rows import QuantizeRows
 from emu.vectors.suites.plan import find
-from emu.vectors.transform_rows import TransformRows
 
 MAKE = shutil.which("make")
 ROOT = Path(__file__).resolve().parents[3]
@@ -200,7 +200,7 @@ def test_misuse_is_one_line(emu_ref: Path, words: list[str]) -> None:
     assert "RESULT PASS" not in out
 
 
-def oracle_lines(lines: list[str], op: Operation) -> list[str]:
+def oracle_lines(lines: list[str], op: Contract) -> list[str]:
     """The rows that the oracle makes of the inputs of some lines."""
     rows = []
     columns = [column.name for column in op.layout.columns]
@@ -244,20 +244,20 @@ def test_gen_equals_the_oracle(emu_ref: Path, stem: str, choice: list[str]) -> N
     assert (code, result(out)["verdict"]) == (0, "PASS")
 
 
-def block_operations() -> list[Operation]:
+def block_operations() -> list[Contract]:
     """Every recipe, profile and transform, from or to bf16."""
-    recipes = [QuantizeRows(parse(f"quantize/{name}"), "bf16") for name in names("recipe")]
+    recipes = [QuantizeContract.of(parse(f"quantize/{name}"), "bf16") for name in names("recipe")]
     profiles = [
-        DequantizeRows(parse(f"dequantize/{name}/{profile}"), "bf16")
+        DequantizeContract.of(parse(f"dequantize/{name}/{profile}"), "bf16")
         for name in names("recipe")
         for profile in get("recipe", name).facts.dequantize
     ]
-    return [*recipes, *profiles, *(TransformRows(parse(f"transform/{name}"), "bf16") for name in names("transform"))]
+    return [*recipes, *profiles, *(TransformContract.of(parse(f"transform/{name}"), "bf16") for name in names("transform"))]
 
 
-@pytest.mark.parametrize("op", block_operations(), ids=lambda op: str(op.contract))
-def test_every_tile_contract_equals_the_oracle(emu_ref: Path, op: Operation) -> None:
-    words = [str(op.contract), "--source", "bf16", "--result", "bf16"]
+@pytest.mark.parametrize("op", block_operations(), ids=lambda op: str(op.name))
+def test_every_tile_contract_equals_the_oracle(emu_ref: Path, op: Contract) -> None:
+    words = [str(op.name), "--source", "bf16", "--result", "bf16"]
     drawn = call(emu_ref, "gen", *words, "--random", "3")[1].splitlines()[:-1]
     chosen = call(emu_ref, "gen", *words, "--directed")[1].splitlines()[:-1]
     lines = [*drawn, *chosen[:: -(-len(chosen) // 3)]]

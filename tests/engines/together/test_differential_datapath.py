@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emu.contracts.contract import array_of
+from emu.contracts.dot.cases import CATEGORIES, applies, rows
+from emu.contracts.dot.engines import dot_engines
+from emu.contracts.dot.field import DotCase
 from emu.engines.exact.datapath import dot
 from emu.spec import derive
 from emu.spec.contract import plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
-from emu.vectors.dot_engines import dot_engines
-from emu.vectors.operation import array_of
-from emu.vectors.suites.dot.cases import CATEGORIES, applies, rows
-from emu.vectors.suites.dot.field import DotCase
 
 PLANS = list(plans())
 KINDS = (

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from emu.contracts.dot.cases import MAKERS, applies, rows
+from emu.contracts.dot.field import DotCase
 from emu.engines.exact.datapath import dot
 from emu.spec import derive
 from emu.spec.contract import parse, plan_of
 from emu.spec.datapath import DatapathPlan
 from emu.spec.loader import read
 from emu.spec.models import Format
-from emu.vectors.suites.dot.cases import MAKERS, applies, rows
-from emu.vectors.suites.dot.field import DotCase
 
 torch = pytest.importorskip("torch", reason="torch is not installed: mmasim needs it (extra [torch])")
 pytest.importorskip("mmasim", reason="mmasim is not installed: extra [torch]")

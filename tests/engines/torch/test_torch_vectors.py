@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from emu.base.errors import EngineError
+from emu.contracts.contract import array_of
+from emu.contracts.rows import inputs_of, mismatches
 from emu.engines.table import choose
 from emu.spec import derive, get
 from emu.spec.derive import OPEN
 from emu.vectors import find
-from emu.vectors.files.rows import inputs_of, mismatches
-from emu.vectors.operation import array_of
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
 block = importlib.import_module("emu.engines.torch.block")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import emu
-from emu.cli.examples.instruction import check, run
 from emu.cli.examples.run import faults
+from emu.contracts.insn.examples import replay as check
+from emu.contracts.insn.examples import run
 from emu.ops.instruction import instruction, register_of, register_text
 from emu.spec import get, names
 

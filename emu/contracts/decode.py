@@ -1,0 +1,223 @@
+"""decode: code -> binary32 bits of its value, and its class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+
+from emu.base.caches import lazy
+from emu.base.errors import OpenError
+from emu.contracts import suites
+from emu.contracts.columns import Column, Layout, layout_of
+from emu.contracts.contract import Batch, Contract, Values, array_of, entry, native, present, stored_bits
+from emu.contracts.deviation import Deviation
+from emu.contracts.dot.text import code_text, value_text
+from emu.contracts.examples import compare
+from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
+from emu.contracts.rows import Answer, Input
+from emu.contracts.suites import Inputs
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.numpy.convert import to_fp32
+from emu.engines.run import run_decode
+from emu.spec import derive
+from emu.spec.contract import ContractName
+from emu.spec.derive import OPEN
+from emu.spec.models import Format, SpecObject
+from emu.spec.models.format import FloatFacts
+from emu.spec.registry import get, names
+
+WIDEST: Final = 16  # bits of codes of which every one gets a row
+SUBNORMAL: Final = 1  # of CLASSES
+CLASSES: Final = "0 zero, 1 subnormal, 2 normal, 3 infinite, 4 NaN"
+
+
+@dataclass(frozen=True, eq=False)
+class DecodeContract(Contract):
+    """decode/<format>, result as fp32 bits."""
+
+    fmt: Format
+    fp32: Format
+    examples: ClassVar[tuple[str, ...]] = ("format",)
+
+    @classmethod
+    def of(cls, name: ContractName, given: str = "") -> Self:
+        """Return the contract of a name; nothing is left open."""
+        fmt: Format = get("format", name.parts[0])
+        return cls(name, fmt.id, "fp32", "exact", fmt, get("format", "fp32"))
+
+    @lazy
+    def layout(self) -> Layout:
+        """code -> fp32, cls."""
+        return layout_of(
+            [
+                Column("code", "in", stored_bits(self.fmt), self.fmt.id),
+                Column("fp32", "out", 32, "fp32", any_nan=True),
+                Column("cls", "out", 4, means=CLASSES),
+            ]
+        )
+
+    def suites(self) -> Iterator[Inputs]:
+        """Every code, where it is one of at most 16 bits whose value binary32 holds."""
+        bits, facts = stored_bits(self.fmt), self.fmt.facts
+        wide = isinstance(facts, FloatFacts) and (facts.frac_bits > 23 or facts.exp_bits > 8)
+        if bits <= WIDEST and not wide:
+            yield suites.every(f"every {bits}-bit code", 1 << bits, lambda start, stop: [self.case(code) for code in range(start, stop)])
+
+    def directed(self, stream: str = "") -> list[Input]:
+        """Return every code of a format of at most 16 bits."""
+        bits = stored_bits(self.fmt)
+        return [self.case(code) for code in range(1 << bits)] if bits <= WIDEST else []
+
+    def form(self, result: Format) -> Form:
+        """codes -> values."""
+        return DecodeForm(self, {"codes": self.fmt}, {"values": result})
+
+    def exact(self, values: Values) -> Answer:
+        """Return (fp32 bits, class)."""
+        try:
+            value = decode_code(values[0], self.fmt)
+        except OpenError:
+            return ((OPEN,), (OPEN,))
+        return ((encode_value(value, self.fp32),), (self.class_of(values[0], value.kind, value.is_zero),))
+
+    def class_of(self, code: int, kind: str, is_zero: bool) -> int:
+        """Return the class of a code that has a meaning."""
+        if kind != "finite":
+            return 4 if kind == "nan" else 3
+        if is_zero:
+            return 0
+        facts = self.fmt.facts
+        field = (code & ~derive.codes(self.fmt).sign_bit) >> facts.frac_bits if isinstance(facts, FloatFacts) else 1
+        return 1 if field == 0 and isinstance(facts, FloatFacts) and facts.subnormals == "yes" else 2
+
+    def case(self, code: int) -> Input:
+        """Return the case of a code, with what it is: zero, subnormal, the ends of the range, infinite, NaN, an unused bit."""
+        derived = derive.codes(self.fmt)
+        flags = ["code"]
+        if code >> derived.bits:
+            return Input("all", ("code", "scale_signbit"), (code,))
+        value = decode_code(code, self.fmt)
+        kind = self.class_of(code, value.kind, value.is_zero)
+        flags += {0: ["zero"], 1: ["subnormal"], 2: [], 3: ["inf"], 4: ["nan_quiet"]}[kind]
+        flags += ["negative"] if value.sign and kind != 4 else []
+        return Input("all", tuple(flags), (code,))
+
+    def engines(self) -> dict[str, Batch]:
+        """fast gives the value; the C reference the value and the class."""
+        return present({"numpy": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
+
+    def known(self, rows: Sequence[Values]) -> list[int]:
+        """Return the places of codes without an unused bit set."""
+        return [place for place, row in enumerate(rows) if not row[0] >> derive.codes(self.fmt).bits]
+
+    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
+        """Decode through the NumPy column."""
+        out: list[Answer | None] = [((OPEN,),)] * len(rows)
+        places = self.known(rows)
+        bits = to_fp32(array_of([rows[place][0] for place in places], self.fmt), self.fmt).view("u4").tolist()
+        for place, code in zip(places, bits, strict=True):
+            out[place] = ((code,),)
+        return out
+
+    def c_ref(self, rows: Sequence[Values]) -> list[Answer | None]:
+        """Decode through the C reference."""
+        codes = array_of([row[0] for row in rows], self.fmt)
+        classes = native().decode(codes, self.fmt).value_class.tolist()
+        out: list[Answer | None] = [((OPEN,), (OPEN,))] * len(rows)
+        places = self.known(rows)
+        bits = native().decode_to(codes[places], self.fmt, self.fp32).tolist()
+        for place, code in zip(places, bits, strict=True):
+            out[place] = ((code,), (classes[place],))
+        return out
+
+    def trace(self, values: Values, lane: int = 0) -> Any:
+        """The fields of the code, its class, its value, and the value as fp32."""
+        code, facts = values[0], self.fmt.facts
+        derived = derive.codes(self.fmt)
+        out = []
+        if code >> derived.bits:
+            out.append(entry("unused", "field", "code", f"{code >> derived.bits:b}: a bit above the code is set; what it means is open"))
+        elif isinstance(facts, FloatFacts):
+            plain = code & ~derived.sign_bit
+            out.append(entry("sign", "field", "code", "negative" if code & derived.sign_bit else "positive"))
+            out.append(entry("exponent", "field", "code", f"{plain >> facts.frac_bits}, bias {facts.bias}"))
+            out.append(entry("fraction", "field", "code", f"{plain & ((1 << facts.frac_bits) - 1):#x} of {facts.frac_bits} bits"))
+        bits, kind = (lanes[0] for lanes in self.exact(values))
+        if kind == OPEN:
+            return [*out, entry("value", "decode", "code", "open")]
+        out.append(entry("class", "decode", "code", CLASSES.split(", ")[kind]))
+        out.append(entry("value", "decode", "code", value_text(decode_code(code, self.fmt))))
+        return [*out, entry("fp32", "encode", "result", code_text(bits, self.fp32))]
+
+    @classmethod
+    def replay(cls, thing: SpecObject, example: Any) -> str | None:
+        """A code of a format has the value that is written."""
+        assert isinstance(thing, Format)
+        return compare(decode_code(int(example.code, 16), thing), example.value)
+
+    def deviations(self) -> Iterator[Deviation]:
+        """Another bias, subnormal codes as zero, another format of as many bits."""
+        facts = self.fmt.facts
+        if isinstance(facts, FloatFacts):
+            for off in (1, -1):
+                changed = self.fmt.model_copy(update={"facts": facts.model_copy(update={"bias": facts.bias + off})})
+                yield Deviation(f"the bias is {facts.bias + off}, not {facts.bias}", "exponent", replace(self, fmt=changed).exact)
+            zero = derive.codes(self.fmt).sign_bit if derive.codes(self.fmt).neg_zero else 0
+            yield Deviation("subnormal codes are read as zero", "value", lambda values: self.exact(
+                (values[0] & zero,) if self.exact(values)[1] == (SUBNORMAL,) else values
+            ))  # fmt: skip
+        for other in names("format"):
+            if other != self.fmt.id and stored_bits(get("format", other)) == stored_bits(self.fmt):
+                yield Deviation(f"codes are read as {other}", "value", replace(self, fmt=get("format", other)).exact)
+
+    def described(self) -> dict[str, Any]:
+        """The facts of the format that a reader of the table needs."""
+        derived = derive.codes(self.fmt)
+        return {
+            "nan": [f"{code:x}" for code in derived.nan]
+            if isinstance(self.fmt.facts, FloatFacts) and self.fmt.facts.nan != "ieee"
+            else None,
+            "zero_sign": "keep" if derived.neg_zero else "none",
+            "subnormals_in": "keep",
+            "scale_signbit": "open" if derive.unused_high_bits(self.fmt) else None,
+        }
+
+
+class DecodeForm(Form):
+    """codes [n] -> values [n]."""
+
+    operation: DecodeContract
+
+    def shapes(self, operands: Arrays) -> dict[str, Shape]:
+        """One value a code."""
+        return {"values": operands["codes"].shape}
+
+    def stacked(self, cases: Sequence[Input]) -> Iterator[tuple[dict[str, Bits], Sequence[Input]]]:
+        """All codes in one array."""
+        yield {"codes": np.array([case.values[0] for case in cases], integer_dtype(self.operation.fmt))}, cases
+
+    def row(self, operands: Arrays, number: int) -> tuple[int, ...]:
+        """The code."""
+        return (int(operands["codes"][number]),)
+
+    def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
+        """Return the values of codes; codes with an unused bit by the exact engine."""
+        fmt, codes = self.operation.fmt, operands["codes"]
+        if engine != "exact" and derive.codes(fmt).bits <= WIDEST and not derive.unused_high_bits(fmt):
+            return Expected({"values": run_decode(codes, fmt, result, engine)}, {})
+
+        def one(code: int) -> int:
+            try:
+                return encode_value(decode_code(code, fmt), result)
+            except OpenError:
+                return OPEN
+
+        return whole("values", *masked([one(int(code)) for code in codes], result))
+
+    def engine(self, operands: Arrays) -> str:
+        """The engine that decodes this format."""
+        return chosen_engine(self.op, (self.operation.fmt, get("format", "fp32")))

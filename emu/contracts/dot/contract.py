@@ -1,0 +1,234 @@
+"""dot and accumulate: element codes, block scales and C -> the result of a datapath, with every stage of every fused step.
+
+A dot row is one instruction. Rows of accumulate form chains: D of a row is C of the next; where a register accumulates, the stage `acc` is
+handed on instead, and D is only there in the last row. Every row stands alone: it holds the state it starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from emu.base.caches import lazy
+from emu.base.errors import OpenError
+from emu.contracts.columns import Column, Layout, layout_of
+from emu.contracts.contract import Batch, Contract, Values, array_of, present, stored_bits
+from emu.contracts.deviation import Deviation
+from emu.contracts.dot import deviations, suite
+from emu.contracts.dot import examples as worked
+from emu.contracts.dot.engines import dot_engines
+from emu.contracts.dot.form import DotForm
+from emu.contracts.dot.rows import DotRow
+from emu.contracts.dot.trace import explain_dot
+from emu.contracts.dot.trace_text import lines_of
+from emu.contracts.dot.vcd import signals_dot
+from emu.contracts.form import Form
+from emu.contracts.rows import Answer, pack, unpack
+from emu.engines.exact.datapath import Dot, dot
+from emu.engines.exact.datapath_stages import Stage, fixed_lsb_exp, stage_codes, stage_columns
+from emu.spec import derive
+from emu.spec.contract import ContractName, plan_of
+from emu.spec.datapath import DatapathPlan
+from emu.spec.derive import OPEN
+from emu.spec.models import Datapath, Format, SpecObject
+from emu.spec.registry import get
+
+MOST_COLUMNS = 8  # a stage of more terms than this is one column of as many lanes
+
+
+@dataclass(frozen=True, eq=False)
+class DotContract(Contract):
+    """dot/<datapath>: one instruction a row."""
+
+    plan: DatapathPlan
+    examples: ClassVar[tuple[str, ...]] = ("datapath",)
+    chooser: ClassVar[Any] = suite
+    smoke = 18
+    neighbours = False
+
+    @classmethod
+    def of(cls, name: ContractName, given: str = "") -> Self:
+        """Return the contract of a name; nothing is left open."""
+        plan = plan_of(name)
+        source = f"{plan.a.id}x{plan.b.id}" + (f"_{plan.scale.id}" if plan.scale is not None else "")
+        part = plan.datapath.id + (f"_b{plan.block}" if len(plan.facts.scale.blocks) > 1 else "")
+        return cls(name, source, plan.d.id, part, plan)
+
+    @classmethod
+    def precedence(cls, name: ContractName) -> tuple[Any, ...]:
+        """Published datapaths first."""
+        return (get("datapath", name.parts[0]).status in ("proposed", "inferred"), *super().precedence(name))
+
+    @property
+    def any_nan(self) -> bool:
+        """Tell whether a NaN result may have any payload."""
+        return self.plan.facts.special.nan == "any"
+
+    @lazy
+    def stages(self) -> list[Stage]:
+        """The stages of every fused step."""
+        return stage_columns(self.plan, self.plan.facts.k // self.plan.step)
+
+    @lazy
+    def blocks(self) -> int:
+        """Blocks with scales of their own; 0 without scales."""
+        return self.plan.facts.k // self.plan.block if self.plan.block else 0
+
+    @lazy
+    def layout(self) -> Layout:
+        """a sa b sb c -> d and the stages u<step>_<stage>; sa and sb are absent without scales."""
+        return layout_of([*self.inputs(), *self.outputs()])
+
+    def inputs(self) -> list[Column]:
+        """Return the columns that a bench drives."""
+        plan, k = self.plan, self.plan.facts.k
+        out = []
+        for name, fmt in (("a", plan.a), ("b", plan.b)):
+            out.append(Column(name, "in", k * stored_bits(fmt), fmt.id, k))
+            if plan.scale is not None:
+                out.append(Column(f"s{name}", "in", self.blocks * stored_bits(plan.scale), plan.scale.id, self.blocks))
+        return [*out, Column("c", "in", stored_bits(plan.c), plan.c.id)]
+
+    def outputs(self) -> list[Column]:
+        """Return the columns that a bench compares."""
+        result = Column("d", "out", stored_bits(self.plan.d), self.plan.d.id, any_nan=self.any_nan)
+        return [result, *_stage_columns(self.stages, self.plan.d)]
+
+    def taken(self, values: Values) -> tuple[list[int], list[int], list[int], list[int], int]:
+        """Return a, b, scales of a, scales of b, c of a row."""
+        found = {column.name: list(unpack(value, column)) for column, value in zip(self.layout.inputs, values, strict=True)}
+        return found["a"], found["b"], found.get("sa", []), found.get("sb", []), found["c"][0]
+
+    def form(self, result: Format) -> Form:
+        """a, b, scale_a, scale_b, c -> d."""
+        plan = self.plan
+        scales: dict[str, Format | None] = {} if plan.scale is None else {"scale_a": plan.scale, "scale_b": plan.scale}
+        return DotForm(self, {"a": plan.a, "b": plan.b, **scales, "c": plan.c}, {"d": plan.d})
+
+    def exact(self, values: Values) -> Answer:
+        """Return d and the stages; OPEN for all of a row with an open bit, for the stages that NaN or infinity decided."""
+        result = self.computed(values)
+        if result is None:
+            return tuple((OPEN,) * column.lanes for column in self.layout.results)
+        return ((result.code,), *self.stage_lanes(result))
+
+    def computed(self, values: Values) -> Dot | None:
+        """Return the dot product by the oracle; None where it is open."""
+        a, b, scale_a, scale_b, c = self.taken(values)
+        if self.has_open_bit((*scale_a, *scale_b)):
+            return None
+        try:
+            return dot(a, b, scale_a, scale_b, c, self.plan)
+        except OpenError:
+            return None
+
+    def has_open_bit(self, scales: Sequence[int]) -> bool:
+        """Tell whether a scale has a bit above its code: what it means is open, also where a model ignores it."""
+        return self.plan.scale is not None and any(code >> derive.codes(self.plan.scale).bits for code in scales)
+
+    def stage_lanes(self, result: Dot) -> list[tuple[int, ...]]:
+        """Return the lanes of every stage column."""
+        found: dict[str, int] = {}
+        for number, step in enumerate(result.steps):
+            if step.special is None:
+                found |= stage_codes(step, number, self.plan)
+        out = []
+        for column in self.layout.results:
+            if column.role == "stage":
+                names = [f"{column.name}{lane}" for lane in range(column.lanes)] if column.lanes > 1 else [column.name]
+                out.append(tuple(found.get(name, OPEN) for name in names))
+        return out
+
+    def engines(self) -> dict[str, Batch]:
+        """Return every other implementation present; each gives d alone."""
+        table: dict[str, Batch] = {}
+        for name, engine in dot_engines(self.plan).items():
+            table[name] = lambda rows, engine=engine: self.batch(rows, engine)  # type: ignore[misc]
+        return present(table)
+
+    def batch(self, rows: Sequence[Values], engine: Callable[..., Any]) -> list[Answer | None]:
+        """Compute rows through an array column; a row with an open bit is open."""
+        out: list[Answer | None] = [((OPEN,),)] * len(rows)
+        cases = [self.taken(values) for values in rows]
+        known = [place for place, case in enumerate(cases) if not self.has_open_bit((*case[2], *case[3]))]
+        if known:
+            found = np.asarray(engine(*self.arrays([cases[place] for place in known]), self.plan)).tolist()
+            for place, code in zip(known, found, strict=True):
+                out[place] = ((int(code),),)
+        return out
+
+    def arrays(self, cases: Sequence[tuple[list[int], list[int], list[int], list[int], int]]) -> tuple[Any, ...]:
+        """Return a, b, scales of a and b (None without scales), c as arrays of codes."""
+        plan = self.plan
+        a, b, scale_a, scale_b, c = zip(*cases, strict=True)
+        scales = [None if plan.scale is None else array_of(list(codes), plan.scale) for codes in (scale_a, scale_b)]
+        return array_of(list(a), plan.a), array_of(list(b), plan.b), *scales, array_of(list(c), plan.c)
+
+    def trace(self, values: Values, lane: int = 0) -> Any:
+        """Every stage of every fused step: see explain_dot; no stages for a row that is open."""
+        return explain_dot(self.row_of(values), self.plan) if self.computed(values) is not None else []
+
+    def lines(self, trace: Any) -> list[str]:
+        """The trace as lines."""
+        return lines_of(trace) if trace else ["open: a scale has a bit set above its code, or the datapath refuses the row"]
+
+    def signals(self, values: Values, got: Mapping[str, int | None]) -> list[tuple[str, int, int | None]]:
+        """The stages of the datapath, d last."""
+        return signals_dot(self.row_of(values), self.plan) if self.computed(values) is not None else super().signals(values, got)
+
+    def row_of(self, values: Values) -> DotRow:
+        """Return the operands of a row."""
+        a, b, scale_a, scale_b, c = self.taken(values)
+        return DotRow(tuple(a), tuple(b), tuple(scale_a), tuple(scale_b), c)
+
+    def deviations(self) -> Iterator[Deviation]:
+        """See emu.contracts.dot.deviations."""
+        return deviations.deviations(self)
+
+    @classmethod
+    def replay(cls, thing: SpecObject, example: Any) -> str | None:
+        """See emu.contracts.dot.examples."""
+        assert isinstance(thing, Datapath)
+        return worked.replay(thing, example)
+
+    def described(self) -> dict[str, Any]:
+        """Return the numbers of the datapath and its special rules."""
+        plan, facts = self.plan, self.plan.facts
+        epilogue = facts.epilogue
+        return {
+            "rounding": facts.round.mode, "overflow": facts.round.overflow, "nan": facts.special.nan, "inf": "keep",
+            "zero_sign": facts.special.zero, "subnormals_in": "keep" if facts.subnormal.elements == "keep" else "flush",
+            "subnormals_out": facts.subnormal.result,
+            "scale_signbit": "open" if plan.scale is not None and derive.unused_high_bits(plan.scale) else None,
+            "datapath": {
+                "step": plan.step, "split": facts.split, "F": plan.frac_bits, "I": plan.integer_bits, "floor": plan.floor,
+                "lsb_exp": fixed_lsb_exp(plan), "c_place": None if isinstance(epilogue, str) else epilogue.c_place,
+            },
+        }  # fmt: skip
+
+    def packed_values(
+        self, a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, more: Mapping[str, Sequence[int]]
+    ) -> Values:
+        """Return the input values of a row, one integer a column. more: columns beyond those of dot."""
+        named: dict[str, Sequence[int]] = {"a": a, "b": b, "sa": scale_a, "sb": scale_b, "c": [c], **more}
+        return tuple(pack(named[column.name], column.lane_bits) for column in self.layout.inputs)
+
+
+def _stage_columns(stages: Sequence[Stage], result: Format) -> list[Column]:
+    """Return the columns of stages; runs of more than MOST_COLUMNS terms as one column of lanes."""
+    out: list[Column] = []
+    runs: dict[str, list[Stage]] = {}
+    for stage in stages:
+        runs.setdefault(stage.name.rstrip("0123456789"), []).append(stage)
+    for stage in stages:
+        head = stage.name.rstrip("0123456789")
+        run = runs[head]
+        if len(run) <= MOST_COLUMNS:
+            code = not stage.signed and not stage.name.endswith("lv")
+            out.append(Column(stage.name, "stage", stage.bits, result.id if code else None))
+        elif stage is run[0]:
+            out.append(Column(head, "stage", len(run) * stage.bits, None, len(run), "lane i is term i, two's complement"))
+    return out

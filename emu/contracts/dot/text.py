@@ -1,0 +1,72 @@
+"""Exact numbers of a dot product as short text: always a whole number times a power of two, in decimal where that is short."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from emu.contracts.dot.rows import digits_of, value_of
+from emu.engines.exact.value import Value
+from emu.spec import derive
+from emu.spec.models import Format
+
+_LARGEST_DECIMAL = 1 << 20
+_FINEST_DECIMAL = 6
+
+
+def dyadic(number: Fraction | int) -> str:
+    """Return a whole number times a power of two as text: 48, -0.25, 2^-144, -3*2^-175. Never rounded."""
+    value = Fraction(number)
+    sign, value = ("-" if value < 0 else ""), abs(value)
+    if not value:
+        return "0"
+    bottom = value.denominator.bit_length() - 1
+    top = (value.numerator & -value.numerator).bit_length() - 1
+    if bottom <= _FINEST_DECIMAL and value < _LARGEST_DECIMAL:
+        whole, rest = divmod(value.numerator, value.denominator)
+        decimals = str(rest * 10**bottom // value.denominator).zfill(bottom).rstrip("0")
+        return f"{sign}{whole}" + (f".{decimals}" if decimals else "")
+    odd, exp = value.numerator >> top, top - bottom
+    if exp == 0:
+        return f"{sign}{odd}"
+    return f"{sign}2^{exp}" if odd == 1 else f"{sign}{odd}*2^{exp}"
+
+
+def value_text(value: Value) -> str:
+    """Return a value as text: dyadic, -0, nan, +inf or -inf."""
+    if value.kind == "nan":
+        return "nan"
+    if value.kind == "inf":
+        return "-inf" if value.sign else "+inf"
+    if value.is_zero:
+        return "-0" if value.sign else "0"
+    return dyadic(value.signed)
+
+
+def code_text(code: int, fmt: Format) -> str:
+    """Return a code as 0x and all its digits."""
+    return f"0x{code:0{digits_of(fmt)}x}"
+
+
+def meaning(code: int, fmt: Format) -> str:
+    """Return the value of a code as text."""
+    return value_text(value_of(code, fmt))
+
+
+def named(code: int, fmt: Format) -> str:
+    """Return a code with its value: 0x37 (2^-72)."""
+    return f"{code_text(code, fmt)} ({meaning(code, fmt)})"
+
+
+def signed_hex(value: int, bits: int) -> str:
+    """Return a signed integer as hex digits of its two's complement."""
+    return f"0x{value & ((1 << bits) - 1):0{-(-bits // 4)}x}"
+
+
+def bits_needed(value: int) -> int:
+    """Return the bits of a signed integer in two's complement, the sign bit counted."""
+    return (value if value >= 0 else ~value).bit_length() + 1
+
+
+def sign_of(code: int, fmt: Format) -> int:
+    """Return the sign bit of a code of a float format."""
+    return int(bool(code & derive.codes(fmt).sign_bit))

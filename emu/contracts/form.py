@@ -1,0 +1,237 @@
+"""A contract on whole arrays, as kernels see it: operands, answers, shapes, and what the answers must be.
+
+An operation whose kernels take tensors (convert, quantize, ...) has a form of its own. Otherwise the operands are the columns of a row: an
+axis of rows, and one of lanes where a column has several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.errors import EngineError, OperandError, SpecError
+from emu.contracts.columns import Column
+from emu.contracts.rows import Answer, Input, pack
+from emu.spec import derive, get
+from emu.spec.contract import ContractName
+from emu.spec.models import Block, Format, Recipe, Rounding, Transform
+from emu.spec.models.rounding import Word
+
+if TYPE_CHECKING:
+    from emu.contracts.contract import Contract
+
+EXTRAS = ("tensor_amax", "random", "signs")
+MOST_ROWS = 1 << 12  # drawn rows of an operation without strata of its own
+Bits = NDArray[Any]
+Arrays = Mapping[str, Bits]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call: operands, and for each row why it is asked.
+
+    why: one flag of the directed rows, "exhaustive", "stratified" or "random" for each row; () where no row stands out.
+    """
+
+    operands: Arrays
+    why: tuple[str, ...] = ()
+
+
+class Expected(NamedTuple):
+    """Answers by name. known: name -> bool array, False where nobody knows the code; a name that is missing is known throughout."""
+
+    arrays: dict[str, Bits]
+    known: dict[str, Bits]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What goes in and what comes out.
+
+    operands: name -> format, None for plain integers; in the order in which a kernel takes them.
+    answers: name -> format, the order in which they are judged; values of a quantize contract are not among them.
+    draws: the rounding that draws random integers, or None.   block: of a recipe.   by_row: is every row an answer of its own.
+    """
+
+    operation: Contract
+    operands: dict[str, Format | None]
+    answers: dict[str, Format]
+    draws: Rounding | None = None
+    block: Block | None = None
+    extras: tuple[str, ...] = ()
+    by_row: ClassVar[bool] = True
+
+    @property
+    def contract(self) -> ContractName:
+        """The parsed string."""
+        return self.operation.name
+
+    @property
+    def op(self) -> str:
+        """The operation of the contract."""
+        return self.contract.op
+
+    @property
+    def main(self) -> str:
+        """The operand that shapes follow."""
+        return next(iter(self.operands))
+
+    def _columns(self, role: str) -> Iterator[Column]:
+        return (column for column in self.operation.layout.columns if column.role in role.split())
+
+    def shapes(self, operands: Arrays) -> dict[str, Shape]:
+        """Return the shape of every answer to some operands; `values` of quantize and dequantize too."""
+        rows = operands[self.main].shape[:1]
+        return {column.name: (*rows, column.lanes) if column.lanes > 1 else rows for column in self._columns("out")}
+
+    def stacked(self, cases: Sequence[Input]) -> Iterator[tuple[dict[str, Bits], Sequence[Input]]]:
+        """Yield operands made of rows of the suites, and the row of each; several where they do not fit one call."""
+        out = {}
+        for place, column in enumerate(self.operation.layout.inputs):
+            lanes = [[case.values[place] >> lane * column.lane_bits & ((1 << column.lane_bits) - 1) for lane in range(column.lanes)]
+                     for case in cases]  # fmt: skip
+            array = np.array(lanes, integer_dtype(self.operands[column.name], column.lane_bits))
+            out[column.name] = array if column.lanes > 1 else array[:, 0]
+        yield out, cases
+
+    def drawn(self, rows: int) -> Iterator[Question]:
+        """Yield random rows of the suites, at most MOST_ROWS or so many. rows: 0 for as many as there are."""
+        for inputs in self.operation.suites():
+            if inputs.suite == "random":
+                for operands, cases in self.stacked(inputs.cases(0, min(inputs.size, rows or MOST_ROWS))):
+                    yield Question(operands, ("stratified",) * len(cases))
+
+    def row(self, operands: Arrays, number: int) -> tuple[int, ...]:
+        """Return a row of the operands as the values of the columns."""
+        return tuple(
+            pack([int(code) for code in np.atleast_1d(operands[column.name][number])], column.lane_bits)
+            for column in self.operation.layout.inputs
+        )
+
+    def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
+        """Return the answers of the contract.
+
+        engine: exact, auto or another name of emu.engines.   result: format of values.   profile, values: of a quantize contract, whose
+        values are wanted too.   Raises: OperandError, ShapeError, EngineError.
+        """
+        rows = [self.row(operands, number) for number in range(len(operands[self.main]))]
+        found: list[Answer | None] = [None] * len(rows)
+        if engine != "exact":
+            table = self.operation.engines()
+            found = table[self.engine(operands)](rows) if table else found
+        whole = [self.operation.exact(row) if answer is None else answer for row, answer in zip(rows, found, strict=True)]
+        arrays, known = {}, {}
+        for place, (name, shape) in enumerate(self.shapes(operands).items()):
+            bits, here = masked([answer[place] for answer in whole], self.answers[name])
+            arrays[name] = bits.reshape(shape)
+            if not here.all():
+                known[name] = here.reshape(shape)
+        return Expected(arrays, known)
+
+    def engine(self, operands: Arrays) -> str:
+        """Return the name of the engine that auto is."""
+        return next(iter(self.operation.engines()), "exact")
+
+    def any_nan(self, name: str) -> bool:
+        """Tell whether every NaN of an answer counts as equal."""
+        return next((column.any_nan for column in self._columns("out") if column.name == name), name == "values")
+
+    def steps(self, operands: Arrays, index: tuple[int, ...], name: str = "", profile: str | None = None) -> list[str]:
+        """Return the derivation of one answer, a line a stage, by the exact engine. index: of the answer of that name."""
+        lane = index[1] if len(index) > 1 else 0
+        return self.operation.lines(self.operation.trace(self.row(operands, index[0]), lane))
+
+    def answers_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return given names in the order in which they are judged."""
+        given = set(names)
+        return tuple(name for name in (*self.answers, "values") if name in given)
+
+
+def row_form(operation: Contract) -> Form:
+    """Return the form of an operation whose operands are the columns of a row. Raises: SpecError (an output without a number format)."""
+    columns = operation.layout.columns
+    plain = next((column.name for column in columns if column.role == "out" and column.format is None), None)
+    if plain is not None:
+        raise SpecError(f"check {operation.name}: {plain} holds plain integers: {operation.name.op} is not judged here, its vectors are")
+    operands: dict[str, Format | None] = {
+        column.name: None if column.format is None else get("format", column.format) for column in operation.layout.inputs
+    }
+    return Form(operation, operands, {column.name: get("format", column.format or "") for column in columns if column.role == "out"})
+
+
+def chosen_engine(op: str, facts: tuple[Any, ...]) -> str:
+    """Return the engine that auto is for the facts of an operation."""
+    from emu.engines.table import choose
+
+    try:
+        return choose(op, "auto", *facts)
+    except EngineError:
+        return "exact"
+
+
+def masked(rows: Any, fmt: Format) -> tuple[Bits, Bits]:
+    """Return codes and where they are known, out of integers that are negative where nobody knows."""
+    array = np.array(rows, np.int64) if derive.codes(fmt).bits < 64 else np.array(rows, object)
+    return np.where(array < 0, 0, array).astype(integer_dtype(fmt)), np.asarray(array >= 0, bool)
+
+
+def whole(name: str, bits: Bits, known: Bits) -> Expected:
+    """Return one answer with its mask."""
+    return Expected({name: bits}, {} if bool(known.all()) else {name: known})
+
+
+def spread(mask: Bits, shape: tuple[int, ...]) -> Bits:
+    """Return a mask of parts as a mask of elements: each part covers equally many rows and columns."""
+    if mask.shape == shape or not mask.shape:
+        return np.broadcast_to(mask, shape)
+    rows, columns = -(-shape[0] // mask.shape[0]), -(-shape[1] // mask.shape[1])
+    return mask.repeat(rows, axis=0).repeat(columns, axis=1)[: shape[0], : shape[1]]
+
+
+def parts_of(padded: Shape, place: tuple[int, int]) -> Shape:
+    """Return how many parts of a place a padded tensor has, along rows and columns; () for the tensor."""
+    if place == (0, 0):
+        return ()
+    return (padded[0] // (place[0] or padded[0]), padded[1] // (place[1] or padded[1]))
+
+
+def takes_signs(recipe: Recipe) -> bool:
+    """Tell whether a recipe rotates by signs that the caller hands in."""
+    turns: list[Transform] = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
+    return any(turn.facts.signs_operand != "no" for turn in turns)
+
+
+def integer_dtype(fmt: Format | None, bits: int = 0) -> str:
+    """Return the unsigned dtype of codes of a format, unused high bits included; of integers of `bits` bits where there is none."""
+    wide = bits if fmt is None else derive.codes(fmt).bits + derive.unused_high_bits(fmt)
+    return "u1" if wide <= 8 else "u2" if wide <= 16 else "u4" if wide <= 32 else "u8"
+
+
+def draw_bits(rounding: Rounding) -> tuple[int, int]:
+    """Return (elements that share one random integer, its bits)."""
+    source = rounding.facts.random
+    return (source.lanes, source.word) if isinstance(source, Word) else (1, rounding.random_bits)
+
+
+def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Refuse a name that a contract does not have. Raises: OperandError."""
+    table = list(known)
+    for name in given:
+        if name not in table:
+            raise OperandError(f"{what} {name!r} is unknown here: one of {', '.join(table)}")
+
+
+def expect(
+    form: Form, operands: Arrays, engine: str, result: str | None = None, profile: str | None = None, values: bool = False
+) -> Expected:
+    """Return the answers of a contract.
+
+    engine: exact, auto or another name of emu.engines.   result: format of values, None: fp32.   values: of a quantize contract too, by a
+    dequantize profile.   Raises: OperandError, ShapeError, EngineError.   Tests: tests/check/test_check_inputs.py.
+    """
+    return form.expect(operands, engine, get("format", result or "fp32"), profile, values)

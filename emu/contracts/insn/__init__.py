@@ -1,0 +1,1 @@
+"""insn: one instruction on raw registers."""

@@ -1,0 +1,1 @@
+"""transform: rotations of groups of numbers."""
