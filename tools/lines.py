@@ -1,4 +1,4 @@
-"""Counts lines of code per room: `python -m tools.lines [--tree REV]`.
+"""Counts lines of code per room: `python -m tools.lines [--tree REV]`; with `--long`, files and functions that grew long.
 
 Python without blanks, comments, imports and docstrings; C without blanks and comments; templates, beside the code, without blanks.
 A room is a folder or module of emu, or one of tools, research, tests, c_ref.
@@ -87,12 +87,39 @@ def report(found: dict[str, Counter[str]]) -> str:
     return "\n".join([head, *lines])
 
 
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines of a function without its decorators and docstring."""
+    first, documented = function.body[0], ast.get_docstring(function, clean=False) is not None
+    return (
+        (function.end_lineno or function.lineno)
+        - function.lineno
+        + 1
+        - ((first.end_lineno or first.lineno) - first.lineno + 1) * documented
+    )
+
+
+def long_parts(tree: str | None = None, module: int = 350, function: int = 40) -> list[str]:
+    """Return a line for each Python file and function with more lines than are read at one sitting. Length is a hint, not a rule."""
+    found: list[str] = []
+    for path, source in files(tree):
+        if not path.endswith(".py"):
+            continue
+        length = source.count("\n")
+        found += [f"{path}: {length} lines"] if length > module else []
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and body_lines(node) > function:
+                found.append(f"{path}:{node.lineno}: {node.name}: {body_lines(node)} lines")
+    return found
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Print the counts of the working tree, or of a revision; 2 where git knows no such revision."""
     parser = argparse.ArgumentParser(prog="python -m tools.lines", description=__doc__)
     parser.add_argument("--tree", metavar="REV", help="A revision; default: the working tree.")
+    parser.add_argument("--long", action="store_true", help="List long files and functions instead.")
+    given = parser.parse_args(words)
     try:
-        print(report(count(parser.parse_args(words).tree)))
+        print("\n".join(long_parts(given.tree)) if given.long else report(count(given.tree)))
     except subprocess.CalledProcessError as error:
         print(f"emu: tools.lines: {error.stderr.strip()}: run in the clone, name a revision", file=sys.stderr)
         return 2

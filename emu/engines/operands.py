@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from emu.arrays.values import Codes, check_codes
 from emu.base.errors import OperandError, ShapeError
 from emu.spec import derive, get
+from emu.spec.ieee import binary_format, is_binary32
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import extent_of, padded_size, quantize_program
@@ -56,7 +57,7 @@ def check_quantize(recipe: Recipe, codes: Codes, source: Format, tensor_amax: in
     """
     program = quantize_program(recipe)
     padded_size(recipe, *codes.shape)
-    if source.facts_digest == get("format", "fp64").facts_digest and program.arithmetic.facts_digest == get("format", "fp32").facts_digest:
+    if binary_format(source) == "binary64" and is_binary32(program.arithmetic):
         check_binary32(codes)
     if tensor_amax is not None:
         fp32: Format = get("format", "fp32")

@@ -23,6 +23,7 @@ MODULES = {
     ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p
     for room in ROOMS
     for p in sorted((ROOT / room).rglob("*.py"))
+    if "compare_driver" not in p.parts  # runs on two builds of emu, old and new: its files import each other by name
 }
 
 
@@ -135,7 +136,7 @@ def test_walk_covers_the_package():
         ("emu.analysis.plot", "import matplotlib.pyplot", "only inside a function"),
         ("emu.analysis.plot", "import pandas", "not in [tool.emu.libraries]"),
         ("emu.extra", "", "no layer"),
-        ("emu.analysis.plot", "from tools import lines", "study imports tools.lines: not in"),
+        ("emu.analysis.plot", "from tools import lines", "analysis imports tools.lines: not in"),
         ("emu.pages.format", "import research", "pages imports research: not in"),
         ("research.pages.training", "from tools.docs import tree", "research.pages imports tools.docs.tree: not in"),
     ],

@@ -43,7 +43,7 @@ def fields(node: Any, path: str = "") -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize("name", ["vectors", "errata"])
 def test_every_field_of_a_record_is_described(name: str) -> None:
-    data = json.loads((ROOT / "emu" / "vectors" / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
+    data = json.loads((ROOT / "emu" / "vectors" / "files" / "schema" / f"{name}.schema.json").read_text(encoding="ascii"))
     found = fields(data)
     assert len(found) >= 7
     assert [path for path, child in found if len(child.get("description", "")) < 5] == []

@@ -1,5 +1,6 @@
 """Lines of code: what counts as one, and in which room."""
 
+import ast
 from collections import Counter
 
 import pytest
@@ -28,7 +29,7 @@ def test_c_lines_and_templates() -> None:
 def test_rooms_and_their_sums() -> None:
     assert [lines.room_of(path) for path in ("emu/spec/models/x.py", "emu/ops/functions.py", "tests/a/b.py")] == [
         "emu/spec",
-        "emu/ops/functions",
+        "emu/ops",
         "tests",
     ]
     text = lines.report({"emu/a": Counter(python=5), "emu/b": Counter(python=6, c=1), "tests": Counter(python=7)})
@@ -43,3 +44,14 @@ def test_rooms_and_their_sums() -> None:
         ["c_ref", "0", "0", "0"],
         ["all", "18", "1", "0"],
     ]
+
+
+def test_length_without_docstring_is_counted():
+    function = ast.parse('def f(x):\n    """One.\n\n    Two.\n    """\n    return x\n').body[0]
+    assert lines.body_lines(function) == 2
+
+
+def test_long_parts_are_listed(monkeypatch):
+    source = "def f():\n" + "    x = 1\n" * 41
+    monkeypatch.setattr(lines, "files", lambda tree: [("emu/a.py", source), ("emu/b.c", source), ("emu/c.py", source[:-10] + "\n" * 400)])
+    assert lines.long_parts() == ["emu/a.py:1: f: 42 lines", "emu/c.py: 441 lines", "emu/c.py:1: f: 41 lines"]
