@@ -13,6 +13,7 @@ import pytest
 
 import emu
 import emu.ops.quantized
+from emu.base.caches import Cache
 from emu.engines.exact.block import dequantize as exact_dequantize
 from emu.engines.exact.value import Value
 from emu.engines.numpy import arithmetic, block, odd, program, reduce, tables, transform
