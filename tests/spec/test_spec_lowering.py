@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pytest
