@@ -33,7 +33,7 @@ LEAF: Final = 1 << 22
 SMALL: Final = 16  # bits of a source whose codes meet every random integer
 COMMAND: Final = "emu rtl sweep --stale"
 VERILATE: Final = (
-    "verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "numpy", "--x-initial", "numpy", "--noassert", "-Wno-fatal",
+    "verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal",
     "-MAKEFLAGS", "OPT_FAST=-O3", "--top-module", "batch",
 )  # fmt: skip
 ABOUT: Final = (
