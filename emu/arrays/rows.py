@@ -135,10 +135,10 @@ def unpack_nibbles(packed: Codes, length: int) -> Codes:
 
 
 def axis_last(codes: Codes, axis: int) -> Codes:
-    """Return codes with one axis last, in memory order: how bytes of packed codes lie."""
-    return np.ascontiguousarray(np.moveaxis(codes, axis, -1))
+    """Return codes with one axis last, as bytes of packed codes lie; a view."""
+    return np.moveaxis(codes, axis, -1)
 
 
 def axis_back(codes: Codes, axis: int) -> Codes:
-    """Return codes whose last axis belongs at another place: the opposite of axis_last."""
+    """Return codes whose last axis belongs at another place, a view: the opposite of axis_last."""
     return np.moveaxis(codes, -1, axis)

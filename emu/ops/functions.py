@@ -212,7 +212,7 @@ def unpack(packed: Any, length: int | None = None, axis: int = -1) -> Codes:
     wanted = most if length is None else whole_number(length, "length")
     if wanted not in (most, most - 1) or wanted < 0:
         raise OperandError(f"length {wanted} does not fit {array.shape[moved]} bytes along axis {axis}: {most} or one less")
-    return axis_back(unpack_nibbles(np.moveaxis(array, moved, -1), wanted), moved)
+    return axis_back(unpack_nibbles(axis_last(array, moved), wanted), moved)
 
 
 def _nibble_axis(given: Any, name: str, largest: int, axis: int) -> tuple[Codes, int]:

@@ -69,7 +69,7 @@ class Quantized:
         head = f"Quantized {self.recipe.id}, shape {self.shape}, blocks of {self.block.facts.shape[1]} along axis {self.axis}{where}"
         size = f"  {plain.pack().nbytes:,} bytes of {'/'.join(self.block.element_formats)} codes, {side:,} bytes of levels"
         lines = [head, size, *(f"  {level!r}" for level in plain.levels)]
-        first = np.moveaxis(plain.codes, self.axis, -1).reshape(-1)[: self.block.facts.shape[1]]
+        first = axis_last(plain.codes, self.axis).reshape(-1)[: self.block.facts.shape[1]]
         line = values_line(first, element) if len(self.block.element_formats) == 1 else codes_line(first, element)
         return "\n".join([*lines, f"  first block: codes {line}"])
 
@@ -142,7 +142,7 @@ class Quantized:
 
         The blocked axis is last in the result; an odd length leaves the last high nibble 0. Formats of other widths: one code per byte.
         """
-        moved = axis_last(self.codes, self.axis)
+        moved = np.ascontiguousarray(axis_last(self.codes, self.axis))
         return pack_nibbles(moved) if packs_nibbles(self.block) else moved
 
     @takes_tensors
