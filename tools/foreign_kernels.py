@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from emu.base.atomic import whole_file
 from emu.base.errors import EmuError, ToolError
 from emu.check.inputs.boundaries import edges
 from emu.check.libraries.model import Kernel
@@ -21,10 +19,14 @@ from emu.check.libraries.registry import find, kernels
 from emu.check.report.model import Report
 from emu.check.run import _Checker
 from emu.contracts import form_of
+from emu.files.record import Record, all_open
 from emu.spec import derive, get
 from emu.spec.contract import parse
 
 SCHEMA: Final = "emu-foreign-1"
+RECORD: Final = "docs/evidence/foreign_kernels.json"
+COMMAND: Final = f"python -m tools.foreign_kernels --out {RECORD}"
+KIND: Final = Record("record of foreign kernels", f"make it again with {COMMAND}", all_open, ("schema", "libraries", "rows"), ascii=False)
 SUITES: Final = ("directed", "exhaustive", "edges")
 SHOWN: Final = 24  # most words of an operand in an example
 
@@ -162,15 +164,14 @@ def _run(given: argparse.Namespace) -> int:
         return 0
     if all(kernel.library.version is None for kernel in chosen):
         chosen[0].library.demand()
-    before = json.loads(given.out.read_text("utf-8")) if given.out and given.out.exists() else None
+    before = KIND.read(given.out) if given.out and given.out.exists() else None
     for kernel, record in survey(chosen, before, not given.no_identify):
         row = next(item for item in record["rows"] if item["kernel"] == kernel.id)
         differing = sum(suite["differing"] for suite in row["suites"].values())
         compared = sum(suite["compared"] for suite in row["suites"].values())
         print(f"foreign:{kernel.id:34} {row['verdict']:9} {differing} of {compared} differ; {row['contract']}", flush=True)
         if given.out:
-            with whole_file(given.out, force=True) as stream:
-                stream.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+            KIND.write(given.out, record)
     return 0
 
 

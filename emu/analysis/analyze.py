@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.analysis.report import Report, add_up
-from emu.arrays.values import as_matrix, default_row_axis, float_dtype, to_codes
+from emu.arrays.rows import Rows
+from emu.arrays.values import float_dtype, to_codes
 from emu.base.errors import OperandError
 from emu.engines.exact.decode import decode_code
 from emu.ops import functions as api
@@ -104,10 +105,9 @@ def quantizer_report(
 
 def _measure(given: Matrix, values: Matrix, found: Quantized) -> Report:
     """Add up the sums of two tensors of one shape, chunk by chunk."""
-    axis, row_axis = found.axis, default_row_axis(found.axis, found.row_axis, given.ndim)
-    x, y = as_matrix(given, axis, row_axis)[0], as_matrix(values, axis, row_axis)[0]
-    rows = _logical_rows(found, row_axis)
-    codes = as_matrix(found.codes, axis, row_axis)[0]
+    turned = Rows.of(given, found.axis, found.row_axis)
+    x, y, codes = turned.matrix, turned.like(values), turned.like(found.codes)
+    rows = _logical_rows(found, turned.row_axis)
     block: Block = found.block
     scales = _Scales(found, block)
     buckets = _Buckets(block)
@@ -133,13 +133,9 @@ def element_scales(found: Quantized) -> Matrix:
     Exactness: each product of levels is rounded to binary64, once per level after the first.   Flag levels are left out.
     """
     scales = _Scales(found, found.block)
-    shape = (1, *found.shape) if len(found.shape) == 1 else found.shape
-    axis, row_axis = (1, 0) if len(found.shape) == 1 else (found.axis, found.row_axis)
-    moved = np.moveaxis(np.broadcast_to(np.float64(1), shape), (row_axis, axis), (-2, -1))
-    rows, columns = moved.size // moved.shape[-1], moved.shape[-1]
-    spread = np.broadcast_to(scales.product((slice(0, rows), slice(0, columns))), (rows, columns))
-    found_scales: Matrix = np.moveaxis(spread.reshape(moved.shape), (-2, -1), (row_axis, axis)).reshape(found.shape)
-    return found_scales
+    rows = Rows.of(np.broadcast_to(np.float64(1), found.shape), found.axis, found.row_axis)
+    height, width = rows.matrix.shape
+    return rows.restore(np.broadcast_to(scales.product((slice(0, height), slice(0, width))), (height, width)))
 
 
 def _logical_rows(found: Quantized, row_axis: int) -> NDArray[np.intp]:
@@ -170,8 +166,9 @@ class _Scales:
         self.factor = derive.parse_exact(block.facts.factor)
         self.rows_per_matrix = 1 if len(found.shape) == 1 else found.shape[found.row_axis]
         self.levels: list[tuple[LevelFacts, Matrix]] = []
+        rows = Rows.of(found.codes, found.axis, found.row_axis)
         for facts, level in zip(block.facts.levels, found.levels, strict=True):
-            codes = level.codes.reshape(1, -1) if level.codes.ndim < 2 else as_matrix(level.codes, found.axis, found.row_axis)[0]
+            codes = rows.like(level.codes)
             fmt: Format = get("format", facts.format)
             self.levels.append((facts, codes if facts.meaning == "flag" else api.decode(codes, fmt, np.float64)))
 

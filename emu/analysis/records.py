@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
@@ -18,6 +17,7 @@ from emu.analysis.predict import Prediction, predict, scaled
 from emu.analysis.scaled import block_scaled
 from emu.analysis.tensor import ROTATION, measure_all
 from emu.base.errors import OperandError
+from emu.files.record import Record as Kind
 from emu.spec import Recipe, digest, get
 
 DENSITIES: Final = ("flat", "gaussian", "laplace")
@@ -160,14 +160,10 @@ def regime_record(**options: Any) -> Record:
     }
 
 
-def as_text(record: Record) -> str:
-    """Return a record as the text of its file: one line per row."""
-
-    def rows(items: list[Any]) -> str:
-        return "[\n" + ",\n".join("  " + json.dumps(item) for item in items) + "\n ]" if items else "[]"
-
-    parts = [f' "{key}": {rows(value) if isinstance(value, list) else json.dumps(value)}' for key, value in record.items()]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+KIND: Final = Kind(
+    "record of a study", "make it again", lambda place, value: not place or (len(place) == 1 and bool(value) and isinstance(value, list))
+)
+as_text = KIND.text  # one line a row
 
 
 def _bin(item: Bin) -> Record:

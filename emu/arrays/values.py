@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.base.errors import OpenError, OperandError, ShapeError
+from emu.base.errors import OpenError, OperandError
 from emu.spec import derive, get
 from emu.spec.ieee import BinaryFormat, binary_format, same_facts
 from emu.spec.models import Format
@@ -124,37 +124,3 @@ def format_of_dtype(dtype: Any) -> Format:
         raise OperandError(f"dtype {name} cannot hold values here: one of float16, bfloat16, float32, float64")
     fmt: Format = get("format", _FORMAT_OF_DTYPE[name])
     return fmt
-
-
-def as_matrix(array: NDArray[Any], axis: int, row_axis: int) -> tuple[NDArray[Any], tuple[int, ...]]:
-    """Return the array with row_axis and axis moved last and everything before the last axis flattened, and the moved shape.
-
-    A view where the memory order allows. A vector is a matrix of one row.   Raises: ShapeError (axis out of range, both the same).
-    """
-    if array.ndim == 0:
-        raise ShapeError("a scalar has no axis to quantize along: give an array of at least one dimension")
-    if array.ndim == 1:
-        array, axis, row_axis = array.reshape(1, -1), 1 if axis in (0, -1) else 9, 0
-    if not -array.ndim <= axis < array.ndim or not -array.ndim <= row_axis < array.ndim:
-        raise ShapeError(f"axis {axis} and row_axis {row_axis} must lie in the {array.ndim} dimensions of the array")
-    if axis % array.ndim == row_axis % array.ndim:
-        raise ShapeError("axis and row_axis must differ")
-    moved = np.moveaxis(array, (row_axis, axis), (-2, -1))
-    return moved.reshape(-1, moved.shape[-1]), moved.shape
-
-
-def from_matrix(matrix: NDArray[Any], moved: tuple[int, ...], axis: int, row_axis: int, ndim: int) -> NDArray[Any]:
-    """Undo as_matrix for a result whose last axis (and rows, for tiles) may have another length."""
-    if ndim == 1:
-        return matrix.reshape(-1)
-    lead = moved[:-2]
-    batch = int(np.prod(lead, dtype=np.int64))
-    shaped = matrix.reshape(*lead, matrix.shape[0] // batch, matrix.shape[1])
-    return np.moveaxis(shaped, (-2, -1), (row_axis, axis))
-
-
-def default_row_axis(axis: int, row_axis: int, ndim: int) -> int:
-    """Return row_axis, or the other of the last two axes where it would coincide with axis."""
-    if ndim < 2 or not -ndim <= row_axis < ndim or axis % ndim != row_axis % ndim:
-        return row_axis
-    return -1 if axis % ndim == ndim - 2 else -2

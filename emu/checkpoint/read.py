@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.arrays.rows import unpack_nibbles
 from emu.checkpoint.container import Container
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
-from emu.ops.quantized import unpack_nibbles
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.block import FlaggedElement

@@ -11,12 +11,13 @@ import numpy as np
 
 import emu
 from emu.analysis.draws import drawing_rounding, random_operand
+from emu.arrays.values import format_of_dtype
 from emu.base.atomic import check_target
 from emu.base.errors import EmuError, FileError, OperandError
 from emu.base.philox import check_key, stream_of
 from emu.cli.convert import parse_value
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files import StoredTensor, StoredWriter, TensorFile, TensorInfo, open_tensors, skip_reason
+from emu.files import StoredWriter, TensorFile, TensorInfo, open_tensors, skip_reason
 from emu.ops.functions import quantize
 from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, get
@@ -57,8 +58,7 @@ def command(file: str, recipe: str, out: str | None, select: tuple[str, ...], st
         with StoredWriter.open(target, chosen, emu.__version__, force) as writer, progress() as bar:
             writer.skipped = {info.name: reason for info, reason in plan if reason is not None}
             for info in bar.track(taken, description="quantize"):
-                packed, levels, about = _one(tensors, info, chosen, source, options)
-                writer.put(info.name, packed, levels, about)
+                _one(tensors, info, chosen, source, options, writer)
     _report(target, chosen, plan)
 
 
@@ -123,29 +123,21 @@ def raw_or_float(array: Any, source: Format | None) -> Any:
 
 
 def _one(
-    tensors: TensorFile, info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any]
-) -> tuple[Any, Any, StoredTensor]:
-    """Quantize one tensor; return packed codes, levels and what the file says of it."""
+    tensors: TensorFile, info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any], writer: StoredWriter
+) -> None:
+    """Read one tensor, quantize it, and append it to the result with what the file says of it."""
     array = raw_or_float(tensors.read(info.name), source)
     operands = {"axis": options["axis"], "row_axis": options["row_axis"], "source": source, "engine": options["engine"]}
-    key = options["random_key"]
+    key, signs = options["random_key"], options["signs"]
     try:
         amax = None if options["tensor_amax"] is None else _amax(options["tensor_amax"])
         random = random_operand(recipe, info.shape, info.name, key)
-        found: Quantized = quantize(array, recipe, tensor_amax=amax, random=random, signs=options["signs"], **operands)
+        found: Quantized = quantize(array, recipe, tensor_amax=amax, random=random, signs=signs, **operands)
     except EmuError as error:
         raise type(error)(f"{tensors.path}: {shown(info.name)}{error}") from None
-    about = StoredTensor(
-        found.shape,
-        found.codes.shape,
-        found.axis,
-        found.row_axis,
-        source.id if source else {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}[info.dtype],
-        tuple(level.name for level in found.levels),
-        None if key is None else {"key": key, "stream": stream_of(info.name)},
-        None if options["signs"] is None else f"0x{options['signs']:X}",
-    )
-    return found.pack(), {level.name: level.codes for level in found.levels}, about
+    words = None if key is None else {"key": key, "stream": stream_of(info.name)}
+    came_from = source.id if source else format_of_dtype(info.dtype).id
+    writer.add(info.name, found, came_from, words, None if signs is None else f"0x{signs:X}")
 
 
 def _amax(text: str) -> np.float32:

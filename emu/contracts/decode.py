@@ -14,11 +14,11 @@ from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.deviation import Deviation
-from emu.contracts.dot.text import code_text, value_text
 from emu.contracts.examples import compare
 from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import Inputs
+from emu.contracts.text import code_text, value_text
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.numpy.convert import to_fp32

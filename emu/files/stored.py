@@ -3,7 +3,7 @@
 Keys: `<tensor>.codes` (element codes as the block packs them, blocked axis last) and `<tensor>.level.<level>` (unsigned codes).
 Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, digest, tail, tensors {name: about},
 skipped {name: reason}.
-Not here: unpacking and the meaning of codes (emu.ops.quantized).
+Not here: packing and the meaning of codes (emu.ops.quantized).
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from emu.base.errors import FileError
 from emu.files.tensors import TensorFile, open_tensors
 from emu.files.writers import TensorWriter, tensor_writer
+from emu.ops.quantized import Quantized, make_quantized, unpacked
 from emu.spec import digest, get
 from emu.spec.models import Recipe
+from emu.spec.programs.program import extent_of
 
 KEY = "emu_quantized_file"
 VERSION = 1
@@ -78,6 +80,12 @@ class StoredWriter:
             self.writer.put(f"{key}.level.{level}", levels[level])
         self.tensors[name] = asdict(about)
 
+    def add(self, name: str, found: Quantized, source: str, random: Mapping[str, int] | None = None, signs: str | None = None) -> None:
+        """Append a quantized tensor. source, random, signs: as in StoredTensor. Raises: as put."""
+        levels = {level.name: level.codes for level in found.levels}
+        about = StoredTensor(found.shape, found.codes.shape, found.axis, found.row_axis, source, tuple(levels), random, signs)
+        self.put(name, found.pack(), levels, about)
+
     def _about(self) -> dict[str, Any]:
         return {
             "version": VERSION,
@@ -118,6 +126,18 @@ class StoredFile:
         """Return packed codes, and level -> codes, of one tensor. Raises: FileError."""
         key = name or "array"
         return self.file.read(f"{key}.codes"), {level: self.file.read(f"{key}.level.{level}") for level in self.tensors[name].levels}
+
+    def quantized(self, name: str) -> Quantized:
+        """Return one tensor as the Quantized that was written. Raises: FileError (arrays whose shapes contradict the metadata)."""
+        packed, levels = self.read(name)
+        about = self.tensors[name]
+        try:
+            codes = unpacked(packed, self.recipe, about.codes_shape, about.axis)
+            found = make_quantized(codes, levels, self.recipe, about.shape, about.axis, about.row_axis)
+            _check_shapes(found)
+        except (ValueError, IndexError, KeyError) as error:
+            raise FileError(f"{self.path}: tensor {name}: arrays and metadata contradict each other ({error}): quantize again") from None
+        return found
 
     def _check_keys(self) -> None:
         present = {info.name for info in self.file.tensors}
@@ -161,3 +181,23 @@ def _tensor(entry: Mapping[str, Any]) -> StoredTensor:
     shape, codes_shape, levels = (tuple(entry[key]) for key in ("shape", "codes_shape", "levels"))
     axes = int(entry["axis"]), int(entry["row_axis"])
     return StoredTensor(shape, codes_shape, *axes, str(entry["source"]), levels, entry["random"], entry["signs"])
+
+
+def _check_shapes(found: Quantized) -> None:
+    """Check that codes and levels have the shapes that the recipe gives to a tensor of this shape. Raises: ValueError, IndexError."""
+    ndim, tile = len(found.shape), found.block.facts.shape
+    axis, row_axis = found.axis % ndim, found.row_axis % ndim if ndim > 1 else -1
+    padded = list(found.shape)
+    for place, length in ((axis, tile[1]), (row_axis, tile[0])):
+        if place >= 0:
+            padded[place] = -(-padded[place] // length) * length
+    if list(found.codes.shape) != (padded if found.recipe.facts.tail == "zero_pad_keep" else list(found.shape)):
+        raise ValueError(f"codes of shape {list(found.codes.shape)} for a tensor of {list(found.shape)}")
+    for facts, level in zip(found.block.facts.levels, found.levels, strict=True):
+        shared = extent_of(facts.granularity, found.block)
+        wanted = list(padded)
+        for place, length in ((axis, shared.columns), (row_axis, shared.rows)):
+            if place >= 0:
+                wanted[place] = -(-wanted[place] // length) if length else 1
+        if list(level.codes.shape) != ([] if facts.granularity == "tensor" else wanted):
+            raise ValueError(f"level {level.name} has shape {list(level.codes.shape)}, not {wanted}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from emu.arrays.rows import default_row_axis
 from emu.files.tensors import TensorInfo
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
@@ -39,7 +40,9 @@ def skip_reason(info: TensorInfo, recipe: Recipe, axis: int = -1, row_axis: int 
     fits = recipe.facts.tail != "error"
     if length % columns and not fits:
         return f"length {length} is no multiple of the block of {columns} (tail: error)"
-    other = row_axis if axis % ndim != row_axis % ndim else (-1 if axis % ndim == ndim - 2 else -2)
+    if not -ndim <= row_axis < ndim:
+        return f"no axis {row_axis}"
+    other = default_row_axis(axis, row_axis, ndim)
     stack = math.prod(info.shape) // (length * info.shape[other])
     if info.shape[other] % rows and (stack > 1 or not fits):
         return f"{info.shape[other]} rows{' of a stack' if stack > 1 else ''} are no multiple of the tile of {rows}"

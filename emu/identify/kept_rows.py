@@ -11,8 +11,9 @@ from typing import Any, Final
 from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.contracts.quantize.axes import axes_digest
+from emu.files.record import changed, digests_of
 from emu.identify.rows import Tile
-from emu.spec.registry import digest, get, names
+from emu.spec.registry import names
 
 VERSION: Final = 1
 COMMAND: Final = "emu identify --refresh"
@@ -38,7 +39,8 @@ class Kept:
     def stale(self) -> tuple[str, ...]:
         """Return what has changed since: ids of recipes, or `axes`; recipes that a user's folder adds do not count."""
         known = names("recipe")
-        found = [name for name, kept in self.recipes.items() if name not in known or digest(get("recipe", name)) != kept]
+        now = digests_of({"recipe": [name for name in self.recipes if name in known]})
+        found = changed(now["recipe"], self.recipes)
         return (*found, *(["axes"] if axes_digest() != self.axes else []))
 
 

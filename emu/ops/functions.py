@@ -5,26 +5,18 @@ Each takes NumPy arrays and tensors of torch: where its first argument is a tens
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.values import (
-    Codes,
-    as_matrix,
-    default_row_axis,
-    float_dtype,
-    format_of_dtype,
-    from_matrix,
-    plain_array,
-    to_codes,
-    whole_number,
-)
+from emu.arrays.rows import Rows, axis_back, axis_last, pack_nibbles, unpack_nibbles
+from emu.arrays.values import Codes, float_dtype, format_of_dtype, plain_array, to_codes, whole_number
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.run import run_amax, run_convert, run_decode, run_quantize, run_transform
 from emu.ops.interop import takes_tensors
-from emu.ops.quantized import Quantized, level_array, make_quantized, pack_nibbles, unpack_nibbles
+from emu.ops.quantized import Quantized, make_quantized
 from emu.spec import derive, get
 from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Block, Format, Policy, Recipe, Rounding, Transform
@@ -130,29 +122,23 @@ def quantize(
     """
     chosen: Recipe = get("recipe", recipe)
     codes, fmt = to_codes(x, source)
-    axis = whole_number(axis, "axis")
-    row_axis = default_row_axis(axis, whole_number(row_axis, "row_axis"), codes.ndim)
     if codes.size == 0:
         raise ShapeError("an empty array has nothing to quantize")
-    matrix, moved = as_matrix(codes, axis, row_axis)
+    rows = Rows.of(codes, axis, row_axis)
     block: Block = get("block", chosen.facts.block)
-    _check_tiles(block, moved, chosen)
+    _check_tiles(rows, block, chosen)
     operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": _signs_operand(signs, chosen)}
     if random is not None:
-        operands["random"] = _random_matrix(plain_array(random, "random"), codes.shape, axis, row_axis)
-    found, levels = run_quantize(chosen, matrix, fmt, engine=engine, **operands)
-    ndim = codes.ndim
-    arrays = {
-        level.name: level_array(levels[level.name], level.granularity, block, moved, axis, row_axis, ndim) for level in block.facts.levels
-    }
-    return make_quantized(from_matrix(found, moved, axis, row_axis, ndim), arrays, chosen, codes.shape, axis, row_axis)
+        operands["random"] = _random_rows(plain_array(random, "random"), rows)
+    found, levels = run_quantize(chosen, rows.matrix, fmt, engine=engine, **operands)
+    return make_quantized(rows.restore(found), rows.restore_levels(levels, block), chosen, rows.shape, rows.axis, rows.row_axis)
 
 
-def _check_tiles(block: Block, moved: tuple[int, ...], recipe: Recipe) -> None:
+def _check_tiles(rows: Rows, block: Block, recipe: Recipe) -> None:
     """A tile of several rows must not reach from one matrix of a stack into the next."""
-    rows = block.facts.shape[0]
-    if len(moved) > 2 and moved[-2] % rows and int(np.prod(moved[:-2])) > 1:
-        raise ShapeError(f"{recipe.id}: {moved[-2]} rows of a stack are no multiple of the tile of {rows}: quantize each matrix by itself")
+    tile, height = block.facts.shape[0], rows.height
+    if height % tile and math.prod(rows.lead) > 1:
+        raise ShapeError(f"{recipe.id}: {height} rows of a stack are no multiple of the tile of {tile}: quantize each matrix by itself")
 
 
 def _signs_operand(signs: Any, recipe: Recipe) -> int | None:
@@ -176,13 +162,13 @@ def _amax_operand(tensor_amax: Any) -> int | None:
     return int(narrow.view(np.uint32))
 
 
-def _random_matrix(random: Any, shape: tuple[int, ...], axis: int, row_axis: int) -> Any:
-    """Return random integers in the orientation of the matrix; the index of an element is its row-major place in x."""
-    if random.size != int(np.prod(shape)):
-        if axis % len(shape) != len(shape) - 1 or (len(shape) > 1 and row_axis % len(shape) != len(shape) - 2):
-            raise OperandError("random words shared between elements need the blocked axis to be the last one, row_axis the one before")
-        return random.reshape(1, -1)
-    return as_matrix(random.reshape(shape), axis, row_axis)[0]
+def _random_rows(random: Any, rows: Rows) -> Any:
+    """Return random integers in the orientation of the rows; the index of an element is its row-major place in x."""
+    if random.size == math.prod(rows.shape):
+        return rows.like(random.reshape(rows.shape))
+    if not rows.in_memory_order:
+        raise OperandError("random words shared between elements need the blocked axis to be the last one, row_axis the one before")
+    return random.reshape(1, -1)
 
 
 @takes_tensors
@@ -210,7 +196,7 @@ def pack(codes: Any, axis: int = -1) -> Codes:
     Source: ml_dtypes and torch (float4_e2m1fn_x2) order the halves so.   Tests: tests/ops/test_api_functions.py.
     """
     array, moved = _nibble_axis(codes, "codes", 15, axis)
-    return np.moveaxis(pack_nibbles(np.ascontiguousarray(np.moveaxis(array, moved, -1))), -1, moved)
+    return axis_back(pack_nibbles(axis_last(array, moved)), moved)
 
 
 @takes_tensors
@@ -226,7 +212,7 @@ def unpack(packed: Any, length: int | None = None, axis: int = -1) -> Codes:
     wanted = most if length is None else whole_number(length, "length")
     if wanted not in (most, most - 1) or wanted < 0:
         raise OperandError(f"length {wanted} does not fit {array.shape[moved]} bytes along axis {axis}: {most} or one less")
-    return np.moveaxis(unpack_nibbles(np.moveaxis(array, moved, -1), wanted), -1, moved)
+    return axis_back(unpack_nibbles(axis_last(array, moved), wanted), moved)
 
 
 def _nibble_axis(given: Any, name: str, largest: int, axis: int) -> tuple[Codes, int]:
@@ -257,6 +243,6 @@ def transform(
     axis, signs = whole_number(axis, "axis"), None if signs is None else whole_number(signs, "signs")
     if not -codes.ndim <= axis < codes.ndim or codes.shape[axis] % chosen.facts.size:
         raise ShapeError(f"transform {chosen.id} rotates {chosen.facts.size} elements: axis {axis} must be a multiple of it")
-    moved = np.moveaxis(codes, axis, -1)
-    found = run_transform(np.ascontiguousarray(moved), fmt, chosen, signs, engine)
-    return np.moveaxis(found.view(float_dtype(get("format", chosen.facts.result))), -1, axis)
+    rows = Rows.of(codes, axis)
+    found = run_transform(np.ascontiguousarray(rows.matrix), fmt, chosen, signs, engine)
+    return rows.restore(found).view(float_dtype(get("format", chosen.facts.result)))

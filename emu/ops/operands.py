@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from emu.arrays.rows import Rows
 from emu.arrays.values import Codes, plain_array
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.exact.block import dequantize
@@ -57,13 +58,12 @@ def operand_of(q: Any, name: str, axis: int, profile: str | None) -> Operand:
         other = f"quantize with axis={axis}" + (", or pass its transpose .T" if ndim == 2 else "")
         raise ShapeError(f"{name}: the inner dimension is axis {axis % ndim}, its blocks lie along axis {q.axis % ndim}: {other}")
     level = _scale_level(q, name)
-    moved = np.moveaxis(q.codes, axis, -1)
-    codes = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
+    codes = np.ascontiguousarray(Rows.of(q.codes, axis).matrix)
     fmt: Format = get("format", q.block.element_formats[0])
     multiplier = _multiplier(q, profile)
     if level is None:
         return Operand(codes, None, fmt, 0, None, multiplier)
-    return Operand(codes, _scale_rows(q, level, axis, len(codes)), fmt, q.block.facts.shape[1], get("format", level.format), multiplier)
+    return Operand(codes, _scale_rows(q, level, axis), fmt, q.block.facts.shape[1], get("format", level.format), multiplier)
 
 
 def _scale_level(q: Quantized, name: str) -> Level | None:
@@ -77,11 +77,13 @@ def _scale_level(q: Quantized, name: str) -> Level | None:
     return found[0] if found else None
 
 
-def _scale_rows(q: Quantized, level: Level, axis: int, rows: int) -> Codes:
-    """Return one row of scales per row of codes; the scale of a tile is repeated for its rows."""
-    scales = np.moveaxis(level.codes, axis, -1)
-    flat = np.ascontiguousarray(scales).reshape(-1, scales.shape[-1])
-    return np.repeat(flat, q.block.facts.shape[0], axis=0)[:rows] if level.granularity == "tile" else flat
+def _scale_rows(q: Quantized, level: Level, axis: int) -> Codes:
+    """Return one row of scales per row of codes; the scale of a tile is repeated along the other axis of the tile."""
+    scales = level.codes
+    if level.granularity == "tile":
+        scales = np.repeat(scales, q.block.facts.shape[0], axis=q.row_axis)
+        scales = np.delete(scales, slice(q.codes.shape[q.row_axis], None), axis=q.row_axis)
+    return np.ascontiguousarray(Rows.of(scales, axis).matrix)
 
 
 def _multiplier(q: Quantized, profile: str | None) -> int | None:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.values import Codes, as_matrix, default_row_axis, float_dtype, format_of_dtype, from_matrix
-from emu.base.errors import FileError, ShapeError
+from emu.arrays.rows import Rows, axis_back, axis_last, pack_nibbles, unpack_nibbles
+from emu.arrays.values import Codes, float_dtype, format_of_dtype
+from emu.base.errors import EmuError, FileError, ShapeError
 from emu.engines.run import run_dequantize
 from emu.ops.interop import array_of, is_tensor, takes_tensors
 from emu.ops.quantized_text import codes_line, level_line, values_line
 from emu.spec import derive, digest, get
 from emu.spec.ieee import binary_format
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.programs.program import extent_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Quantized:
         head = f"Quantized {self.recipe.id}, shape {self.shape}, blocks of {self.block.facts.shape[1]} along axis {self.axis}{where}"
         size = f"  {plain.pack().nbytes:,} bytes of {'/'.join(self.block.element_formats)} codes, {side:,} bytes of levels"
         lines = [head, size, *(f"  {level!r}" for level in plain.levels)]
-        first = np.moveaxis(plain.codes, self.axis, -1).reshape(-1)[: self.block.facts.shape[1]]
+        first = axis_last(plain.codes, self.axis).reshape(-1)[: self.block.facts.shape[1]]
         line = values_line(first, element) if len(self.block.element_formats) == 1 else codes_line(first, element)
         return "\n".join([*lines, f"  first block: codes {line}"])
 
@@ -118,13 +118,11 @@ class Quantized:
         wanted = format_of_dtype(dtype)
         widened = binary_format(wanted) == "binary64"
         to: Format = get("format", "fp32") if widened else wanted
-        ndim = len(self.shape)
         self._check_shape()
-        matrix, moved = as_matrix(self.codes, self.axis, self.row_axis)
-        levels = {level.name: self._level_matrix(level, ndim) for level in self.levels}
-        codes = run_dequantize(self.recipe, matrix, levels, profile=profile, result=to, engine=engine)
-        out = from_matrix(codes, moved, self.axis, self.row_axis, ndim)
-        out = out[tuple(slice(0, length) for length in self.shape)]
+        rows = Rows.of(self.codes, self.axis, self.row_axis)
+        levels = {level.name: rows.like(level.codes) for level in self.levels}
+        codes = run_dequantize(self.recipe, rows.matrix, levels, profile=profile, result=to, engine=engine)
+        out = rows.restore(codes)[tuple(slice(0, length) for length in self.shape)]
         values = np.ascontiguousarray(out).view(float_dtype(to)).reshape(self.shape)
         return values.astype(np.float64) if widened else values
 
@@ -138,22 +136,14 @@ class Quantized:
         if self.codes.shape not in (self.shape, padded) and ndim > 1:
             raise ShapeError(f"codes of shape {self.codes.shape} are none of a tensor of shape {self.shape} under recipe {self.recipe.id}")
 
-    def _level_matrix(self, level: Level, ndim: int) -> Codes:
-        if level.granularity == "tensor":
-            return level.codes.reshape(1, -1)
-        return as_matrix(level.codes, self.axis, self.row_axis)[0] if ndim > 1 else level.codes.reshape(1, -1)
-
     @takes_tensors
     def pack(self) -> Codes:
         """Return element codes as the block packs them: two per byte along the blocked axis, element 2k in the low nibble.
 
         The blocked axis is last in the result; an odd length leaves the last high nibble 0. Formats of other widths: one code per byte.
         """
-        moved = np.moveaxis(self.codes, self.axis, -1)
-        element: Format = get("format", self.block.element_formats[0])
-        if self.block.facts.packing == "none" or derive.codes(element).bits != 4:
-            return np.ascontiguousarray(moved)
-        return pack_nibbles(np.ascontiguousarray(moved))
+        moved = np.ascontiguousarray(axis_last(self.codes, self.axis))
+        return pack_nibbles(moved) if packs_nibbles(self.block) else moved
 
     @takes_tensors
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -181,10 +171,12 @@ class Quantized:
             recipe: Recipe = get("recipe", about["recipe"])
             if digest(recipe) != about["digest"]:
                 raise FileError(f"{path}: written under other facts of recipe {recipe.id}: quantize again, or load that spec")
-            codes = _unpacked(arrays["codes"], recipe, tuple(about["codes_shape"]), about["axis"])
+            codes = unpacked(arrays["codes"], recipe, tuple(about["codes_shape"]), about["axis"])
             levels = {name.removeprefix("level."): array for name, array in arrays.items() if name != "codes"}
             return make_quantized(codes, levels, recipe, tuple(about["shape"]), about["axis"], about["row_axis"])
-        except (KeyError, TypeError, json.JSONDecodeError):
+        except EmuError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError):
             raise FileError(f"{path}: not a file written by Quantized.save") from None
 
 
@@ -209,36 +201,19 @@ def _frozen(array: Codes) -> Codes:
     return view
 
 
-def level_array(matrix: Codes, granularity: Any, block: Block, moved: tuple[int, ...], axis: int, row_axis: int, ndim: int) -> Codes:
-    """Return a level's matrix in the orientation of the tensor."""
-    place = extent_of(granularity, block)
-    if place.columns == 0 and place.rows == 0:
-        return matrix.reshape(())
-    return from_matrix(matrix, moved, axis, row_axis, ndim)
+def packs_nibbles(block: Block) -> bool:
+    """Tell whether a block puts two codes of 4 bits in a byte."""
+    return block.facts.packing != "none" and derive.codes(get("format", block.element_formats[0])).bits == 4
 
 
-def pack_nibbles(codes: Codes) -> Codes:
-    """Return codes of 4 bits, two per byte along the last axis, the even element in the low nibble."""
-    if codes.shape[-1] % 2:
-        codes = np.concatenate([codes, np.zeros((*codes.shape[:-1], 1), codes.dtype)], axis=-1)
-    pairs = np.ascontiguousarray(codes.astype(np.uint8, copy=False)).view("<u2")
-    packed: Codes = (pairs >> 4 | pairs).astype(np.uint8)
-    return packed
-
-
-def unpack_nibbles(packed: Codes, length: int) -> Codes:
-    """Return the first `length` codes of packed nibbles along the last axis."""
-    out = np.empty((*packed.shape[:-1], packed.shape[-1] * 2), np.uint8)
-    out[..., 0::2] = packed & 15
-    out[..., 1::2] = packed >> 4
-    return out[..., :length]
-
-
-def _unpacked(packed: Codes, recipe: Recipe, shape: tuple[int, ...], axis: int) -> Codes:
-    block: Block = get("block", recipe.facts.block)
-    if block.facts.packing != "none" and derive.codes(get("format", block.element_formats[0])).bits == 4:
+def unpacked(packed: Codes, recipe: Recipe, shape: tuple[int, ...], axis: int) -> Codes:
+    """Return element codes of a given shape from what Quantized.pack made of them. Raises: ValueError (another shape or dtype)."""
+    lengths = [*shape[: axis % len(shape)], *shape[axis % len(shape) + 1 :], shape[axis]]
+    if packs_nibbles(get("block", recipe.facts.block)):
         packed = unpack_nibbles(packed, shape[axis])
-    return np.moveaxis(packed, -1, axis).reshape(shape)
+    if packed.dtype != np.uint8 or list(packed.shape) != lengths:
+        raise ValueError(f"codes have shape {list(packed.shape)}, not {lengths}")
+    return axis_back(packed, axis)
 
 
 def write_safetensors(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> None:
@@ -262,4 +237,4 @@ def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
         raise FileError(f"{path}: cannot read as .safetensors: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}") from None
 
 
-__all__ = ["Level", "Quantized", "default_row_axis", "level_array", "make_quantized", "pack_nibbles", "unpack_nibbles"]
+__all__ = ["Level", "Quantized", "make_quantized", "pack_nibbles", "packs_nibbles", "unpack_nibbles", "unpacked"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from emu.base.atomic import whole_file
 from emu.cli.settings import note, progress
+from emu.files.record import Record
 
 STALE = 1
 
@@ -26,10 +27,9 @@ def bar_of(title: str, parts: int | None = None) -> Iterator[Callable[[str], Non
         yield tick
 
 
-def keep(out: Path, text: str, force: bool) -> None:
+def keep(out: Path, kind: Record, data: Mapping[str, Any], force: bool) -> None:
     """Write a record whole. Raises: FileError."""
-    with whole_file(out, force) as file:
-        file.write(text.encode("utf-8"))
+    kind.write(out, data, force)
     note(f"{out}: the page follows with: python -m tools.docs build")
 
 

@@ -38,7 +38,7 @@ def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path |
     with tempfile.TemporaryDirectory(prefix="emu_") as folder, bar_of("cost", len(cost.tasks(kit.path(), parts))) as tick:
         record = cost.run(kit.path(), parts, Path(folder), tick)
     if out is not None:
-        keep(out, cost.as_text(record), force)
+        keep(out, cost.KIND, record, force)
     if settings_of().json:
         print_json(record)
     else:

@@ -47,7 +47,7 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     with bar_of("study") as tick:
         record = study.run(folder, parts or study.PARTS, only, options["engine"], options["jobs"], tick)
     if out is not None:
-        keep(out, study.as_text(record), options["force"])
+        keep(out, study.KIND, record, options["force"])
     if settings_of().json:
         print_json(record)
     else:

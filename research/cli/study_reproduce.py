@@ -51,7 +51,7 @@ def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path |
         size = study.QUICK if quick else study.WHOLE
         record = study.run(folder, size, chosen, options["tensors"], options["engine"], tick)
     if out is not None:
-        keep(out, study.as_text(record), options["force"])
+        keep(out, study.KIND, record, options["force"])
     if settings_of().json:
         print_json(record)
     else:

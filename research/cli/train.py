@@ -142,16 +142,14 @@ def _plot(path: Path, config: Config, found: list[tuple[Run, dict[str, Any]]]) -
 
 def _record(path: Path, config: Config, name: str, out: Path) -> None:
     """Put the finished runs of a configuration into a record, beside those of others."""
-    from emu.base.atomic import whole_file
     from research.train.plan import runs_of
-    from research.train.results import RECORD, as_text, finished, read_record, section
+    from research.train.results import KIND, RECORD, finished, read_record, section
 
     runs = runs_of(config)
     kept = read_record(path) if path.is_file() else {}
     text = f"python -m research train --config {name} --record {RECORD}"
     kept[config.id] = section(config, text, finished(runs, out), len(runs))
-    with whole_file(path, force=True) as file:
-        file.write(as_text(dict(sorted(kept.items()))).encode("utf-8"))
+    KIND.write(path, dict(sorted(kept.items())))
     note(f"{path}: {len(kept[config.id]['runs'])} of {len(runs)} runs; the page follows with: python -m tools.docs build")
 
 

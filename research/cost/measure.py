@@ -14,7 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emu.base.errors import EngineError, FileError, OperandError
+from emu.base.errors import EngineError, OperandError
+from emu.files.record import Record, opens
 from emu.rtl.export import yosys
 from emu.rtl.simulate.units import Unit, read_units
 from emu.spec.loader import read
@@ -132,22 +133,13 @@ def run(kit: Path, parts: Sequence[str], work: Path, tick: Callable[[str], None]
     return record
 
 
-def as_text(record: Mapping[str, Any]) -> str:
-    """Return a record as the text of its file, one line a design."""
-    head = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in record.items() if key != "designs")
-    body = ",\n".join(json.dumps(design) for design in record["designs"])
-    return f'{{\n{head},\n"designs": [\n{body}\n]\n}}\n'
+def _check(data: Mapping[str, Any]) -> None:
+    if not all(design["cells"] and design["depth"] > 0 for design in data["designs"]) or not data["yosys"]:
+        raise ValueError("a design without gates or depth")
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Return a kept record. Raises: FileError."""
-    try:
-        record = json.loads(path.read_text(encoding="ascii"))
-        if not all(design["cells"] and design["depth"] > 0 for design in record["designs"]) or not record["yosys"]:
-            raise ValueError("a design without gates or depth")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{path}: no record of hardware cost ({error}): run {COMMAND}") from None
-    return dict(record)
+KIND: Final = Record("record of hardware cost", f"run {COMMAND}", opens("designs"), ("designs", "yosys"), indent=0, check=_check)
+read_record, as_text = KIND.read, KIND.text
 
 
 def stale(record: Mapping[str, Any], kit: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any, Final
 
 from emu.analysis import minilm
 from emu.analysis.cells import load_recipes
-from emu.base.errors import FileError, OperandError
+from emu.base.errors import OperandError
+from emu.files.record import Record, changed, digests_of
 from emu.spec import digest, get
 from emu.spec.datapath import resolve
 from research.datapath import proof
@@ -137,33 +137,21 @@ def _proof(engine: str, tick: Tick) -> dict[str, Any]:
     return found
 
 
-def as_text(record: dict[str, Any]) -> str:
-    """Return a record as the text of its file: one line per row."""
-
-    def rows(items: list[Any]) -> str:
-        return "[\n" + ",\n".join("  " + json.dumps(item) for item in items) + "\n ]"
-
-    parts = [f' "{key}": {rows(value) if isinstance(value, list) else json.dumps(value)}' for key, value in record.items()]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """Return a record that as_text wrote. Raises: FileError."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-        raise FileError(f"{path}: missing or no record: make it with: {COMMAND}") from None
-    if not isinstance(found, dict) or {"data", "recipes", "datapaths", *PARTS} - set(found):
-        raise FileError(f"{path}: not the whole record: make it with: {COMMAND}")
-    return found
+KIND: Final = Record(
+    "record of datapaths",
+    f"make it with: {COMMAND}",
+    lambda place, value: not place or (len(place) == 1 and isinstance(value, list)),
+    ("data", "recipes", "datapaths", *PARTS),
+)
+read_record, as_text = KIND.read, KIND.text
 
 
 def stale(record: dict[str, Any]) -> list[str]:
     """Return what a record was made from and the spec says otherwise now; empty when it still fits."""
     load_recipes()
-    old = [item["recipe"] for item in record["recipes"] if digest(get("recipe", item["recipe"])) != item["digest"]]
-    old += [name for name, known in record["datapaths"].items() if digest(get("datapath", name)) != known]
+    made = {item["recipe"]: item["digest"] for item in record["recipes"]}
+    now = digests_of({"recipe": made, "datapath": record["datapaths"]})
     drawn = {item.name: item.digest for item in synthetic()}
+    old = changed(made, now["recipe"]) + changed(record["datapaths"], now["datapath"])
     old += [item["name"] for item in record["data"] if drawn.get(item["name"], item["digest"]) != item["digest"]]
-    missing = set(RECIPES) - {item["recipe"] for item in record["recipes"]} | set(DATAPATHS) - set(record["datapaths"])
-    return old + sorted(missing)
+    return old + sorted(set(RECIPES) - set(made) | set(DATAPATHS) - set(record["datapaths"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ from emu.analysis.cells import CELLS, CODECS, load_recipes, recipe_of
 from emu.analysis.drawn_tensors import drawn
 from emu.analysis.grid import grid_of
 from emu.base.errors import FileError, OperandError
-from emu.spec import digest, get
+from emu.files.record import Place, Record, changed, digests_of
+from emu.spec import get
 from research.reproduction import cells, data, equivalence, real
 from research.reproduction.depth import FULL, Setting
 
@@ -91,12 +91,8 @@ def run(
 def facts() -> dict[str, dict[str, str]]:
     """Return id -> digest of every recipe and transform that the record is made from."""
     names = {*GRIDS, *RESTRICTED, *(name for recipes in CELLS.values() for name in recipes)}
-    return {
-        "recipe": {name: digest(get("recipe", name)) for name in sorted(names)},
-        "transform": {name: digest(get("transform", name)) for name in (data.ROTATION, data.FP32_ROTATION)},
-        "format": {name: digest(get("format", name)) for name in BIAS_FORMATS},
-        "datapath": {name: digest(get("datapath", name)) for name in equivalence.DATAPATHS},
-    }
+    rotations = (data.ROTATION, data.FP32_ROTATION)
+    return digests_of({"recipe": sorted(names), "transform": rotations, "format": BIAS_FORMATS, "datapath": equivalence.DATAPATHS})
 
 
 def _setting(size: Size) -> dict[str, Any]:
@@ -218,35 +214,28 @@ def _products_of(pairs: list[cells.Pair], engine: str, tick: Tick) -> Rows:
     return found
 
 
-def as_text(record: dict[str, Any]) -> str:
-    """Return a record as the text of its file: one line per row."""
-
-    def text(value: Any, depth: int) -> str:
-        pad = " " * (depth + 1)
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return "[\n" + ",\n".join(f"{pad}{json.dumps(item)}" for item in value) + f"\n{pad[1:]}]"
-        if isinstance(value, dict) and any(isinstance(item, list | dict) for item in value.values()):
-            return "{\n" + ",\n".join(f"{pad}{json.dumps(key)}: {text(item, depth + 1)}" for key, item in value.items()) + f"\n{pad[1:]}}}"
-        return json.dumps(value)
-
-    return text(record, 0) + "\n"
+def _opened(place: Place, value: Any) -> bool:
+    """Rows stand on a line each, and so does what holds rows."""
+    if place and isinstance(place[-1], int):
+        return False
+    if isinstance(value, list):
+        return bool(value) and isinstance(value[0], dict)
+    return any(isinstance(item, list | dict) for item in value.values())
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Return a whole record that as_text wrote. Raises: FileError (missing, damaged, a piece, or made with --quick)."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-        raise FileError(f"{path}: missing or no record: make it with: {COMMAND}") from None
-    if not isinstance(found, dict) or {"facts", "setting", *PARTS} - set(found) or not found["model"]:
-        raise FileError(f"{path}: not the whole record: make it with: {COMMAND}")
+def _check(found: dict[str, Any]) -> None:
+    if not found["model"]:
+        raise ValueError("not the whole record: model is empty")
     if found["size"] != WHOLE.name:
-        raise FileError(f"{path}: made with --{found['size']}, for tests only: make it with: {COMMAND}")
-    return found
+        raise ValueError(f"made with --{found['size']}, for tests only")
+
+
+KIND: Final = Record("record of the reproduction", f"make it with: {COMMAND}", _opened, ("facts", "setting", *PARTS), check=_check)
+read_record, as_text = KIND.read, KIND.text
 
 
 def stale(record: dict[str, Any]) -> list[str]:
     """Return the objects of the spec that a record was made from and that are others now; empty when it still fits."""
     load_recipes()
-    now, then = facts(), record["facts"]
-    return sorted({name for kind, known in now.items() for name, code in known.items() if then.get(kind, {}).get(name) != code})
+    then = record["facts"]
+    return sorted({name for kind, now in facts().items() for name in changed(then.get(kind, {}), now)})

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError
+from emu.files.record import Place, changed
+from emu.files.record import Record as Kind
 from research.train.config import Config, digest_of
 from research.train.plan import Run, training_digest
 
@@ -70,30 +72,23 @@ def _line(run: Run, item: dict[str, Any]) -> dict[str, Any]:
     return {"model": run.model, "training": run.training, "seed": run.seed, **{word: item[word] for word in kept}, "curve": curve}
 
 
-def as_text(record: Record) -> str:
-    """Return a record as the text of its file: one line per run and per fact."""
-
-    def study(item: Record) -> str:
-        rows = [f"   {json.dumps(run)}" for run in item["runs"]]
-        parts = [f'  "{key}": {json.dumps(value)}' for key, value in item.items() if key != "runs"]
-        return "{\n" + ",\n".join([*parts, '  "runs": [\n' + ",\n".join(rows) + "\n  ]"]) + "\n }"
-
-    return "{\n" + ",\n".join(f' "{name}": {study(item)}' for name, item in record.items()) + "\n}\n"
+def _opened(place: Place, _: Any) -> bool:
+    """One line a fact of each configuration, and a run."""
+    return len(place) < 2 or (len(place) == 2 and place[1] == "runs")
 
 
-def read_record(path: Path) -> Record:
-    """Return a record that as_text wrote. Raises: FileError."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        assert all({"command", "config", "runs", "trainings"} <= set(item) for item in found.values())
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, AssertionError, AttributeError, TypeError):
-        raise FileError(
-            f"{path}: missing or no record of training: make it with: python -m research train --config NAME --record {path}"
-        ) from None
-    return dict(found)
+def _check(found: Record) -> None:
+    for name, item in found.items():
+        missing = {"command", "config", "runs", "trainings"} - set(item)
+        if missing:
+            raise ValueError(f"{name} has no {', '.join(sorted(missing))}")
 
 
-def stale(record: Record) -> list[str]:
+KIND: Final = Kind("record of training", f"make it with: python -m research train --config NAME --record {RECORD}", _opened, check=_check)
+read_record, as_text = KIND.read, KIND.text
+
+
+def stale(kept: Record) -> list[str]:
     """Return the trainings that a record's runs were made under and that the spec says otherwise now; empty when it still fits."""
-    known = {name: made for item in record.values() for name, made in item["trainings"].items()}
-    return sorted(name for name, made in known.items() if training_digest(name) != made)
+    known = {name: made for item in kept.values() for name, made in item["trainings"].items()}
+    return sorted(changed(known, {name: training_digest(name) for name in known}))

@@ -44,6 +44,7 @@ def test_axis_decides_the_length():
     assert skip_reason(info, hif4) is not None
     assert skip_reason(info, hif4, axis=0) is None
     assert skip_reason(info, hif4, axis=2) == "no axis 2"
+    assert skip_reason(info, hif4, axis=0, row_axis=4) == "no axis 4"
 
 
 def test_raw_codes_need_their_width():

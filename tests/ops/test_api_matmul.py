@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from emu.base.errors import EngineError, OpenError, OperandError, ShapeError, Sp
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.epilogue import add_codes, alpha_code, epilogue
 from emu.engines.table import TABLE
-from emu.ops.operands import operand_of
+from emu.ops.operands import _scale_rows, operand_of
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models.datapath import EpilogueFacts
@@ -288,3 +289,17 @@ def test_the_unused_bit_of_a_scale_is_ignored_only_where_the_datapath_says_so() 
     facts = strict.facts.model_copy(update={"scale": strict.facts.scale.model_copy(update={"unused_bits": "open"})})
     with pytest.raises(OpenError, match="what a set bit 7 means is open"):
         emu.dot(ones, ones, strict.model_copy(update={"facts": facts}), scales | 0x80, scales)
+
+
+@pytest.mark.parametrize("row_axis", [0, 1])
+def test_the_scale_of_a_tile_goes_to_the_rows_of_that_tile(row_axis: int) -> None:
+    x = np.random.default_rng(0).standard_normal((32, 48, 32)).astype(np.float32)
+    q = emu.quantize(x, "nvfp4_te_2d_ref", axis=-1, row_axis=row_axis)
+    lengths = [32, 48, 2]
+    lengths[row_axis] //= 16
+    codes = np.arange(np.prod(lengths), dtype=np.uint32).reshape(lengths)
+    level = dataclasses.replace(q.levels[-1], codes=codes, granularity="tile")
+    found = _scale_rows(q, level, -1).reshape(32, 48, 2)
+    for i, j in np.ndindex(32, 48):
+        place = (i // 16, j) if row_axis == 0 else (i, j // 16)
+        assert np.array_equal(found[i, j], codes[place])

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import emu
+from emu.base.errors import FileError
 from emu.base.philox import words
 from emu.engines.exact.block import dequantize as dequantize_exact
-from emu.ops.quantized import pack_nibbles, unpack_nibbles
+from emu.ops.quantized import Quantized, pack_nibbles, read_safetensors, unpack_nibbles, write_safetensors
 from emu.spec import derive
 
 SHAPES = [(48,), (5, 32), (32, 5), (2, 3, 32), (32, 2, 3), (3, 5, 20), (2, 2, 3, 16), (16, 2, 2, 2)]
@@ -326,3 +327,13 @@ def test_tensor_amax_is_binary32_under_another_arithmetic() -> None:
     assert [int(emu.quantize(x, changed, tensor_amax=amax).levels[0].codes[0, 0]) for amax in (6.0, 24.0)] == [0x7F, 0x81]
     with pytest.raises(emu.OperandError, match="is not a bf16 number"):
         emu.quantize(x, changed, tensor_amax=1.00390625)
+
+
+def test_a_file_whose_codes_have_another_shape_is_refused(tmp_path) -> None:
+    path = tmp_path / "q.safetensors"
+    emu.quantize(np.ones((4, 32), np.float32), "nvfp4_te_ref").save(path)
+    arrays, metadata = read_safetensors(path)
+    other = tmp_path / "other.safetensors"
+    write_safetensors(other, arrays | {"codes": arrays["codes"][:3]}, metadata)
+    with pytest.raises(FileError, match=r"not a file written by Quantized\.save"):
+        Quantized.load(other)

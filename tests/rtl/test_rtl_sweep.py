@@ -93,3 +93,8 @@ def test_a_space_gives_its_line_and_a_wrong_design_its_first_difference(need, tm
         sweep.sweep(program, space)
     with pytest.raises(EngineError, match="RANDOM_BITS"):
         sweep.sweep(program, SPACES["convert_bf16_e2m1_sr_add8/rows"])
+
+
+@pytest.mark.parametrize("option", ["--x-assign", "--x-initial"])
+def test_unknown_bits_are_drawn_as_verilator_names_it(option: str) -> None:
+    assert sweep.VERILATE[sweep.VERILATE.index(option) + 1] in ("0", "fast", "unique")

@@ -23,6 +23,7 @@ from support.mutation import Fault, Library
 from support.mutation_rows import Suite, write
 
 from emu.base.errors import EngineError
+from emu.files.record import Record, opens
 from emu.vectors.suites.notes import is_about
 
 SCHEMA: Final = "emu-kill-1"
@@ -163,14 +164,5 @@ def catalogue_sha256(faults: Iterable[tuple[Any, ...]]) -> str:
     return hashlib.sha256(json.dumps([list(fault) for fault in faults]).encode("ascii")).hexdigest()
 
 
-def render(data: Mapping[str, Any]) -> str:
-    """Return the text of a record: one line a fault, one a suite."""
-    heads = [key for key in data if key not in ("suites", "mutants", "survivors")]
-    lines = ["{", *(f" {json.dumps(key)}: {json.dumps(data[key])}," for key in heads), ' "suites": {']
-    lines.append(",\n".join(f"  {json.dumps(stem)}: {json.dumps(digest)}" for stem, digest in data["suites"].items()))
-    lines.append(" },")
-    for key, end in (("mutants", ","), ("survivors", "")):
-        lines.append(f' "{key}": [')
-        lines += [",\n".join(f"  {json.dumps(entry)}" for entry in data[key])] if data[key] else []
-        lines.append(f" ]{end}")
-    return "\n".join([*lines, "}", ""])
+KIND: Final = Record("record of seeded faults", "make it again with its command", opens("suites", "mutants", "survivors"))
+render = KIND.text  # one line a fault, one a suite

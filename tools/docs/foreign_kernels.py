@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError, OperandError
 from emu.check.libraries.findings import FINDINGS, LEFT_OUT
 from emu.check.libraries.registry import find
+from emu.files.record import Data
 from emu.pages.render import Anchor, Code, render
 from tools.docs import TEMPLATES
+from tools.foreign_kernels import COMMAND, KIND, RECORD
 
-RECORD: Final = "docs/evidence/foreign_kernels.json"
 PAGE: Final = "docs/foreign_kernels.md"
-COMMAND: Final = f"python -m tools.foreign_kernels --out {RECORD}"
-Record = dict[str, Any]
 
 
 def foreign_pages(root: Path) -> dict[str, str]:
@@ -23,8 +21,8 @@ def foreign_pages(root: Path) -> dict[str, str]:
     path = root / RECORD
     if not path.is_file():
         return {}
+    record: Data = KIND.read(path)
     try:
-        record: Record = json.loads(path.read_text("utf-8"))
         rows = [row | {"library": row["kernel"].partition(".")[0]} for row in record["rows"]]
         libraries = record["libraries"]
     except (ValueError, KeyError, TypeError) as error:
@@ -46,15 +44,15 @@ def foreign_pages(root: Path) -> dict[str, str]:
     return {PAGE: text}
 
 
-def _equal(rows: list[Record]) -> int:
+def _equal(rows: list[Data]) -> int:
     return sum(row["verdict"] == "pass" for row in rows)
 
 
-def _overview(name: str, about: Record, rows: list[Record]) -> tuple[Any, ...]:
+def _overview(name: str, about: Data, rows: list[Data]) -> tuple[Any, ...]:
     return Anchor(name, name), f"{about['package']} {about['version']}", len(rows), _equal(rows), FINDINGS.get(name, "")
 
 
-def _library(name: str, about: Record, rows: list[Record]) -> Record:
+def _library(name: str, about: Data, rows: list[Data]) -> Data:
     return {
         "name": name,
         "about": about,
@@ -71,17 +69,17 @@ def _library(name: str, about: Record, rows: list[Record]) -> Record:
     }  # fmt: skip
 
 
-def _identified(row: Record) -> str:
+def _identified(row: Data) -> str:
     found = row.get("identified")
     return "" if not found else f"{found['kind']}: {', '.join(found['found'][:2]) or found['title']}"
 
 
-def _failure(item: Record) -> tuple[str, ...]:
+def _failure(item: Data) -> tuple[str, ...]:
     operands = "; ".join(f"{name} {text}" for name, text in item["operands"].items())
     return item["class"], operands, item["place"], item["want"], item["got"]
 
 
-def one_liners(row: Record) -> list[str]:
+def one_liners(row: Data) -> list[str]:
     """Return the commands that check the kernel of a row again and, where it was identified, identify it."""
     asked = f"emu check foreign:{row['kernel']} --against {row['contract']}"
     try:
@@ -95,5 +93,5 @@ def one_liners(row: Record) -> list[str]:
     return [asked, f"emu identify foreign:{row['kernel']} --op {row['contract']}{limit}"]  # finds out by itself which sizes are taken
 
 
-def _count(row: Record, word: str) -> int:
+def _count(row: Data, word: str) -> int:
     return sum(suite[word] for suite in row["suites"].values())

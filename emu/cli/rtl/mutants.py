@@ -22,9 +22,8 @@ def command(names: tuple[str, ...], count: int, seed: int, seconds: int, out: Pa
 
     Needs yosys and Verilator. Exit code 1 when the solver found a survivor that some input tells from the right design: a row is missing.
     """
-    from emu.base.atomic import whole_file
     from emu.base.errors import SpecError
-    from emu.rtl.mutants.record import examine, read_record, render_record
+    from emu.rtl.mutants.record import examine, read_record, write_record
     from emu.rtl.simulate import kit
     from emu.rtl.simulate.units import read_units
 
@@ -39,8 +38,7 @@ def command(names: tuple[str, ...], count: int, seed: int, seconds: int, out: Pa
             entries[name] = examine(units[name], Path(folder), note, count, seed, seconds)
         done.append(entries[name])
         if out is not None:
-            with whole_file(out, True) as stream:
-                stream.write(render_record(entries).encode("ascii"))
+            write_record(out, entries)
     if settings_of().json:
         print_json(done)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from emu.contracts.dot.text import code_text, dyadic, meaning, value_text
+from emu.contracts.text import code_text, dyadic, meaning, value_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.overflow import largest_magnitude

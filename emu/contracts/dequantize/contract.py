@@ -16,13 +16,13 @@ from emu.contracts.contract import Batch, Contract, Values, array_of, entry, nat
 from emu.contracts.dequantize import cases
 from emu.contracts.dequantize.form import DequantizeForm
 from emu.contracts.deviation import Deviation
-from emu.contracts.dot.text import code_text
 from emu.contracts.examples import compare
 from emu.contracts.form import Form
 from emu.contracts.quantize.steps import trace_dequantize
 from emu.contracts.quantize.tiles import Tiles, element_format, level_parts
 from emu.contracts.quantize.trace import program_steps
 from emu.contracts.rows import Answer, pack, unpack
+from emu.contracts.text import code_text
 from emu.engines.exact.block import decode_block_value, dequantize
 from emu.engines.exact.encode import code_of_one
 from emu.engines.numpy.block import dequantize as numpy_dequantize

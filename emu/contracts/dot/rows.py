@@ -11,11 +11,10 @@ import numpy as np
 
 from emu.arrays.values import Codes
 from emu.base.errors import OpenError, OperandError, SpecError
+from emu.contracts.text import digits_of
 from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import Dot, dot
-from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import code_of_one
-from emu.engines.exact.value import Value
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
@@ -91,11 +90,6 @@ def differs(row: DotRow, first: DatapathPlan, second: DatapathPlan) -> bool:
     return not same_answer(answer(row, first), answer(row, second), first)
 
 
-def digits_of(fmt: Format) -> int:
-    """Return how many hex digits a code of a format takes, unused high bits included."""
-    return -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
-
-
 def join(codes: Sequence[int], fmt: Format) -> str:
     """Return codes as one hex string, element 0 first."""
     return "".join(f"{code:0{digits_of(fmt)}x}" for code in codes)
@@ -134,11 +128,6 @@ def _scales(plan: DatapathPlan, text: str | None, name: str, k: int) -> tuple[in
     if plan.scale is None:
         return ()
     return (code_of_one(plan.scale),) * (k // plan.block) if text is None else split(text, plan.scale, name)
-
-
-def value_of(code: int, fmt: Format) -> Value:
-    """Return the value of a code; a set bit above the code is dropped."""
-    return decode_code(code & ((1 << derive.codes(fmt).bits) - 1), fmt)
 
 
 def plan_of(text: str | Datapath, a: Any = None, b: Any = None, scale: Any = None, block: int | None = None) -> DatapathPlan:

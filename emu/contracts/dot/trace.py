@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from emu.contracts.dot.rows import DotRow, evaluate
-from emu.contracts.dot.text import bits_needed, code_text, dyadic, meaning, signed_hex
 from emu.contracts.dot.trace_round import rounding_of
 from emu.contracts.dot.trace_special import cause_of
+from emu.contracts.text import bits_needed, code_text, dyadic, meaning, signed_hex
 from emu.engines.exact.datapath_stages import fixed_lsb_exp, stage_codes, sum_bits
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.datapath_terms import Term, Triple, decode_triple, group_sum, products_of

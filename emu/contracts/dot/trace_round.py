@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from emu.contracts.dot.rows import value_of
-from emu.contracts.dot.text import code_text, dyadic, meaning
+from emu.contracts.text import code_text, dyadic, meaning, value_of
 from emu.engines.exact.value import power_of_two
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emu.contracts.dot.rows import DotRow
-from emu.contracts.dot.text import named, value_text
+from emu.contracts.text import named, value_text
 from emu.engines.exact.datapath_terms import decode_operand
 from emu.engines.exact.value import Value
 from emu.spec.datapath import DatapathPlan

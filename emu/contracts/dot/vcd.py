@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emu.contracts.dot.rows import DotRow, evaluate
+from emu.contracts.text import waves
 from emu.engines.exact.datapath_stages import stage_codes, stage_columns
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
-
-PERIOD = 10  # time units for which the row stands
-_FIRST, _LAST = 33, 126  # printable characters of identifiers
 
 
 def vcd_text(row: DotRow, plan: DatapathPlan) -> str:
@@ -20,7 +18,7 @@ def vcd_text(row: DotRow, plan: DatapathPlan) -> str:
     Names, widths and bit order are those of golden vectors: element i of width w at bits w*i .. w*i+w-1. All values stand from time 0 on.
     Stages that NaN or infinity skipped are x.   Raises: as emu.engines.exact.datapath.dot.   Tests: tests/explain/test_explain_dot.py.
     """
-    return render(signals_dot(row, plan), f"dot/{plan.name}")
+    return waves(signals_dot(row, plan), f"dot/{plan.name}")
 
 
 def signals_dot(row: DotRow, plan: DatapathPlan) -> list[tuple[str, int, int | None]]:
@@ -43,26 +41,3 @@ def signals_dot(row: DotRow, plan: DatapathPlan) -> list[tuple[str, int, int | N
 def _packed(name: str, codes: Sequence[int], fmt: Format) -> tuple[str, int, int]:
     bits = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
     return name, bits * len(codes), sum(code << (bits * place) for place, code in enumerate(codes))
-
-
-def render(signals: Sequence[tuple[str, int, int | None]], title: str) -> str:
-    """Return the VCD of signals (name, bits, value; None: x) that stand from time 0 on. title: its comment."""
-    lines = [f"$comment {title} $end", "$timescale 1ns $end", "$scope module golden $end"]
-    for number, (name, bits, _) in enumerate(signals):
-        lines.append(f"$var wire {bits} {_identifier(number)} {name}{f' [{bits - 1}:0]' if bits > 1 else ''} $end")
-    lines += ["$upscope $end", "$enddefinitions $end", "#0", "$dumpvars"]
-    for number, (_, bits, value) in enumerate(signals):
-        text = "x" if value is None else f"{value:b}"
-        lines.append(f"{text}{_identifier(number)}" if bits == 1 else f"b{text} {_identifier(number)}")
-    return "\n".join([*lines, "$end", f"#{PERIOD}"]) + "\n"
-
-
-def _identifier(number: int) -> str:
-    """Return the short name of a signal: printable characters, least significant first."""
-    out = ""
-    while True:
-        number, digit = divmod(number, _LAST - _FIRST + 1)
-        out += chr(_FIRST + digit)
-        if number == 0:
-            return out
-        number -= 1

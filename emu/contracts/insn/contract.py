@@ -17,12 +17,12 @@ from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Values, entry, native, present
 from emu.contracts.convert.contract import split_rounding
 from emu.contracts.deviation import Deviation
-from emu.contracts.dot.text import code_text, value_text
 from emu.contracts.insn import cases, registers
 from emu.contracts.insn import examples as worked
 from emu.contracts.insn.registers import AMAX_BITS, SIGN_BITS
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Answer, pack
+from emu.contracts.text import code_text, value_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import convert_flags

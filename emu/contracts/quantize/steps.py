@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from emu.base.errors import EmuError
-from emu.contracts.dot import text as dot_text
 from emu.contracts.form import Arrays, Form
+from emu.contracts.text import value_text as exact_text
 from emu.engines.exact.arithmetic import largest_magnitude_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.program import Cells, run
@@ -93,7 +93,7 @@ def value_text(value: Value | int) -> str:
     """Return an exact value as text, never rounded."""
     if isinstance(value, int):
         return f"code 0x{value:X}" if value >= 0 else "open"
-    return dot_text.value_text(value)
+    return exact_text(value)
 
 
 def program_lines(program: Program, cells: dict[str, Cells], row: int, column: int, answer: str | None = None) -> Iterator[str]:

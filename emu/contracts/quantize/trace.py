@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.contracts.dot.text import code_text, value_text
 from emu.contracts.quantize import steps
+from emu.contracts.text import code_text, value_text
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.program import Cells
 from emu.engines.exact.value import Value

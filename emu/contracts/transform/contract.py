@@ -10,10 +10,10 @@ from emu.base.caches import lazy
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.deviation import Deviation
-from emu.contracts.dot.text import code_text, meaning, value_text
 from emu.contracts.examples import compare_codes
 from emu.contracts.form import Form
 from emu.contracts.rows import Answer, unpack
+from emu.contracts.text import code_text, meaning, value_text
 from emu.contracts.transform import cases
 from emu.contracts.transform.form import TransformForm
 from emu.engines.exact.arithmetic import add, negate, round_result

@@ -12,7 +12,8 @@ from itertools import groupby
 from typing import Any
 
 from emu.base.errors import EngineError
-from emu.contracts.dot.rows import DotRow, answers, differs, same_answer, value_of
+from emu.contracts.dot.rows import DotRow, answers, differs, same_answer
+from emu.contracts.text import value_of
 from emu.engines.exact.datapath_terms import decode_triple, products_of, scale_product
 from emu.engines.exact.value import power_of_two
 from emu.explain.compare.minimise import minimise

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from emu.contracts.dot.rows import DotRow, differs, value_of
+from emu.contracts.dot.rows import DotRow, differs
+from emu.contracts.text import value_of
 from emu.engines.exact.encode import code_of_one
 from emu.explain.compare.pair import common_k
 from emu.spec import derive

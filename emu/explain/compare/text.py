@@ -6,8 +6,8 @@ from typing import Any
 
 from emu.base.errors import OpenError
 from emu.contracts.dot.rows import DotRow, answer
-from emu.contracts.dot.text import dyadic
 from emu.contracts.dot.trace import explain_dot
+from emu.contracts.text import dyadic
 from emu.engines.exact.value import power_of_two
 from emu.explain.compare.datapaths import Comparison, exact_value
 from emu.spec.datapath import DatapathPlan

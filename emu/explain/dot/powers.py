@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emu.base.caches import Cache
-from emu.contracts.dot.rows import DotRow, value_of
+from emu.contracts.dot.rows import DotRow
+from emu.contracts.text import value_of
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan

@@ -12,9 +12,10 @@ from typing import Any
 
 from emu.base.errors import FileError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.dot.rows import DotRow, digits_of, join
+from emu.contracts.dot.rows import DotRow, join
 from emu.contracts.dot.variants import Hypothesis
 from emu.contracts.rows import Row, pack
+from emu.contracts.text import digits_of
 from emu.explain.probe.run import Probe
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan

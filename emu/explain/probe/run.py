@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from emu.base.errors import EngineError, OperandError, SpecError
-from emu.contracts.dot.rows import DotRow, answer, answers, same_answer, value_of
+from emu.contracts.dot.rows import DotRow, answer, answers, same_answer
 from emu.contracts.dot.variants import Hypothesis, bases, combined, hypotheses
+from emu.contracts.text import value_of
 from emu.explain.dot.constructed import Built, constructed
 from emu.explain.dot.samples import samples
 from emu.spec import derive, get

@@ -15,7 +15,7 @@ from emu.base.errors import EmuError
 from emu.contracts.columns import Layout
 from emu.contracts.deviation import Deviation, Values
 from emu.contracts.rows import Answer, inputs_of, pack, value_of
-from emu.rtl.simulate.golden_rows import Case, Golden
+from emu.rtl.mismatch.golden_rows import Case, Golden
 
 
 class Effort(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from emu.contracts.columns import Column
 from emu.contracts.rows import inputs_of, pack, unpack, value_of
 from emu.rtl.mismatch.deviations import Hypothesis, packed_answer
-from emu.rtl.simulate.golden_rows import Case, Golden
+from emu.rtl.mismatch.golden_rows import Case, Golden
 from emu.spec.registry import get
 from emu.vectors.suites.plan import families, plans_of
 

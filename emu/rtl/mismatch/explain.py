@@ -14,14 +14,13 @@ from typing import Any
 
 from emu.base.errors import FileError
 from emu.contracts.columns import Column
-from emu.contracts.dot.text import meaning
-from emu.contracts.dot.vcd import render
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import inputs_of, unpack, value_of
+from emu.contracts.text import meaning, waves
 from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, asked, cover, of_contract, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
+from emu.rtl.mismatch.golden_rows import Case, Golden, cases_of
 from emu.rtl.mismatch.lines import Log
-from emu.rtl.simulate.golden_rows import Case, Golden, cases_of
 from emu.spec.models import Format
 from emu.spec.registry import get
 
@@ -166,4 +165,4 @@ def vcd_of(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
     """
     golden, this, _, _ = chosen(log, vectors, suite, tc)
     op, values = golden.plan.operation, inputs_of(golden.layout, this.row)
-    return render(op.signals(values, this.got), f"{golden.name} tc={this.tc}")
+    return waves(op.signals(values, this.got), f"{golden.name} tc={this.tc}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError
+from emu.files.record import Record, opens
 from emu.rtl.mutants.netlist import draw
 from emu.rtl.mutants.run import judge, tally
 from emu.rtl.mutants.settle import settle
@@ -92,15 +93,18 @@ def examine(unit: Unit, work: Path, progress: Progress, count: int = COUNT, seed
     }
 
 
+def _check(data: Mapping[str, Any]) -> None:
+    if data["schema"] != SCHEMA:
+        raise ValueError(f"schema {data['schema']}")
+    _ = [entry["unit"] for entry in data["units"]]
+
+
+RECORD: Final = Record(f"{SCHEMA} record", f"make it anew with {COMMAND}", opens("units"), ("schema", "units"), check=_check)
+
+
 def read_record(path: Path) -> dict[str, dict[str, Any]]:
     """Return unit id -> entry of a record. Raises: FileError."""
-    try:
-        data = json.loads(path.read_bytes().decode("ascii"))
-        if data["schema"] != SCHEMA:
-            raise ValueError(f"schema {data['schema']}")
-        return {entry["unit"]: entry for entry in data["units"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{path}: no {SCHEMA} record: {error!r}") from None
+    return {entry["unit"]: entry for entry in RECORD.read(path)["units"]}
 
 
 def stale(entry: Mapping[str, Any], unit: Unit) -> bool:
@@ -108,8 +112,6 @@ def stale(entry: Mapping[str, Any], unit: Unit) -> bool:
     return entry["sources_sha256"] != sources_sha256(unit) or list(entry["suites"]) != stems_of(unit)
 
 
-def render_record(entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the text of a record: one line a unit."""
-    lines = [f"  {json.dumps(dict(entries[name]))}" for name in sorted(entries)]
-    head = f'{{\n "schema": "{SCHEMA}",\n "command": "{COMMAND}",\n "units": [\n'
-    return head + ",\n".join(lines) + "\n ]\n}\n"
+def write_record(path: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write a record, one line a unit. Raises: FileError."""
+    RECORD.write(path, {"schema": SCHEMA, "command": COMMAND, "units": [entries[name] for name in sorted(entries)]})

@@ -7,7 +7,6 @@ Not here: the harness (vectors/bench/harness), golden vectors (simulator.py).
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -19,9 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emu.base.atomic import whole_file
 from emu.base.errors import EngineError, FileError, ToolError
 from emu.contracts.convert.contract import ConvertContract
+from emu.files.record import Record, opens, read_lines
 from emu.rtl.simulate.units import Unit
 from emu.spec import derive
 from emu.spec.models.common import digest_json
@@ -33,7 +32,7 @@ LEAF: Final = 1 << 22
 SMALL: Final = 16  # bits of a source whose codes meet every random integer
 COMMAND: Final = "emu rtl sweep --stale"
 VERILATE: Final = (
-    "verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "numpy", "--x-initial", "numpy", "--noassert", "-Wno-fatal",
+    "verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal",
     "-MAKEFLAGS", "OPT_FAST=-O3", "--top-module", "batch",
 )  # fmt: skip
 ABOUT: Final = (
@@ -179,22 +178,17 @@ def line_of(kit: Path, space: Space, codes_sha256: str, verilator: str) -> dict[
     }
 
 
+RECORD: Final = Record("record of sweeps", f"remove it and run {COMMAND}", opens("sweeps"), ("sweeps",), indent=0)
+
+
 def read_record(path: Path) -> dict[str, dict[str, Any]]:
     """Return name -> line; empty when there is no file. Raises: FileError (not a record)."""
-    if not path.exists():
-        return {}
-    try:
-        return {str(name): dict(line) for name, line in json.loads(path.read_text(encoding="utf-8"))["sweeps"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path}: no record of sweeps ({error}): remove it and run {COMMAND}") from None
+    return read_lines(RECORD, path, "sweeps") if path.exists() else {}
 
 
 def write_record(path: Path, lines: Mapping[str, Mapping[str, Any]]) -> None:
     """Write a record, a line a space. Raises: FileError."""
-    body = ",\n".join(f"{json.dumps(name)}: {json.dumps(lines[name])}" for name in sorted(lines))
-    head = f'"about": {json.dumps(ABOUT)},\n"command": {json.dumps(COMMAND)},\n"sweeps": {{'
-    with whole_file(path, force=True) as file:
-        file.write(f"{{\n{head}\n{body}\n}}\n}}\n".encode("ascii"))
+    RECORD.write(path, {"about": ABOUT, "command": COMMAND, "sweeps": {name: lines[name] for name in sorted(lines)}})
 
 
 def stale(kit: Path, units: Mapping[str, Unit], lines: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emu.base.atomic import whole_file
 from emu.base.errors import FileError
+from emu.files.record import Record, changed, opens, read_lines
 from emu.vectors.sweep.code import code_sha256
 from emu.vectors.sweep.inputs import count_inputs
 from emu.vectors.sweep.runner import Result
@@ -18,7 +17,8 @@ from emu.vectors.sweep.space import Sweep, planned
 COMMAND: Final = "emu sweep --stale"
 ABOUT: Final = (
     "Made by `emu sweep`: each line is a whole space of inputs on which all named engines gave the same codes, byte for byte; exact: "
-    "inputs that the oracle derived too. codes_sha256 is over the digests of the leaves (sweep/inputs.py); spec_sha256 over the facts."
+    "inputs that the oracle derived too. codes_sha256 is over the digests of the leaves (emu/vectors/sweep/inputs.py); spec_sha256 over "
+    "the facts."
 )
 
 
@@ -42,15 +42,12 @@ class Stale(NamedTuple):
         return f"{path}: {counts} (first: {every[0]}): to mend it: {COMMAND}"
 
 
+RECORD: Final = Record("record of sweeps", "remove it and run emu sweep", opens("missing", "sweeps"), ("sweeps",), indent=0)
+
+
 def read_record(path: Path) -> dict[str, dict[str, Any]]:
     """Return name -> line of a record; empty when there is no file. Raises: FileError (not a record)."""
-    if not path.exists():
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["sweeps"]
-        return {str(name): dict(line) for name, line in found.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path}: no record of sweeps ({error}): remove it and run emu sweep") from None
+    return read_lines(RECORD, path, "sweeps") if path.exists() else {}
 
 
 def is_partial(result: Result) -> bool:
@@ -78,11 +75,9 @@ def add_result(path: Path, result: Result) -> None:
 
 def write_record(path: Path, lines: dict[str, dict[str, Any]]) -> None:
     """Write a record, sorted by name, one line a sweep; names that the spec has beside them stand under `missing`. Raises: FileError."""
-    rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(lines[name])}" for name in sorted(lines))
     missing = [sweep.name for sweep in planned() if sweep.name not in lines]
-    lack = f'"missing": {json.dumps(missing, indent=0)},\n' if missing else ""
-    with whole_file(path, force=True) as file:
-        file.write(f'{{\n"about": {json.dumps(ABOUT)},\n"command": "emu sweep",\n{lack}"sweeps": {{\n{rows}\n}}\n}}\n'.encode())
+    lack = {"missing": missing} if missing else {}
+    RECORD.write(path, {"about": ABOUT, "command": "emu sweep", **lack, "sweeps": {name: lines[name] for name in sorted(lines)}})
 
 
 def drop(path: Path, names: Sequence[str]) -> None:
@@ -97,8 +92,9 @@ def stale_sweeps(path: Path, sweeps: Sequence[Sweep]) -> Stale:
     lines = read_record(path)
     now = {sweep.name: sweep.spec_sha256 for sweep in sweeps}
     missing = tuple(name for name in now if name not in lines)
-    changed = tuple(name for name, digest in now.items() if name in lines and lines[name].get("spec_sha256") != digest)
-    return Stale(missing, changed, tuple(sorted(lines.keys() - now.keys())))
+    made = {name: line.get("spec_sha256") for name, line in lines.items()}
+    others = tuple(name for name in changed(made, now) if name in lines)
+    return Stale(missing, others, tuple(sorted(lines.keys() - now.keys())))
 
 
 def of_other_code(path: Path) -> int:

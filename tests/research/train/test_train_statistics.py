@@ -107,5 +107,5 @@ def test_runs_of_two_machines_make_no_record(tmp_path):
 def test_a_damaged_record_is_one_line(tmp_path, text):
     path = tmp_path / "record.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(FileError, match="missing or no record of training"):
+    with pytest.raises(FileError, match="no record of training"):
         read_record(path)

@@ -1,16 +1,22 @@
-"""Exact numbers of a dot product as short text: always a whole number times a power of two, in decimal where that is short."""
+"""Codes and exact numbers as short text, and the signals of a row for a wave viewer: what traces of every operation are written with.
+
+A number is a whole number times a power of two, in decimal where that is short; never rounded. Not here: traces (each operation).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from emu.contracts.dot.rows import digits_of, value_of
+from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
 from emu.spec import derive
 from emu.spec.models import Format
 
 _LARGEST_DECIMAL = 1 << 20
 _FINEST_DECIMAL = 6
+PERIOD = 10  # time units for which a row stands in a wave viewer
+_FIRST, _LAST = 33, 126  # printable characters of identifiers
 
 
 def dyadic(number: Fraction | int) -> str:
@@ -42,6 +48,16 @@ def value_text(value: Value) -> str:
     return dyadic(value.signed)
 
 
+def digits_of(fmt: Format) -> int:
+    """Return how many hex digits a code of a format takes, unused high bits included."""
+    return -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+
+
+def value_of(code: int, fmt: Format) -> Value:
+    """Return the value of a code; a set bit above the code is dropped."""
+    return decode_code(code & ((1 << derive.codes(fmt).bits) - 1), fmt)
+
+
 def code_text(code: int, fmt: Format) -> str:
     """Return a code as 0x and all its digits."""
     return f"0x{code:0{digits_of(fmt)}x}"
@@ -70,3 +86,26 @@ def bits_needed(value: int) -> int:
 def sign_of(code: int, fmt: Format) -> int:
     """Return the sign bit of a code of a float format."""
     return int(bool(code & derive.codes(fmt).sign_bit))
+
+
+def waves(signals: Sequence[tuple[str, int, int | None]], title: str) -> str:
+    """Return the VCD of signals (name, bits, value; None: x) that stand from time 0 on. title: its comment."""
+    lines = [f"$comment {title} $end", "$timescale 1ns $end", "$scope module golden $end"]
+    for number, (name, bits, _) in enumerate(signals):
+        lines.append(f"$var wire {bits} {_identifier(number)} {name}{f' [{bits - 1}:0]' if bits > 1 else ''} $end")
+    lines += ["$upscope $end", "$enddefinitions $end", "#0", "$dumpvars"]
+    for number, (_, bits, value) in enumerate(signals):
+        text = "x" if value is None else f"{value:b}"
+        lines.append(f"{text}{_identifier(number)}" if bits == 1 else f"b{text} {_identifier(number)}")
+    return "\n".join([*lines, "$end", f"#{PERIOD}"]) + "\n"
+
+
+def _identifier(number: int) -> str:
+    """Return the short name of a signal: printable characters, least significant first."""
+    out = ""
+    while True:
+        number, digit = divmod(number, _LAST - _FIRST + 1)
+        out += chr(_FIRST + digit)
+        if number == 0:
+            return out
+        number -= 1
