@@ -1,24 +1,38 @@
-"""Measurements as a Markdown table and as JSON."""
+"""One measured row, and rows as a Markdown table and as JSON."""
 
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
+from emu.bench.run import versions as of_machine
+from tools.bench.peers import installed
 
-from emu.bench.measurement import Measurement
-from emu.bench.model import Stage
-from emu.bench.peers import installed
-from emu.engines.native import convert as kernel
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row: processor time of emu and of the peer over the same elements, medians of `repeats` alternating runs.
+
+    rate, peer_rate: million elements a second; peer_rate None where the peer is not installed.   promised: least ratio, or None.
+    """
+
+    name: str
+    elements: int
+    rate: float
+    peer: str
+    peer_rate: float | None
+    promised: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """emu's rate over the peer's."""
+        return None if self.peer_rate is None else self.rate / self.peer_rate
 
 
 def versions() -> dict[str, str]:
     """Return what was measured on: processor word, Python, NumPy and the peers."""
-    packages = {name: installed(name) or "not installed" for name in ("ml_dtypes", "torch", "torchao", "mmasim")}
-    form = kernel.FORMS[kernel.BEST_FORM]
-    return {"machine": platform.machine(), "kernels": form, "python": platform.python_version(), "numpy": np.__version__, **packages}
+    return {**of_machine(), **{name: installed(name) or "not installed" for name in ("ml_dtypes", "torch", "torchao", "mmasim")}}
 
 
 def as_markdown(rows: Sequence[Measurement]) -> str:
@@ -30,18 +44,6 @@ def as_markdown(rows: Sequence[Measurement]) -> str:
         promised = "-" if row.promised is None else f"{row.promised:g}"
         lines.append(f"| {row.name} | {row.rate:.0f} | {row.peer or '-'} | {rate} | {ratio} | {promised} |")
     return "\n".join(lines) + "\n"
-
-
-def model_markdown(elements: int, stages: Sequence[Stage]) -> str:
-    """Return the table of one model's stages."""
-    lines = [f"{elements} elements", "", "| stage | seconds | million elements a second |", "| --- | ---: | ---: |"]
-    lines += [f"| {stage.name} | {stage.seconds:.3f} | {stage.rate:.0f} |" for stage in stages]
-    return "\n".join(lines) + "\n"
-
-
-def model_json(elements: int, stages: Sequence[Stage]) -> str:
-    """Return the same as JSON, with versions."""
-    return json.dumps({"versions": versions(), "elements": elements, "stages": [vars(stage) for stage in stages]}, indent=1)
 
 
 def as_json(rows: Sequence[Measurement]) -> str:

@@ -7,9 +7,10 @@ from statistics import median
 from time import process_time
 from typing import Any, Final, NamedTuple
 
-from emu.bench import fake_quantization
-from emu.bench.measurement import SEED, Measurement
-from emu.bench.peers import installed
+from emu.bench.run import SEED
+from tools.bench import fake_quantization
+from tools.bench.peers import installed
+from tools.bench.table import Measurement
 
 TOKENS: Final = 1024
 WIDTHS: Final = ((256, 1024), (1024, 256), (256, 1024), (1024, 256))

@@ -9,9 +9,9 @@ from statistics import median
 from time import process_time
 from typing import Final, NamedTuple
 
-from emu.bench.measurement import Measurement
 from emu.vectors.files.write import write_suite
 from emu.vectors.suites.plan import SuitePlan, find
+from tools.bench.table import Measurement
 
 MOST: Final = 4096  # rows of one run of the oracle
 

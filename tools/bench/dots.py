@@ -15,19 +15,13 @@ from typing import Any
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.bench import peers
-from emu.bench.measurement import SEED, Measurement
-from emu.bench.peers import Job
-from emu.engines.datapath import run_matmul
+from emu.bench.jobs import Job, Shape, matmul
+from emu.bench.run import SEED, count_of
 from emu.engines.native import convert as kernel
-from emu.engines.native import datapath as kernel_datapath
 from emu.engines.table import choose
-from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, resolve
-from emu.spec.models import Format
-
-Shape = tuple[int, int, int]
-LEAST_SECONDS = 0.05  # short jobs are repeated until they take so long
+from tools.bench import peers
+from tools.bench.table import Measurement
 
 
 @dataclass(frozen=True)
@@ -131,7 +125,7 @@ def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     sides: list[tuple[Job, Shape, list[float]]] = [(job, case.shape, [])]
     sides += [(other, case.peer.shape, [])] if other is not None else []
     clock = process_time if case.jobs == 1 else perf_counter
-    counts = [_count(work) for work, _, _ in sides]
+    counts = [count_of(work) for work, _, _ in sides]
     for _ in range(repeats):
         for (work, shape, rates), count in zip(sides, counts, strict=True):
             begin = clock()
@@ -143,35 +137,5 @@ def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     return [Measurement(label(case), products, rate, case.peer.name, peer_rate[0] if peer_rate else None, case.promised)]
 
 
-def _count(work: Job) -> int:
-    """Return how often a job runs in one measurement, after a first run that fills tables."""
-    work()
-    begin = process_time()
-    work()
-    spent = max(process_time() - begin, 1e-6)
-    return max(1, round(LEAST_SECONDS / spent))
-
-
 def _job(case: DotCase, plan: DatapathPlan, rng: np.random.Generator) -> Job:
-    m, n, k = case.shape
-    a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
-    scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))
-    form = case.form
-    if form is not None:
-        return lambda: kernel_datapath.matmul(a, b, scale_a, scale_b, None, plan, form=form)
-    return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, case.engine, case.jobs)
-
-
-def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return random finite codes."""
-    codes = derive.codes(fmt)
-    found = rng.integers(0, codes.max_code + 1, shape) | np.where(rng.random(shape) < 0.5, codes.sign_bit, 0)
-    return found.astype(np.uint8)
-
-
-def _scales(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return scales within a factor of 8 around 1."""
-    if fmt.id == "fp32":
-        return np.exp2(rng.uniform(-3, 3, shape)).astype(np.float32).view(np.uint32)
-    one, step = (127, 3) if fmt.id == "e8m0" else (0x38, 24)
-    return rng.integers(one - step, one + step + 1, shape).astype(np.uint8)
+    return matmul(plan, case.shape, case.engine, case.jobs, rng, case.form)

@@ -1,6 +1,6 @@
 """Evidence from a GPU: kernels timed against a copy, and judged on every pair of a bf16 element and a bf16 block maximum; tensor cores.
 
-`python -m emu.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses.
+`python -m tools.bench.gpu OUT.json [--quick]`; without a CUDA device it refuses.
 Not here: CUDA's conversion functions (emu.check.targets.cuda).
 """
 
@@ -183,7 +183,7 @@ def main(words: list[str]) -> int:
     """Run the command; return its exit code: 0, 1 where something differs, 2 for misuse, 5 without a GPU."""
     names = [word for word in words if not word.startswith("--")]
     if len(names) != 1 or set(words) - {*names, "--quick"}:
-        print("emu: gpu evidence: name one file: python -m emu.bench.gpu OUT.json [--quick]", file=sys.stderr)
+        print("emu: gpu evidence: name one file: python -m tools.bench.gpu OUT.json [--quick]", file=sys.stderr)
         return 2
     try:
         found = evidence("--quick" in words)

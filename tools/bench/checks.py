@@ -7,9 +7,9 @@ from statistics import median
 from time import process_time
 from typing import Any, Final, NamedTuple
 
-from emu.bench.measurement import Measurement
 from emu.check.run import check
 from emu.check.targets.python import python_target
+from tools.bench.table import Measurement
 
 TIMES: Final = 3  # a check may cost so many times the kernel's own time
 SECONDS: Final = 2  # and so much more

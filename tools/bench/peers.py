@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-Job = Callable[[], Any]
+from emu.bench.jobs import Job
 
 
 def installed(package: str) -> str | None:

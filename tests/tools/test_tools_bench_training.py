@@ -1,4 +1,4 @@
-"""emu bench --only train: rows, and that the peers' fake quantization is what it says; no time is judged here."""
+"""tools.bench --only train: rows, and that the peers' fake quantization is what it says; no time is judged here."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import os
 
 import pytest
 
-from emu.cli.main import run
+from tools.bench.__main__ import run
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
 
 
 def test_rows_of_training_steps(capsys, monkeypatch):
-    training = importlib.import_module("emu.bench.training")
+    training = importlib.import_module("tools.bench.training")
     monkeypatch.setattr(training, "TOKENS", 32)
     monkeypatch.setattr(training, "WIDTHS", ((32, 64), (64, 32)))
-    assert run(["bench", "--repeats", "1", "--elements", "4096", "--only", "train ", "--json"]) == 0
+    assert run(["--repeats", "1", "--elements", "4096", "--only", "train ", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["name"] for row in rows] == [f"train {case.training} step" for case in training.CASES]
     assert all(row["elements"] == 2 * 2 * (32 * 96 + 32 * 64) and row["rate"] > 0 for row in rows)
@@ -25,7 +25,7 @@ def test_rows_of_training_steps(capsys, monkeypatch):
 
 
 def test_the_plain_emulation_rounds_to_e2m1_blocks():
-    fake = importlib.import_module("emu.bench.fake_quantization")
+    fake = importlib.import_module("tools.bench.fake_quantization")
     x = torch.randn(64, 32, generator=torch.Generator().manual_seed(1)).bfloat16()
     found = fake.plain_e2m1(x)
     scale = torch.exp2(torch.floor(torch.log2(x.float().reshape(64, 2, 16).abs().amax(-1, keepdim=True))) - 2)
@@ -35,7 +35,7 @@ def test_the_plain_emulation_rounds_to_e2m1_blocks():
 
 
 def test_the_peer_model_has_the_same_six_operands():
-    fake = importlib.import_module("emu.bench.fake_quantization")
+    fake = importlib.import_module("tools.bench.fake_quantization")
     seen = []
 
     def note(x):
