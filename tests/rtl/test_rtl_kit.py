@@ -11,7 +11,7 @@ from emu.base.errors import FileError
 from emu.contracts.columns import Column
 from emu.rtl.simulate import kit as kit_folder
 from emu.rtl.simulate import simulator
-from emu.vectors.files.names import OPERATIONS
+from emu.vectors.files.manifest import OPERATIONS
 
 STEMS = {
     "decode": "decode__e5m2_to_fp32__exact__all",

@@ -18,7 +18,7 @@ from emu.spec import derive
 from emu.spec.datapath import resolve
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import names
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 from research.cost.table import plan_of_product, products
 
 WRAPPERS = ("product.sv", "dot16.sv", "lane_nv_like.sv", "lane_int64.sv", "chain_int64.sv")

@@ -17,7 +17,7 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.exact.random_bits import element_bits
 from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 
 
 def operation_of(suite: Suite) -> Contract:

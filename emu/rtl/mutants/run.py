@@ -10,7 +10,7 @@ from emu.base.errors import EngineError, FileError
 from emu.rtl.mutants.bench import render
 from emu.rtl.mutants.netlist import Mutants
 from emu.rtl.simulate import simulator
-from emu.vectors.files import mem
+from emu.vectors.files import writers
 from emu.vectors.files.suite import Suite
 
 OPTIONS: Final = ("-CFLAGS", "-O1", "--x-assign", "0")
@@ -49,7 +49,7 @@ def judge(mutants: Mutants, suites: Sequence[Suite], work: Path, seconds: int = 
 def _run(program: Sequence[str], suite: Suite, living: Iterable[int], count: int, work: Path, seconds: int) -> dict[int, Death]:
     """Return the deaths by one suite."""
     vec, live = work / "rows.mem", work / "live.mem"
-    vec.write_text(mem.render(suite.layout, suite.rows), encoding="ascii")
+    vec.write_text(writers.render_mem(suite.layout, suite.rows), encoding="ascii")
     chosen = {0, *living}
     live.write_text("".join(f"{int(number in chosen)}\n" for number in range(count + 1)), encoding="ascii")
     command = [*program, f"+vec={vec.name}", f"+live={live.name}", f"+n={len(suite.rows)}"]

@@ -12,7 +12,7 @@ from emu.contracts.columns import KIND_BITS, Column, Layout
 from emu.contracts.rows import Row, inputs_of, is_nan, make_row, unpack, value_of
 from emu.rtl.mismatch.lines import Log, Seen
 from emu.rtl.portmap.suite import stored
-from emu.vectors.files.names import SHARD_ROWS
+from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.files.suite import Suite, rows_sha256
 from emu.vectors.suites.plan import SuitePlan, find
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
-from emu.vectors.files.names import BENCH, OPERATIONS
+from emu.vectors.files.manifest import BENCH, OPERATIONS
 
 
 @bounded(1)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.spec.loader import read
-from emu.vectors.files.names import OPERATIONS, parse_stem
+from emu.vectors.files.manifest import OPERATIONS, parse_stem
 from emu.vectors.suites.notes import is_about
 
 SCHEMA: Final = "emu-kill-1"

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from emu.base.atomic import whole_file
 from emu.base.errors import FileError
-from emu.vectors.sweep.code import code_sha256
 from emu.vectors.sweep.inputs import count_inputs
-from emu.vectors.sweep.runner import Result
+from emu.vectors.sweep.runner import Result, code_sha256
 from emu.vectors.sweep.space import Sweep, planned
 
 COMMAND: Final = "emu sweep --stale"
