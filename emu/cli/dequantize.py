@@ -16,7 +16,8 @@ from emu.cli.settings import common_options, note, print_json, progress, setting
 from emu.files import StoredFile, tensor_writer
 from emu.ops.quantized import Quantized, make_quantized, unpack_nibbles
 from emu.spec import Block, derive, get
-from emu.spec.programs.program import dequantize_program, extent_of
+from emu.spec.programs.program import dequantize_program
+from emu.spec.programs.types import extent_of
 
 
 @click.command("dequantize")

@@ -19,7 +19,7 @@ from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
 from emu.identify.model import Axis, Departure, Identity
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
-from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits
+from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
 from emu.identify.verdicts import pairs_of
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program
@@ -281,12 +281,3 @@ def _departures(asked: QuantizeAnswers, best: Variant, names: Sequence[str], goo
                 out.append(Departure(shown_row(row), f"{name}[{at}]", f"{int(mine[at]):#x}", f"{int(theirs[at]):#x}"))
                 break
     return out
-
-
-def shown_row(row: Tile) -> dict[str, str]:
-    """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out; signs where some are negated."""
-    codes = list(row.x)
-    while len(codes) > 1 and codes[-1] == 0:
-        codes.pop()
-    signs = {"signs": f"{row.signs:04x}"} if row.signs else {}
-    return {"x": " ".join(f"{code:08x}" for code in codes), "tensor_amax": f"{row.amax:08x}", **signs}

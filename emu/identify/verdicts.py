@@ -10,7 +10,7 @@ import numpy as np
 from emu.contracts.quantize.variants import Variant, shape_of
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.model import Pair, PairVerdict
-from emu.identify.rows import OPEN
+from emu.identify.rows import OPEN, shown_row
 
 if TYPE_CHECKING:
     from emu.identify.quantize import QuantizeAnswers
@@ -28,8 +28,6 @@ def pairs_of(asked: QuantizeAnswers, best: Variant, known: Sequence[Variant], na
 
 
 def _pair(asked: QuantizeAnswers, best: Variant, other: Variant, names: Sequence[str]) -> Pair:
-    from emu.identify.quantize import shown_row
-
     mine, theirs = asked.expected(best), asked.expected(other)
     shared = [name for name in names if name in mine and name in theirs and mine[name].shape == theirs[name].shape]
     if len(shared) < len([name for name in names if name in mine]):

@@ -20,7 +20,7 @@ from emu.ops.quantized_text import codes_line, level_line, values_line
 from emu.spec import derive, digest, get
 from emu.spec.ieee import binary_format
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.programs.program import extent_of
+from emu.spec.programs.types import extent_of
 
 
 @dataclass(frozen=True, eq=False)

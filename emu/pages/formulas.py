@@ -7,7 +7,8 @@ from typing import Any
 from emu.contracts.numbers import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.spec import Format, derive
-from emu.spec.programs.program import Extent, Instruction, Program
+from emu.spec.programs.program import Program
+from emu.spec.programs.types import Extent, Instruction
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _COMPARE = {"lt": "<", "le": "<=", "ge": ">="}

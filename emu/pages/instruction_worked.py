@@ -19,8 +19,8 @@ from emu.pages.frame import Data
 from emu.pages.render import OPEN, Code, joined
 from emu.spec import Format, Instruction, derive, get
 from emu.spec.hex_rows import digits
-from emu.spec.instruction import InstructionVariant, check_slot, forms, is_open
-from emu.spec.models.instruction import IeeeFlags, ScaleOperand
+from emu.spec.instruction import check_slot, is_open
+from emu.spec.models.instruction import IeeeFlags, InstructionVariant, ScaleOperand, forms
 
 MOST_COLUMNS = 8
 WIDE = 16

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emu.spec import Instruction
-from emu.spec.instruction import InstructionVariant, forms
-from emu.spec.models.instruction import FormFacts, IeeeFlags, RandomOperand, Register, ScaleOperand
+from emu.spec.models.instruction import FormFacts, IeeeFlags, InstructionVariant, RandomOperand, Register, ScaleOperand, forms
 
 MOST_FORMS = 64
 

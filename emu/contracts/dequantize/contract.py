@@ -33,7 +33,8 @@ from emu.spec.hex_rows import split
 from emu.spec.models import Block, Format, Recipe, SpecObject
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.common import digest_json
-from emu.spec.programs.program import Program, dequantize_program, extent_of
+from emu.spec.programs.program import Program, dequantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
 
 Levels = dict[str, list[list[int]]]

@@ -37,7 +37,8 @@ from emu.spec.models import Format, Recipe, Rounding, SpecObject
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.common import digest_json
 from emu.spec.models.rounding import Word
-from emu.spec.programs.program import Program, extent_of, quantize_program
+from emu.spec.programs.program import Program, quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
 
 TS_MEANS = "amax_bits: the tensor maximum as fp32 bits, the recipe's operand tensor_amax"

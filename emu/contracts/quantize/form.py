@@ -15,7 +15,8 @@ from emu.engines.exact.block import quantize
 from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
-from emu.spec.programs.program import extent_of, padded_size
+from emu.spec.programs.program import padded_size
+from emu.spec.programs.types import extent_of
 
 if TYPE_CHECKING:
     from emu.contracts.quantize.contract import QuantizeContract

@@ -18,7 +18,8 @@ from emu.engines.c_ref.random_bits import element_random
 from emu.engines.c_ref.transform import sign_operand
 from emu.spec import derive
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.programs.program import Program, dequantize_program, extent_of, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
 
 

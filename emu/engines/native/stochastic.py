@@ -16,7 +16,7 @@ from emu.spec import derive
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import FloatFacts, IntegerFacts
 from emu.spec.models.rounding import PerElement
-from emu.spec.programs.program import Constant, Instruction
+from emu.spec.programs.types import Constant, Instruction
 from emu.spec.registry import get
 
 FRACTION, INFINITY = 23, 0x7F800000

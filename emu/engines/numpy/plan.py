@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from emu.base.caches import Cache
 from emu.engines.numpy import tables
 from emu.spec.ieee import is_binary32
-from emu.spec.programs.program import TENSOR, Constant, Instruction, Program, cast_entry
+from emu.spec.programs.program import Program, cast_entry
+from emu.spec.programs.types import TENSOR, Constant, Instruction
 
 
 @dataclass(frozen=True)

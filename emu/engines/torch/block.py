@@ -18,7 +18,8 @@ from emu.engines.torch.tensors import checked, code_bytes, code_dtype, signed_vi
 from emu.engines.torch.transform import codes_from, values_from
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
-from emu.spec.programs.program import Extent, Program, dequantize_program, extent_of, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import Extent, extent_of
 from emu.spec.registry import get
 
 CHUNK = 1 << 18

@@ -13,7 +13,8 @@ from emu.base.errors import EngineError
 from emu.engines.torch.can import fault
 from emu.engines.torch.odd import is_even_bf16, thresholds_are_even
 from emu.spec import derive
-from emu.spec.programs.program import TENSOR, Constant, Instruction, Program
+from emu.spec.programs.program import Program
+from emu.spec.programs.types import TENSOR, Constant, Instruction
 
 _UNARY = ("clamp", "min", "max", "abs", "neg", "select")
 
