@@ -44,7 +44,7 @@ def examine(kernel: Kernel, suite: str) -> Report:
 
 def row(kernel: Kernel, identified: bool = True) -> dict[str, Any]:
     """Return everything that is published of one kernel. Raises: ToolError (its library is not installed)."""
-    from emu.check.report.classes import CLASSES
+    from emu.check.report.model import CLASSES
 
     reports = {suite: examine(kernel, suite) for suite in SUITES}
     verdicts = [report.verdict for report in reports.values() if report.verdict != "nothing"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu.base import philox
 from emu.base.caches import bounded
 from emu.check.inputs.boundaries import edges
-from emu.check.inputs.examples import witnesses
+from emu.check.inputs.directed import witnesses
 from emu.contracts import form_of
 from emu.contracts.form import takes_signs
 from emu.contracts.pick import spread
