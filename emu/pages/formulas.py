@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.contracts.numbers import decimal_text
+from emu.contracts.examples import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.spec import Format, derive
 from emu.spec.programs.program import Program

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from emu.base.errors import SpecError
-from emu.contracts.numbers import exact_text
+from emu.contracts.examples import exact_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import codebook_values, decode_code
 from emu.engines.exact.value import Value

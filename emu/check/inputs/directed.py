@@ -11,12 +11,12 @@ from emu.base.errors import OperandError
 from emu.base.philox import draw, stream_of
 from emu.check.inputs.boundaries import edges
 from emu.check.inputs.thresholds import scale_thresholds
+from emu.contracts.examples import split
 from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
 from emu.contracts.grid import code_at
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.spec import Block, Format, Recipe, derive, get
-from emu.spec.hex_rows import split
 from emu.strategies import element_maximum
 
 KEY = 1

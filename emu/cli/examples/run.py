@@ -11,7 +11,7 @@ from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.store import matches
 from emu.checkpoint.value import stored_value
 from emu.contracts import replay
-from emu.contracts.numbers import exact_text
+from emu.contracts.examples import exact_text
 from emu.engines.exact.value import Value
 from emu.spec import Checkpoint, Coverage, SpecObject, Training, derive
 from emu.spec.models.checkpoint import NamesExample, StoredExample

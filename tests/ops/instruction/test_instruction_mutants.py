@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from emu.base.errors import EmuError
-from emu.contracts.insn.examples import run
+from emu.contracts.insn.contract import run
 from emu.ops.instruction import Executable, instruction, register_text
 from emu.spec import get, names
 from emu.spec.models.instruction import form_id, forms
