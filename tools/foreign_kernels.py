@@ -16,8 +16,7 @@ from typing import Any, Final
 from emu.base.atomic import whole_file
 from emu.base.errors import EmuError, ToolError
 from emu.check.inputs.boundaries import edges
-from emu.check.libraries.model import Kernel
-from emu.check.libraries.registry import find, kernels
+from emu.check.libraries.model import Kernel, find, kernels
 from emu.check.report.model import Report
 from emu.check.run import _Checker
 from emu.contracts import form_of

@@ -16,11 +16,10 @@ from typing import Any, Final
 from emu.base import caches
 from emu.base.errors import SpecError
 from emu.base.forks import fork_safe_lock
-from emu.spec.known import Key, Known, base_of, kind_of, merged_facts, shipped_root, validate
+from emu.spec.known import Key, Known, base_of, kind_of, merged_facts, shipped_root, source_ids, validate
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import digest_json
-from emu.spec.sources import source_ids
 
 __all__ = ["Registry", "added_folders", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
 

@@ -112,7 +112,7 @@ def _split(word: int, rounding: Rounding, lanes: int, engine: str) -> list[int]:
 
         split: Any = element_random(words, rounding, (lanes,))
     else:
-        from emu.engines.c_ref.random_bits import element_random as split_words
+        from emu.engines.c_ref.convert import element_random as split_words
 
         split = split_words(words, rounding, lanes)
     return [int(part) for part in split]

@@ -44,7 +44,7 @@ def parse_target(text: str, contract: str, **options: Any) -> Target:
     if kind == "c":
         return _library(rest, contract, given)
     if kind == "foreign":
-        from emu.check.libraries.registry import find
+        from emu.check.libraries.model import find
 
         return find(rest).target(contract, **given)
     return python_target(_function(rest), contract, name=rest, **given)

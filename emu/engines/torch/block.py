@@ -10,11 +10,10 @@ import torch
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.torch import arithmetic as ar
 from emu.engines.torch.convert import element_random
-from emu.engines.torch.environment import check_environment
 from emu.engines.torch.numbers import signed_mask
 from emu.engines.torch.plan import ProgramPlan, plan_of
 from emu.engines.torch.program import Cells, Machine
-from emu.engines.torch.tensors import checked, code_bytes, code_dtype, signed_view
+from emu.engines.torch.tensors import check_environment, checked, code_bytes, code_dtype, signed_view
 from emu.engines.torch.transform import codes_from, values_from
 from emu.spec import derive
 from emu.spec.models import Format, Recipe

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from emu.base.errors import FileError
 from emu.contracts.columns import KIND_BITS, Column, Layout
@@ -13,7 +14,8 @@ from emu.contracts.rows import Row, inputs_of, is_nan, make_row, unpack, value_o
 from emu.rtl.mismatch.lines import Log, Seen
 from emu.rtl.portmap.suite import stored
 from emu.vectors.files.manifest import SHARD_ROWS
-from emu.vectors.files.suite import Suite, rows_sha256
+from emu.vectors.files.suite import Suite, load, rows_sha256
+from emu.vectors.files.write import write_suite
 from emu.vectors.suites.plan import SuitePlan, find
 
 MOST_DIGESTED = 8192  # rows: larger suites are not computed whole for their digest
@@ -136,3 +138,31 @@ def cases_of(golden: Golden, log: Log) -> tuple[list[Case], list[Case]]:
     for case in found:
         (bad if case.wrong(golden.layout) else good).append(case)
     return bad, good
+
+
+# Golden suites of designs: made again from the spec into a work folder, with the constants that simulators read.
+
+
+FOLDER: Final = "golden"
+_SCRATCH: Final = "building"
+
+
+def golden(stem: str, work: Path) -> Suite:
+    """Return the suite of a stem; as `built`. Raises: FileError (the spec plans no such suite), EngineError."""
+    return built(find(stem), work)
+
+
+def built(plan: SuitePlan, work: Path) -> Suite:
+    """Return a suite, computed by the oracle and cross-checked; its files are left in a work folder and read there the next time.
+
+    Raises: EngineError (implementations differ).
+    """
+    folder = work / FOLDER
+    if not (folder / f"{plan.stem}.json").is_file():
+        write_suite(plan, folder, work / _SCRATCH, lambda _: None)
+    return load(folder, plan.stem)
+
+
+def path_of(stem: str, work: Path) -> Path:
+    """Return the path without ending of the files that `golden` or `built` leave in a work folder."""
+    return work / FOLDER / stem
