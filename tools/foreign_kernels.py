@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from emu.base.errors import EmuError, ToolError
 from emu.check.inputs.boundaries import edges
-from emu.check.libraries.model import Kernel
-from emu.check.libraries.registry import find, kernels
+from emu.check.libraries.model import Kernel, find, kernels
 from emu.check.report.model import Report
 from emu.check.run import _Checker
 from emu.contracts import form_of
@@ -46,7 +45,7 @@ def examine(kernel: Kernel, suite: str) -> Report:
 
 def row(kernel: Kernel, identified: bool = True) -> dict[str, Any]:
     """Return everything that is published of one kernel. Raises: ToolError (its library is not installed)."""
-    from emu.check.report.classes import CLASSES
+    from emu.check.report.model import CLASSES
 
     reports = {suite: examine(kernel, suite) for suite in SUITES}
     verdicts = [report.verdict for report in reports.values() if report.verdict != "nothing"]

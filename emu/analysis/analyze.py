@@ -23,7 +23,8 @@ from emu.ops import functions as api
 from emu.ops.quantized import Quantized
 from emu.spec import Block, Format, Recipe, Transform, derive, get
 from emu.spec.models.block import FlaggedElement, LevelFacts, OneElement
-from emu.spec.programs.program import extent_of, quantize_program
+from emu.spec.programs.program import quantize_program
+from emu.spec.programs.types import extent_of
 
 CHUNK = 1 << 16
 MARGIN = 1 + 2.0**-20

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from emu.arrays.values import Codes, whole_number
 from emu.base.errors import ShapeError
 from emu.spec.models import Block
-from emu.spec.programs.program import extent_of
+from emu.spec.programs.types import extent_of
 
 Array = NDArray[Any]
 

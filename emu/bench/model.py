@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 from typing import Any, TypeVar
+
+from emu.bench.run import versions
 
 T = TypeVar("T")
 
@@ -78,3 +81,15 @@ def _reads_amax(recipe: Any) -> bool:
     from emu.spec.programs.program import quantize_program
 
     return quantize_program(recipe).reads("tensor_amax")
+
+
+def model_markdown(elements: int, stages: Sequence[Stage]) -> str:
+    """Return the table of one model's stages."""
+    lines = [f"{elements} elements", "", "| stage | seconds | million elements a second |", "| --- | ---: | ---: |"]
+    lines += [f"| {stage.name} | {stage.seconds:.3f} | {stage.rate:.0f} |" for stage in stages]
+    return "\n".join(lines) + "\n"
+
+
+def model_json(elements: int, stages: Sequence[Stage]) -> str:
+    """Return the same as JSON, with versions."""
+    return json.dumps({"versions": versions(), "elements": elements, "stages": [vars(stage) for stage in stages]}, indent=1)

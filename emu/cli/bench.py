@@ -1,4 +1,4 @@
-"""emu bench: speed beside other libraries."""
+"""emu bench: speed of each operation by each engine on this machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from emu.cli.settings import common_options, progress, settings_of
 
 @click.command("bench")
 @click.option("--elements", default=1 << 24, show_default=True, type=click.IntRange(1 << 12, 1 << 28), help="Elements of the tensor.")
-@click.option("--repeats", default=5, show_default=True, type=click.IntRange(1, 1000), help="Runs of each side, alternating.")
+@click.option("--repeats", default=5, show_default=True, type=click.IntRange(1, 1000), help="Runs of each case.")
 @click.option("--only", default="", metavar="WORD", help="Only cases whose name contains it.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), help="Matrix products with so many threads too.")
 @click.option("--model", default=None, metavar="FILE", help="Instead: quantize every tensor of a file and time the stages.")
 @click.option("--recipe", default="nvfp4_te_ref", show_default=True, help="Recipe for --model.")
 @common_options
 def command(elements: int, repeats: int, only: str, jobs: int, model: str | None, recipe: str) -> None:
-    """Measure conversions, quantizers, rotations and matrix products in one thread, and the ratio to peers that are installed."""
+    """Measure conversions, quantizers, rotations and matrix products by each engine, in one thread."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # read when NumPy is first imported
 

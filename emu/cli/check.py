@@ -84,7 +84,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
     from emu.check.run import SUITES, check
     from emu.check.targets.files import results_target
     from emu.check.targets.isolate import spawned
-    from emu.check.targets.make import make
+    from emu.check.targets.named import make
     from emu.contracts import form_of
     from emu.spec.registry import added_folders
 

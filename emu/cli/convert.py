@@ -13,7 +13,7 @@ import numpy as np
 from emu.base.atomic import check_target
 from emu.base.errors import OperandError, SpecError
 from emu.cli.settings import common_options, note, print_json, print_table, settings_of
-from emu.contracts.numbers import decimal_text
+from emu.contracts.examples import decimal_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value

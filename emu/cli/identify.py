@@ -70,7 +70,7 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     """Identify a kernel in a process of its own; a kernel that fails has a verdict and exit code 1."""
     from emu.base.errors import TargetError
     from emu.check.targets.isolate import spawned
-    from emu.check.targets.make import make
+    from emu.check.targets.named import make
     from emu.cli.check import LATE, _gives, _names
     from emu.identify.signatures import contracts_of, identify_any
     from emu.spec.registry import added_folders

@@ -66,10 +66,10 @@ def commands(ctx: click.Context) -> None:
     """Answer, to the last bit, what must come out of 4-bit formats and block scaling."""
 
 
-def run(arguments: Sequence[str] | None = None, commands: click.Group = commands, program: str = "emu") -> int:
+def run(arguments: Sequence[str] | None = None, commands: click.Command = commands, program: str = "emu") -> int:
     """Run one command line and return its exit code; errors become one line on stderr.
 
-    arguments: the words after the program's name; None: those of the process.   commands: another group of commands, with its name.
+    arguments: the words after the program's name; None: those of the process.   commands: another command or group of them, with its name.
     """
     try:
         code = commands.main(None if arguments is None else list(arguments), prog_name=program, standalone_mode=False, obj=Settings())

@@ -12,15 +12,13 @@ import numpy as np
 from emu.base.errors import OpenError
 from emu.contracts import suites
 from emu.contracts.columns import Column
-from emu.contracts.contract import Contract, Values
-from emu.contracts.deviation import Deviation
+from emu.contracts.contract import Contract, Deviation, Values
 from emu.contracts.dot import suite
 from emu.contracts.dot.contract import DotContract
 from emu.contracts.dot.field import DotCase
-from emu.contracts.draws import SEED
 from emu.contracts.form import Form, row_form
 from emu.contracts.rows import Answer, Input
-from emu.contracts.suites import Inputs
+from emu.contracts.suites import SEED, Inputs
 from emu.engines.exact.datapath import dot
 from emu.engines.exact.datapath_round import round_sum, shift
 from emu.engines.exact.datapath_terms import decode_triple

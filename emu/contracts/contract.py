@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from emu.base.errors import EngineError, SpecError
 from emu.contracts import suites
 from emu.contracts.columns import Layout
-from emu.contracts.deviation import Deviation
 from emu.contracts.form import Form, row_form
 from emu.contracts.rows import Answer, Input, make_row, value_of
 from emu.contracts.suites import Inputs
@@ -205,4 +204,21 @@ def native() -> Any:
     return module if hasattr(module, "convert_with_open") else None
 
 
-__all__ = ["Answer", "Batch", "Contract", "Input", "Inputs", "Values", "array_of", "native", "present", "stored_bits"]
+# One thing that a machine may do otherwise than a contract says. The contract of each operation lists its own: `Contract.deviations`.
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A single deviation.
+
+    text: in words.   stage: the first stage that it makes wrong.   answer: values of a row -> what such a machine gives;
+    None, or an EmuError: it cannot be said.   batch: the same for many rows at once, where that is much quicker.
+    """
+
+    text: str
+    stage: str
+    answer: Callable[[Values], Answer | None]
+    batch: Callable[[Sequence[Values]], list[Answer | None]] | None = None
+
+
+__all__ = ["Answer", "Batch", "Contract", "Deviation", "Input", "Inputs", "Values", "array_of", "native", "present", "stored_bits"]

@@ -12,8 +12,7 @@ from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, array_of, entry, native, present, stored_bits
-from emu.contracts.deviation import Deviation
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.examples import compare
 from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.rows import Answer, Input

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from emu.engines.exact.codebook import codebook_values
-from emu.engines.exact.decode import magnitude_of
+from emu.engines.exact.decode import codebook_values, magnitude_of
 from emu.engines.exact.round import locate
 from emu.spec import derive
 from emu.spec.models import Format

@@ -11,11 +11,9 @@ from emu.base.caches import lazy
 from emu.contracts import suites
 from emu.contracts.columns import Column, layout_of
 from emu.contracts.columns import Layout as Columns
-from emu.contracts.contract import Batch, Contract, Values, entry, present
-from emu.contracts.deviation import Deviation
-from emu.contracts.pick import smoke
+from emu.contracts.contract import Batch, Contract, Deviation, Values, entry, present
 from emu.contracts.rows import Answer, Input
-from emu.contracts.suites import Inputs
+from emu.contracts.suites import Inputs, smoke
 from emu.engines.exact.layout import place
 from emu.engines.numpy.layout import places
 from emu.spec.contract import ContractName

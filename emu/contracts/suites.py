@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from emu.contracts.draws import SEED
-from emu.contracts.pick import smoke
-from emu.contracts.rows import Input
+from emu.base import philox
+from emu.contracts.rows import Input, pack
 
 Draw = Callable[[int, int], list[Input]]
 LATER: Final = "every_field"  # a group that came after version 1.1.0: smoke suites, whose rows keep their ids, do without it
@@ -64,3 +63,51 @@ def random(op: str, draw: Draw, rows: int) -> Inputs:
 def every(inputs: str, rows: int, draw: Draw) -> Inputs:
     """Return the suite of a whole input space."""
     return Inputs("all", about(True, inputs, "codes"), rows=rows, draw=draw)
+
+
+# Smoke suites: a few cases out of the directed ones, every flag represented.
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """Return at most `wanted` places of 0 .. count - 1, evenly spaced, both ends included."""
+    if count <= wanted:
+        return list(range(count))
+    if wanted == 1:
+        return [0]
+    return sorted({(count - 1) * part // (wanted - 1) for part in range(wanted)})
+
+
+def smoke(cases: Sequence[Input], most: int) -> list[Input]:
+    """Return at most `most` cases in their order: flags take turns, each giving its evenly spaced cases."""
+    by_flag: dict[str, list[int]] = {}
+    for place, case in enumerate(cases):
+        for flag in case.flags:
+            by_flag.setdefault(flag, []).append(place)
+    share = max(1, most // max(1, len(by_flag)))
+    queues = [[places[i] for i in spread(len(places), share)] for places in by_flag.values()]
+    chosen: dict[int, None] = {}
+    for turn in range(share):
+        for queue in queues:
+            if turn < len(queue) and len(chosen) < most:
+                chosen[queue[turn]] = None
+    for place in spread(len(cases), most):
+        if len(chosen) < most:
+            chosen[place] = None
+    return [cases[place] for place in sorted(chosen)]
+
+
+# Random integers of `random` rows: Philox4x32-10 words indexed by the row, keyed by the seed, streamed by the stem. No state.
+
+
+SEED: Final = 1
+
+
+def row_words(stem: str, start: int, stop: int, per_row: int) -> list[list[int]]:
+    """Return `per_row` 32-bit words for each of the rows start .. stop - 1; any split of the rows gives the same words."""
+    words = philox.words(SEED, (stop - start) * per_row, start * per_row, philox.stream_of(stem)).tolist()
+    return [words[at : at + per_row] for at in range(0, len(words), per_row)]
+
+
+def wide(words: list[int], bits: int) -> int:
+    """Return 32-bit words as one integer of `bits` bits."""
+    return pack(words, 32) & ((1 << bits) - 1)

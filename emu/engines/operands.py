@@ -20,7 +20,8 @@ from emu.spec import derive, get
 from emu.spec.ieee import binary_format, is_binary32
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.rounding import Word
-from emu.spec.programs.program import extent_of, padded_size, quantize_program
+from emu.spec.programs.program import padded_size, quantize_program
+from emu.spec.programs.types import extent_of
 
 
 def random_words(random: NDArray[Any] | None, rounding: Rounding, size: int, taker: str = "") -> Codes | None:

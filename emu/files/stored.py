@@ -24,7 +24,7 @@ from emu.files.writers import TensorWriter, tensor_writer
 from emu.ops.quantized import Quantized, make_quantized, unpacked
 from emu.spec import digest, get
 from emu.spec.models import Recipe
-from emu.spec.programs.program import extent_of
+from emu.spec.programs.types import extent_of
 
 KEY = "emu_quantized_file"
 VERSION = 1

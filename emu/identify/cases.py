@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from emu.base import philox
 from emu.base.caches import bounded
 from emu.check.inputs.boundaries import edges
-from emu.check.inputs.examples import witnesses
+from emu.check.inputs.directed import witnesses
 from emu.contracts import form_of
 from emu.contracts.form import takes_signs
-from emu.contracts.pick import spread
 from emu.contracts.quantize import decision
 from emu.contracts.quantize.cases import directed
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.quantize.variants import Variant, shape_of
 from emu.contracts.rows import unpack
+from emu.contracts.suites import spread
 from emu.engines.numpy.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Tile
 from emu.spec import Recipe

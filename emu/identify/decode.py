@@ -17,7 +17,7 @@ from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import KEY, OPEN, canonical
 from emu.spec import derive
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.programs.program import extent_of
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import get, names
 
 SHOWN: Final = 4

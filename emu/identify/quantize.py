@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,10 @@ from emu.contracts.quantize.variants import Variant, code_variants, documented, 
 from emu.identify.cases import SOURCES, of_recipe, plain, scale_edges
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
-from emu.identify.model import Axis, Departure, Identity
+from emu.identify.model import Axis, Departure, Identity, Pair, PairVerdict
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
-from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits
-from emu.identify.verdicts import pairs_of
+from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
@@ -283,10 +282,46 @@ def _departures(asked: QuantizeAnswers, best: Variant, names: Sequence[str], goo
     return out
 
 
-def shown_row(row: Tile) -> dict[str, str]:
-    """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out; signs where some are negated."""
-    codes = list(row.x)
-    while len(codes) > 1 and codes[-1] == 0:
-        codes.pop()
-    signs = {"signs": f"{row.signs:04x}"} if row.signs else {}
-    return {"x": " ".join(f"{code:08x}" for code in codes), "tensor_amax": f"{row.amax:08x}", **signs}
+# Verdicts on pairs: what was found against every other documented variant of the same blocks.
+
+
+def pairs_of(asked: QuantizeAnswers, best: Variant, known: Sequence[Variant], names: Sequence[str]) -> Iterator[Pair]:
+    """Yield the verdict on what was found and each other documented recipe. names: the answers that the kernel gives."""
+    for other in known:
+        if other.recipe.facts_digest != best.recipe.facts_digest:
+            yield _pair(asked, best, other, names)
+    store = kept(stem_of(shape_of(best.recipe)))
+    for _, base, name, verdict, domain in store.same if store is not None and best.is_documented else ():
+        if base == best.base and verdict in ("equal", "not separated"):
+            yield Pair(base, name, cast("PairVerdict", verdict), domain or f"{store.tried if store else 0} rows tried")
+
+
+def _pair(asked: QuantizeAnswers, best: Variant, other: Variant, names: Sequence[str]) -> Pair:
+    mine, theirs = asked.expected(best), asked.expected(other)
+    shared = [name for name in names if name in mine and name in theirs and mine[name].shape == theirs[name].shape]
+    if len(shared) < len([name for name in names if name in mine]):
+        return Pair(best.name, other.name, "separated", "other levels")
+    for name in shared:
+        differ = (mine[name] != theirs[name]) & (mine[name] != OPEN) & (theirs[name] != OPEN) & (asked.answers[name] != OPEN)
+        rows = np.flatnonzero(differ.any(axis=1))
+        if len(rows):
+            lane = int(np.flatnonzero(differ[rows[0]])[0])
+            said = f"{name}[{lane}] {int(mine[name][rows[0], lane]):x} and {int(theirs[name][rows[0], lane]):x}"
+            return Pair(best.name, other.name, "separated", said, shown_row(asked.rows[int(rows[0])]))
+    return _unseparated(asked, best, other)
+
+
+def _unseparated(asked: QuantizeAnswers, best: Variant, other: Variant) -> Pair:
+    mine, theirs = asked.expected(best), asked.expected(other)
+    for name in sorted(mine.keys() & theirs.keys() - set(asked.answers)):
+        if mine[name].shape == theirs[name].shape and (mine[name] != theirs[name]).any():
+            return Pair(best.name, other.name, "unobservable", f"the kernel does not give {name}")
+    store = kept(stem_of(shape_of(best.recipe)))
+    for first, second, verdict, domain in store.equal if store is not None else ():
+        if {first, second} == {best.base, other.base} and best.is_documented and verdict == "equal":
+            return Pair(best.name, other.name, "equal", domain)
+    if any(((mine[name] == OPEN) != (theirs[name] == OPEN)).any() for name in mine.keys() & theirs.keys()):
+        return Pair(best.name, other.name, "unobservable", "they part only where the sources of one leave the answer open")
+    if any(asked.answers[name][numbers].min() == OPEN for name in asked.answers for numbers in [list(range(len(asked.rows)))]):
+        return Pair(best.name, other.name, "unobservable", "the rows that separate them have no codes in the kernel's source format")
+    return Pair(best.name, other.name, "not separated", f"{store.tried if store is not None else 0} rows tried")

@@ -19,7 +19,8 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.numpy.block import amax_bits
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
-from emu.spec.programs.program import Program, extent_of, quantize_program
+from emu.spec.programs.program import Program, quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import get
 
 Bits = NDArray[Any]
@@ -183,3 +184,12 @@ def agree(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.bool
     """Tell by row whether two answers agree; what is open on either side agrees with everything."""
     same: NDArray[np.bool_] = ((mine == theirs) | (mine == OPEN) | (theirs == OPEN)).all(axis=1)
     return same
+
+
+def shown_row(row: Tile) -> dict[str, str]:
+    """Return a row as hex text: the elements as fp32 codes, trailing zero elements left out; signs where some are negated."""
+    codes = list(row.x)
+    while len(codes) > 1 and codes[-1] == 0:
+        codes.pop()
+    signs = {"signs": f"{row.signs:04x}"} if row.signs else {}
+    return {"x": " ".join(f"{code:08x}" for code in codes), "tensor_amax": f"{row.amax:08x}", **signs}

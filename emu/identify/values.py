@@ -20,7 +20,7 @@ from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.operands import ignores_signs, signs_axis, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
-from emu.identify.rows import OPEN, Call, Tile, calls, canonical, random_bits
+from emu.identify.rows import OPEN, Call, Tile, calls, canonical, random_bits, shown_row
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
@@ -218,8 +218,6 @@ def _changed(target: Target, order: Sequence[Faked], layout: Found) -> list[Fake
 
 
 def _departures(best: Faked) -> Iterator[Departure]:
-    from emu.identify.quantize import shown_row
-
     for place in np.flatnonzero(~best.good)[:SHOWN]:
         mine, theirs = best.values[place], best.given[place]
         at = int(np.flatnonzero((mine != theirs) & (mine != OPEN) & (theirs != OPEN))[0])
@@ -227,8 +225,6 @@ def _departures(best: Faked) -> Iterator[Departure]:
 
 
 def _pair(best: Faked, other: Faked) -> Pair:
-    from emu.identify.quantize import shown_row
-
     if best.values.shape != other.values.shape:
         return Pair(best.name, other.name, "separated", "blocks of another shape")
     differ = (best.values != other.values) & (best.values != OPEN) & (other.values != OPEN) & (best.given != OPEN)

@@ -69,7 +69,7 @@ def random_matrix(shape: torch.Size, operand: Operand, seed: int, stream: int) -
     """
     rows, columns = shape
     if operand.random_bits <= 8 and _has_kernels():
-        from emu.engines.native.random_bits import random_bytes
+        from emu.engines.native.stochastic import random_bytes
 
         found: NDArray[Any] = random_bytes(seed, stream, rows * columns, operand.random_bits)
     else:

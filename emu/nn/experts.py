@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from emu.base.errors import OperandError, ShapeError
-from emu.engines.torch.names import name_of
+from emu.engines.torch.tensors import name_of
 from emu.nn import products
 from emu.nn.draws import check_place
 from emu.nn.layers import check_features, check_gemm

@@ -10,9 +10,11 @@ import torch
 
 from emu.base.errors import EmuError, ShapeError
 from emu.engines.run import run_dequantize, run_quantize, run_transform
-from emu.engines.torch.tensors import signed_view
+from emu.engines.torch import convert as conversion
+from emu.engines.torch.arithmetic import cut, is_cut
+from emu.engines.torch.tensors import codes_of, float_dtype, signed_view, to_int64
 from emu.nn import collector, draws
-from emu.nn.narrow import rounded
+from emu.spec import derive
 from emu.spec.models import Format, Recipe
 from emu.spec.registry import get
 from emu.spec.training import SUMMED, Operand, TrainingPlan
@@ -138,3 +140,24 @@ def turned(found: Codes, operand: Operand) -> Codes:
     if operand.axis == 1 or found.codes is None:
         return found
     return Codes(found.recipe, found.codes.T, {name: level.T for name, level in found.levels.items()}, found.values.T)
+
+
+# Operands rounded to the operand format before they are quantized: on integer bits, nearest even.
+
+
+def rounded(x: torch.Tensor, to: Format) -> torch.Tensor:
+    """Return values rounded to a float format that torch has, nearest even; beyond its maximum Inf, NaN its canonical NaN.
+
+    x: a float tensor; one that has the format already is returned as it is.   Returns: the format's dtype, shape of x.
+    Exactness: as a step of the spec's programs rounds, bit for bit.   Tests: tests/nn/test_nn_narrow.py.
+    """
+    dtype = float_dtype(to)
+    assert dtype is not None
+    if x.dtype == dtype:
+        return x
+    codes, source = codes_of(x.contiguous(), "")
+    if is_cut(source, to):
+        return cut(x.contiguous().view(torch.int32), source, to).to(torch.int16).view(dtype)
+    entry = derive.arithmetic_entry(to)
+    found = conversion.marked(to_int64(codes).view(-1), source, to, get("rounding", "rne"), entry)
+    return found.to(torch.int16 if dtype.itemsize == 2 else torch.int32).view(x.shape).view(dtype)

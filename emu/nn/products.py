@@ -8,7 +8,7 @@ from typing import Any, Final
 import torch
 
 from emu.base.errors import EngineError, OperandError
-from emu.engines.torch.names import named
+from emu.engines.torch.tensors import named
 from emu.nn.operand import OperandContext, quantize_operand
 from emu.spec.training import plan_of
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from emu.arrays.rows import Rows, axis_back, axis_last, pack_nibbles, unpack_nibbles
 from emu.arrays.values import Codes, float_dtype, format_of_dtype
 from emu.base.errors import EmuError, FileError, ShapeError
+from emu.engines.exact.decode import decode_code
 from emu.engines.run import run_dequantize
 from emu.ops.interop import array_of, is_tensor, takes_tensors
-from emu.ops.quantized_text import codes_line, level_line, values_line
 from emu.spec import derive, digest, get
 from emu.spec.ieee import binary_format
 from emu.spec.models import Block, Format, Recipe
@@ -235,6 +235,46 @@ def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise FileError(f"{path}: cannot read as .safetensors: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}") from None
+
+
+# What a Quantized prints of its arrays: the ends of each level, and the first block as codes and as values of their format.
+
+
+_MOST = 16  # elements of a block
+_FEW = 4  # codes of a level
+
+
+def level_line(name: str, codes: Codes, fmt: str, granularity: str, meaning: str) -> str:
+    """Return one line on a level: format, what shares a code, shape, the first codes."""
+    model: Format = get("format", fmt)
+    array = np.asarray(codes)
+    count = "one" if array.ndim == 0 else " x ".join(str(length) for length in array.shape)
+    shared = f"{granularity.removeprefix('sub')} elements" if granularity.startswith("sub") else granularity
+    return f"level {name} ({meaning}): {count} {fmt} per {shared}: {values_line(array.reshape(-1), model, _FEW)}"
+
+
+def values_line(codes: Codes, fmt: Format, most: int = _MOST) -> str:
+    """Return the first codes in hexadecimal and what they mean on their own."""
+    more = " ..." if codes.size > most else ""
+    return f"{codes_line(codes, fmt, most)} = {' '.join(_value(int(code), fmt) for code in codes[:most])}{more}"
+
+
+def codes_line(codes: Codes, fmt: Format, most: int = _MOST) -> str:
+    """Return the first codes in hexadecimal."""
+    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+    return " ".join(f"{int(code):0{digits}X}" for code in codes[:most]) + (" ..." if codes.size > most else "")
+
+
+def _value(code: int, fmt: Format) -> str:
+    try:
+        value: Any = decode_code(code, fmt)
+    except EmuError:
+        return "?"
+    if value.kind != "finite":
+        return str("-inf" if value.kind == "inf" and value.sign else value.kind)
+    if value.is_zero:
+        return "-0" if value.sign else "0"
+    return f"{float(value.signed):.6g}"
 
 
 __all__ = ["Level", "Quantized", "make_quantized", "pack_nibbles", "packs_nibbles", "unpack_nibbles", "unpacked"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from emu.contracts.numbers import decimal_text, exact_text
+from emu.contracts.examples import decimal_text, digits, exact_text, split
 from emu.engines.exact.block import decode_block_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite
 from emu.pages.frame import Data, Writer
 from emu.pages.render import Code, Ref, joined
 from emu.spec import Block, Format, derive, get
-from emu.spec.hex_rows import digits, split
 from emu.spec.models.block import FlaggedElement, LevelFacts, OneElement, Sub
 
 SHOWN_BYTES = 8

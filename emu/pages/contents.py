@@ -9,10 +9,10 @@ from typing import Any
 from emu.pages.layout import padding
 from emu.pages.render import Code, Links, Ref, Section, plural, render
 from emu.spec import derive, get, names
-from emu.spec.instruction import forms
 from emu.spec.models import KINDS, Block, Datapath, Format, Instruction, Layout, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
+from emu.spec.models.instruction import forms
 
 # What a status word promises, strongest evidence of a document first.
 STATUS: dict[str, str] = {

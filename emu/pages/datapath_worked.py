@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from emu.contracts.numbers import decimal_text, exact_text
+from emu.contracts.examples import decimal_text, digits, exact_text, split
 from emu.engines.exact.datapath import dot
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.decode import decode_code
@@ -16,7 +16,6 @@ from emu.pages.grid import TABLE_BITS
 from emu.pages.render import Code
 from emu.spec import Datapath, Format, derive
 from emu.spec.datapath import DatapathPlan, resolve
-from emu.spec.hex_rows import digits, split
 from emu.spec.models.datapath import DotExample, ValueExample, WidthExample
 from emu.spec.reach import frac_bits_of
 

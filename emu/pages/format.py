@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from emu.contracts.numbers import decimal_text, exact_text
+from emu.contracts.examples import decimal_text, exact_text
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
 from emu.pages.format_facts import derived, landmarks

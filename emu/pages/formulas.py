@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.contracts.numbers import decimal_text
+from emu.contracts.examples import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.spec import Format, derive
-from emu.spec.programs.program import Extent, Instruction, Program
+from emu.spec.programs.program import Program
 from emu.spec.programs.steps import words_of
+from emu.spec.programs.types import Extent, Instruction
 
 _IN_THE_FORMULA = ("out", "op", "args", "to", "round", "overflow", "at", "test", "format")
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from emu.contracts.numbers import exact_text
+from emu.contracts.examples import exact_text
 from emu.engines.exact.value import finite
 from emu.pages.format_facts import derived
 from emu.pages.grid import Grid, grid, is_uniform

@@ -12,8 +12,8 @@ from emu.pages.instruction_worked import distinct, special_table, witnesses
 from emu.pages.render import OPEN, Code, Ref, joined
 from emu.spec import Block, Instruction, get
 from emu.spec.datapath import resolve
-from emu.spec.instruction import InstructionVariant, check_slot, forms
-from emu.spec.models.instruction import FormFacts, IeeeFlags, RandomOperand, RandomProfile, Register
+from emu.spec.instruction import check_slot
+from emu.spec.models.instruction import FormFacts, IeeeFlags, InstructionVariant, RandomOperand, RandomProfile, Register, forms
 
 MOST_FORMS = 12
 _PERFORMS = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.contracts.numbers import decimal_text
+from emu.contracts.examples import decimal_text, digits
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
@@ -18,9 +18,8 @@ from emu.ops.instruction.bits import pack, unpack
 from emu.pages.frame import Data
 from emu.pages.render import OPEN, Code, joined
 from emu.spec import Format, Instruction, derive, get
-from emu.spec.hex_rows import digits
-from emu.spec.instruction import InstructionVariant, check_slot, forms, is_open
-from emu.spec.models.instruction import IeeeFlags, ScaleOperand
+from emu.spec.instruction import check_slot, is_open
+from emu.spec.models.instruction import IeeeFlags, InstructionVariant, ScaleOperand, forms
 
 MOST_COLUMNS = 8
 WIDE = 16

@@ -9,7 +9,7 @@ from emu.pages.instruction_worked import distinct
 from emu.pages.policy import outcome
 from emu.pages.render import OPEN, Anchor, Code, Links, Ref, render
 from emu.spec import Instruction, get, names
-from emu.spec.instruction import InstructionVariant, forms
+from emu.spec.models.instruction import InstructionVariant, forms
 
 Row = tuple[Any, ...]
 

@@ -6,10 +6,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from emu.base.errors import SpecError
-from emu.contracts.numbers import exact_text
-from emu.engines.exact.codebook import codebook_values
+from emu.contracts.examples import exact_text
 from emu.engines.exact.convert import convert_value
-from emu.engines.exact.decode import decode_code
+from emu.engines.exact.decode import codebook_values, decode_code
 from emu.engines.exact.value import Value
 from emu.pages.frame import Data, Writer
 from emu.pages.grid import TABLE_BITS

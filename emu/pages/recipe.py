@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.contracts.numbers import decimal_text
+from emu.contracts.examples import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.pages.formulas import emitted, expression, place_text
 from emu.pages.frame import Data, Writer
@@ -12,7 +12,8 @@ from emu.pages.render import Code
 from emu.pages.trace import Trace, trace_dequantize, trace_quantize
 from emu.spec import Recipe, digest, get
 from emu.spec.models.common import digest_json
-from emu.spec.programs.program import ELEMENT, Instruction, Program, dequantize_program, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, quantize_program
+from emu.spec.programs.types import ELEMENT, Instruction
 
 LINE = 72
 MOST = 16

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from emu.contracts.numbers import exact_text
+from emu.contracts.examples import exact_text
 from emu.engines.exact.decode import magnitude_of
 from emu.engines.exact.round import round_value
 from emu.engines.exact.value import finite

@@ -7,7 +7,7 @@ from typing import Any
 
 from emu.pages.render import Links, Ref, render
 from emu.spec import KINDS, get, names
-from emu.spec.sources import load_sources
+from emu.spec.known import load_sources
 
 _READ = {
     "text": "the text was read",

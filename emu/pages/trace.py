@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from emu.contracts.examples import digits, split
 from emu.engines.exact.arithmetic import largest_magnitude_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
@@ -13,7 +14,6 @@ from emu.engines.exact.program import Cells, run
 from emu.engines.exact.random_bits import element_bits
 from emu.engines.exact.value import Value, finite
 from emu.spec import Format, Recipe, Rounding, get
-from emu.spec.hex_rows import digits, split
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
 

@@ -1,5 +1,7 @@
 """The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.engines.exact and the other columns)."""
 
+from emu.spec.checks.objects import check_facts
+from emu.spec.family import family_line
 from emu.spec.models import (
     KINDS,
     Block,
@@ -16,7 +18,7 @@ from emu.spec.models import (
     Training,
     Transform,
 )
-from emu.spec.registry import digest, get, load_spec, names
+from emu.spec.registry import digest, get, hand_over, load_spec, names
 
 __all__ = [
     "KINDS",
@@ -38,3 +40,5 @@ __all__ = [
     "load_spec",
     "names",
 ]
+
+hand_over(check_facts, family_line)

@@ -1,23 +1,18 @@
-"""Forms of an instruction family: every combination of its axes, with id, mnemonic and facts; and the checks that need other files.
+"""Forms of instruction families by name; their open facts; and the checks that need other files.
 
-Not here: execution (emu.ops.instruction), the keys (models/instruction.py).
+Not here: execution (emu.ops.instruction), the keys and the forms of a family (models/instruction.py).
 """
 
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import product
 
-from emu.base.caches import Cache
 from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import resolve
 from emu.spec.models import Block, Format, Instruction, Recipe, Rounding
-from emu.spec.models.common import Status
-from emu.spec.models.instruction import FormFacts, InstructionFacts, RandomOperand, Register, Variation
+from emu.spec.models.instruction import FormFacts, InstructionFacts, InstructionVariant, RandomOperand, Register, form_id, forms
 from emu.spec.models.rounding import Word
 from emu.spec.registry import get, names
 
@@ -35,67 +30,6 @@ ALLOWED = {
     "quantize": ("transform", "amax_operand", "signs_operand"),
 }
 CHOICES = ("rounding", "policy", "random", "scale", "datapath")
-_forms: Cache[tuple[str, str], tuple[InstructionVariant, ...]] = Cache("emu.spec.instruction._forms", 512)
-
-
-@dataclass(frozen=True)
-class InstructionVariant:
-    """One instruction.
-
-    id: the mnemonic in lower case with `_` for all else.   words: axis -> word.   facts: the family's with those of the words.
-    """
-
-    id: str
-    mnemonic: str
-    words: dict[str, str]
-    facts: InstructionFacts
-    status: Status
-
-
-def form_id(mnemonic: str) -> str:
-    """Return the id of a mnemonic."""
-    return re.sub(r"[^a-z0-9]+", "_", mnemonic.lower()).strip("_")
-
-
-def forms(family: Instruction) -> tuple[InstructionVariant, ...]:
-    """Return the forms of a family, the last axis fastest. Raises: SpecError (an axis that the mnemonic lacks, or the reverse)."""
-    key = (family.facts_digest, family.status)
-    found = _forms.get(key)
-    return found if found is not None else _forms.keep(key, tuple(_expanded(family)))
-
-
-def _expanded(family: Instruction) -> Iterator[InstructionVariant]:
-    facts = family.facts
-    placed = re.findall(r"\{([a-z_0-9]+)\}", facts.mnemonic)
-    if sorted(placed) != sorted(facts.axes):
-        raise SpecError(f"mnemonic names the axes {', '.join(placed) or 'none'}, axes has {', '.join(facts.axes) or 'none'}")
-    for words in product(*facts.axes.values()):
-        chosen = dict(zip(facts.axes, words, strict=True))
-        variations = {axis: facts.axes[axis][word] for axis, word in chosen.items()}
-        texts = {axis: chosen[axis] if item.word is None else item.word for axis, item in variations.items()}
-        mnemonic = facts.mnemonic.format(**texts)
-        merged = _merged(facts, variations)
-        yield InstructionVariant(form_id(mnemonic), mnemonic, chosen, merged, merged.status or family.status)
-
-
-def _merged(facts: InstructionFacts, variations: dict[str, Variation]) -> InstructionFacts:
-    """Return the family's facts with those of the words; one fact may be set in one place only."""
-    update: dict[str, object] = {"axes": {}}
-    for axis, item in variations.items():
-        for key in FormFacts.model_fields:
-            value = getattr(item, key)
-            if value is None:
-                continue
-            if key in update or getattr(facts, key) is not None:
-                raise SpecError(f"{key} is set by axis {axis} and once more: set each fact in one place")
-            update[key] = value
-    return facts.model_copy(update=update)
-
-
-def accepted_names(family: Instruction) -> tuple[str, ...]:
-    """Return what else finds a family: ids and mnemonics of its forms."""
-    found = dict.fromkeys(name for form in forms(family) for name in (form.id, form.mnemonic))
-    return tuple(name for name in found if name != family.id and name not in family.aliases)
 
 
 def find_form(name: str | Instruction) -> tuple[Instruction, InstructionVariant]:

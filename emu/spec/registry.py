@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from emu.base import caches
 from emu.base.errors import SpecError
 from emu.base.forks import fork_safe_lock
-from emu.spec.known import Key, Known, base_of, kind_of, merged_facts, shipped_root, validate
+from emu.spec.known import Key, Known, base_of, kind_of, merged_facts, shipped_root, source_ids, validate
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import digest_json
-from emu.spec.sources import source_ids
 
 __all__ = ["Registry", "added_folders", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
 
@@ -53,13 +51,11 @@ class Registry:
             found = self._known.models.get((kind, name))
             if found is not None:
                 return found
-        _import_checks()
         with self._lock:
             return self._find(kind, name)
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the ids of a kind, sorted. Raises: SpecError for another kind."""
-        _import_checks()
         with self._lock:
             if kind not in KINDS:
                 self._now()
@@ -72,7 +68,6 @@ class Registry:
         found = self._known.digests.get(key)
         if found is not None:
             return found
-        _import_checks()
         with self._lock:
             needed = {(kind, name): self.digest(self.get(kind, name)) for kind, name, _ in thing.references()}
             found = digest_json([thing.facts_digest, sorted([kind, name, value] for (kind, name), value in needed.items())])
@@ -80,13 +75,11 @@ class Registry:
 
     def added_folders(self) -> tuple[str, ...]:
         """Return the folders of spec files beside the shipped one, for a process that is to know the same objects."""
-        _import_checks()
         with self._lock:
             return tuple(str(root.resolve()) for root in self._now().folders[1:])
 
     def load_spec(self, folder: str | Path) -> tuple[str, ...]:
         """Add every spec file below a folder; returns "kind/id" of what was added. Raises: SpecError, see `emu.spec.load_spec`."""
-        _import_checks()
         with self._lock:
             outer = self._trial  # the folders of EMU_SPEC_PATH are added while the first state is being made
             self._trial = trial = self._now().copy()
@@ -110,7 +103,6 @@ class Registry:
     @contextmanager
     def restored(self) -> Iterator[None]:
         """Take out at the end what load_spec adds inside. See `emu.spec.registry.restored`."""
-        _import_checks()
         with self._lock:
             before = self._now()
         try:
@@ -167,9 +159,7 @@ class Registry:
         if name in aliases:
             return self._find(kind, aliases[name])
         if kind == "recipe":
-            from emu.spec.family import family_line  # here, because it asks the registry for the members
-
-            line = family_line(name)
+            line = _asking.family_line(name)
             if line is not None:
                 raise SpecError(f"recipe {name!r} {line}")
         close = difflib.get_close_matches(name, [*known, *aliases], n=3, cutoff=0.5)
@@ -285,15 +275,25 @@ class Registry:
                 near = difflib.get_close_matches(source.ref, known, n=1)
                 hint = f"did you mean {near[0]}?" if near else "add it there"
                 raise SpecError(f"{document.where(('sources', number, 'ref'))}: source {source.ref!r} is not in sources.yaml: {hint}")
-        from emu.spec.checks.objects import check_facts  # here, because the checks ask the registry for other objects
-
-        check_facts(model, document)
+        _asking.check_facts(model, document)
 
 
-def _import_checks() -> None:
-    """Import what reading a file needs, before the lock is taken: a thread that imports it may be waiting for the lock."""
-    for module in ("emu.spec.instruction", "emu.spec.checks.objects", "emu.spec.programs.steps"):
-        import_module(module)
+class Asking:
+    """What reading a file needs of modules that ask the registry for other objects: `emu.spec` hands it over when it is imported.
+
+    check_facts: checks an object against the others.   family_line: what an unknown recipe name says when it is the name of a family.
+    """
+
+    check_facts: Callable[[SpecObject, Document], None]
+    family_line: Callable[[str], str | None]
+
+
+_asking: Final = Asking()
+
+
+def hand_over(check_facts: Callable[[SpecObject, Document], None], family_line: Callable[[str], str | None]) -> None:
+    """Take what reading a file needs of modules above this one."""
+    _asking.check_facts, _asking.family_line = check_facts, family_line
 
 
 _DEFAULT: Final = Registry()

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.caches import bounded
-from emu.engines.exact.codebook import codebook_values
-from emu.engines.exact.decode import decode_code, magnitude_of
+from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.round import locate
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe

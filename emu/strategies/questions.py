@@ -12,7 +12,8 @@ from emu.base.errors import OperandError
 from emu.spec import contract as contracts
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Layout, Recipe, Rounding, Transform
-from emu.spec.programs.program import extent_of, quantize_program
+from emu.spec.programs.program import quantize_program
+from emu.spec.programs.types import extent_of
 from emu.strategies.directed import tensors
 from emu.strategies.kinds import draws_random
 from emu.strategies.numbers import codes, near_ties, random_operands

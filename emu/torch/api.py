@@ -8,9 +8,8 @@ import torch
 
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.torch import ops
-from emu.engines.torch.names import name_of
 from emu.engines.torch.products import dot, matmul
-from emu.engines.torch.tensors import format_id
+from emu.engines.torch.tensors import format_id, name_of
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 
 
@@ -122,7 +121,7 @@ def _amax(given: torch.Tensor | float | None, device: torch.device) -> torch.Ten
 
 def level_names(recipe: str) -> list[str]:
     """Return the names of a recipe's levels, outermost first."""
-    from emu.engines.torch.names import named
+    from emu.engines.torch.tensors import named
     from emu.spec.registry import get
 
     return [level.name for level in get("block", named("recipe", recipe).facts.block).facts.levels]

@@ -5,7 +5,7 @@ Not here: what an operation computes (emu.engines.exact, emu.engines.numpy), tes
 """
 
 from emu.vectors.build import Built, build
-from emu.vectors.files.names import VECTORS_VERSION
+from emu.vectors.files.manifest import VECTORS_VERSION
 from emu.vectors.files.suite import Suite, load
 from emu.vectors.suites.frozen import selection
 from emu.vectors.suites.plan import SuitePlan, find, plans

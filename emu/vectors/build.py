@@ -15,10 +15,9 @@ from emu.base.errors import FileError, SpecError
 from emu.contracts.rows import inputs_of
 from emu.spec.contract import is_product, parse
 from emu.vectors.coverage.count import write_cover
-from emu.vectors.files import errata, manifest
-from emu.vectors.files.contract_record import generator_record
-from emu.vectors.files.names import BENCH, OPERATIONS, SUITES
-from emu.vectors.files.suite import load, render, stem_of
+from emu.vectors.files import manifest
+from emu.vectors.files.manifest import BENCH, OPERATIONS, SUITES
+from emu.vectors.files.suite import generator_record, load, render, stem_of
 from emu.vectors.files.write import digest_suite, write_suite, write_text
 from emu.vectors.suites.frozen import selection
 from emu.vectors.suites.plan import SuitePlan, families, plans_of
@@ -193,7 +192,7 @@ def _is_current(folder: Path, plan: SuitePlan) -> bool:
         return False
     cases = plan.cases(0, plan.size)
     planned = [row for row in suite.rows if "correction" not in row.flags]
-    corrected = len(suite.rows) - len(planned) == len(errata.of_stem(plan.stem))
+    corrected = len(suite.rows) - len(planned) == len(manifest.of_stem(plan.stem))
     return corrected and [inputs_of(suite.layout, row) for row in planned] == [case.values for case in cases]
 
 
@@ -224,7 +223,7 @@ def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
         return digest_suite(plan, step)
     folder = out / plan.operation.name.op
     digest = write_suite(plan, folder, out / SCRATCH, step)
-    wrong = errata.of_stem(stem)
+    wrong = manifest.of_stem(stem)
     if not wrong:
         return digest
     suite = load(folder, stem)
@@ -242,7 +241,7 @@ def finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
         folder = out / op
         folder.mkdir(exist_ok=True)
         present = {stem_of(path.name) for path in folder.iterdir()}
-        own = [erratum for erratum in errata.RELEASED if erratum["stem"] in present]
+        own = [erratum for erratum in manifest.RELEASED if erratum["stem"] in present]
         write_text(folder / manifest.ERRATA, manifest.render_errata(own))
         digests = manifest.read_digests(folder) | {stem: digest for stem, digest in hashes.items() if stem.startswith(f"{op}__")}
         write_text(folder / manifest.DIGESTS, manifest.render_digests(digests))

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from emu.base.errors import EngineError
 from emu.contracts.columns import Layout
 from emu.contracts.rows import Answer, Input, Row, make_row, mismatches
-from emu.vectors.files.names import SHARD_ROWS
+from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.suites.plan import SuitePlan
 
 CHUNK: Final = 4096

@@ -14,7 +14,7 @@ from emu.contracts.rows import Answer, Row, inputs_of, is_open, mismatches, valu
 from emu.vectors.compute import CHUNK, wants_exact
 from emu.vectors.coverage.count import check_cover
 from emu.vectors.files import manifest
-from emu.vectors.files.names import BENCH, OPERATIONS, parse_stem
+from emu.vectors.files.manifest import BENCH, OPERATIONS, parse_stem
 from emu.vectors.files.schema_check import check
 from emu.vectors.files.suite import Suite, load, stem_of
 from emu.vectors.suites.plan import find

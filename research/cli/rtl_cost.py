@@ -26,7 +26,7 @@ def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path |
 
     Needs yosys. For comparing designs of one run: no area, no delay. docs/hardware_cost.md follows from the record.
     """
-    from emu.rtl.simulate import kit
+    from emu.rtl.simulate import simulator
     from research.cost import measure as cost
 
     if check is not None:
@@ -35,8 +35,8 @@ def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path |
         if parts:
             raise click.UsageError("--out keeps the whole run: leave --part out")
         check_target(out, force)
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder, bar_of("cost", len(cost.tasks(kit.path(), parts))) as tick:
-        record = cost.run(kit.path(), parts, Path(folder), tick)
+    with tempfile.TemporaryDirectory(prefix="emu_") as folder, bar_of("cost", len(cost.tasks(simulator.path(), parts))) as tick:
+        record = cost.run(simulator.path(), parts, Path(folder), tick)
     if out is not None:
         keep(out, cost.KIND, record, force)
     if settings_of().json:
@@ -53,9 +53,9 @@ def _line(design: dict[str, Any], rules: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _check(path: Path) -> int:
-    from emu.rtl.simulate import kit
+    from emu.rtl.simulate import simulator
     from research.cost.measure import COMMAND, read_record, stale
 
-    old = stale(read_record(path), kit.path())
+    old = stale(read_record(path), simulator.path())
     click.echo(f"{path}: made from other sources: {', '.join(old)}: run {COMMAND}" if old else f"{path}: fits the designs")
     return STALE if old else 0

@@ -10,7 +10,7 @@ import pytest
 import emu
 from emu.base.errors import OperandError, SpecError
 from emu.check.judge import judge
-from emu.check.report.classes import CLASSES
+from emu.check.report.model import CLASSES
 from emu.contracts import form_of
 from emu.contracts.form import Expected
 from emu.testing import check

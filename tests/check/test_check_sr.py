@@ -8,8 +8,7 @@ import pytest
 
 import emu
 from emu.base import philox
-from emu.check.binomial import holm, lower_tail, p_value
-from emu.check.stochastic import RATE
+from emu.check.stochastic import RATE, holm, lower_tail, p_value
 from emu.testing import check
 
 CONTRACT, RECIPE = "convert/e2m1/sr_add8/nvidia", "quantize/ufp4_sr"

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from emu.cli.main import run
-from emu.contracts.examples import parse_value
-from emu.contracts.numbers import decimal_text, exact_text
+from emu.contracts.examples import decimal_text, exact_text, parse_value
 from emu.spec import KINDS, get, names
 
 

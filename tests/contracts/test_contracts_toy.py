@@ -16,8 +16,7 @@ from emu.check.run import check
 from emu.check.targets.python import python_target
 from emu.contracts import Contract, ContractName, Grammar, suites
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import entry, present, stored_bits
-from emu.contracts.deviation import Deviation
+from emu.contracts.contract import Deviation, entry, present, stored_bits
 from emu.contracts.rows import Input
 from emu.spec import derive, get
 from emu.spec.contract import GRAMMARS

@@ -16,7 +16,7 @@ from emu.explain.compare.minimise import minimise
 from emu.explain.compare.pair import common_k, common_plans, same_by_facts
 from emu.explain.compare.text import example, lines_of, verdict
 from emu.explain.dot.constructed import constructed
-from emu.explain.dot.samples import samples
+from emu.explain.dot.suite import samples
 from emu.spec.datapath import resolve
 
 NVFP4 = "blackwell_mxf4nvf4_b16_ue4m3"

@@ -18,8 +18,7 @@ from emu.contracts.dot.vcd import vcd_text
 from emu.contracts.rows import Input, make_row
 from emu.contracts.text import dyadic
 from emu.engines.exact.datapath_stages import stage_codes, stage_columns
-from emu.explain.dot.samples import CATEGORIES, samples
-from emu.explain.dot.suite import row_at
+from emu.explain.dot.suite import CATEGORIES, row_at, samples
 from emu.spec import get, names
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
 from emu.vectors.files.suite import Suite

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("arrays", "engines", "ops", "torch")
-SPEC = ("derive", "derived", "ieee", "reach", "programs/steps", "programs/program", "datapath", "checks/datapath")
+SPEC = ("derive", "training", "ieee", "reach", "programs/steps", "programs/program", "programs/types", "datapath", "checks/datapath")
 MODULES = tuple(f"spec/{name}.py" for name in SPEC)
 NAMES = {"fp64", "fp32", "bf16", "fp16", "e8m0", "e4m3", "e5m2", "e2m1", "rne", "rz"}
 ALLOWED = {

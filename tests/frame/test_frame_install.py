@@ -134,7 +134,7 @@ def test_wheel_runs_from_another_directory(installed, tmp_path):
     assert {"e2m1", "rne", "nvfp4_te_ref"} <= set(listed.replace(",", " ").split())
     result = json.loads(command(installed / "python", "-c", QUANTIZE, cwd=tmp_path).stdout)
     assert Path(result["file"]).is_relative_to(installed.parent)
-    code = "from emu.rtl.simulate import kit; print(kit.bench('convert'))"
+    code = "from emu.rtl.simulate import simulator; print(simulator.bench('convert'))"
     where = Path(command(installed / "python", "-c", code, cwd=tmp_path).stdout.strip())
     assert where.is_relative_to(installed.parent)
     assert {path.name for path in where.parent.iterdir()} >= {"convert.sv", "bench.svh", "judge.sh", "Makefile", "rtl", "wrap"}

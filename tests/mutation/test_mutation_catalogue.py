@@ -9,7 +9,7 @@ from support.mutation import read_faults, replaced_once
 from support.mutation_rtl import read_rtl_faults
 
 from emu.base.errors import FileError, SpecError
-from emu.rtl.simulate import kit
+from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import read_units
 from emu.vectors.suites.notes import is_about
 
@@ -18,7 +18,7 @@ C = '  - {id: "NAME", class: "tie", ops: ["convert"], text: "t", file: "round.h"
 RTL = '  - {id: "NAME", class: "tie", units: ["decode_e2m1"], text: "t", file: "rtl/decode4.sv", old: "a", new: "b"}\n'
 READERS: dict[str, tuple[Reader, str, str]] = {
     "c": (lambda path: read_faults([path]), C, "c_"),
-    "rtl_x": (lambda path: read_rtl_faults([path], read_units(kit.path()), kit.path()), RTL, "rtl_"),
+    "rtl_x": (lambda path: read_rtl_faults([path], read_units(simulator.path()), simulator.path()), RTL, "rtl_"),
 }
 
 

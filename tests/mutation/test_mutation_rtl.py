@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emu.rtl.simulate.golden_rows import golden
 from support.mutation_kill import catalogue_sha256, render
 from support.mutation_rtl import RtlBench, RtlFault, read_rtl_faults
 from support.mutation_rtl_record import COMMAND, judged_by, record
 
 from emu.rtl.mutants.record import read_record, sources_sha256, stale
-from emu.rtl.simulate import kit
-from emu.rtl.simulate.suites import golden
+from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import Unit, read_units
 from emu.spec.loader import read
 
@@ -36,12 +36,12 @@ CLASSES = {
 
 @pytest.fixture(scope="module")
 def units() -> dict[str, Unit]:
-    return read_units(kit.path())
+    return read_units(simulator.path())
 
 
 @pytest.fixture(scope="module")
 def rtl_faults(units: dict[str, Unit]) -> list[RtlFault]:
-    return read_rtl_faults(sorted(CATALOGUE.glob("rtl_*.yaml")), units, kit.path())
+    return read_rtl_faults(sorted(CATALOGUE.glob("rtl_*.yaml")), units, simulator.path())
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +53,12 @@ def bench_of(faults: list[RtlFault], units: dict[str, Unit], folder: Path) -> Rt
     stems = {judged_by(units[name]) for fault in faults for name in fault.units}
     run = folder / "run"
     run.mkdir()
-    return RtlBench(run, kit.path(), units, {stem: golden(stem, folder) for stem in sorted(stems)})
+    return RtlBench(run, simulator.path(), units, {stem: golden(stem, folder) for stem in sorted(stems)})
 
 
 def test_every_fault_can_be_made_and_every_class_is_there(rtl_faults: list[RtlFault]) -> None:
     for fault in rtl_faults:
-        assert fault.changed(kit.path())
+        assert fault.changed(simulator.path())
     counts = Counter(fault.kill_class for fault in rtl_faults)
     assert set(counts) >= CLASSES, CLASSES - set(counts)
     assert len({(fault.file, fault.old, fault.new) for fault in rtl_faults}) == len(rtl_faults)

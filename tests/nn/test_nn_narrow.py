@@ -14,7 +14,7 @@ from emu.engines.exact.decode import decode_code
 from emu.spec import get
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-narrow = importlib.import_module("emu.nn.narrow")
+narrow = importlib.import_module("emu.nn.operand")
 LOST = (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 
 

@@ -17,7 +17,7 @@ from emu.engines.exact.block import dequantize as dequantize_exact
 from emu.engines.exact.block import quantize as quantize_exact
 from emu.engines.exact.transform import transform_codes
 from emu.spec import get
-from emu.spec.derived import derived_recipe
+from emu.spec.training import derived_recipe
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
 nn = importlib.import_module("emu.nn")

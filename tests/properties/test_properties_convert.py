@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from emu import strategies
 from emu.base.errors import SpecError
-from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_value
-from emu.engines.exact.decode import decode_code
+from emu.engines.exact.decode import codebook_values, decode_code
 from emu.engines.exact.encode import attach_sign, encode_value
 from emu.engines.exact.overflow import Code, overflow
 from emu.engines.exact.round import floor_log2, round_magnitude, round_value

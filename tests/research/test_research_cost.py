@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError, OperandError
-from emu.rtl.simulate import kit
+from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import Unit, read_units
 from research.__main__ import run as emu
 from research.cost import measure as cost
 from research.cost.table import plan_of_product, products, table_module
 
 RECORD = Path(__file__).resolve().parents[2] / cost.RECORD
-UNITS = read_units(kit.path())
+UNITS = read_units(simulator.path())
 
 
 def task(text, folder, part="decode"):
@@ -27,7 +27,7 @@ def task(text, folder, part="decode"):
 
 def test_every_part_names_units_and_gates_have_transistors():
     rules = cost.rules()
-    assert len(cost.tasks(kit.path())) >= 25 and all(count > 0 and count % 2 == 0 for count in rules["gates"].values())
+    assert len(cost.tasks(simulator.path())) >= 25 and all(count > 0 and count % 2 == 0 for count in rules["gates"].values())
     (abc,) = [line for line in rules["flow"] if line.startswith("abc -g ")]
     assert {gate.lower() for gate in abc.removeprefix("abc -g ").split(",")} | {"not"} == set(rules["gates"])
     assert rules["gates"]["nand"] == rules["transistors_of_one_ge"]
@@ -36,7 +36,7 @@ def test_every_part_names_units_and_gates_have_transistors():
 
 def test_a_part_that_is_not_listed_is_refused():
     with pytest.raises(OperandError, match=r"dot17: no part of cost\.yaml: decode"):
-        cost.tasks(kit.path(), ("dot17",))
+        cost.tasks(simulator.path(), ("dot17",))
 
 
 def test_gates_that_can_be_counted_by_hand(need, tmp_path):
@@ -62,8 +62,8 @@ def test_the_table_of_products_is_that_of_the_oracle(need, tmp_path):
 
 def test_the_record_is_of_these_designs():
     record = cost.read_record(RECORD)
-    assert cost.stale(record, kit.path()) == [], cost.COMMAND
-    assert len(record["designs"]) == len(cost.tasks(kit.path())) >= 25
+    assert cost.stale(record, simulator.path()) == [], cost.COMMAND
+    assert len(record["designs"]) == len(cost.tasks(simulator.path())) >= 25
     assert RECORD.read_text(encoding="ascii") == cost.as_text(record)
 
 
@@ -71,12 +71,12 @@ def test_a_changed_count_a_lost_design_and_other_sources_make_it_stale():
     record = cost.read_record(RECORD)
     first = record["designs"][0]
     name = f"{first['part']} {first['operands']}"
-    assert cost.stale(record | {"designs": [first | {"cells": {"nand": 1}}, *record["designs"][1:]]}, kit.path()) == [name]
-    assert cost.stale(record | {"designs": record["designs"][1:]}, kit.path()) == [name]
-    assert cost.stale(record | {"designs": [first | {"sources_sha256": "0"}, *record["designs"][1:]]}, kit.path()) == [name]
-    assert cost.stale(record | {"rules_sha256": "0"}, kit.path()) == ["cost.yaml"]
+    assert cost.stale(record | {"designs": [first | {"cells": {"nand": 1}}, *record["designs"][1:]]}, simulator.path()) == [name]
+    assert cost.stale(record | {"designs": record["designs"][1:]}, simulator.path()) == [name]
+    assert cost.stale(record | {"designs": [first | {"sources_sha256": "0"}, *record["designs"][1:]]}, simulator.path()) == [name]
+    assert cost.stale(record | {"rules_sha256": "0"}, simulator.path()) == ["cost.yaml"]
     more = {**first, "part": "another"}
-    assert cost.stale(record | {"designs": [*record["designs"], more]}, kit.path()) == [f"another {first['operands']}"]
+    assert cost.stale(record | {"designs": [*record["designs"], more]}, simulator.path()) == [f"another {first['operands']}"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"designs": [], "yosys": ""}', '{"yosys": "y", "designs": [{"cells": {}, "depth": 1}]}'])
@@ -92,7 +92,7 @@ def test_a_design_counts_again_as_recorded(need, tmp_path):
     record = cost.read_record(RECORD)
     if cost.version(tmp_path) != record["yosys"]:
         pytest.skip(f"the record is of {record['yosys']}")
-    (one,) = [each for each in cost.tasks(kit.path(), ("product",)) if each.operands == "e1m2"]
+    (one,) = [each for each in cost.tasks(simulator.path(), ("product",)) if each.operands == "e1m2"]
     found = cost.measure(one, tmp_path)
     (kept,) = [design for design in record["designs"] if (design["part"], design["operands"]) == ("product", "e1m2")]
     assert (found.cells, found.flip_flops, found.depth) == (kept["cells"], kept["flip_flops"], kept["depth"])

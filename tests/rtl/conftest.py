@@ -14,9 +14,9 @@ from emu.contracts.columns import Column, layout_from, layout_of
 from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.simulate.units import Unit
 from emu.vectors.files import lint as lint_files
-from emu.vectors.files import mem, neg, suite, svh
-from emu.vectors.files.macros import counts_of
-from emu.vectors.files.names import shard_name
+from emu.vectors.files import suite, writers
+from emu.vectors.files.manifest import shard_name
+from emu.vectors.files.writers import counts_of
 
 Done = subprocess.CompletedProcess[str]
 
@@ -83,11 +83,11 @@ def handmade(tmp_path: Path) -> Callable[..., Path]:
         for index in range(shards):
             part, first, name = rows[index * each : (index + 1) * each], 1 + index * each, shard_name(stem, index, shards)
             digest = suite.rows_sha256(layout, part)
-            negative = neg.negative_rows(layout, rows[:each])
+            negative = writers.negative_rows(layout, rows[:each])
             entries.append({"file": f"{name}.mem", "tcFirst": first, "rows": len(part), "sha256": digest})
-            (tmp_path / f"{name}.mem").write_text(mem.render(layout, part, first))
-            (tmp_path / f"{stem}.neg.mem").write_text(mem.render(layout, negative))
-            (tmp_path / f"{name}.svh").write_text(svh.render(layout, counts_of(layout, part, name, first, len(negative), digest)))
+            (tmp_path / f"{name}.mem").write_text(writers.render_mem(layout, part, first))
+            (tmp_path / f"{stem}.neg.mem").write_text(writers.render_mem(layout, negative))
+            (tmp_path / f"{name}.svh").write_text(writers.render_svh(layout, counts_of(layout, part, name, first, len(negative), digest)))
         text = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
         columns_text = json.dumps(layout.described(), separators=(",", ":"))
         (tmp_path / f"{stem}.json").write_text(f'{{"columns": {columns_text}, "shards": [\n{text}\n]}}\n')

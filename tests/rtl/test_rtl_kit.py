@@ -9,9 +9,8 @@ import pytest
 
 from emu.base.errors import FileError
 from emu.contracts.columns import Column
-from emu.rtl.simulate import kit as kit_folder
 from emu.rtl.simulate import simulator
-from emu.vectors.files.names import OPERATIONS
+from emu.vectors.files.manifest import OPERATIONS
 
 STEMS = {
     "decode": "decode__e5m2_to_fp32__exact__all",
@@ -184,8 +183,8 @@ def test_every_operation_has_a_bench_that_refuses_the_others(
     need: Callable[..., None], frozen: Callable[[str], Path], table: Path, tmp_path: Path
 ) -> None:
     need("iverilog")
-    assert all(kit_folder.bench(op).is_file() for op in OPERATIONS)
+    assert all(simulator.bench(op).is_file() for op in OPERATIONS)
     with pytest.raises(FileError, match="a suite of decode, not of convert"):
         simulator.compile_bench(simulator.find("icarus"), "convert", frozen(STEMS["decode"]), [table], {}, tmp_path)
     with pytest.raises(FileError, match="no operation"):
-        kit_folder.bench("multiply")
+        simulator.bench("multiply")

@@ -6,10 +6,10 @@ import pytest
 
 from emu.base.errors import EngineError, FileError
 from emu.cli.main import run
-from emu.rtl.simulate import kit, sweep
+from emu.rtl.simulate import simulator, sweep
 from emu.rtl.simulate.units import read_units
 
-UNITS = read_units(kit.path())
+UNITS = read_units(simulator.path())
 SPACES = {space.name: space for space in sweep.spaces(UNITS)}
 WANTED = [f"convert_fp32_{fmt}_{rounding}" for fmt in ("e2m1", "e1m2") for rounding in ("rne", "rz", "sr_add8/mix")]
 
@@ -20,7 +20,7 @@ def record(checkout):
 
 
 def test_record_is_of_these_designs_and_this_spec(record):
-    wrong = [name for name in sweep.stale(kit.path(), UNITS, record) if name in record]
+    wrong = [name for name in sweep.stale(simulator.path(), UNITS, record) if name in record]
     assert not wrong, f"made from other files or facts: {sweep.COMMAND}"
     assert set(WANTED) <= set(record)
     assert {name for name, space in SPACES.items() if space.operation.src == "bf16"} <= set(record)
@@ -45,24 +45,24 @@ def test_inputs_count_every_source_code(record):
 def test_another_design_makes_a_line_stale(record):
     name = "convert_bf16_e2m1_rne"
     other = UNITS | {name: UNITS[name]._replace(defines=UNITS[name].defines | {"ROUND": 2})}
-    found = sweep.stale(kit.path(), other, record)
+    found = sweep.stale(simulator.path(), other, record)
     assert name in found
-    assert set(found) - set(sweep.stale(kit.path(), UNITS, record)) == {name}
+    assert set(found) - set(sweep.stale(simulator.path(), UNITS, record)) == {name}
 
 
 def test_a_unit_that_is_gone_makes_a_line_stale(record):
-    assert "convert_gone" in sweep.stale(kit.path(), UNITS, dict(record) | {"convert_gone": {}})
+    assert "convert_gone" in sweep.stale(simulator.path(), UNITS, dict(record) | {"convert_gone": {}})
 
 
 def test_comments_do_not_count(tmp_path):
     unit = UNITS["convert_bf16_e2m1_rne"]
-    for file in (*unit.sources, *(kit.path() / name for name in sweep.HARNESS)):
-        copy = tmp_path / file.relative_to(kit.path())
+    for file in (*unit.sources, *(simulator.path() / name for name in sweep.HARNESS)):
+        copy = tmp_path / file.relative_to(simulator.path())
         copy.parent.mkdir(exist_ok=True)
         copy.write_text(file.read_text())
     moved = unit._replace(wrapper=tmp_path / "wrap/convert.sv", files=(tmp_path / "rtl/convert4.sv",))
     first = sweep.rtl_sha256(tmp_path, moved)
-    assert first == sweep.rtl_sha256(kit.path(), unit)
+    assert first == sweep.rtl_sha256(simulator.path(), unit)
     moved.files[0].write_text("// another word\n" + moved.files[0].read_text().replace("    ", "  "))
     assert sweep.rtl_sha256(tmp_path, moved) == first
     moved.files[0].write_text(moved.files[0].read_text().replace("half & (rest | is_odd)", "half & rest"))
@@ -86,9 +86,9 @@ def test_misuse(tmp_path, capsys):
 def test_a_space_gives_its_line_and_a_wrong_design_its_first_difference(need, tmp_path, record):
     need("verilator", "make", "gcc", "g++")
     space = SPACES["convert_bf16_e2m1_rne"]
-    assert sweep.sweep(sweep.build_model(kit.path(), space.unit, tmp_path), space) == record[space.name]["codes_sha256"]
+    assert sweep.sweep(sweep.build_model(simulator.path(), space.unit, tmp_path), space) == record[space.name]["codes_sha256"]
     wrong = space.unit._replace(id="wrong", defines=space.unit.defines | {"ROUND": 2})
-    program = sweep.build_model(kit.path(), wrong, tmp_path)
+    program = sweep.build_model(simulator.path(), wrong, tmp_path)
     with pytest.raises(sweep.Differs, match="MISMATCH x=3e80 r=0 want=0 got=1"):
         sweep.sweep(program, space)
     with pytest.raises(EngineError, match="RANDOM_BITS"):

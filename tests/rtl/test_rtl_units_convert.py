@@ -4,12 +4,12 @@ import os
 from fractions import Fraction
 
 import pytest
+from emu.rtl.simulate.golden_rows import golden, path_of
 
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
-from emu.rtl.simulate import kit, simulator
-from emu.rtl.simulate.suites import golden, path_of
+from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import read_units
 from emu.spec import derive
 from emu.spec.models.format import FloatFacts
@@ -17,7 +17,7 @@ from emu.spec.registry import get
 from emu.vectors.suites.plan import find
 
 WRAPPERS = ("convert.sv", "decode.sv", "quantize.sv", "quantize_rotated.sv")
-UNITS = {name: unit for name, unit in read_units(kit.path()).items() if unit.wrapper.name in WRAPPERS}
+UNITS = {name: unit for name, unit in read_units(simulator.path()).items() if unit.wrapper.name in WRAPPERS}
 ROUNDS = ("rne", "rz", "rna", "ru", "rd", "odd", "sr_add8", "sr_cmp8", "sr_half8")
 RULES = ("floor", "ceil", "even")
 QUICK = (

@@ -9,20 +9,20 @@ import re
 import subprocess
 
 import pytest
+from emu.rtl.simulate.golden_rows import golden, path_of
 
 from emu.base import philox
-from emu.rtl.simulate import kit, simulator
-from emu.rtl.simulate.suites import golden, path_of
+from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import read_units
 from emu.spec import derive
 from emu.spec.datapath import resolve
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import names
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 from research.cost.table import plan_of_product, products
 
 WRAPPERS = ("product.sv", "dot16.sv", "lane_nv_like.sv", "lane_int64.sv", "chain_int64.sv")
-UNITS = {name: unit for name, unit in read_units(kit.path()).items() if unit.wrapper.name in WRAPPERS}
+UNITS = {name: unit for name, unit in read_units(simulator.path()).items() if unit.wrapper.name in WRAPPERS}
 PRODUCTS = [name for name in UNITS if name.startswith("product_")]
 SUMS = [name for name in UNITS if name.startswith("dot16_")]
 LANES = [name for name, unit in UNITS.items() if unit.suites]
@@ -254,7 +254,7 @@ def harness(name, work, library, *macros, level="-O2"):
     defines = [f"-D{macro}={value}" for macro, value in unit.defines.items()] + list(macros)
     command = ["verilator", "--cc", "--exe", "--build", "-O3", "--noassert", "-Wno-fatal", "-Wno-lint", "-MAKEFLAGS", f"OPT_FAST={level}"]
     flags = ["-CFLAGS", " ".join([level, f"-I{library}", *defines])]
-    files = [*unit.sources, kit.path() / "harness" / "random_dot.cpp", library / "libemu_ref.a"]
+    files = [*unit.sources, simulator.path() / "harness" / "random_dot.cpp", library / "libemu_ref.a"]
     folder = work / f"random_{name}"
     subprocess.run(
         [*command, *defines, *flags, "--top-module", "dut", "--Mdir", str(folder), *map(str, files)], check=True, capture_output=True

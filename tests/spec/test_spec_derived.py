@@ -13,7 +13,7 @@ from emu.base.errors import OperandError, SpecError
 from emu.base.philox import words
 from emu.engines.exact.block import quantize as quantize_exact
 from emu.spec import digest, get, names
-from emu.spec.derived import derived_recipe, element_cast
+from emu.spec.training import derived_recipe, element_cast
 
 FP32 = get("format", "fp32")
 ENGINES = ["numpy", "c_ref", "native", *(["torch"] if os.environ.get("EMU_NEED_TORCH") or find_spec("torch") else [])]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from emu.base.errors import EmuError
 from emu.contracts.dot.cases import CATEGORIES, applies, rows
 from emu.contracts.dot.field import DotCase
-from emu.contracts.pick import spread
+from emu.contracts.suites import spread
 from emu.engines.exact.datapath import dot
 from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models import Datapath

@@ -13,8 +13,8 @@ from emu.ops.instruction import Executable, instruction
 from emu.ops.instruction.bits import WORD, register_dtype
 from emu.ops.instruction.mma import plan_of
 from emu.spec import Format, Instruction, derive, get
-from emu.spec.instruction import CHOICES, InstructionVariant, check_slot, forms, is_open
-from emu.spec.models.instruction import InstructionFacts, Register
+from emu.spec.instruction import CHOICES, check_slot, is_open
+from emu.spec.models.instruction import InstructionFacts, InstructionVariant, Register, forms
 
 SCALES = (0x3F800000, 0x41000001, 0x3C7FFFFF, 0x7F800000)
 ROWS = 2

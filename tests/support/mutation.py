@@ -21,7 +21,7 @@ from emu.base.errors import EmuError, FileError, SpecError
 from emu.spec import get
 from emu.spec.loader import read
 from emu.spec.registry import shipped_root
-from emu.vectors.files.names import OPERATIONS
+from emu.vectors.files.manifest import OPERATIONS
 from emu.vectors.suites.notes import KILL_CLASSES
 
 LAYERS: Final = ("spec", "exact", "numpy", "c")

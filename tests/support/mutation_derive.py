@@ -17,7 +17,7 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.exact.random_bits import element_bits
 from emu.spec.models import Format, Rounding
 from emu.spec.registry import get
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 
 
 def operation_of(suite: Suite) -> Contract:
@@ -112,7 +112,7 @@ def _split(word: int, rounding: Rounding, lanes: int, engine: str) -> list[int]:
 
         split: Any = element_random(words, rounding, (lanes,))
     else:
-        from emu.engines.c_ref.random_bits import element_random as split_words
+        from emu.engines.c_ref.convert import element_random as split_words
 
         split = split_words(words, rounding, lanes)
     return [int(part) for part in split]

@@ -21,7 +21,7 @@ from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Input, make_row, pack
 from emu.spec.contract import parse
 from emu.spec.loader import read
-from emu.vectors.files.names import OPERATIONS
+from emu.vectors.files.manifest import OPERATIONS
 from emu.vectors.files.suite import load, rows_sha256, stem_of
 from emu.vectors.suites.plan import find
 

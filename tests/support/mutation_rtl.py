@@ -18,7 +18,7 @@ from emu.base.errors import EngineError, FileError
 from emu.rtl.mutants.bench import render
 from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import Unit
-from emu.vectors.files import mem
+from emu.vectors.files import writers
 from emu.vectors.files.suite import Suite
 from emu.vectors.suites.notes import KILL_CLASSES, is_about
 
@@ -76,7 +76,7 @@ class RtlBench:
         self.simulator = simulator.find("icarus")
         self.folder, self.kit, self.units, self.suites = folder, kit, units, suites
         for stem, suite in suites.items():
-            (folder / f"{stem}.mem").write_text(mem.render(suite.layout, suite.rows), encoding="ascii")
+            (folder / f"{stem}.mem").write_text(writers.render_mem(suite.layout, suite.rows), encoding="ascii")
         (folder / "live.mem").write_text("1\n", encoding="ascii")
 
     def run(self, faults: Sequence[RtlFault], jobs: int = 1) -> dict[str, dict[str, Judgement]]:

@@ -106,7 +106,7 @@ def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch:
 def test_shards_do_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stem = "convert__bf16_to_e2m1__nvidia_rne__directed"
     whole = digest_suite(find(stem), lambda rows: None)
-    for module in ("files.names", "files.write", "files.suite", "compute"):
+    for module in ("files.manifest", "files.write", "files.suite", "compute"):
         monkeypatch.setattr(f"emu.vectors.{module}.SHARD_ROWS", 100)
     monkeypatch.setattr("emu.vectors.compute.CHUNK", 7)
     built = build(tmp_path / "out", ["directed"], [RNE])

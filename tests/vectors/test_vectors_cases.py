@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from emu.contracts.grid import around, grid_values, points
-from emu.contracts.pick import smoke, spread
 from emu.contracts.quantize import decision
 from emu.contracts.rows import Input, unpack
+from emu.contracts.suites import smoke, spread
 from emu.engines.exact.decode import decode_code
 from emu.spec.registry import get
 from emu.vectors import find

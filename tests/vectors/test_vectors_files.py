@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 
 from emu.vectors import load
-from emu.vectors.files.manifest import MANIFEST
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import MANIFEST, parse_stem
 from emu.vectors.files.record import MOST_BITS, MOST_TESTS
 from emu.vectors.files.suite import ENDINGS, stem_of
 

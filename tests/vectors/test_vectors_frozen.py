@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from emu.vectors import build, compare, find, load, selection, verify
-from emu.vectors.files.manifest import MANIFEST, read_digests, render_manifest
-from emu.vectors.files.names import BENCH, OPERATIONS
+from emu.vectors.files.manifest import BENCH, MANIFEST, OPERATIONS, read_digests, render_manifest
 from emu.vectors.files.suite import stem_of
 from emu.vectors.suites.frozen import missing
 

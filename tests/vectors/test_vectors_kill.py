@@ -8,9 +8,8 @@ import pytest
 
 from emu.base.errors import FileError
 from emu.vectors import build, find, load, verify
-from emu.vectors.suites.kill import cover, of_class, read_records, render, rows_of_stems, updated
 from emu.vectors.suites.notes import NOTES
-from emu.vectors.suites.plan import plans
+from emu.vectors.suites.plan import cover, of_class, plans, read_records, render, rows_of_stems, updated
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 

@@ -4,8 +4,8 @@ import pytest
 
 from emu.contracts.columns import Column, layout_from, layout_of
 from emu.contracts.rows import Input, Row, is_open, make_row, mismatches, pack, unpack
-from emu.vectors.files import mem, tv
-from emu.vectors.files.neg import flip_place, negative_rows
+from emu.vectors.files import writers
+from emu.vectors.files.writers import flip_place, negative_rows
 from emu.vectors.suites import notes
 
 E2M1 = layout_of([Column("x", "in", 32, "fp32"), Column("y", "out", 4, "e2m1")])
@@ -20,8 +20,8 @@ def test_the_columns_of_the_published_example() -> None:
 
 def test_the_lines_of_the_published_example() -> None:
     rows = [Row("all", ("tie_even",), (0x40A00000, 6, 15)), Row("all", ("nan_sign",), (0xFFC00000, 7, 15))]
-    assert mem.render(E2M1, rows) == "a_40a00000_6_f // tc=1 tie_even\na_ffc00000_7_f // tc=2 nan_sign\ne_00000000_0_2\n"
-    assert tv.render(E2M1, rows) == "a 40a00000 6 f\na ffc00000 7 f\ne 00000000 0 2\n"
+    assert writers.render_mem(E2M1, rows) == "a_40a00000_6_f // tc=1 tie_even\na_ffc00000_7_f // tc=2 nan_sign\ne_00000000_0_2\n"
+    assert writers.render_tv(E2M1, rows) == "a 40a00000 6 f\na ffc00000 7 f\ne 00000000 0 2\n"
 
 
 def test_a_narrow_word_is_padded_so_that_the_count_fits() -> None:
@@ -29,7 +29,7 @@ def test_a_narrow_word_is_padded_so_that_the_count_fits() -> None:
     assert [column.name for column in layout.columns] == ["pad", "x", "y", "m_y"]
     assert layout.digits == 5
     assert make_row(layout, Input("g", (), (3,)), ((5,),)).values == (0, 3, 5, 15)
-    assert tv.trailer(layout, 65536) == "e 10 0 0 0"
+    assert writers.trailer(layout, 65536) == "e 10 0 0 0"
 
 
 def test_damaged_columns_are_refused() -> None:

@@ -73,7 +73,7 @@ def test_a_shard_that_is_not_there_is_refused(shard: tuple[int, int], tmp_path: 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let 200 rows be too many for the oracle."""
-    for module in ("files.names", "files.write", "files.suite", "compute"):
+    for module in ("files.manifest", "files.write", "files.suite", "compute"):
         monkeypatch.setattr(f"emu.vectors.{module}.SHARD_ROWS", 200)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from emu.contracts.columns import Column, layout_of
 from emu.contracts.rows import Input, make_row
-from emu.vectors.files import mem, svh, tv
-from emu.vectors.files.macros import Counts
+from emu.vectors.files import writers
+from emu.vectors.files.writers import Counts
 
 BENCH = """module bench;
   reg [`TC_WIDTH-1:0] words [0:`TC_WORDS-1];
@@ -31,9 +31,9 @@ def test_icarus_loads_three_rows(tmp_path: Path) -> None:
         pytest.skip("Icarus Verilog absent: apt-get install iverilog")
     layout = layout_of([Column("x", "in", 32, "fp32"), Column("y", "out", 4, "e2m1")])
     rows = [make_row(layout, Input("g", ("tie",), (x,)), ((y,),)) for x, y in ((0x40A00000, 6), (0xFFC00000, 7), (0x3E800001, -1))]
-    (tmp_path / "three.mem").write_text(mem.render(layout, rows))
-    (tmp_path / "three.svh").write_text(svh.render(layout, Counts("three", 3, 1, 1, 3, "0" * 64)))
+    (tmp_path / "three.mem").write_text(writers.render_mem(layout, rows))
+    (tmp_path / "three.svh").write_text(writers.render_svh(layout, Counts("three", 3, 1, 1, 3, "0" * 64)))
     (tmp_path / "bench.v").write_text(BENCH)
     subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", "t.vvp", "three.svh", "bench.v"], cwd=tmp_path, check=True)
     run = subprocess.run(["vvp", "-n", "t.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert run.stdout.splitlines()[:4] == tv.render(layout, rows).splitlines()
+    assert run.stdout.splitlines()[:4] == writers.render_tv(layout, rows).splitlines()

@@ -9,9 +9,8 @@ from emu.contracts.convert import cases as cases_convert
 from emu.contracts.rows import Input, is_open, value_of
 from emu.vectors import append_rows, apply_erratum, build, compare, find, load, verify
 from emu.vectors.coverage.count import write_cover
-from emu.vectors.files import errata
-from emu.vectors.files.manifest import ERRATA, MANIFEST, render_errata, render_manifest
-from emu.vectors.files.names import VECTORS_VERSION
+from emu.vectors.files import manifest
+from emu.vectors.files.manifest import ERRATA, MANIFEST, VECTORS_VERSION, render_errata, render_manifest
 from emu.vectors.files.suite import Suite, render
 from emu.vectors.versioning import bump
 
@@ -67,7 +66,7 @@ def test_an_erratum_keeps_the_id_and_masks_the_row(copy: Path) -> None:
 def test_every_build_applies_the_released_errata(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = load(copy / "convert", STEM)
     wrong = erratum(old, 5)
-    monkeypatch.setattr(errata, "RELEASED", (wrong,))
+    monkeypatch.setattr(manifest, "RELEASED", (wrong,))
     build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"])
     plain = [row._replace(comment="") for row in apply_erratum(old, wrong).rows]  # records of more than 16 rows keep no comments
     assert list(load(tmp_path / "out" / "convert", STEM).rows) == plain
@@ -107,7 +106,7 @@ def test_a_suite_grows_after_an_erratum_and_every_row_keeps_its_id(copy: Path, t
     first = load(tmp_path / "out" / "convert", stem)
     wrong = erratum(first, 7) | {"stem": stem}
     published = wrong_row(first, 7)
-    monkeypatch.setattr(errata, "RELEASED", (wrong,))
+    monkeypatch.setattr(manifest, "RELEASED", (wrong,))
     assert stem in build(tmp_path / "out", ["directed"], contract).written
     second = load(tmp_path / "out" / "convert", stem)
     assert compare(published, second).level == "minor" and verify(tmp_path / "out").exit_code == 0

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from emu.base.errors import FileError, OperandError
 from emu.check.libraries.findings import FINDINGS, LEFT_OUT
-from emu.check.libraries.registry import find
+from emu.check.libraries.model import find
 from emu.files.record import Data
 from emu.pages.render import Anchor, Code, render
 from tools.docs import TEMPLATES

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from emu.spec.known import SourceEntry
 from emu.spec.models import KINDS
-from emu.spec.sources import SourceEntry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 COMMENT = "generated from the spec models: python -m tools.docs build"

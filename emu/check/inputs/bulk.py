@@ -217,7 +217,7 @@ def _codes(form: Form, size: int, key: int, stream: int) -> Question:
 
 def _level_shapes(form: Form, size: tuple[int, int]) -> dict[str, tuple[int, ...]]:
     from emu.contracts.form import parts_of
-    from emu.spec.programs.program import extent_of
+    from emu.spec.programs.types import extent_of
 
     assert form.block is not None
     return {level.name: parts_of(size, extent_of(level.granularity, form.block)) for level in form.block.facts.levels}

@@ -10,13 +10,13 @@ import numpy as np
 from emu.base.errors import OperandError
 from emu.base.philox import draw, stream_of
 from emu.check.inputs.boundaries import edges
-from emu.check.inputs.examples import witnesses
 from emu.check.inputs.thresholds import scale_thresholds
+from emu.contracts.examples import split
 from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
 from emu.contracts.grid import code_at
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
-from emu.spec import derive, get
+from emu.spec import Block, Format, Recipe, derive, get
 from emu.strategies import element_maximum
 
 KEY = 1
@@ -139,3 +139,35 @@ def _own_signs(form: Form) -> int:
         if step.op == "transform":
             return int(get("transform", step.transform).facts.signs, 16)
     raise OperandError(f"{form.contract} rotates nothing")
+
+
+# Witnesses of a recipe as rows of a suite: blocks that its library was measured on, many of them because other rules part there.
+
+
+WIDE, NARROW = "fp32", "bf16"  # the wider source holds every code of the narrower in its high bits
+
+
+def witnesses(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], int | None]]:
+    """Yield (source codes of a whole tile, row by row; tensor maximum as fp32 bits or None) of each witness that a source can state.
+
+    Left out: witnesses with random integers, with part of a tile, or with elements that are no numbers of the source.
+    """
+    block: Block = get("block", recipe.facts.block)
+    rows, columns = block.facts.shape
+    for row in recipe.expect:
+        codes = _stated(split(row.x, get("format", row.source)), row.source, source.id)
+        if row.random is None and codes is not None and len(codes) == rows * columns:
+            amax = None if row.tensor_amax is None else int(row.tensor_amax, 16)
+            yield [codes[start : start + columns] for start in range(0, len(codes), columns)], amax
+
+
+def _stated(codes: list[int], mine: str, source: str) -> list[int] | None:
+    """Return codes of one source as codes of another; None where that has not all of them."""
+    apart = derive.codes(get("format", WIDE)).bits - derive.codes(get("format", NARROW)).bits
+    if mine == source:
+        return codes
+    if (mine, source) == (NARROW, WIDE):
+        return [code << apart for code in codes]
+    if (mine, source) == (WIDE, NARROW) and not any(code & (1 << apart) - 1 for code in codes):
+        return [code >> apart for code in codes]
+    return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from emu.check.libraries.grid import NOTE, codes_of
-from emu.check.libraries.model import Kernel, Library, load
+from emu.check.libraries.model import NOTE, Kernel, Library, codes_of, load
 
 LIBRARY = Library("qtorch_plus", "qtorch-plus", ("torch", "ninja"), compiles=True)
 _FP32 = {"takes": "torch.fp32"}

@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from emu.base.errors import ToolError
-from emu.check.libraries.grid import e8m0_of
-from emu.check.libraries.model import Kernel, Library, load
+from emu.check.libraries.model import Kernel, Library, e8m0_of, load
 
 LIBRARY = Library(
     "transformer_engine",

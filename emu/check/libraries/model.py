@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Final
 
-from emu.base.errors import ToolError
+import numpy as np
+
+import emu
+from emu.base.errors import OperandError, ToolError
 from emu.check.model import Target
+from emu.contracts.form import Bits
 
 
 @dataclass(frozen=True)
@@ -91,3 +96,74 @@ class Kernel:
 def load(module: str) -> Any:
     """Import a module of another library; adapters call it, so that nothing is imported before a kernel runs."""
     return importlib.import_module(module)
+
+
+# Values of a narrow format to its codes, for libraries that answer values only. No rounding: a value off the grid has no code.
+# Scales that are powers of two to E8M0 bytes, likewise.
+
+
+NOTE = "answers values, read as the codes of the same value; NaN, Inf and values off the grid have no code and are read as 0x0"
+
+
+def codes_of(values: Bits, format: str) -> Bits:  # noqa: A002
+    """Return the codes of binary32 values. values: float32 [n].   format: id of at most 8 bits.   NaN and values off the grid: code 0."""
+    fmt = emu.spec.get("format", format)
+    every = np.arange(1 << fmt.facts.bits, dtype=np.uint8)
+    known = {bits: code for code, bits in zip(every[::-1].tolist(), emu.decode(every[::-1], format).view(np.uint32).tolist(), strict=True)}
+    distinct, where = np.unique(np.ascontiguousarray(values, np.float32).view(np.uint32), return_inverse=True)
+    found = np.array([0 if _nan(bits) else known.get(bits, 0) for bits in distinct.tolist()], np.uint8)
+    return found[where].reshape(values.shape)
+
+
+def e8m0_of(scale: Bits) -> Bits:
+    """Return the bytes of scales that are powers of two: the exponent field.
+
+    scale: float32 [...].   Zero and what is below 2^-127 have no byte and are read as 0x00; Inf and NaN are 0xFF.
+    """
+    return (np.ascontiguousarray(scale, np.float32).view(np.uint32) >> np.uint32(23) & np.uint32(0xFF)).astype(np.uint8)
+
+
+def _nan(bits: int) -> bool:
+    return bits & 0x7FFFFFFF > 0x7F800000
+
+
+# All kernels of other libraries, by name.
+
+
+LIBRARIES: Final = (
+    "amd_quark",
+    "apytypes",
+    "compressed_tensors",
+    "fouroversix",
+    "gfloat",
+    "gguf",
+    "microxcaling",
+    "ml_dtypes",
+    "modelopt",
+    "onnx",
+    "pychop",
+    "qtorch",
+    "qtorch_plus",
+    "torch",
+    "torchao",
+    "transformer_engine",
+)
+
+
+def kernels(library: str | None = None) -> tuple[Kernel, ...]:
+    """Return the kernels of a library, or all. Raises: OperandError (unknown library)."""
+    if library is not None and library not in LIBRARIES:
+        raise OperandError(f"foreign: library {library!r} is unknown: one of {', '.join(LIBRARIES)}")
+    chosen = LIBRARIES if library is None else (library,)
+    return tuple(kernel for name in chosen for kernel in load(f"emu.check.libraries.lib_{name}").KERNELS)
+
+
+def find(name: str) -> Kernel:
+    """Return a kernel by name, such as "torchao.nvfp4". Raises: OperandError with the nearest names."""
+    library = name.partition(".")[0]
+    among = kernels(library if library in LIBRARIES else None)
+    for kernel in among:
+        if kernel.id == name:
+            return kernel
+    near = difflib.get_close_matches(name, [kernel.id for kernel in among], n=3) or [kernel.id for kernel in among[:6]]
+    raise OperandError(f"foreign:{name}: no such kernel: {', '.join(near)}")

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from emu.check.judge import Difference
-from emu.check.report.classes import CLASSES
-from emu.check.report.explain import example_of
-from emu.check.report.model import Failure
+import numpy as np
+
+from emu.base.errors import EmuError
+from emu.check.cutting import cut
+from emu.check.judge import Difference, format_of
+from emu.check.report.model import CLASSES, Example, Failure
 from emu.check.report.sorting import Case, Index, class_of, inputs_near, sample, whole_class
-from emu.check.shrink import shrink
+from emu.check.shrink import Shrunk, shrink
 from emu.contracts.form import Arrays, Expected, Form, Question
+from emu.contracts.quantize.steps import code_text
+from emu.spec import derive
 
 if TYPE_CHECKING:
     from emu.check.run import _Checker
@@ -85,3 +89,43 @@ class Findings:
             shrunk = shrink(checker, found.candidates, name, stage)
             out.append(Failure(name, stage, found.count, example_of(checker, shrunk, name, stage)))
         return out
+
+
+# A counterexample explained: its operands as hex, every step of the contract by the oracle, what was wanted and what came.
+
+
+EXPLAIN_MOST = 64  # elements that are printed of an operand
+
+
+def example_of(checker: _Checker, shrunk: Shrunk, name: str, stage: str) -> Example:
+    """Return a counterexample with its steps."""
+    form, index = checker.form, shrunk.index
+    fmt = format_of(form, stage, shrunk.expected.arrays[stage])
+    want, have = int(shrunk.expected.arrays[stage][index]), int(shrunk.got[stage][index])
+    try:
+        operands, at = dict(shrunk.operands), shrunk.index
+        if not form.by_row and operands[form.main].size > EXPLAIN_MOST * 16:
+            operands, at = cut(form, operands, stage, at)
+        steps = tuple(form.steps(operands, at, stage, checker.profile))
+    except EmuError as error:
+        steps = (f"(not explained: {error})",)
+    note = "" if shrunk.alone else "only inside the whole question: the part by itself comes out right, or is too large to be cut"
+    place = stage + ("" if not index else f"[{', '.join(map(str, index))}]")
+    return Example(
+        operands_text(form, shrunk, stage), place, code_text(want, fmt), code_text(have, fmt), shrunk.why, steps, shrunk.calls, note
+    )
+
+
+def operands_text(form: Form, shrunk: Shrunk, stage: str) -> dict[str, str]:
+    """Return the operands of a counterexample as hex codes; of large ones the shape and the part around the failure."""
+    out = {}
+    source = dict(shrunk.operands)
+    if not shrunk.alone and source[form.main].size > EXPLAIN_MOST:
+        source = cut(form, source, stage, shrunk.index if len(shrunk.index) else ())[0]
+    for name, array in source.items():
+        fmt = form.operands.get(name)
+        digits = array.dtype.itemsize * 2 if fmt is None else -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+        rows = np.atleast_2d(array)
+        shown = [" ".join(f"{int(code):0{digits}X}" for code in row[:EXPLAIN_MOST]) for row in rows[:16]]
+        out[name] = " / ".join(shown) + ("" if array.size <= EXPLAIN_MOST * 16 else f" ... of {array.shape}")
+    return out

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
+from xml.etree import ElementTree as ET
 
 from emu.check.model import Verdict
 
@@ -72,12 +74,106 @@ class Report:
 
     def text(self) -> str:
         """Return the report as text to read."""
-        from emu.check.report.text import text_of
-
         return text_of(self)
 
     def junit(self) -> str:
         """Return the report as JUnit XML: a test case per suite, failures as text."""
-        from emu.check.report.junit import junit_of
-
         return junit_of(self)
+
+
+# A report as JUnit XML.
+
+
+def junit_of(report: Report) -> str:
+    """Return one test suite: a case per suite of inputs, and one that fails per class of failure or bad behaviour."""
+    broken = report.verdict not in ("pass", "differs")
+    cases = [*report.suites] or ["check"]
+    failing = len(report.failures) or int(broken or report.verdict == "differs")
+    suite = ET.Element(
+        "testsuite", name=f"emu check {_clean(report.contract)}", tests=str(len(cases) + failing), failures=str(failing), errors="0",
+        skipped="0", time=f"{report.seconds:.3f}",
+    )  # fmt: skip
+    for name in cases:
+        ET.SubElement(suite, "testcase", classname=_clean(report.contract), name=f"{_clean(report.target)} {name}", time="0")
+    for failure in report.failures:
+        case = ET.SubElement(suite, "testcase", classname=_clean(report.contract), name=f"{_clean(report.target)} {failure.name}", time="0")
+        text = f"contract says {failure.example.want}, kernel gave {failure.example.got}"
+        item = ET.SubElement(case, "failure", type=failure.name, message=f"{failure.count} in {failure.stage}: {_clean(text)}")
+        item.text = _clean("\n".join([*(f"{key} {value}" for key, value in failure.example.operands.items()), *failure.example.steps]))
+    if failing and not report.failures:
+        case = ET.SubElement(suite, "testcase", classname=_clean(report.contract), name=f"{_clean(report.target)} verdict", time="0")
+        ET.SubElement(case, "failure", type=report.verdict, message=_clean(report.message or report.verdict))
+    ET.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+
+
+def _clean(text: str) -> str:
+    """Return text without the control characters that XML cannot hold."""
+    return "".join(letter for letter in text if letter >= " " or letter in "\n\t")
+
+
+# A report as text to read.
+
+
+_BROKEN = {
+    "raises": "the target raised", "hangs": "the target hung", "shape": "wrong shape", "dtype": "wrong dtype",
+    "mutates": "the target changed its input", "unstable": "the target is not deterministic", "nothing": "nothing was compared",
+}  # fmt: skip
+
+
+def text_of(report: Report) -> str:
+    """Return the whole report, one line an item."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    head = f"{report.target} against {report.contract}: "
+    if report.verdict in _BROKEN:
+        yield f"{head}{report.verdict.upper()}: {report.message or _BROKEN[report.verdict]}"
+    elif report.verdict == "differs":
+        yield f"{head}DIFFERS in {report.differing} of {report.compared} codes"
+    else:
+        yield f"{head}pass, {report.compared} codes equal"
+    for suite, count in report.suites.items():
+        yield f"  {suite}: {count} codes, judged by {report.engines.get(suite, 'exact')}"
+    for test in report.statistics:
+        yield f"  {test['name']}: {test['tests']} tests, {test['rejected']} rejected; {test['rule']}"
+    yield from (f"  note: {note}" for note in report.notes)
+    for number, failure in enumerate(report.failures, 1):
+        yield ""
+        yield from _failure(number, failure)
+
+
+def _failure(number: int, failure: Failure) -> Iterator[str]:
+    example = failure.example
+    yield f"{number}. {failure.name}: {CLASSES[failure.name]}; {failure.count} in {failure.stage}"
+    yield f"   smallest counterexample ({example.why}, {example.calls} calls to shrink it):"
+    yield from (f"     {name:<12} {text}" for name, text in example.operands.items())
+    yield from (f"     {step}" for step in example.steps)
+    yield f"   {example.place}: contract says {example.want}, kernel gave {example.got}"
+    if example.note:
+        yield f"   {example.note}"
+
+
+# Classes of failures: what kind of input or answer a difference belongs to. The list, and how one difference is put into it.
+
+
+CLASSES: Final = {
+    "layout": "scale codes are right but in other places: transposed, swizzled or not",
+    "nibble_order": "element codes are right but the two halves of each byte are exchanged",
+    "nan": "NaN among the inputs, or NaN given or missing",
+    "inf": "infinity among the inputs",
+    "minus_zero": "only the sign of a zero differs",
+    "sign": "only the sign differs",
+    "zero_block": "a block of zeros",
+    "tail": "the last, short block of a row",
+    "scale_saturation": "the scale is the largest or the smallest code of its format",
+    "scale": "another scale",
+    "overflow": "beyond the largest number",
+    "subnormal": "a subnormal source or result",
+    "tie": "exactly half way between two codes",
+    "double_rounding": "rounded to a narrower float first",
+    "random": "stochastic rounding: the random operand, or its distribution",
+    "code": "another code",
+    "value": "another value",
+}

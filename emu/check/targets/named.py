@@ -44,7 +44,7 @@ def parse_target(text: str, contract: str, **options: Any) -> Target:
     if kind == "c":
         return _library(rest, contract, given)
     if kind == "foreign":
-        from emu.check.libraries.registry import find
+        from emu.check.libraries.model import find
 
         return find(rest).target(contract, **given)
     return python_target(_function(rest), contract, name=rest, **given)
@@ -93,3 +93,18 @@ def _file(path: Path) -> Any:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+# The first thing a child process does: load the user's spec folders and make the target.
+
+
+def make(text: str, contract: str, options: Mapping[str, Any], folders: tuple[str, ...] = ()) -> Target:
+    """Return the target of a text; see parse_target. folders: spec folders to add. Raises: as parse_target."""
+    if folders:
+        from emu.spec import load_spec
+
+        for folder in folders:
+            load_spec(folder)
+    if text.startswith("exec:") and isinstance(options.get("gives"), str):
+        options = {**options, "gives": (options["gives"],)}
+    return parse_target(text, contract, **options)

@@ -3,16 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError
-from emu.cli.examples.checkpoint import check as _checkpoint
-from emu.cli.examples.coverage import check as _coverage
-from emu.cli.examples.training import check as _training
+from emu.checkpoint.container import Container, Entry
+from emu.checkpoint.store import matches
+from emu.checkpoint.value import stored_value
 from emu.contracts import replay
-from emu.spec import SpecObject
+from emu.contracts.examples import exact_text
+from emu.engines.exact.value import Value
+from emu.spec import Checkpoint, Coverage, SpecObject, Training, derive
+from emu.spec.models.checkpoint import NamesExample, StoredExample
+from emu.spec.models.training import KeptExample, OperandExample
+from emu.spec.training import SUMMED, kept_layers, plan_of, rotation_of
+from emu.vectors.coverage.count import subject_of
+from emu.vectors.coverage.model import row_bins
+from emu.vectors.suites.plan import find
 
-_OTHERS: Final[dict[str, Callable[[Any, Any], str | None]]] = {"coverage": _coverage, "checkpoint": _checkpoint, "training": _training}
+# Witnesses of checkpoints: names that a store must recognise, and stored bytes with the value of one element.
+
+
+def check_checkpoint(store: Checkpoint, witness: NamesExample | StoredExample) -> str | None:
+    """Return None when the witness holds, else what came out instead."""
+    if isinstance(witness, NamesExample):
+        return _names(store, witness)
+    stored = {name: bytes.fromhex(text) for name, text in witness.stored.items()}
+    found = stored_value(store, stored, witness.lane, witness.block)
+    return None if found == _value(witness.value) else f"{exact_text(found)}, not {witness.value}"
+
+
+def _names(store: Checkpoint, witness: NamesExample) -> str | None:
+    """Return what the tensors of a witness are taken for, where it is not this store and this weight."""
+    entries = {item.name: Entry(item.name, item.type, (1, 32), Path(), 0, 0) for item in witness.tensors}
+    found = [match for fitting in matches(Container(Path("witness"), store.facts.container, entries)) for match in fitting]
+    mine = [match for match in found if match.store.id == store.id]
+    if not mine:
+        return f"taken for {', '.join(match.store.id for match in found) or 'nothing'}"
+    return None if mine[0].weight == witness.finds else f"finds {mine[0].weight}, not {witness.finds}"
+
+
+def _value(text: str) -> Value:
+    if text == "nan":
+        return Value("nan", 0)
+    if text == "-0":
+        return Value("finite", 1)
+    number = derive.parse_exact(text)
+    return Value("finite", int(number < 0), abs(number))
+
+
+# Witnesses of coverage models: one row each, its bins by the code that gives axes their meaning.
+
+
+def check_coverage(model: Coverage, witness: Any) -> str | None:
+    """Return None when a witness holds, else which cross says something else."""
+    op = find(witness.stem).operation
+    if op.name.op != model.facts.op:
+        return f"{witness.stem} is no suite of {model.facts.op}"
+    found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in witness.given))
+    for name, wanted in witness.bins.items():
+        if sorted(found.get(name, ())) != sorted(wanted):
+            return f"{name}: {', '.join(found.get(name, ())) or 'no bin'}, not {', '.join(wanted) or 'no bin'}"
+    return None
+
+
+# Witnesses of training recipes: what follows for an operand, and which layers stay.
+
+
+def check_training(model: Training, witness: OperandExample | KeptExample) -> str | None:
+    """Return None when a witness holds, else what follows instead."""
+    if isinstance(witness, KeptExample):
+        kept = tuple(sorted(kept_layers(model, witness.layers)))
+        return None if kept == witness.kept else f"of {witness.layers} layers {kept} stay, not {witness.kept}"
+    operands = plan_of(model).operands
+    if witness.operand not in operands:
+        return f"{witness.operand} is no operand: one of {', '.join(operands)}"
+    operand = operands[witness.operand]
+    rotated = "no" if rotation_of(operand) is None else "yes"
+    found = (SUMMED[operand.gemm], operand.multiple, rotated, operand.random_bits)
+    wanted = (witness.along, witness.multiple, witness.rotated, witness.random_bits)
+    return None if found == wanted else f"{witness.operand} gives {found}, not {wanted}"
+
+
+_OTHERS: Final[dict[str, Callable[[Any, Any], str | None]]] = {
+    "coverage": check_coverage,
+    "checkpoint": check_checkpoint,
+    "training": check_training,
+}
 
 
 def faults(thing: SpecObject) -> Iterator[tuple[int, str | None]]:

@@ -91,8 +91,7 @@ def _row(
 ) -> tuple[DotRow, DatapathPlan]:
     """Return the row and plan that the options name. Raises: OperandError (none or several ways to name it)."""
     from emu.contracts.dot.rows import plan_of, row_of
-    from emu.explain.dot.samples import samples
-    from emu.explain.dot.suite import suite_row
+    from emu.explain.dot.suite import samples, suite_row
 
     ways = [any(item is not None for item in given), suite != (None, None), random[0] is not None]
     if sum(ways) != 1:

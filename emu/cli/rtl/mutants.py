@@ -24,10 +24,10 @@ def command(names: tuple[str, ...], count: int, seed: int, seconds: int, out: Pa
     """
     from emu.base.errors import SpecError
     from emu.rtl.mutants.record import examine, read_record, write_record
-    from emu.rtl.simulate import kit
+    from emu.rtl.simulate import simulator
     from emu.rtl.simulate.units import read_units
 
-    units = {name: unit for name, unit in read_units(kit.path()).items() if unit.suites}
+    units = {name: unit for name, unit in read_units(simulator.path()).items() if unit.suites}
     for name in names:
         if name not in units:
             raise SpecError(f"unit {name!r} is unknown or has no suite: one of {', '.join(units)}")

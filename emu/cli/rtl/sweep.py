@@ -27,11 +27,11 @@ def command(out: Path, check: bool, only_stale: bool, words: tuple[str, ...]) ->
     A binary32 space takes about a minute of one core. What is done is in the record already when a run is stopped.
     """
     from emu.base.errors import OperandError
-    from emu.rtl.simulate import kit, sweep
+    from emu.rtl.simulate import simulator, sweep
     from emu.rtl.simulate.units import read_units
 
-    units = read_units(kit.path())
-    wrong = sweep.stale(kit.path(), units, sweep.read_record(out))
+    units = read_units(simulator.path())
+    wrong = sweep.stale(simulator.path(), units, sweep.read_record(out))
     if check:
         if settings_of().json:
             print_json({"stale": wrong})
@@ -43,7 +43,7 @@ def command(out: Path, check: bool, only_stale: bool, words: tuple[str, ...]) ->
         raise OperandError(f"--only {' '.join(words)}: no space has such a name")
     with tempfile.TemporaryDirectory(prefix="emu_") as folder:
         try:
-            done = sweep.run(kit.path(), units, out, Path(folder), chosen, note)
+            done = sweep.run(simulator.path(), units, out, Path(folder), chosen, note)
         except sweep.Differs as error:
             note(str(error))
             return DIFFERS

@@ -108,7 +108,7 @@ def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
     Rows that a kill suite has keep their places; rows for new mutants are appended.
     """
     from emu.base.atomic import whole_file
-    from emu.vectors.suites.kill import read_records, render, updated
+    from emu.vectors.suites.plan import read_records, render, updated
 
     matrix = read_records(records)
     rows = updated(matrix, least)

@@ -7,10 +7,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from emu.contracts.draws import row_words
 from emu.contracts.grid import around, code_at, grid_values, largest, low_bits, points, source_max
 from emu.contracts.rows import Input
-from emu.contracts.suites import LATER
+from emu.contracts.suites import LATER, row_words
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate
 from emu.spec import derive

@@ -11,11 +11,10 @@ import numpy as np
 from emu.base.caches import lazy
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, array_of, native, present, stored_bits
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits
 from emu.contracts.convert import cases, deviations
 from emu.contracts.convert.form import ConvertForm
 from emu.contracts.convert.trace import lines_convert, signals_convert, trace_convert
-from emu.contracts.deviation import Deviation
 from emu.contracts.examples import compare, parse_value
 from emu.contracts.form import Form
 from emu.contracts.rows import Answer, Input

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from emu.base.errors import EmuError
-from emu.contracts.deviation import Deviation, Values
+from emu.contracts.contract import Deviation, Values
 from emu.contracts.rows import Answer
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code

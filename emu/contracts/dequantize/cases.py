@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from emu.contracts.draws import row_words, wide
 from emu.contracts.grid import grid_values
 from emu.contracts.rows import Input, pack
+from emu.contracts.suites import row_words, wide
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.block import LevelFacts

@@ -12,11 +12,10 @@ import numpy as np
 from emu.base.caches import lazy
 from emu.base.errors import EmuError, OpenError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, array_of, entry, native, present, stored_bits
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.dequantize import cases
 from emu.contracts.dequantize.form import DequantizeForm
-from emu.contracts.deviation import Deviation
-from emu.contracts.examples import compare
+from emu.contracts.examples import compare, split
 from emu.contracts.form import Form
 from emu.contracts.quantize.steps import trace_dequantize
 from emu.contracts.quantize.tiles import Tiles, element_format, level_parts
@@ -29,11 +28,11 @@ from emu.engines.numpy.block import dequantize as numpy_dequantize
 from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
-from emu.spec.hex_rows import split
 from emu.spec.models import Block, Format, Recipe, SpecObject
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.common import digest_json
-from emu.spec.programs.program import Program, dequantize_program, extent_of
+from emu.spec.programs.program import Program, dequantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
 
 Levels = dict[str, list[list[int]]]

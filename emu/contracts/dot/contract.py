@@ -8,32 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
 from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, array_of, present, stored_bits
-from emu.contracts.deviation import Deviation
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, present, stored_bits
 from emu.contracts.dot import deviations, suite
-from emu.contracts.dot import examples as worked
-from emu.contracts.dot.engines import dot_engines
 from emu.contracts.dot.form import DotForm
 from emu.contracts.dot.rows import DotRow
 from emu.contracts.dot.trace import explain_dot
 from emu.contracts.dot.trace_text import lines_of
 from emu.contracts.dot.vcd import signals_dot
+from emu.contracts.examples import compare, parse_value, split
 from emu.contracts.form import Form
 from emu.contracts.rows import Answer, pack, unpack
 from emu.engines.exact.datapath import Dot, dot
 from emu.engines.exact.datapath_stages import Stage, fixed_lsb_exp, stage_codes, stage_columns
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
 from emu.spec import derive
 from emu.spec.contract import ContractName, plan_of
-from emu.spec.datapath import DatapathPlan
+from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
 from emu.spec.derive import OPEN
 from emu.spec.models import Datapath, Format, SpecObject
+from emu.spec.models.datapath import ValueExample, WidthExample
 from emu.spec.registry import get
 
 MOST_COLUMNS = 8  # a stage of more terms than this is one column of as many lanes
@@ -190,9 +192,9 @@ class DotContract(Contract):
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
-        """See emu.contracts.dot.examples."""
+        """See emu.contracts.dot.contract."""
         assert isinstance(thing, Datapath)
-        return worked.replay(thing, example)
+        return replay(thing, example)
 
     def described(self) -> dict[str, Any]:
         """Return the numbers of the datapath and its special rules."""
@@ -232,3 +234,59 @@ def _stage_columns(stages: Sequence[Stage], result: Format) -> list[Column]:
         elif stage is run[0]:
             out.append(Column(head, "stage", len(run) * stage.bits, None, len(run), "lane i is term i, two's complement"))
     return out
+
+
+# The implementations of dot products beside the oracle that are present, each with the one interface of the columns.
+
+
+MODULES: Final = {"numpy": "emu.engines.numpy.datapath", "c_ref": "emu.engines.c_ref.datapath", "native": "emu.engines.native.datapath"}
+
+
+def dot_engines(plan: DatapathPlan) -> dict[str, Callable[..., Any]]:
+    """Return engine -> dot(a, b, scale_a, scale_b, c, plan) of those that can do a plan."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name, path in MODULES.items():
+        try:
+            module = import_module(path)
+        except ImportError:  # not built
+            continue
+        if module.can_dot(plan):
+            found[name] = module.dot
+    return found
+
+
+# Worked examples of datapaths: widths of a plan, equal elements under every choice of operands, and whole rows, by the exact engine.
+
+
+def replay(datapath: Datapath, witness: Any) -> str | None:
+    """Return None where a worked example of a datapath holds, else what came out instead."""
+    if isinstance(witness, WidthExample):
+        plan = resolve(datapath, witness.a, witness.b, witness.scale or _first(datapath, "formats"), _first(datapath, "blocks"))
+        wanted = witness.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
+        names = {"fraction_bits": "frac_bits"}
+        wrong = [key for key, value in wanted.items() if getattr(plan, names.get(key, key)) != value]
+        return f"{wrong[0]} is {getattr(plan, names.get(wrong[0], wrong[0]))}, not {wanted[wrong[0]]}" if wrong else None
+    if isinstance(witness, ValueExample):
+        return _equal_elements(datapath, witness)
+    plan = resolve(datapath, witness.a_format, witness.b_format, witness.scale_format, witness.block)
+    first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (witness.scale_a, witness.scale_b))
+    found = dot(split(witness.a, plan.a), split(witness.b, plan.b), first, second, int(witness.c, 16), plan).code
+    return None if found == int(witness.d, 16) else f"{found:#x}, not {witness.d}"
+
+
+def _first(datapath: Datapath, key: str) -> Any:
+    offered = getattr(known_facts(datapath).scale, key)
+    return offered[0] if offered else None
+
+
+def _equal_elements(datapath: Datapath, witness: ValueExample) -> str | None:
+    """Every choice of operands that the datapath takes must give the value, with scales 1 and C = 0."""
+    facts = known_facts(datapath)
+    for a, b in pairs(facts):
+        plan = resolve(datapath, a, b, _first(datapath, "formats"), _first(datapath, "blocks"))
+        first, second = (encode_value(parse_value(text), fmt) for text, fmt in ((witness.every_a, plan.a), (witness.every_b, plan.b)))
+        ones = [encode_value(parse_value("1"), plan.scale)] * (facts.k // plan.block) if plan.scale else []
+        fault = compare(decode_code(dot([first] * facts.k, [second] * facts.k, ones, ones, 0, plan).code, plan.d), witness.d)
+        if fault:
+            return f"{a} x {b}: {fault}"
+    return None

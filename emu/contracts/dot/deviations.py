@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from emu.contracts.deviation import Deviation, Values
+from emu.contracts.contract import Deviation, Values
 from emu.contracts.dot.rows import DotRow, answers
 from emu.contracts.dot.variants import hypotheses
 from emu.contracts.rows import Answer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from emu.base import philox
-from emu.contracts.draws import SEED
+from emu.contracts.suites import SEED
 
 PER_ROW: Final = 1 << 14  # words that a row may take
 STEP: Final = 256

@@ -10,15 +10,15 @@ from fractions import Fraction
 from typing import Any
 
 from emu.contracts.dot.rows import DotRow, evaluate
-from emu.contracts.dot.trace_round import rounding_of
-from emu.contracts.dot.trace_special import cause_of
-from emu.contracts.text import bits_needed, code_text, dyadic, meaning, signed_hex
+from emu.contracts.text import bits_needed, code_text, dyadic, meaning, named, signed_hex, value_of, value_text
 from emu.engines.exact.datapath_stages import fixed_lsb_exp, stage_codes, sum_bits
 from emu.engines.exact.datapath_step import Step
-from emu.engines.exact.datapath_terms import Term, Triple, decode_triple, group_sum, products_of
-from emu.engines.exact.value import power_of_two
+from emu.engines.exact.datapath_terms import Term, Triple, decode_operand, decode_triple, group_sum, products_of
+from emu.engines.exact.value import Value, power_of_two
+from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
 
 Data = dict[str, Any]
 
@@ -269,3 +269,104 @@ def _toward_zero(significand: int, places: int) -> int:
         return significand << places
     kept = abs(significand) >> -places
     return -kept if significand < 0 else kept
+
+
+# The last rounding of a dot product, told: which bits are kept, what is lost, whether it carried or overflowed.
+
+
+def rounding_of(total: int, lsb_exp: int, code: int, plan: DatapathPlan) -> dict[str, Any]:
+    """Return how total * 2^lsb_exp became a result code.
+
+    mode, kept_bits: of the significand, hidden bit included (fewer below the normal range).   unit_exp: of the last kept bit.
+    kept, lost_part: the integer that is kept, and the rest as zero, less (than half), half or more.   lost: result minus exact sum.
+    up: was the kept integer raised.   carry: did that lengthen it.   subnormal, overflow, zero: of the result.
+    """
+    facts = plan.d.facts
+    assert isinstance(facts, FloatFacts)
+    magnitude, keep = abs(total), plan.facts.round.keep
+    lowest = 1 - facts.bias
+    exp = magnitude.bit_length() - 1 + lsb_exp if magnitude else lowest
+    unit_exp = max(exp, lowest) - keep
+    kept, lost_part = _cut(magnitude, unit_exp - lsb_exp)
+    out: dict[str, Any] = {"mode": plan.facts.round.mode, "exact": dyadic(total * power_of_two(lsb_exp)), "unit_exp": unit_exp}
+    out |= {"kept": f"{kept:b}", "kept_bits": kept.bit_length(), "lost_part": lost_part, "subnormal": bool(magnitude) and exp < lowest}
+    out |= {"overflow": False, "up": False, "carry": False, "lost": "0"}
+    result = value_of(code, plan.d)
+    largest = derive.codes(plan.d).max_code
+    beyond = result.kind == "inf" or kept * power_of_two(unit_exp) > value_of(largest, plan.d).magnitude
+    if beyond:
+        out["overflow"] = True
+    if result.kind == "finite":
+        units = result.magnitude / power_of_two(unit_exp)
+        out["up"] = units > kept and not beyond
+        out["carry"] = bool(out["up"]) and (kept + 1).bit_length() > kept.bit_length() and kept > 0
+        out["lost"] = dyadic(Fraction(result.signed) - total * power_of_two(lsb_exp))
+    return out | {"result": code_text(code, plan.d), "value": meaning(code, plan.d)}
+
+
+def _cut(magnitude: int, places: int) -> tuple[int, str]:
+    """Return the integer in units of the last kept bit, and what lies below it."""
+    if places <= 0:
+        return magnitude << -places, "zero"
+    kept, rest = magnitude >> places, magnitude & ((1 << places) - 1)
+    half = 1 << (places - 1)
+    return kept, "zero" if not rest else "less" if rest < half else "half" if rest == half else "more"
+
+
+# Why NaN or infinity decided a fused step: the first cause, in the order in which the datapath looks.
+
+
+def cause_of(row: DotRow, c: int, start: int, plan: DatapathPlan) -> str:
+    """Return the cause in words.
+
+    row: the elements of the step, with one scale code per element.   c: code of C.   start: number of its first element.
+    """
+    for look in (_nan, _infinite):
+        found = look(row, c, start, plan)
+        if found:
+            return found
+    return "no operand is NaN or infinite"
+
+
+def _nan(row: DotRow, c: int, start: int, plan: DatapathPlan) -> str | None:
+    keep = plan.facts.subnormal
+    if decode_operand(c, plan.c, keep.c).kind == "nan":
+        return f"C {named(c, plan.c)} is NaN"
+    for name, codes, fmt in (("a", row.a, plan.a), ("b", row.b, plan.b)):
+        for k, code in enumerate(codes):
+            if decode_operand(code, fmt, keep.elements).kind == "nan":
+                return f"{name}[{start + k}] {named(code, fmt)} is NaN"
+    if plan.scale is None:
+        return None
+    for name, codes in (("sa", row.scale_a), ("sb", row.scale_b)):
+        for k, code in enumerate(codes):
+            if decode_operand(code, plan.scale, keep.scales, plan.facts.scale.unused_bits).kind == "nan":
+                alive = not any(value.is_zero for value in _factors(row, k, plan)[:2])
+                if plan.facts.special.nan_scale == "always" or alive:
+                    return f"{name}[{(start + k) // plan.block}] {named(code, plan.scale)} is NaN"
+    return None
+
+
+def _factors(row: DotRow, k: int, plan: DatapathPlan) -> list[Value]:
+    keep = plan.facts.subnormal
+    found = [decode_operand(row.a[k], plan.a, keep.elements), decode_operand(row.b[k], plan.b, keep.elements)]
+    if plan.scale is not None:
+        unused = plan.facts.scale.unused_bits
+        found += [decode_operand(code, plan.scale, keep.scales, unused) for code in (row.scale_a[k], row.scale_b[k])]
+    return found
+
+
+def _infinite(row: DotRow, c: int, start: int, plan: DatapathPlan) -> str | None:
+    addend = decode_operand(c, plan.c, plan.facts.subnormal.c)
+    seen: list[tuple[int, str]] = [(addend.sign, f"C is {value_text(addend)}")] if addend.kind == "inf" else []
+    for k in range(len(row.a)):
+        factors = _factors(row, k, plan)
+        if any(value.kind == "inf" for value in factors):
+            text = " * ".join(value_text(value) for value in factors)
+            if any(value.is_zero for value in factors):
+                return f"product {start + k} is {text}: infinity times zero"
+            seen.append((sum(value.sign for value in factors) % 2, f"product {start + k} is {text}"))
+    first = next((item for item in seen if item[0] != seen[0][0]), None)
+    if first is not None:
+        return f"infinities of both signs: {seen[0][1]}, {first[1]}"
+    return seen[0][1] if seen else None

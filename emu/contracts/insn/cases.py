@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emu.contracts.convert import cases as cases_convert
 from emu.contracts.convert.contract import ConvertContract
-from emu.contracts.draws import row_words
 from emu.contracts.grid import code_at, grid_values, largest
 from emu.contracts.insn import registers as insn_registers
 from emu.contracts.insn.registers import SIGN_BITS
-from emu.contracts.pick import smoke
 from emu.contracts.quantize import cases as cases_quantize
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Input
+from emu.contracts.suites import row_words, smoke
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate
 from emu.spec import derive

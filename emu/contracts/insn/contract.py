@@ -14,11 +14,9 @@ import numpy as np
 from emu.base.caches import lazy
 from emu.base.errors import OpenError, SpecError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, entry, native, present
+from emu.contracts.contract import Batch, Contract, Deviation, Values, entry, native, present
 from emu.contracts.convert.contract import split_rounding
-from emu.contracts.deviation import Deviation
 from emu.contracts.insn import cases, registers
-from emu.contracts.insn import examples as worked
 from emu.contracts.insn.registers import AMAX_BITS, SIGN_BITS
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Answer, pack
@@ -26,8 +24,9 @@ from emu.contracts.text import code_text, value_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import convert_flags
-from emu.ops.instruction import Executable, instruction
+from emu.ops.instruction import Executable, instruction, register_of, register_text
 from emu.ops.instruction.bits import WIDEST, WORD
+from emu.ops.instruction.mma import plan_of
 from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
@@ -215,9 +214,9 @@ class InstructionContract(Contract):
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
-        """See emu.contracts.insn.examples."""
+        """See emu.contracts.insn.contract."""
         assert isinstance(thing, Instruction)
-        return worked.replay(thing, example)
+        return replay(thing, example)
 
     def deviations(self) -> Iterator[Deviation]:
         """Another order of lanes, rounding, policy, or way to apply the scale; of a quantizer those of its recipe."""
@@ -287,3 +286,39 @@ def _changed(facts: InstructionFacts) -> Iterator[tuple[str, InstructionFacts]]:
     if facts.scale is not None:
         way = "divide" if facts.scale.apply == "multiply" else "multiply"
         yield f"the scale is applied to {way}", facts.model_copy(update={"scale": facts.scale.model_copy(update={"apply": way})})
+
+
+# Worked examples of instructions: one execution each, on raw registers, by the exact engine.
+
+
+def replay(family: Instruction, witness: Any) -> str | None:
+    """Return None when a witness holds, else what came out instead."""
+    call = instruction(witness.form, **witness.choose)
+    found = run(call, witness)
+    wanted = [text for text in (witness.result, witness.scale_result, witness.flags) if text is not None]
+    if len(found) != len(wanted):
+        return f"{len(found)} results, not {len(wanted)}"
+    texts = [register_text(value, len(text)) for value, text in zip(found, wanted, strict=True)]
+    return None if texts == wanted else f"{' '.join(texts)}, not {' '.join(wanted)}"
+
+
+def run(call: Executable, witness: Any, order: tuple[str, ...] | None = None) -> tuple[Any, ...]:
+    """Execute a witness: its results, the packed register first. order: names of its operands; None: those of the call."""
+    if call.facts.performs == "mma":
+        return (call(**_matrices(call, witness.operands), engine="exact")[0][0],)
+    texts = [*witness.operands, *(text for text in (witness.random, witness.scale) if text is not None)]
+    found = call(**{name: register_of(text) for name, text in zip(order or call.operands, texts, strict=True)}, engine="exact")
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _matrices(call: Executable, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Return one row of A, one of B, their scales and C: every code with the digits its format needs, element 0 first."""
+    plan = plan_of(call.facts)
+    formats = {"a": plan.a, "b": plan.b, "a_scales": plan.scale, "b_scales": plan.scale, "c": plan.c}
+    return {name: np.array([_codes(text, formats[name])], np.uint64) for name, text in zip(call.operands, texts, strict=True)}
+
+
+def _codes(text: str, fmt: Format | None) -> list[int]:
+    assert fmt is not None
+    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+    return [int(text[start : start + digits], 16) for start in range(0, len(text), digits)]

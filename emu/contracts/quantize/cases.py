@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from emu.contracts.draws import row_words, wide
 from emu.contracts.grid import code_at, grid_values
-from emu.contracts.pick import spread
 from emu.contracts.quantize import decision
 from emu.contracts.quantize.blocks import Blocks
 from emu.contracts.rows import Input, pack
+from emu.contracts.suites import row_words, spread, wide
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
 from emu.spec.registry import get

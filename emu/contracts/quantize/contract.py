@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from emu.base.caches import lazy
+from emu.base.errors import EmuError
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, array_of, native, present, stored_bits
-from emu.contracts.deviation import Deviation
-from emu.contracts.draws import SEED
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits
+from emu.contracts.examples import compare_codes, split
 from emu.contracts.form import EXTRAS, Form, takes_signs
-from emu.contracts.quantize import cases, decision, deviations
-from emu.contracts.quantize import examples as worked
+from emu.contracts.quantize import cases, decision
 from emu.contracts.quantize.form import QuantizeForm
 from emu.contracts.quantize.tiles import Lists, Tiles, amax_program_of, element_format, level_parts, marked, unmarked
 from emu.contracts.quantize.trace import trace_quantize
+from emu.contracts.quantize.variants import Variant, code_variants, scale_variants
 from emu.contracts.rows import Answer, unpack
-from emu.contracts.suites import Inputs
-from emu.engines.exact.block import quantize
+from emu.contracts.suites import SEED, Inputs
+from emu.engines.exact.block import dequantize, quantize
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.program import run
 from emu.engines.exact.value import Value, finite
 from emu.engines.numpy.block import quantize as numpy_quantize
 from emu.engines.numpy.convert import to_fp32
-from emu.spec import derive
+from emu.spec import Block, derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
 from emu.spec.models import Format, Recipe, Rounding, SpecObject
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.common import digest_json
 from emu.spec.models.rounding import Word
-from emu.spec.programs.program import Program, extent_of, quantize_program
+from emu.spec.programs.program import Program, quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
 
 TS_MEANS = "amax_bits: the tensor maximum as fp32 bits, the recipe's operand tensor_amax"
@@ -272,14 +273,14 @@ class QuantizeContract(Tiles, Contract):
         return trace_quantize(self, values, lane)
 
     def deviations(self) -> Iterator[Deviation]:
-        """See emu.contracts.quantize.deviations."""
-        return deviations.deviations(self)
+        """See emu.contracts.quantize.contract."""
+        return deviations_of_recipe(self)
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
-        """See emu.contracts.quantize.examples."""
+        """See emu.contracts.quantize.contract."""
         assert isinstance(thing, Recipe)
-        return worked.replay(thing, example)
+        return replay(thing, example)
 
     def described(self) -> dict[str, Any]:
         """Tail rule, arithmetic and domain."""
@@ -290,3 +291,83 @@ class QuantizeContract(Tiles, Contract):
             else None
         )
         return {"rounding": facts.arithmetic.round, "subnormals_in": "keep", "subnormals_out": "keep", "sr": sr}
+
+
+# Deviations of a quantizer: one step rounded another way, and every rule of the axes that kernels differ on, applied alone.
+
+
+MODES = ("rne", "rz", "rna", "ru", "rd")
+
+
+def deviations_of_recipe(op: QuantizeContract) -> Iterator[Deviation]:
+    """Yield the recipe with one step rounded another way, then with one rule of an axis applied."""
+    seen = {op.recipe.facts_digest}
+    for text, stage, recipe in (*_rounded(op.recipe), *_ruled(op.recipe)):
+        if recipe.facts_digest not in seen:
+            seen.add(recipe.facts_digest)
+            yield Deviation(text, stage, replace(op, recipe=recipe).exact)
+
+
+def _rounded(recipe: Recipe) -> Iterator[tuple[str, str, Recipe]]:
+    facts = recipe.facts
+    for number, step in enumerate(facts.steps):
+        if not hasattr(step, "round"):
+            continue
+        mine = step.round or facts.arithmetic.round
+        for mode in MODES:
+            if mode != mine:
+                steps = (*facts.steps[:number], step.model_copy(update={"round": mode}), *facts.steps[number + 1 :])
+                changed = recipe.model_copy(update={"facts": facts.model_copy(update={"steps": steps})})
+                name = getattr(step, "out", "")
+                try:
+                    quantize_program(changed)
+                except EmuError:
+                    continue
+                yield f"step {name} ({step.op}) rounds {mode}, not {mine}", f"step {name}", changed
+
+
+def _ruled(recipe: Recipe) -> Iterator[tuple[str, str, Recipe]]:
+    base = Variant(recipe, recipe.id)
+    for stage, found in (("scale", scale_variants(base)), ("codes", code_variants(base))):
+        yield from ((item.changes[0][1], stage, item.recipe) for item in found if item.changes)
+
+
+# Worked examples of recipes: one tensor each, by the exact engine: codes, levels, and values of the profiles.
+
+
+def replay(recipe: Recipe, witness: Any) -> str | None:
+    """Return None where a worked example of a recipe holds, else what came out instead."""
+    block: Block = get("block", recipe.facts.block)
+    element, source = get("format", block.element_formats[0]), get("format", witness.source)
+    rows, columns = block.facts.shape
+    x = split(witness.x, source)
+    width = columns if rows > 1 else len(x)
+    draws = None if witness.random is None else _draws(witness.random, recipe)
+    amax = None if witness.tensor_amax is None else int(witness.tensor_amax, 16)
+    random = None if draws is None else _fold(draws, len(draws) // max(len(x) // width, 1))
+    found = quantize(recipe, _fold(x, width), source, tensor_amax=amax, random=random)
+    fault = compare_codes("codes", _flat(found.codes), split(witness.codes, element))
+    for name, text in witness.levels.items():
+        level = next(item for item in block.facts.levels if item.name == name)
+        fault = fault or compare_codes(name, _flat(found.levels[name]), split(text, get("format", level.format)))
+    for profile, text in witness.values.items():
+        values = dequantize(recipe, found.codes, found.levels, profile=profile)
+        fault = fault or compare_codes(f"values of {profile}", _flat(values), split(text, get("format", recipe.facts.arithmetic.to)))
+    return fault
+
+
+def _draws(text: str, recipe: Recipe) -> list[int]:
+    """Return the random integers of a hex string: as many digits each as the recipe's rounding draws bits (or has in its word)."""
+    rounding = next(item.rounding for item in quantize_program(recipe).instructions if item.rounding and item.rounding.random_bits)
+    source = rounding.facts.random
+    digits = -(-(source.word if isinstance(source, Word) else rounding.random_bits) // 4)
+    packed = text.replace(" ", "")
+    return [int(packed[start : start + digits], 16) for start in range(0, len(packed), digits)]
+
+
+def _fold(items: list[int], width: int) -> list[list[int]]:
+    return [items[start : start + width] for start in range(0, len(items), width)]
+
+
+def _flat(rows: list[list[int]]) -> list[int]:
+    return [code for row in rows for code in row]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.caches import bounded
-from emu.contracts.draws import SEED
 from emu.contracts.rows import Input
+from emu.contracts.suites import SEED
 from emu.engines.run import run_quantize
 from emu.spec.models import Recipe
 from emu.spec.registry import get, names

@@ -18,7 +18,8 @@ from emu.engines.exact.value import finite
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
 from emu.spec.models.recipe import RecipeFacts
-from emu.spec.programs.program import ELEMENT, TENSOR, quantize_program
+from emu.spec.programs.program import quantize_program
+from emu.spec.programs.types import ELEMENT, TENSOR
 from emu.spec.registry import get
 
 Stage = Literal["scale", "codes"]

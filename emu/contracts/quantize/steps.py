@@ -17,7 +17,8 @@ from emu.engines.exact.value import Value, finite
 from emu.spec import derive, get
 from emu.spec.models import Format, Recipe
 from emu.spec.models.rounding import Word
-from emu.spec.programs.program import Constant, Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import Constant
 
 
 def trace_quantize(form: Form, operands: Arrays) -> tuple[Program, dict[str, Cells]]:

@@ -13,7 +13,8 @@ from emu.engines.numpy import tables
 from emu.spec.derive import OPEN
 from emu.spec.models import Block, Format
 from emu.spec.models.block import LevelFacts
-from emu.spec.programs.program import Instruction, Program, extent_of
+from emu.spec.programs.program import Program
+from emu.spec.programs.types import Instruction, extent_of
 
 Lists = list[list[int]]
 

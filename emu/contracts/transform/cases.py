@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from emu.contracts.draws import row_words
 from emu.contracts.grid import code_at
 from emu.contracts.rows import Input, pack
+from emu.contracts.suites import row_words
 from emu.spec import derive
 
 if TYPE_CHECKING:

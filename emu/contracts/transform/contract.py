@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
+import numpy as np
+
 from emu.base.caches import lazy
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Values, array_of, entry, native, present, stored_bits
-from emu.contracts.deviation import Deviation
-from emu.contracts.examples import compare_codes
-from emu.contracts.form import Form
-from emu.contracts.rows import Answer, unpack
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
+from emu.contracts.examples import compare_codes, split
+from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype
+from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.text import code_text, meaning, value_text
 from emu.contracts.transform import cases
-from emu.contracts.transform.form import TransformForm
 from emu.engines.exact.arithmetic import add, negate, round_result
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.transform import transform_codes
 from emu.engines.exact.value import Value
 from emu.engines.numpy.transform import transform as numpy_transform
+from emu.engines.run import run_transform
 from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
-from emu.spec.hex_rows import split
 from emu.spec.models import Format, SpecObject, Transform
 from emu.spec.models.transform import TransformFacts
 from emu.spec.registry import get
@@ -180,3 +180,46 @@ class TransformContract(Contract):
     def described(self) -> dict[str, Any]:
         """The order of the sum and the roundings."""
         return {"rounding": "rne", "overflow": "ieee_inf", "zero_sign": "keep", "subnormals_in": "keep", "subnormals_out": "keep"}
+
+
+# transform on whole arrays: x [rows, n], signs () -> values [rows, n].
+
+
+class TransformForm(Form):
+    """x, signs -> values."""
+
+    operation: TransformContract
+    by_row = False
+
+    def shapes(self, operands: Arrays) -> dict[str, Shape]:
+        """One value an element."""
+        return {"values": operands["x"].shape}
+
+    def stacked(self, cases: Sequence[Input]) -> Iterator[tuple[dict[str, Bits], Sequence[Input]]]:
+        """A group a row; a call for each sign mask."""
+        op = self.operation
+        groups: dict[int, list[Input]] = {}
+        for case in cases:
+            groups.setdefault(case.values[1], []).append(case)
+        for signs, members in groups.items():
+            operands: dict[str, Bits] = {"x": np.array([op.lanes(case.values) for case in members], integer_dtype(op.source))}
+            if "signs" in self.extras:
+                operands["signs"] = np.array(signs, integer_dtype(None, op.facts.size))
+            yield operands, members
+
+    def steps(self, operands: Arrays, index: tuple[int, ...], name: str = "", profile: str | None = None) -> list[str]:
+        """The stages of the group that an element is in."""
+        op, size = self.operation, self.operation.facts.size
+        first = index[1] // size * size
+        lanes = [int(code) for code in operands["x"][index[0], first : first + size]]
+        signs = int(operands["signs"]) if "signs" in operands else int(op.facts.signs, 16)
+        return op.lines(op.trace((pack(lanes, op.layout.inputs[0].lane_bits), signs), index[1] - first))
+
+    def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
+        """Return the values."""
+        signs = int(operands["signs"]) if "signs" in operands else None
+        return Expected({"values": run_transform(operands["x"], self.operation.source, self.operation.transform, signs, engine)}, {})
+
+    def engine(self, operands: Arrays) -> str:
+        """The engine that does this rotation."""
+        return chosen_engine(self.op, (self.operation.transform, self.operation.source))

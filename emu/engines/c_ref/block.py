@@ -12,13 +12,14 @@ from emu.base.caches import Cache
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import Codes, check, code_dtype, in_width, matrix
+from emu.engines.c_ref.convert import element_random
 from emu.engines.c_ref.descriptors import format_descriptor
 from emu.engines.c_ref.program import ProgramDescriptor, program_descriptor
-from emu.engines.c_ref.random_bits import element_random
 from emu.engines.c_ref.transform import sign_operand
 from emu.spec import derive
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.programs.program import Program, dequantize_program, extent_of, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
 
 

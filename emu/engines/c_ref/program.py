@@ -11,7 +11,8 @@ from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.descriptors import Descriptor, format_descriptor, policy_descriptor, rounding_descriptor
 from emu.spec import derive
 from emu.spec.models import Format, Recipe, Rounding, Transform
-from emu.spec.programs.program import Constant, Extent, Instruction, Program, cast_entry, extent_of
+from emu.spec.programs.program import Program, cast_entry
+from emu.spec.programs.types import Constant, Extent, Instruction, extent_of
 from emu.spec.registry import get
 
 OPERATION: Final = {

@@ -15,7 +15,7 @@ from emu.engines.exact.round import round_value
 from emu.engines.exact.value import NAN, Value, equal, finite, less, power_of_two
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
-from emu.spec.programs.program import Instruction
+from emu.spec.programs.types import Instruction
 
 
 def value_result(item: Instruction, v: list[Value], arithmetic: Format) -> Value:

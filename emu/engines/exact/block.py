@@ -19,7 +19,8 @@ from emu.spec.derive import OPEN
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.block import OneElement
 from emu.spec.models.rounding import Word
-from emu.spec.programs.program import Program, dequantize_program, extent_of, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import get
 
 Rows = Sequence[Sequence[int]]

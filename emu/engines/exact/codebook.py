@@ -4,43 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from emu.base.caches import Cache
 from emu.base.errors import SpecError
-from emu.engines.exact.value import Value, finite
+from emu.engines.exact.decode import codebook_values
+from emu.engines.exact.round import goes_up
+from emu.engines.exact.value import Value
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
-from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.registry import get
-
-_tables: Cache[str, tuple[Value, ...]] = Cache("emu.engines.exact.codebook._tables", 512)
-
-
-def codebook_values(fmt: Format) -> tuple[Value, ...]:
-    """Return the value of each code. Raises: SpecError when an entry is not finite."""
-    if fmt.facts_digest not in _tables:
-        facts = fmt.facts
-        assert isinstance(facts, CodebookFacts)
-        if facts.values is not None:
-            table = tuple(Value("finite", 1) if text == "-0" else finite(derive.parse_exact(text)) for text in facts.values)
-        else:
-            table = _from_bits(fmt)
-        _tables[fmt.facts_digest] = table
-    return _tables[fmt.facts_digest]
-
-
-def _from_bits(fmt: Format) -> tuple[Value, ...]:
-    from emu.engines.exact.decode import decode_code  # decode knows codebooks too
-
-    facts = fmt.facts
-    assert isinstance(facts, CodebookFacts) and facts.values_bits is not None and facts.values_format is not None
-    source: Format = get("format", facts.values_format)
-    if not isinstance(source.facts, FloatFacts):
-        raise SpecError(f"{fmt.id}: values_format must be a float format")
-    digits, text = -(-derive.codes(source).bits // 4), facts.values_bits.replace(" ", "")
-    table = tuple(decode_code(int(text[i : i + digits], 16), source) for i in range(0, len(text), digits))
-    if any(item.kind != "finite" for item in table):
-        raise SpecError(f"{fmt.id}: every value must be finite")
-    return table
+from emu.spec.models.format import CodebookFacts
 
 
 def round_to_codebook(value: Value, fmt: Format, rounding: Rounding, random: int | None) -> int:
@@ -48,8 +18,6 @@ def round_to_codebook(value: Value, fmt: Format, rounding: Rounding, random: int
 
     random: the random integer for a rounding that draws, else None.
     """
-    from emu.engines.exact.round import goes_up
-
     if derive.needs_code_order(rounding):
         raise SpecError(f"{fmt.id} is a codebook: its code order says nothing, so {rounding.id} has no meaning")
     table = codebook_values(fmt)

@@ -57,7 +57,7 @@ def _convert_to_codebook(value: Value, fmt: Format, rounding: Rounding, entry: E
     if value.kind == "inf":
         if entry.inf is not None:
             return entry.inf[value.sign]
-        from emu.engines.exact.codebook import codebook_values
+        from emu.engines.exact.decode import codebook_values
 
         ends = sorted(range(1 << derive.codes(fmt).bits), key=lambda code: codebook_values(fmt)[code].signed)
         return ends[0] if value.sign else ends[-1]

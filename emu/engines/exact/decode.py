@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from emu.base.errors import OpenError, OperandError
-from emu.engines.exact.codebook import codebook_values
+from emu.base.caches import Cache
+from emu.base.errors import OpenError, OperandError, SpecError
 from emu.engines.exact.value import Value, finite, power_of_two
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.registry import get
+
+_tables: Cache[str, tuple[Value, ...]] = Cache("emu.engines.exact.decode._tables", 512)
 
 
 def decode_code(code: int, fmt: Format) -> Value:
@@ -51,3 +54,29 @@ def magnitude_of(code: int, facts: FloatFacts | IntegerFacts | ExponentFacts) ->
         return fraction_field * power_of_two(1 - facts.bias - facts.frac_bits)
     significand = (1 << facts.frac_bits) + fraction_field
     return significand * power_of_two(exp_field - facts.bias - facts.frac_bits)
+
+
+def codebook_values(fmt: Format) -> tuple[Value, ...]:
+    """Return the value of each code. Raises: SpecError when an entry is not finite."""
+    if fmt.facts_digest not in _tables:
+        facts = fmt.facts
+        assert isinstance(facts, CodebookFacts)
+        if facts.values is not None:
+            table = tuple(Value("finite", 1) if text == "-0" else finite(derive.parse_exact(text)) for text in facts.values)
+        else:
+            table = _from_bits(fmt)
+        _tables[fmt.facts_digest] = table
+    return _tables[fmt.facts_digest]
+
+
+def _from_bits(fmt: Format) -> tuple[Value, ...]:
+    facts = fmt.facts
+    assert isinstance(facts, CodebookFacts) and facts.values_bits is not None and facts.values_format is not None
+    source: Format = get("format", facts.values_format)
+    if not isinstance(source.facts, FloatFacts):
+        raise SpecError(f"{fmt.id}: values_format must be a float format")
+    digits, text = -(-derive.codes(source).bits // 4), facts.values_bits.replace(" ", "")
+    table = tuple(decode_code(int(text[i : i + digits], 16), source) for i in range(0, len(text), digits))
+    if any(item.kind != "finite" for item in table):
+        raise SpecError(f"{fmt.id}: every value must be finite")
+    return table

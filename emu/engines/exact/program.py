@@ -11,7 +11,8 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.exact.transform import transform_values
 from emu.engines.exact.value import NAN, Value
 from emu.spec.derive import OPEN
-from emu.spec.programs.program import Constant, Extent, Instruction, Program, cast_entry
+from emu.spec.programs.program import Program, cast_entry
+from emu.spec.programs.types import Constant, Extent, Instruction
 from emu.spec.registry import get
 
 Cells = dict[tuple[int, int], Value | int]

@@ -8,8 +8,7 @@ import numpy as np
 
 from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
-from emu.engines.c_ref.convert import decode_to
-from emu.engines.c_ref.random_bits import element_random
+from emu.engines.c_ref.convert import decode_to, element_random
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
 from emu.engines.native.program import KernelPlan, plan_of

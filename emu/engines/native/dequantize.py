@@ -23,8 +23,9 @@ from emu.engines.native.tables import decode_table
 from emu.spec import derive, digest
 from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Format, Recipe
-from emu.spec.programs.program import ELEMENT, TENSOR, Instruction, Program, dequantize_program
+from emu.spec.programs.program import Program, dequantize_program
 from emu.spec.programs.steps import OPERATIONS
+from emu.spec.programs.types import ELEMENT, TENSOR, Instruction
 from emu.spec.registry import get
 
 

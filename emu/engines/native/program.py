@@ -35,8 +35,9 @@ from emu.engines.native.transform import SIZE, can_rotate
 from emu.spec import derive, digest
 from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Recipe, Rounding, Transform
-from emu.spec.programs.program import ELEMENT, TENSOR, Constant, Extent, Instruction, Program, cast_entry, quantize_program
+from emu.spec.programs.program import Program, cast_entry, quantize_program
 from emu.spec.programs.steps import OPERATIONS
+from emu.spec.programs.types import ELEMENT, TENSOR, Constant, Extent, Instruction
 from emu.spec.registry import get
 
 

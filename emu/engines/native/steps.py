@@ -12,7 +12,7 @@ from emu.engines.native._kernels import ffi, lib
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
-from emu.spec.programs.program import Constant, Instruction
+from emu.spec.programs.types import Constant, Instruction
 
 ARITHMETIC: Final = {"add": lib.EMU_STEP_ADD, "sub": lib.EMU_STEP_SUB, "mul": lib.EMU_STEP_MUL, "div": lib.EMU_STEP_DIV}
 PLAIN: Final = {

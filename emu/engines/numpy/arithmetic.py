@@ -21,7 +21,7 @@ from emu.engines.numpy.integer import goes_up as rounds_up
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
-from emu.spec.programs.program import Constant, Instruction
+from emu.spec.programs.types import Constant, Instruction
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

@@ -17,7 +17,8 @@ from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Recipe, Rounding
 from emu.spec.programs.lowering import LoweredProgram, lower
-from emu.spec.programs.program import Extent, Program, dequantize_program, extent_of, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import Extent, extent_of
 from emu.spec.registry import get
 
 Array = NDArray[Any]

@@ -14,7 +14,8 @@ from emu.engines.numpy import reduce, tables
 from emu.engines.numpy.convert import convert_marked, decode_narrow, take_odd, to_fp32
 from emu.engines.numpy.transform import rotate
 from emu.spec.programs.lowering import LoweredProgram, LoweredStep
-from emu.spec.programs.program import ELEMENT, Constant, Extent, Instruction, cast_entry
+from emu.spec.programs.program import cast_entry
+from emu.spec.programs.types import ELEMENT, Constant, Extent, Instruction
 from emu.spec.registry import get
 
 Array = NDArray[Any]

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.caches import Cache
-from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_value
-from emu.engines.exact.decode import decode_code, magnitude_of
+from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.round import locate
 from emu.engines.exact.value import Value, finite, power_of_two

@@ -9,15 +9,15 @@ import torch
 
 from emu.base.caches import Cache
 from emu.base.errors import EngineError, OperandError
-from emu.engines.torch.cut import cut, is_cut
 from emu.engines.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
 from emu.engines.torch.odd import take
 from emu.engines.torch.round import decode_unbounded, encode, goes_up, grid_of, locate
 from emu.spec import derive
 from emu.spec.ieee import is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
+from emu.spec.models.format import FloatFacts
 from emu.spec.one_table import table_is_exact
-from emu.spec.programs.program import Instruction
+from emu.spec.programs.types import Instruction
 from emu.spec.registry import get
 
 _TOP = MOST_BITS - 2  # leading bit of a term before an addition; the sum has one bit more
@@ -268,3 +268,29 @@ def round_unbounded(values: torch.Tensor, to: Format, rounding: Rounding) -> tor
     if isinstance(grid_of(to), int):  # a multiple of the unit stays; its code may have too many bits
         return torch.where((place.rest == 0) & ~x.nan, values, found)
     return found
+
+
+# binary32 to the format that has its exponents and a shorter fraction (bf16), nearest even, by a carry on integer bits.
+
+
+def is_cut(source: Format, to: Format) -> bool:
+    """Tell whether a format is binary32 with a shorter fraction that fills 16 bits."""
+    wide, narrow = source.facts, to.facts
+    if not isinstance(wide, FloatFacts) or not isinstance(narrow, FloatFacts):
+        return False
+    same = (wide.exp_bits, wide.bias, wide.signed, wide.subnormals) == (narrow.exp_bits, narrow.bias, narrow.signed, narrow.subnormals)
+    return same and derive.codes(source).bits == 32 and derive.codes(to).bits == 16
+
+
+def cut(bits: torch.Tensor, source: Format, to: Format) -> torch.Tensor:
+    """Return int32 tensors of the codes of `to`, sign-extended, of int32 binary32 codes; NaN canonical, beyond the maximum Inf."""
+    wide, narrow = derive.codes(source), derive.codes(to)
+    lost = wide.bits - narrow.bits
+    out = bits >> lost
+    out &= 1
+    out += (1 << (lost - 1)) - 1
+    out += bits
+    out >>= lost
+    assert wide.inf is not None
+    nan = (bits & signed_mask(wide.magnitude_bits)) > wide.inf
+    return torch.where(nan, narrow.nan[0], out)

@@ -11,15 +11,15 @@ from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.torch import arithmetic as ar
 from emu.engines.torch.can import require_program
 from emu.engines.torch.convert import element_random
-from emu.engines.torch.environment import check_environment
 from emu.engines.torch.numbers import signed_mask
 from emu.engines.torch.program import Cells, Machine
-from emu.engines.torch.tensors import checked, code_bytes, code_dtype, signed_view
+from emu.engines.torch.tensors import check_environment, checked, code_bytes, code_dtype, signed_view
 from emu.engines.torch.transform import codes_from, values_from
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
 from emu.spec.programs.lowering import LoweredProgram, lower
-from emu.spec.programs.program import Extent, Program, dequantize_program, extent_of, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.types import Extent, extent_of
 from emu.spec.registry import get
 
 CHUNK = 1 << 18

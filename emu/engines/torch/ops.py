@@ -9,11 +9,11 @@ from emu.base.errors import OperandError
 from emu.engines.torch import block, datapath
 from emu.engines.torch import convert as conversion
 from emu.engines.torch import transform as rotation
-from emu.engines.torch.names import named
-from emu.engines.torch.tensors import code_dtype, codes_of, float_dtype, signed_view
+from emu.engines.torch.tensors import code_dtype, codes_of, float_dtype, named, signed_view
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
-from emu.spec.programs.program import extent_of, padded_size
+from emu.spec.programs.program import padded_size
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import get
 
 _CONVERT = "(Tensor x, str to, str rounding, str policy, str source, Tensor? random) -> Tensor"

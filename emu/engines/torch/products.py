@@ -8,8 +8,7 @@ import torch
 
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.torch import ops
-from emu.engines.torch.names import name_of
-from emu.engines.torch.tensors import float_dtype, signed_view, to_int64
+from emu.engines.torch.tensors import float_dtype, name_of, signed_view, to_int64
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Datapath, Format

@@ -17,7 +17,8 @@ from emu.engines.torch.odd import take
 from emu.engines.torch.transform import rotate
 from emu.spec.models import Transform
 from emu.spec.programs.lowering import LoweredProgram, LoweredStep
-from emu.spec.programs.program import Constant, Extent, Instruction, cast_entry
+from emu.spec.programs.program import cast_entry
+from emu.spec.programs.types import Constant, Extent, Instruction
 from emu.spec.registry import get
 
 Cells = dict[str, torch.Tensor]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from emu.base.errors import OpenError, OperandError
-from emu.engines.torch.names import named
+from emu.base.errors import EngineError, OpenError, OperandError, SpecError
 from emu.engines.torch.numbers import signed_mask
 from emu.spec import derive
 from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Format
+from emu.spec.registry import digest, get
 
 _SIGNED = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _FORMATS = {
@@ -97,3 +99,49 @@ def codes_of(x: torch.Tensor, source: str) -> tuple[torch.Tensor, Format]:
     if x.dtype == torch.bool or x.is_complex():
         raise OperandError(f"source={fmt.id!r} takes unsigned codes, not {x.dtype}")
     return x, fmt
+
+
+# Spec objects under names that a registered operation can carry: an id, or for a model that the registry does not hold, id#digest.
+
+
+_models: dict[tuple[str, str], Any] = {}
+
+
+def name_of(kind: str, item: Any) -> str:
+    """Return the name of an id or model. Raises: SpecError (unknown id)."""
+    if isinstance(item, str):
+        return item
+    try:
+        if digest(get(kind, item.id)) == digest(item):
+            return str(item.id)
+    except SpecError:
+        pass
+    name = f"{item.id}#{digest(item)}"
+    _models[kind, name] = item
+    return name
+
+
+def named(kind: str, name: str) -> Any:
+    """Return the object of a name. Raises: SpecError (unknown)."""
+    return _models[kind, name] if (kind, name) in _models else get(kind, name)
+
+
+# Check of the floating-point environment of torch: flushed subnormals or another rounding mode are refused, on the device in use.
+
+
+_LEFT = (0x00000001, 0x00800000, 0x3F800000, 0x3F800000, 0xBF800000 - (1 << 32))
+_RIGHT = (0x3F800000, 0x3F000000, 0x33800000, 0x33800001, 0xB3800001 - (1 << 32))
+_FOUND = (0x00000001, 0x00400000, 0x3F800000, 0x3F800001, 0xBF800001 - (1 << 32))
+
+
+def check_environment(device: torch.device | str = "cpu") -> None:
+    """Refuse to compute when subnormals are flushed or sums are not rounded to nearest even.
+
+    Two products of binary32 numbers are subnormal, three sums lie around half an ulp of 1.   Raises: EngineError.
+    """
+    left, right = (torch.tensor(bits, dtype=torch.int32, device=device).view(torch.float32) for bits in (_LEFT, _RIGHT))
+    found = torch.cat([left[:2] * right[:2], left[2:] + right[2:]]).view(torch.int32).tolist()
+    if found[:2] != list(_FOUND[:2]):
+        raise EngineError("torch flushes subnormals to zero here: torch.set_flush_denormal(False), or use engine='exact'")
+    if found[2:] != list(_FOUND[2:]):
+        raise EngineError("torch does not round to nearest even here: restore the rounding mode, or use engine='exact'")

@@ -7,11 +7,10 @@ import torch
 from emu.base.errors import EngineError, OperandError, ShapeError
 from emu.engines.torch.arithmetic import fp32, number_of, round_number, round_values
 from emu.engines.torch.can import can_transform
-from emu.engines.torch.environment import check_environment
 from emu.engines.torch.limbs import sum_of
 from emu.engines.torch.numbers import Number, split
 from emu.engines.torch.round import encode
-from emu.engines.torch.tensors import checked, code_dtype, signed_view
+from emu.engines.torch.tensors import check_environment, checked, code_dtype, signed_view
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Rounding, Transform

@@ -19,7 +19,7 @@ from emu.engines.exact.value import power_of_two
 from emu.explain.compare.minimise import minimise
 from emu.explain.compare.pair import common_k, same_by_facts
 from emu.explain.dot.constructed import constructed
-from emu.explain.dot.samples import CATEGORIES, samples
+from emu.explain.dot.suite import CATEGORIES, samples
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models.format import FloatFacts

@@ -20,7 +20,7 @@ from emu.explain.probe.run import Probe
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
-from emu.vectors.files import tv
+from emu.vectors.files import writers
 
 SCHEMA = "emu-probe-1"
 UNKNOWN = "?"
@@ -72,7 +72,7 @@ def layout(plan: DatapathPlan, k: int) -> Layout:
 def rows_text(probe: Probe) -> str:
     """Return the rows as `.tv`: guard, columns, trailer with the count; element 0 in the low bits of its column."""
     columns = layout(probe.plan, len(probe.rows[0].row.a))
-    return tv.render(columns, [Row("probe", (), _packed(built.row, columns)) for built in probe.rows])
+    return writers.render_tv(columns, [Row("probe", (), _packed(built.row, columns)) for built in probe.rows])
 
 
 def _packed(row: DotRow, columns: Layout) -> tuple[int, ...]:

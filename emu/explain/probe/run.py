@@ -15,7 +15,7 @@ from emu.contracts.dot.rows import DotRow, answer, answers, same_answer
 from emu.contracts.dot.variants import Hypothesis, bases, combined, hypotheses
 from emu.contracts.text import value_of
 from emu.explain.dot.constructed import Built, constructed
-from emu.explain.dot.samples import samples
+from emu.explain.dot.suite import samples
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models.common import digest_json

@@ -7,10 +7,10 @@ from typing import Any
 
 from emu.base.errors import OpenError, OperandError, SpecError
 from emu.ops.instruction import convert, mma, quantize
-from emu.spec.instruction import CHOICES, InstructionVariant, answered, find_form, is_open
+from emu.spec.instruction import CHOICES, answered, find_form, is_open
 from emu.spec.models import Instruction
 from emu.spec.models.common import Status
-from emu.spec.models.instruction import InstructionFacts
+from emu.spec.models.instruction import InstructionFacts, InstructionVariant
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from emu.rtl.export.functions import Golden
 from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
 from emu.rtl.export.yosys import ABC, YOSYS, find, run_yosys
-from emu.vectors.files import mem, tv
+from emu.vectors.files import writers
 
 Solver = Literal["abc", "z3"]
 TOP: Final = "dut"
@@ -83,12 +83,12 @@ def row_of(item: Golden, model: Mapping[str, int]) -> Row:
 
 def render_tv(item: Golden, row: Row) -> str:
     """Return a `.tv` file of one row, with its trailer."""
-    return tv.render(item.layout, [row])
+    return writers.render_tv(item.layout, [row])
 
 
 def render_mem(item: Golden, row: Row) -> str:
     """Return the row as a line of a `.mem` file, with id and flags."""
-    return mem.render(item.layout, [row]).splitlines()[0]
+    return writers.render_mem(item.layout, [row]).splitlines()[0]
 
 
 def _reading(files: Sequence[Path], defines: Sequence[str]) -> str:

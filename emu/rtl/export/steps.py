@@ -10,9 +10,8 @@ from bisect import bisect_right
 from fractions import Fraction
 
 from emu.base.errors import SpecError
-from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_value
-from emu.engines.exact.decode import magnitude_of
+from emu.engines.exact.decode import codebook_values, magnitude_of
 from emu.engines.exact.encode import attach_sign
 from emu.engines.exact.overflow import Code, largest_magnitude, overflow
 from emu.engines.exact.round import locate, round_magnitude

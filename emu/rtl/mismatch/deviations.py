@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from emu.base.errors import EmuError
 from emu.contracts.columns import Layout
-from emu.contracts.deviation import Deviation, Values
+from emu.contracts.contract import Deviation, Values
 from emu.contracts.rows import Answer, inputs_of, pack, value_of
 from emu.rtl.mismatch.golden_rows import Case, Golden
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from emu.base.errors import FileError
 from emu.contracts.columns import KIND_BITS, Column, Layout
 from emu.contracts.rows import Row, inputs_of, is_nan, make_row, unpack, value_of
 from emu.rtl.mismatch.lines import Log, Seen
 from emu.rtl.portmap.suite import stored
-from emu.vectors.files.names import SHARD_ROWS
+from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.files.suite import Suite, rows_sha256
 from emu.vectors.suites.plan import SuitePlan, find
 
@@ -136,3 +137,10 @@ def cases_of(golden: Golden, log: Log) -> tuple[list[Case], list[Case]]:
     for case in found:
         (bad if case.wrong(golden.layout) else good).append(case)
     return bad, good
+
+
+# Golden suites of designs: made again from the spec into a work folder, with the constants that simulators read.
+
+
+FOLDER: Final = "golden"
+_SCRATCH: Final = "building"

@@ -17,7 +17,7 @@ from emu.spec.contract import parse
 from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
 from emu.spec.loader import Path as Where
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 from emu.vectors.suites.notes import NOTES
 
 SOURCED = ("convert", "quantize", "transform", "dequantize")  # operations whose contract leaves a format open

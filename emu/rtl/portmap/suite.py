@@ -11,7 +11,7 @@ from emu.rtl.portmap.model import PortMap
 from emu.rtl.portmap.model import Suite as SuiteName
 from emu.spec.contract import parse
 from emu.vectors.files import manifest
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 from emu.vectors.files.suite import Suite, load, render
 from emu.vectors.suites.plan import SuitePlan, families, find, plans_of
 

@@ -10,11 +10,10 @@ from emu.base.caches import bounded
 from emu.base.errors import FileError
 from emu.contracts.columns import Layout, layout_from, layout_of
 from emu.contracts.rows import Row
-from emu.vectors.files import lint, mem, svh
-from emu.vectors.files.macros import Counts, counts_of
-from emu.vectors.files.names import parse_stem
-from emu.vectors.files.neg import negative_rows
+from emu.vectors.files import lint, writers
+from emu.vectors.files.manifest import parse_stem
 from emu.vectors.files.suite import rows_sha256
+from emu.vectors.files.writers import Counts, counts_of, negative_rows
 
 
 class Shard(NamedTuple):
@@ -66,7 +65,7 @@ def _read(folder: Path, name: str, stem: str, signs: object) -> Shard:
         )
     negative = _negative(folder, stem, layout, rows if entry["tcFirst"] == 1 else None)
     counts = counts_of(layout, rows, name, entry["tcFirst"], negative, digest)
-    if (folder / f"{name}.svh").read_bytes() != svh.render(layout, counts).encode("ascii"):
+    if (folder / f"{name}.svh").read_bytes() != writers.render_svh(layout, counts).encode("ascii"):
         raise FileError(f"{name}.svh: differs from what its rows and {stem}.json say: build the suite again")
     with_stages = any(column.role == "stage" for column in layout.columns)
     paths = (folder / f"{name}.mem", folder / f"{name}.svh", folder / f"{stem}.neg.mem")
@@ -91,6 +90,6 @@ def _negative(folder: Path, stem: str, layout: Layout, first: list[Row] | None) 
     name = f"{stem}.neg.mem"
     data = (folder / name).read_bytes()
     rows = lint.parse_mem(data, name, layout, 1)
-    if first is not None and data != mem.render(layout, negative_rows(layout, first)).encode("ascii"):
+    if first is not None and data != writers.render_mem(layout, negative_rows(layout, first)).encode("ascii"):
         raise FileError(f"{name}: is not the first rows of the suite with one compared bit flipped: build the suite again")
     return len(rows)

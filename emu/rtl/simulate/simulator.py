@@ -12,13 +12,15 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from emu.base.caches import bounded
 from emu.base.errors import FileError, OperandError, ToolError
-from emu.rtl.simulate import kit
 from emu.rtl.simulate.outcome import FINE, MISUSE, UNKNOWN, Outcome, outcome
 from emu.rtl.simulate.shard import Shard, read_shard
+from emu.vectors.files.manifest import BENCH, OPERATIONS
 
 NAMES: Final = ("icarus", "verilator")
 _PROGRAMS: Final = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "make")}
@@ -96,7 +98,7 @@ def compile_bench(
     for name, value in macros.items():
         if not (name.isidentifier() and name.isascii()) or "\n" in str(value):
             raise OperandError(f"{name}={value}: not a macro")
-    sources = [Path(file).resolve() for file in (shard.svh, kit.bench(op), *files)]
+    sources = [Path(file).resolve() for file in (shard.svh, bench(op), *files)]
     work = Path(work).resolve()
     folders = dict.fromkeys(f"-I{file.parent}" for file in sources[1:])
     command = compile_sources(simulator, sources, [*folders, *(f"-D{name}={value}" for name, value in macros.items())], work)
@@ -229,3 +231,24 @@ def execute(command: Sequence[str], work: Path, timeout: float) -> tuple[int | N
             status = None
         printed.seek(0)
         return status, printed.read().decode("utf-8", "replace")
+
+
+# Where the bench kit lies: benches, reference designs, readers and examples. Not here: running it (simulator.py).
+
+
+@bounded(1)
+def path() -> Path:
+    """Return the folder of the kit: inside the installed package, or the checkout's vectors/bench for an editable install."""
+    package = Path(str(files("emu")))
+    packaged = package / "_bench"
+    return packaged if packaged.is_dir() else package.parent / "vectors" / BENCH
+
+
+def bench(op: str) -> Path:
+    """Return the bench of an operation. Raises: FileError (no such operation, the kit is not there)."""
+    if op not in OPERATIONS:
+        raise FileError(f"{op}: no operation of vectors: {', '.join(OPERATIONS)}")
+    file = path() / f"{op}.sv"
+    if not file.is_file():
+        raise FileError(f"{file}: the bench kit is not where it should be: install emu again")
+    return file

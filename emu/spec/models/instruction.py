@@ -1,15 +1,21 @@
 """Model of spec/instruction: operands, packing, rounding, flags and scales of instructions that exist or are proposed.
 
-A file is a family: its `axes` say what changes from one mnemonic to the next (emu.spec.instruction expands them into forms).
+A file is a family: its `axes` say what changes from one mnemonic to the next (`forms` expands them).
 What a conversion or a sum means is not here: `policy`, `rounding`, `recipe` and `datapath` name the objects that say it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from emu.base.caches import Cache
+from emu.base.errors import SpecError
 from emu.spec.models.common import Id, Name, OpenPoint, Part, SpecObject, Status
 from emu.spec.models.rounding import BitRange
 
@@ -167,8 +173,6 @@ class Instruction(SpecObject):
     @property
     def accepted(self) -> tuple[str, ...]:
         """Aliases, and the ids and mnemonics of its forms."""
-        from emu.spec.instruction import accepted_names  # here, because it asks the registry, which loads the models
-
         return (*self.aliases, *accepted_names(self))
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
@@ -191,3 +195,66 @@ def _references(facts: FormFacts, path: tuple[str | int, ...]) -> list[tuple[str
     for key, profile in (facts.random.profiles if facts.random else {}).items():
         found.append(("rounding", profile.rounding, (*path, "random", "profiles", key, "rounding")))
     return found
+
+
+_forms: Cache[tuple[str, str], tuple[InstructionVariant, ...]] = Cache("emu.spec.models.instruction._forms", 512)
+
+
+@dataclass(frozen=True)
+class InstructionVariant:
+    """One instruction.
+
+    id: the mnemonic in lower case with `_` for all else.   words: axis -> word.   facts: the family's with those of the words.
+    """
+
+    id: str
+    mnemonic: str
+    words: dict[str, str]
+    facts: InstructionFacts
+    status: Status
+
+
+def form_id(mnemonic: str) -> str:
+    """Return the id of a mnemonic."""
+    return re.sub(r"[^a-z0-9]+", "_", mnemonic.lower()).strip("_")
+
+
+def forms(family: Instruction) -> tuple[InstructionVariant, ...]:
+    """Return the forms of a family, the last axis fastest. Raises: SpecError (an axis that the mnemonic lacks, or the reverse)."""
+    key = (family.facts_digest, family.status)
+    found = _forms.get(key)
+    return found if found is not None else _forms.keep(key, tuple(_expanded(family)))
+
+
+def _expanded(family: Instruction) -> Iterator[InstructionVariant]:
+    facts = family.facts
+    placed = re.findall(r"\{([a-z_0-9]+)\}", facts.mnemonic)
+    if sorted(placed) != sorted(facts.axes):
+        raise SpecError(f"mnemonic names the axes {', '.join(placed) or 'none'}, axes has {', '.join(facts.axes) or 'none'}")
+    for words in product(*facts.axes.values()):
+        chosen = dict(zip(facts.axes, words, strict=True))
+        variations = {axis: facts.axes[axis][word] for axis, word in chosen.items()}
+        texts = {axis: chosen[axis] if item.word is None else item.word for axis, item in variations.items()}
+        mnemonic = facts.mnemonic.format(**texts)
+        merged = _merged(facts, variations)
+        yield InstructionVariant(form_id(mnemonic), mnemonic, chosen, merged, merged.status or family.status)
+
+
+def _merged(facts: InstructionFacts, variations: dict[str, Variation]) -> InstructionFacts:
+    """Return the family's facts with those of the words; one fact may be set in one place only."""
+    update: dict[str, object] = {"axes": {}}
+    for axis, item in variations.items():
+        for key in FormFacts.model_fields:
+            value = getattr(item, key)
+            if value is None:
+                continue
+            if key in update or getattr(facts, key) is not None:
+                raise SpecError(f"{key} is set by axis {axis} and once more: set each fact in one place")
+            update[key] = value
+    return facts.model_copy(update=update)
+
+
+def accepted_names(family: Instruction) -> tuple[str, ...]:
+    """Return what else finds a family: ids and mnemonics of its forms."""
+    found = dict.fromkeys(name for form in forms(family) for name in (form.id, form.mnemonic))
+    return tuple(name for name in found if name != family.id and name not in family.aliases)

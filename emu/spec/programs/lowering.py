@@ -21,8 +21,9 @@ from emu.spec.ieee import is_binary32, is_within
 from emu.spec.models import Format, Rounding
 from emu.spec.models.common import digest_json
 from emu.spec.one_table import is_even_bf16, table_is_exact
-from emu.spec.programs.program import TENSOR, Constant, Instruction, Program, cast_entry
+from emu.spec.programs.program import Program, cast_entry
 from emu.spec.programs.steps import OPERATIONS, compared
+from emu.spec.programs.types import TENSOR, Constant, Instruction
 
 
 @dataclass(frozen=True)

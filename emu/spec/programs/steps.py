@@ -16,7 +16,7 @@ from emu.spec import derive
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Block, Format, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.programs.program import ELEMENT, Argument, Constant, Extent, Instruction, Typed, constant, extent_of, meet
+from emu.spec.programs.types import ELEMENT, Argument, Constant, Extent, Instruction, Typed, constant, extent_of, meet
 from emu.spec.registry import get
 
 Types = Mapping[str, Typed]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from emu.base.caches import Cache, lazy
 from emu.contracts.contract import Values
 from emu.contracts.convert.contract import ConvertContract
-from emu.engines.exact.codebook import codebook_values, round_to_codebook
-from emu.engines.exact.decode import decode_code, magnitude_of
+from emu.engines.exact.codebook import round_to_codebook
+from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.overflow import largest_magnitude
 from emu.engines.exact.round import HALF, locate, round_magnitude
 from emu.engines.exact.value import Value

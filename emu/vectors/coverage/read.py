@@ -12,7 +12,7 @@ from emu.contracts.columns import Column, Layout
 from emu.contracts.contract import Values
 from emu.vectors.coverage.count import suite_rows
 from emu.vectors.files.lint import parse_tv, text_lines
-from emu.vectors.files.names import BENCH, OPERATIONS
+from emu.vectors.files.manifest import BENCH, OPERATIONS
 from emu.vectors.files.suite import ENDINGS, load, stem_of
 from emu.vectors.suites.plan import find
 

@@ -8,7 +8,7 @@ from typing import Final
 from emu.base.errors import FileError
 from emu.contracts.columns import Layout
 from emu.contracts.rows import Row
-from emu.vectors.files.tv import trailer
+from emu.vectors.files.writers import trailer
 
 _COMMENT: Final = re.compile(r" // tc=([1-9][0-9]*)((?: [a-z0-9_]+)*)\Z")
 _HEX: Final = re.compile(r"[0-9a-f]+\Z")

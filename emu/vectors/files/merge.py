@@ -9,7 +9,7 @@ from pathlib import Path
 from emu.base.errors import FileError
 from emu.vectors.build import OTHER_FILES, check_folder, finish
 from emu.vectors.files import manifest
-from emu.vectors.files.names import OPERATIONS
+from emu.vectors.files.manifest import OPERATIONS
 from emu.vectors.verify import check_manifest
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
-from emu.vectors.files.names import OPERATIONS
+from emu.vectors.files.manifest import OPERATIONS
 
 TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None), "number": (int, float),

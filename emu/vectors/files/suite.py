@@ -6,17 +6,20 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError
 from emu.contracts.columns import Layout, layout_from
 from emu.contracts.rows import Row
-from emu.vectors.files import desc, h, lint, mem, neg, record, svh, tv
-from emu.vectors.files.macros import counts_of
-from emu.vectors.files.names import SCHEMA, SHARD_ROWS, parse_stem, shard_count, shard_name
+from emu.spec.models import SpecObject
+from emu.vectors.files import lint, record, writers
+from emu.vectors.files.manifest import SCHEMA, SHARD_ROWS, parse_stem, shard_count, shard_name
 from emu.vectors.files.schema_check import check
+from emu.vectors.files.writers import counts_of
 from emu.vectors.suites import notes
+from emu.vectors.suites.plan import SuitePlan
 
 ENDINGS: Final = (".json", ".desc", ".neg.mem", ".mem", ".tv", ".svh", ".h")
 
@@ -50,7 +53,7 @@ def stem_of(name: str) -> str | None:
 def rows_sha256(layout: Layout, rows: Iterable[Row]) -> str:
     """Return the digest of rows as `.tv` lines, the trailer left out."""
     digest = hashlib.sha256()
-    for line in tv.row_lines(layout, rows):
+    for line in writers.row_lines(layout, rows):
         digest.update(line.encode("ascii") + b"\n")
     return digest.hexdigest()
 
@@ -72,17 +75,17 @@ def render(suite: Suite) -> dict[str, str]:
     """Return file name -> text of every file of a suite, made from its record and rows. Raises: FileError (a self-test is impossible)."""
     layout, stem = suite.layout, suite.stem
     shards = shards_of(stem, layout, suite.rows)
-    negative = neg.negative_rows(layout, shards[0][1])
-    out = {f"{stem}.json": record.render(suite.record), f"{stem}.neg.mem": mem.render(layout, negative)}
-    out[f"{stem}.desc"] = desc.render(layout, stem, len(suite.rows), suite.record["rows_sha256"])
+    negative = writers.negative_rows(layout, shards[0][1])
+    out = {f"{stem}.json": record.render(suite.record), f"{stem}.neg.mem": writers.render_mem(layout, negative)}
+    out[f"{stem}.desc"] = writers.render_desc(layout, stem, len(suite.rows), suite.record["rows_sha256"])
     for entry, rows in shards:
         name = entry["file"].removesuffix(".mem")
         counts = counts_of(layout, rows, name, entry["tcFirst"], len(negative), entry["sha256"])
         out |= {
-            f"{name}.mem": mem.render(layout, rows, entry["tcFirst"]),
-            f"{name}.tv": tv.render(layout, rows),
-            f"{name}.svh": svh.render(layout, counts),
-            f"{name}.h": h.render(layout, counts),
+            f"{name}.mem": writers.render_mem(layout, rows, entry["tcFirst"]),
+            f"{name}.tv": writers.render_tv(layout, rows),
+            f"{name}.svh": writers.render_svh(layout, counts),
+            f"{name}.h": writers.render_h(layout, counts),
         }
     return out
 
@@ -180,3 +183,64 @@ def _equal_texts(folder: Path, suite: Suite) -> None:
     for name, wanted in render(whole).items():
         if _bytes(folder / name) != wanted.encode("ascii"):
             raise FileError(f"{name}: differs from what its rows and {suite.stem}.json say")
+
+
+# The `contract` and `generator` objects of the JSON file: which rules the rows follow, and how to make them again.
+
+
+KEYS: Final = (
+    "rounding",
+    "overflow",
+    "nan",
+    "inf",
+    "zero_sign",
+    "subnormals_in",
+    "subnormals_out",
+    "scale_signbit",
+    "flags",
+    "sr",
+    "datapath",
+)
+STATUSES: Final = ("standard", "measured", "vendor", "source-code", "paper", "reported", "proposed", "inferred", "unknown")
+DISTRIBUTION: Final = "fp4emu"
+
+
+def contract_record(plan: SuitePlan) -> dict[str, Any]:
+    """Return the `contract` object: names, digest, weakest status, rules as data, open points, sources."""
+    contract = plan.operation.name
+    objects: tuple[SpecObject, ...] = contract.objects
+    rules = {"flags": "none"} | plan.operation.described()
+    status = max((item.status for item in objects), key=STATUSES.index)
+    return {
+        "name": str(contract),
+        "spec": list(contract.spec),
+        "spec_sha256": contract.spec_sha256,
+        "status": status,
+        **{key: rules.get(key) for key in KEYS},
+        "open": [point.what for item in objects for point in item.open],
+        "sources": list(dict.fromkeys(source.ref for item in objects for source in item.sources)),
+    }
+
+
+def generator_record(plan: SuitePlan, exact_rows: int, agreed: list[str]) -> dict[str, Any]:
+    """Return the `generator` object. agreed: the engines that derived every row as well."""
+    return {
+        "name": DISTRIBUTION,
+        "version": _version(),
+        "command": command(plan),
+        "oracle": "exact",
+        "exact_rows": exact_rows,
+        "agreed": agreed,
+    }
+
+
+def command(plan: SuitePlan) -> str:
+    """Return the command that makes a suite again."""
+    return f"emu vectors build --out DIR --contract {plan.operation.name} --suite {plan.suite}"
+
+
+def _version() -> str:
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "unknown"

@@ -12,10 +12,10 @@ from typing import Any
 from emu.contracts.columns import Layout
 from emu.contracts.rows import Row
 from emu.vectors.compute import compute
-from emu.vectors.files import desc, h, mem, neg, record, svh, tv
-from emu.vectors.files.contract_record import contract_record, generator_record
-from emu.vectors.files.macros import counts_of
-from emu.vectors.files.names import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
+from emu.vectors.files import record, writers
+from emu.vectors.files.manifest import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
+from emu.vectors.files.suite import contract_record, generator_record
+from emu.vectors.files.writers import counts_of
 from emu.vectors.suites.plan import SuitePlan
 
 Step = Callable[[int], None]
@@ -28,13 +28,13 @@ def write_text(path: Path, text: str) -> None:
 
 def shard_files(folder: Path, layout: Layout, rows: Sequence[Row], name: str, first: int, negative: int) -> dict[str, Any]:
     """Write `.mem`, `.tv`, `.svh` and `.h` of one shard; return its entry of `shards`."""
-    lines = tv.row_lines(layout, rows)
+    lines = writers.row_lines(layout, rows)
     digest = hashlib.sha256("".join(line + "\n" for line in lines).encode("ascii")).hexdigest()
     counts = counts_of(layout, rows, name, first, negative, digest)
-    write_text(folder / f"{name}.mem", mem.render(layout, rows, first))
-    write_text(folder / f"{name}.tv", "\n".join([*lines, tv.trailer(layout, len(rows))]) + "\n")
-    write_text(folder / f"{name}.svh", svh.render(layout, counts))
-    write_text(folder / f"{name}.h", h.render(layout, counts))
+    write_text(folder / f"{name}.mem", writers.render_mem(layout, rows, first))
+    write_text(folder / f"{name}.tv", "\n".join([*lines, writers.trailer(layout, len(rows))]) + "\n")
+    write_text(folder / f"{name}.svh", writers.render_svh(layout, counts))
+    write_text(folder / f"{name}.h", writers.render_h(layout, counts))
     return {"file": f"{name}.mem", "tcFirst": first, "rows": len(rows), "sha256": digest}
 
 
@@ -51,7 +51,7 @@ class Totals:
     def add(self, rows: Sequence[Row], exact_rows: int, agreed: frozenset[str]) -> None:
         """Take a run of rows."""
         self.groups.add(rows)
-        self.sha256.update("".join(line + "\n" for line in tv.row_lines(self.layout, rows)).encode("ascii"))
+        self.sha256.update("".join(line + "\n" for line in writers.row_lines(self.layout, rows)).encode("ascii"))
         self.exact_rows += exact_rows
         self.agreed = agreed if self.agreed is None else self.agreed & agreed
 
@@ -106,12 +106,12 @@ def write_suite(plan: SuitePlan, folder: Path, scratch: Path, step: Step) -> str
     count = shard_count(plan.size)
     for index, rows in enumerate(shard_rows(plan, totals, step)):
         if index == 0:
-            flipped = neg.negative_rows(layout, rows)
+            flipped = writers.negative_rows(layout, rows)
             negative = len(flipped)
-            write_text(work / f"{plan.stem}.neg.mem", mem.render(layout, flipped))
+            write_text(work / f"{plan.stem}.neg.mem", writers.render_mem(layout, flipped))
         shards.append(shard_files(work, layout, rows, shard_name(plan.stem, index, count), 1 + index * SHARD_ROWS, negative))
     whole = master(plan, totals, shards)
-    write_text(work / f"{plan.stem}.desc", desc.render(layout, plan.stem, totals.groups.count, whole["rows_sha256"]))
+    write_text(work / f"{plan.stem}.desc", writers.render_desc(layout, plan.stem, totals.groups.count, whole["rows_sha256"]))
     write_text(work / f"{plan.stem}.json", record.render(whole))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{plan.stem}.json").unlink(missing_ok=True)

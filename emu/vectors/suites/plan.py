@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
@@ -12,9 +14,11 @@ from emu.contracts import OPERATIONS, Contract
 from emu.contracts.rows import Input
 from emu.contracts.suites import Inputs, about
 from emu.spec.contract import ContractName, contracts, vector_instructions
+from emu.spec.loader import read
 from emu.spec.models import KINDS
 from emu.spec.registry import digest, get, names
-from emu.vectors.suites.kill import rows_of_stems
+from emu.vectors.files.manifest import parse_stem
+from emu.vectors.suites.notes import is_about
 
 
 @dataclass(frozen=True)
@@ -116,3 +120,111 @@ def find(stem: str) -> SuitePlan:
                 if plan.stem == stem:
                     return plan
     raise FileError(f"{stem}: the loaded spec plans no suite of this name: is a --spec folder missing?")
+
+
+# Kill suites: the directed rows that together kill every mutant of a record (`emu-kill-1`). Which rows, is data: kill_rows/*.yaml.
+# A row that was published keeps its place: new mutants append rows, nothing is taken away. The five first ids that a record lists of a
+# suite
+# suffice: each of them kills the mutant. A record may list all (`ids`); then fewer rows may be enough.
+
+
+SCHEMA: Final = "emu-kill-1"
+FOLDER: Final = Path(__file__).with_name("kill_rows")
+CHAINED: Final = ("accumulate",)  # a row of a chain means nothing alone
+HEADER: Final = (
+    "# Rows of directed suites that together kill every recorded mutant, by: emu vectors kill. Rows are appended, never removed.\n"
+)
+Matrix = dict[str, dict[str, list[int]]]  # directed stem -> mutant -> ids of rows that kill it
+
+
+@bounded(1)
+def rows_of_stems() -> dict[str, tuple[int, ...]]:
+    """Return directed stem -> tcIds of its kill suite, in the order of that suite. Raises: SpecError (a malformed file)."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path in sorted(FOLDER.glob("*.yaml")):
+        data: Any = read(path).data
+        found |= {str(item["stem"]): tuple(int(number) for number in item["rows"]) for item in data["suites"]}
+    return found
+
+
+def read_records(paths: Iterable[Path]) -> Matrix:
+    """Return the kills of directed suites that records list. Raises: FileError (no record of this schema)."""
+    matrix: Matrix = {}
+    for path in paths:
+        try:
+            data = json.loads(path.read_bytes())
+            entries = [(entry["id"], entry["class"], entry["killedBy"]) for entry in data["mutants"]]
+            schema = data["schema"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FileError(f"{path}: no record of mutants ({SCHEMA}): {error}") from None
+        if schema != SCHEMA:
+            raise FileError(f"{path}: schema is {schema!r}, not {SCHEMA}")
+        for name, kind, killers in entries:
+            for stem, kill in killers.items():
+                if stem.endswith("__directed") and not stem.startswith(CHAINED):
+                    matrix.setdefault(stem, {})[f"{kind}/{path.stem}/{name}"] = [int(number) for number in kill.get("ids", kill["first"])]
+    return matrix
+
+
+def of_class(matrix: Mapping[str, Sequence[int]], flags: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """Return the rows of each mutant whose flags list its class; all of them where none does.
+
+    matrix: "<class>/<id>" -> tcIds.   flags: of the rows, tcId 1 first.   Raises: FileError (a record of other rows).
+    """
+    found = {}
+    for name, numbers in matrix.items():
+        if max(numbers) > len(flags):
+            raise FileError(f"{name}: killed by row {max(numbers)}, the suite has {len(flags)}: the record is of other rows, make it again")
+        kind = name.partition("/")[0]
+        named = [number for number in numbers if is_about(kind, flags[number - 1])]
+        found[name] = named or list(numbers)
+    return found
+
+
+def cover(mutants: Mapping[str, Sequence[int]], kept: Sequence[int] = ()) -> list[int]:
+    """Return rows that kill every mutant: those kept, then more, ascending.
+
+    Greedy: the row that kills most mutants that still live, the lowest among equals; then rows without which nothing lives again are
+    dropped, the highest first. Rows that are kept stay.
+    """
+    killed_by: dict[int, set[str]] = {}
+    for name, numbers in mutants.items():
+        for number in numbers:
+            killed_by.setdefault(number, set()).add(name)
+    living = set(mutants) - {name for number in kept for name in killed_by.get(number, ())}
+    wanted, chosen = set(living), []
+    while living:
+        best = min(killed_by, key=lambda number: (-len(killed_by[number] & living), number))
+        chosen.append(best)
+        living -= killed_by[best]
+    for number in sorted(chosen, reverse=True):
+        rest = [other for other in chosen if other != number]
+        if wanted <= {name for other in rest for name in killed_by[other]}:
+            chosen = rest
+    return [*kept, *sorted(chosen)]
+
+
+def updated(matrix: Matrix, least: int = 1) -> dict[str, tuple[int, ...]]:
+    """Return directed stem -> rows of its kill suite, those of the data first. least: mutants that a new suite must have.
+
+    Raises: FileError (a stem that the spec does not plan; a record of other rows).
+    """
+    known = rows_of_stems()
+    out = dict(known)
+    for stem, mutants in matrix.items():
+        if stem not in known and len(mutants) < least:
+            continue
+        plan = find(stem)
+        flags = [case.flags for case in plan.cases(0, plan.size)]
+        out[stem] = tuple(cover(of_class(mutants, flags), known.get(stem, ())))
+    return out
+
+
+def render(rows: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    """Return file name -> text of the data files, one per operation. Raises: FileError (no stem)."""
+    out = {}
+    for op in OPERATIONS:
+        mine = [f'  - {{stem: "{stem}", rows: [{", ".join(map(str, rows[stem]))}]}}' for stem in sorted(rows) if parse_stem(stem).op == op]
+        if mine:
+            out[f"{op}.yaml"] = HEADER + "\n".join(["suites:", *mine]) + "\n"
+    return out

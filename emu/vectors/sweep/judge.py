@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from emu.base import philox
 from emu.base.caches import bounded
 from emu.base.errors import EngineError, OpenError, OperandError
-from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_code
-from emu.engines.exact.decode import magnitude_of
+from emu.engines.exact.decode import codebook_values, magnitude_of
 from emu.engines.exact.round import locate
 from emu.engines.numpy.convert import element_random
 from emu.engines.run import run_convert

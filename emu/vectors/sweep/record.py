@@ -9,9 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from emu.base.errors import FileError
 from emu.files.record import Record, changed, opens, read_lines
-from emu.vectors.sweep.code import code_sha256
 from emu.vectors.sweep.inputs import count_inputs
-from emu.vectors.sweep.runner import Result
+from emu.vectors.sweep.runner import Result, code_sha256
 from emu.vectors.sweep.space import Sweep, planned
 
 COMMAND: Final = "emu sweep --stale"

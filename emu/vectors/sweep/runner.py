@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from emu.base.atomic import whole_file
+from emu.base.caches import bounded
 from emu.base.errors import EngineError
-from emu.vectors.sweep.code import code_sha256
 from emu.vectors.sweep.inputs import count_inputs, count_leaves
 from emu.vectors.sweep.judge import Leaf, engines_for, judge
 from emu.vectors.sweep.space import Sweep
@@ -213,3 +214,23 @@ class _Done:
         """Forget the file."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
+
+
+# The digest of the code that a sweep judged: a later reader sees whether the engines have changed since.
+
+
+FOLDERS: Final = ("engines/exact", "engines/numpy", "engines/native")
+SUFFIXES: Final = (".py", ".c", ".h")
+
+
+@bounded(1)
+def code_sha256() -> str:
+    """Return one sha256 over the files of the oracle and the engines, and over the digest of the compiled C reference."""
+    from emu.engines.c_ref._c import ffi, lib
+
+    root = Path(str(files("emu")))
+    paths = sorted(path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in SUFFIXES)
+    digest = sha256(ffi.string(lib.emu_source_digest))
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emu.check.libraries.registry import kernels
+from emu.check.libraries.model import kernels
 from tools.foreign_kernels import examine
 
 ROOT = Path(__file__).parents[3]

@@ -7,9 +7,7 @@ import pytest
 
 from emu.base.errors import OperandError, ToolError
 from emu.check.inputs.boundaries import edges
-from emu.check.libraries.grid import codes_of, e8m0_of
-from emu.check.libraries.model import Kernel, Library
-from emu.check.libraries.registry import LIBRARIES, find, kernels
+from emu.check.libraries.model import LIBRARIES, Kernel, Library, codes_of, e8m0_of, find, kernels
 from emu.check.run import check
 from emu.check.targets.named import parse_target
 from emu.contracts import form_of

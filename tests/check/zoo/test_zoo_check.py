@@ -4,7 +4,7 @@ import inspect
 import re
 import sys
 
-from emu.check.report.classes import CLASSES
+from emu.check.report.model import CLASSES
 from emu.check.run import SUITES
 from emu.testing import check
 

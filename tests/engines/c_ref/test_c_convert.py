@@ -12,9 +12,8 @@ import pytest
 
 from emu.base.philox import words
 from emu.engines.c_ref import convert as native
-from emu.engines.exact.codebook import codebook_values
 from emu.engines.exact.convert import convert_value
-from emu.engines.exact.decode import decode_code, magnitude_of
+from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.random_bits import element_bits
 from emu.engines.exact.value import Value, finite
 from emu.spec import derive

@@ -12,7 +12,7 @@ import pytest
 from emu.contracts.columns import layout_from
 from emu.contracts.rows import is_open
 from emu.engines.c_ref._c import lib
-from emu.vectors.files.names import parse_stem
+from emu.vectors.files.manifest import parse_stem
 from emu.vectors.files.suite import load
 from tools.docs.dpi import PATH, Parameter, dpi_pages, enum_values, functions, import_of
 

@@ -19,7 +19,7 @@ from emu.contracts.rows import Input, make_row
 from emu.contracts.transform.contract import TransformContract
 from emu.spec.contract import parse
 from emu.spec.registry import get, names
-from emu.vectors.files.tv import row_lines, trailer
+from emu.vectors.files.writers import row_lines, trailer
 from emu.vectors.suites.plan import find
 
 MAKE = shutil.which("make")

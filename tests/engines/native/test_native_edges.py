@@ -21,9 +21,9 @@ from emu.engines.native._kernels import lib
 from emu.engines.native.program import plan_of
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan, resolve
-from emu.spec.derived import derived_recipe
 from emu.spec.models import Recipe
 from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.training import derived_recipe
 
 FORMS = range(kernel.BEST_FORM + 1)
 FP32 = get("format", "fp32")

@@ -18,7 +18,7 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.program import plan_of
 from emu.engines.native.stochastic import stochastic_of
 from emu.spec import get, names
-from emu.spec.derived import derived_recipe
+from emu.spec.training import derived_recipe
 
 
 def sibling(name):

@@ -15,7 +15,7 @@ from emu.engines.numpy import block as fast
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
 from emu.spec.models import Block, Recipe
-from emu.spec.programs.program import extent_of
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import get, names
 
 EVERY = [(name, profile) for name in names("recipe") for profile in get("recipe", name).facts.dequantize]

@@ -19,7 +19,7 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import get
 from emu.spec.datapath import resolve
-from emu.spec.derived import derived_recipe
+from emu.spec.training import derived_recipe
 
 TIMES = 80  # some engines make a table only for many codes
 FP32 = get("format", "fp32")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from emu.contracts.contract import array_of
 from emu.contracts.dot.cases import CATEGORIES, applies, rows
-from emu.contracts.dot.engines import dot_engines
+from emu.contracts.dot.contract import dot_engines
 from emu.contracts.dot.field import DotCase
 from emu.engines.exact.datapath import dot
 from emu.spec import derive

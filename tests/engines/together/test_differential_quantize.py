@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from emu import strategies
 from emu.spec import derive
 from emu.spec.models import Block, Format, Recipe
-from emu.spec.programs.program import extent_of
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import get, names
 
 EVERY = [(name, profile) for name in names("recipe") for profile in get("recipe", name).facts.dequantize]

@@ -17,7 +17,7 @@ from emu.spec import get
 from emu.spec.datapath import resolve
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-environment = importlib.import_module("emu.engines.torch.environment")
+environment = importlib.import_module("emu.engines.torch.tensors")
 
 X = np.linspace(-3, 3, 32, dtype=np.float32).reshape(2, 16)
 
@@ -40,7 +40,7 @@ def test_flushed_subnormals_are_refused():
 
 ROUND_UP = """
 import ctypes, ctypes.util, torch
-from emu.engines.torch.environment import check_environment
+from emu.engines.torch.tensors import check_environment
 check_environment()
 assert ctypes.CDLL(ctypes.util.find_library("m")).fesetround(0x800) == 0  # FE_UPWARD of x86
 try:

@@ -9,8 +9,8 @@ import emu
 from emu.ops.instruction import Executable, instruction
 from emu.spec import get, names
 from emu.spec.contract import instruction_contracts, parse
-from emu.spec.instruction import CHOICES, InstructionVariant, all_forms, find_form, forms, is_open
-from emu.spec.models.instruction import IeeeFlags
+from emu.spec.instruction import CHOICES, all_forms, find_form, is_open
+from emu.spec.models.instruction import IeeeFlags, InstructionVariant, forms
 
 FORMS = list(all_forms())
 CALLS = 24

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from emu.base.errors import EmuError
-from emu.contracts.insn.examples import run
+from emu.contracts.insn.contract import run
 from emu.ops.instruction import Executable, instruction, register_text
 from emu.spec import get, names
-from emu.spec.instruction import form_id, forms
+from emu.spec.models.instruction import form_id, forms
 
 FAMILIES = [name for name in names("instruction") if get("instruction", name).expect]
 OTHER = {"rne": "rz", "rz": "ru", "ru": "rz", "rd": "ru", "rna": "rz", "odd": "rz"}

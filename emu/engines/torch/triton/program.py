@@ -14,7 +14,8 @@ from emu.spec.ieee import binary_format, is_binary32, is_single
 from emu.spec.models import Format, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
 from emu.spec.models.rounding import LostPart, PerElement
-from emu.spec.programs.program import ELEMENT, TENSOR, Constant, Extent, Instruction, Program, cast_entry, extent_of, quantize_program
+from emu.spec.programs.program import Program, cast_entry, quantize_program
+from emu.spec.programs.types import ELEMENT, TENSOR, Constant, Extent, Instruction, extent_of
 from emu.spec.registry import get
 
 Step = tuple[Any, ...]

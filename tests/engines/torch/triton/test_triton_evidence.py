@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu.bench import gpu
+from tools.bench import gpu
 
 
 def test_pairs_hold_every_element_beside_every_maximum() -> None:

@@ -65,13 +65,13 @@ def test_check_tells_the_interpreter_from_a_tensor_core(torch: Any, device: str)
     """NumPy's sums keep more bits than the datapath: the harness must say so, on inputs made for that."""
     from functools import partial
 
-    from emu.bench.gpu import TENSOR_CORE
     from emu.check.run import check
     from emu.check.targets.python import python_target
     from emu.engines.torch.triton.wgmma import dot
+    from tools.bench.gpu import TENSOR_CORE
 
     if device == "cuda":
-        pytest.skip("a tensor core answers here; python -m emu.bench.gpu keeps what it says")
+        pytest.skip("a tensor core answers here; python -m tools.bench.gpu keeps what it says")
     call = partial(dot, datapath="hopper_fp8", a_format="e4m3", b_format="e4m3")
     report = check(python_target(call, "dot/hopper_fp8/e4m3xe4m3", **{**TENSOR_CORE, "device": device}), "dot/hopper_fp8/e4m3xe4m3")
     assert report.verdict == "differs" and report.compared > 0

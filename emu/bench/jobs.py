@@ -1,0 +1,106 @@
+"""Jobs that are timed: an operation by one engine on given data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from emu.engines.datapath import run_matmul
+from emu.spec import derive
+from emu.spec.datapath import DatapathPlan
+from emu.spec.models import Format
+
+Job = Callable[[], Any]
+MakeJob = Callable[[Any], Job | None]
+Shape = tuple[int, int, int]
+
+
+def convert(to: str, rounding: str, engine: str) -> MakeJob:
+    """Conversion of a float32 matrix to 4 bits, one code a byte."""
+    import emu
+
+    return lambda x: lambda: emu.convert(x, to, rounding=rounding, engine=engine)
+
+
+def read_4_write_1(x: Any) -> Job:
+    """Read 4 bytes and write 1 an element, into memory that is there: what no conversion to bytes can pass."""
+    from emu.engines.native import convert as kernel
+
+    bits, out = x.view(np.uint32).reshape(-1), np.zeros(x.size, np.uint8)
+    return lambda: kernel.read_4_write_1(bits, out)
+
+
+def quantize(recipe: str, engine: str, axis: int = -1) -> MakeJob:
+    """Quantization of a float32 matrix along an axis."""
+    import emu
+
+    return lambda x: lambda: emu.quantize(x, recipe, axis=axis, engine=engine)
+
+
+def torch_quantize(recipe: str, dtype: str) -> MakeJob:
+    """Return the torch column on a tensor, eager, one thread; nothing where torch is not installed."""
+
+    def make(x: Any) -> Job | None:
+        if find_spec("torch") is None:
+            return None
+        import torch
+
+        from emu.torch.api import quantize
+
+        torch.set_num_threads(1)
+        tensor = torch.from_numpy(x).to(getattr(torch, dtype))
+        return lambda: quantize(tensor, recipe)
+
+    return make
+
+
+def transform(name: str, engine: str) -> MakeJob:
+    """Rotation of a float32 matrix."""
+    import emu
+
+    return lambda x: lambda: emu.transform(x, name, engine=engine)
+
+
+def decode(x: Any) -> Job:
+    """E2M1 codes to float32."""
+    import emu
+
+    codes = emu.convert(x, "e2m1")
+    return lambda: emu.decode(codes, "e2m1")
+
+
+def dequantize(x: Any) -> Job:
+    """Codes and scales of `nvfp4_te_ref` to float32."""
+    import emu
+
+    return emu.quantize(x, "nvfp4_te_ref").dequantize
+
+
+def matmul(plan: DatapathPlan, shape: Shape, engine: str, jobs: int, rng: np.random.Generator, form: int | None = None) -> Job:
+    """Product of random codes. shape: m, n, k.   jobs: threads.   form: of the kernel's vector instructions, None: the best."""
+    from emu.engines.native import datapath as kernel
+
+    m, n, k = shape
+    a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
+    scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))
+    if form is not None:
+        return lambda: kernel.matmul(a, b, scale_a, scale_b, None, plan, form=form)
+    return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, engine, jobs)
+
+
+def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Return random finite codes."""
+    codes = derive.codes(fmt)
+    found = rng.integers(0, codes.max_code + 1, shape) | np.where(rng.random(shape) < 0.5, codes.sign_bit, 0)
+    return found.astype(np.uint8)
+
+
+def _scales(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Return scales within a factor of 8 around 1."""
+    if fmt.id == "fp32":
+        return np.exp2(rng.uniform(-3, 3, shape)).astype(np.float32).view(np.uint32)
+    one, step = (127, 3) if fmt.id == "e8m0" else (0x38, 24)
+    return rng.integers(one - step, one + step + 1, shape).astype(np.uint8)

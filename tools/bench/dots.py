@@ -1,0 +1,141 @@
+"""Matrix products by each engine, beside mmasim's simulation of the same instruction: million products a second of processor time.
+
+Each side works on the shape that it is given: a peer that is asked for one instruction at a time has its own number of products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from emu.base.errors import EmuError
+from emu.bench.jobs import Job, Shape, matmul
+from emu.bench.run import SEED, count_of
+from emu.engines.native import convert as kernel
+from emu.engines.table import choose
+from emu.spec.datapath import DatapathPlan, resolve
+from tools.bench import peers
+from tools.bench.table import Measurement
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer's job. shape: m, n, k of one call."""
+
+    name: str
+    shape: Shape
+    make: Callable[[Any], Job | None]
+
+
+@dataclass(frozen=True)
+class DotCase:
+    """One row. choice: arguments of emu.spec.datapath.resolve.   shape: m, n, k.   promised: least ratio to the peer, or None.
+
+    form: of the kernel, None: the best.   jobs: threads; more than one are measured by the clock on the wall, on both sides.
+    """
+
+    name: str
+    choice: tuple[Any, ...]
+    shape: Shape
+    engine: str
+    peer: Peer
+    promised: float | None = None
+    form: int | None = None
+    jobs: int = 1
+
+
+def _scaled(shape: Shape, instruction: str) -> Peer:
+    return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_block_scale(instruction, shape, rng))
+
+
+def _plain(shape: Shape, instruction: str) -> Peer:
+    return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_wgmma(instruction, shape, rng))
+
+
+def cases(jobs: int = 1) -> list[DotCase]:
+    """Return every case, in the order of the table. Large tiles of mmasim: the largest instruction that it has.
+
+    jobs: more than one adds the whole product with so many threads, beside the same with one.
+    """
+    large, small = (128, 256, 64), (16, 8, 64)
+    nvfp4 = "kind::mxf4nvf4.block16.f32.e2m1.e2m1"
+    of_nvfp4 = _scaled(large, f"m128n256k64.{nvfp4}.ue4m3")
+    of_mxfp4 = _scaled(large, "m128n256k64.kind::mxf4.block32.f32.e2m1.e2m1.ue8m0")
+    of_tile = _scaled(small, f"m16n8k64.{nvfp4}.f32.ue4m3")
+    of_fp8 = _plain((64, 256, 32), "m64n256k32.f32.e4m3.e4m3")
+    found = []
+    for engine, aim in (("native", 30.0), ("numpy", 10.0), ("c_ref", None)):
+        whole = (512, 512, 4096) if engine != "c_ref" else (256, 256, 1024)
+        mxfp4, hopper = ("blackwell_mxf4_b32_ue8m0",), ("hopper_fp8", "e4m3", "e4m3")
+        found += [
+            DotCase("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), whole, engine, of_nvfp4, aim),
+            DotCase("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), (128, 128, 64), engine, of_nvfp4),
+            DotCase("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), small, engine, of_tile),
+            DotCase("mxfp4", mxfp4, whole, engine, of_mxfp4),
+            DotCase("fp8", hopper, (256, 256, 1024), engine, of_fp8),
+        ]
+    of_forms = [("nvfp4", ("blackwell_mxf4nvf4_b16_ue4m3",), of_nvfp4), ("fp8", ("hopper_fp8", "e4m3", "e4m3"), of_fp8)]
+    for name, choice, peer in of_forms:
+        for form in range(kernel.BEST_FORM + 1):
+            found.append(DotCase(name, choice, (256, 256, 1024), "native", peer, form=form))
+    for profile in ("ideal", "int64", "cheap", "late_c"):
+        found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "numpy", of_nvfp4))
+    found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "numpy", of_nvfp4))
+    if jobs > 1:
+        for engine in ("native", "numpy", "c_ref"):
+            one = next(case for case in found if case.engine == engine)
+            alone = Peer("emu, 1 job", one.shape, partial(_job, one, resolve(*one.choice)))
+            found.append(DotCase(one.name, one.choice, one.shape, engine, alone, jobs=jobs))
+    return found
+
+
+def label(case: DotCase) -> str:
+    """Return the name of a row."""
+    m, n, k = case.shape
+    form = "" if case.form is None else f", form {kernel.FORMS[case.form]}"
+    threads = "" if case.jobs == 1 else f", {case.jobs} jobs"
+    return f"matmul {case.name} {m}x{n}x{k} {case.engine}{form}{threads}"
+
+
+def run_dots(repeats: int, only: str, progress: Callable[[str], None] | None = None, jobs: int = 1) -> list[Measurement]:
+    """Measure every case whose label contains `only` and whose engine can do it. Returns: rates in million products a second."""
+    found = []
+    for case in cases(jobs):
+        if only in label(case):
+            if progress is not None:
+                progress(label(case))
+            found += _measure(case, repeats)
+    return found
+
+
+def _measure(case: DotCase, repeats: int) -> list[Measurement]:
+    """Alternate emu and the peer; nothing where the engine cannot do the case."""
+    rng, plan = np.random.default_rng(SEED), resolve(*case.choice)
+    try:
+        choose("dot", case.engine, plan)
+    except EmuError:
+        return []
+    job, other = _job(case, plan, rng), case.peer.make(rng)
+    sides: list[tuple[Job, Shape, list[float]]] = [(job, case.shape, [])]
+    sides += [(other, case.peer.shape, [])] if other is not None else []
+    clock = process_time if case.jobs == 1 else perf_counter
+    counts = [count_of(work) for work, _, _ in sides]
+    for _ in range(repeats):
+        for (work, shape, rates), count in zip(sides, counts, strict=True):
+            begin = clock()
+            for _ in range(count):
+                work()
+            rates.append(count * shape[0] * shape[1] * shape[2] / (clock() - begin) / 1e6)
+    rate, *peer_rate = (median(rates) for _, _, rates in sides)
+    products = case.shape[0] * case.shape[1] * case.shape[2]
+    return [Measurement(label(case), products, rate, case.peer.name, peer_rate[0] if peer_rate else None, case.promised)]
+
+
+def _job(case: DotCase, plan: DatapathPlan, rng: np.random.Generator) -> Job:
+    return matmul(plan, case.shape, case.engine, case.jobs, rng, case.form)
