@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emu.rtl.simulate.golden_rows import golden
 from support.mutation_kill import catalogue_sha256, render
 from support.mutation_rtl import RtlBench, RtlFault, read_rtl_faults
 from support.mutation_rtl_record import COMMAND, judged_by, record
 
 from emu.rtl.mutants.record import read_record, sources_sha256, stale
 from emu.rtl.simulate import simulator
+from emu.rtl.simulate.suites import golden
 from emu.rtl.simulate.units import Unit, read_units
 from emu.spec.loader import read
 

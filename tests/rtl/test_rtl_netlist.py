@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from emu.rtl.simulate.golden_rows import golden
 from support import mutation_rtl
 from support.mutation_rtl import RtlBench
 
@@ -15,6 +14,7 @@ from emu.base.errors import EngineError, FileError, ToolError
 from emu.rtl.mutants.netlist import Mutants, draw, elaborate
 from emu.rtl.mutants.record import judge
 from emu.rtl.simulate import simulator
+from emu.rtl.simulate.suites import golden
 from emu.rtl.simulate.units import Unit, find_unit
 from emu.vectors.files.suite import Suite
 

@@ -1,13 +1,13 @@
 """Packing of ports: designs that answer from a table of the golden rows, with ports packed by hand in every documented way, must pass."""
 
 import pytest
-from emu.rtl.simulate.golden_rows import built
 
 from emu.contracts.rows import unpack, value_of
 from emu.rtl.portmap.file import load_map
 from emu.rtl.portmap.suite import plans_for
 from emu.rtl.simulate.run import run_map
 from emu.rtl.simulate.simulator import find
+from emu.rtl.simulate.suites import built
 from emu.vectors.suites.plan import find as find_plan
 
 QUANTIZE = "quantize__bf16_to_nvfp4__nvfp4_te_ref__smoke"

@@ -4,12 +4,12 @@ import os
 from fractions import Fraction
 
 import pytest
-from emu.rtl.simulate.golden_rows import golden, path_of
 
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
 from emu.rtl.simulate import simulator
+from emu.rtl.simulate.suites import golden, path_of
 from emu.rtl.simulate.units import read_units
 from emu.spec import derive
 from emu.spec.models.format import FloatFacts

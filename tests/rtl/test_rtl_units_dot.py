@@ -9,10 +9,10 @@ import re
 import subprocess
 
 import pytest
-from emu.rtl.simulate.golden_rows import golden, path_of
 
 from emu.base import philox
 from emu.rtl.simulate import simulator
+from emu.rtl.simulate.suites import golden, path_of
 from emu.rtl.simulate.units import read_units
 from emu.spec import derive
 from emu.spec.datapath import resolve

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
 
 from emu.base.errors import FileError
 from emu.contracts.columns import KIND_BITS, Column, Layout
@@ -137,10 +136,3 @@ def cases_of(golden: Golden, log: Log) -> tuple[list[Case], list[Case]]:
     for case in found:
         (bad if case.wrong(golden.layout) else good).append(case)
     return bad, good
-
-
-# Golden suites of designs: made again from the spec into a work folder, with the constants that simulators read.
-
-
-FOLDER: Final = "golden"
-_SCRATCH: Final = "building"
