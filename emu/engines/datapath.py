@@ -16,7 +16,7 @@ from emu.spec.registry import get
 
 
 def _column(engine: str) -> Any:
-    """Return the module of an engine other than the oracle; all have the same functions."""
+    """Return the module of an engine other than the reference model; all have the same functions."""
     if engine == "numpy":
         from emu.engines.numpy.environment import check_environment
 

@@ -1,4 +1,4 @@
-"""Rows of codes as hexadecimal text: the form of witnesses."""
+"""Rows of codes as hexadecimal text: the form of worked examples."""
 
 from __future__ import annotations
 

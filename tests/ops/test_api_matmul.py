@@ -38,7 +38,7 @@ def sample(rows: int, columns: int, key: int) -> Any:
 
 
 def by_hand(a: emu.Quantized, b: emu.Quantized, plan: DatapathPlan, c: Any = None) -> Any:
-    """Return the codes that the oracle gives for every output, one ascending chain."""
+    """Return the codes that the reference model gives for every output, one ascending chain."""
     left, right = operand_of(a, "a", -1, None), operand_of(b, "b", 0, None)
     assert left.scales is not None and right.scales is not None
     out = np.zeros((len(left.codes), len(right.codes)), np.uint32)
@@ -276,7 +276,7 @@ def test_dot_refuses_with_both_sides_named() -> None:
     for operands, kind, message in cases:
         with pytest.raises(kind, match=message):
             emu.dot(*operands)
-    with pytest.raises(OperandError, match="stages come from the oracle"):
+    with pytest.raises(OperandError, match="stages come from the reference model"):
         emu.dot(row, row, NVFP4, scales, scales, stages=True, engine="numpy")
 
 

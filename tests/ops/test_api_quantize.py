@@ -25,7 +25,7 @@ def values(shape: tuple[int, ...]) -> Any:
 
 
 def by_rows(x: Any, recipe: str, axis: int, row_axis: int, **operands: Any) -> tuple[Any, dict[str, Any]]:
-    """The oracle on a matrix made by hand: blocked axis last, its row axis before it."""
+    """The reference model on a matrix made by hand: blocked axis last, its row axis before it."""
     from emu.engines.exact.block import quantize
 
     moved = np.moveaxis(x, (row_axis, axis), (-2, -1)) if x.ndim > 1 else x.reshape(1, -1)
@@ -37,7 +37,7 @@ def by_rows(x: Any, recipe: str, axis: int, row_axis: int, **operands: Any) -> t
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", ["mxe1m2_floor", "nvfp4_te_ref", "hif4"])
 def test_any_axis_of_any_array(name: str, shape: tuple[int, ...]) -> None:
-    """Codes and levels lie where the elements lie, for each axis, against the oracle on a matrix."""
+    """Codes and levels lie where the elements lie, for each axis, against the reference model on a matrix."""
     x, compared = values(shape), 0
     for axis in sorted({0, len(shape) - 1, -1, -len(shape), 1 % len(shape)}):
         if name == "hif4":

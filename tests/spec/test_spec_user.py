@@ -128,7 +128,7 @@ def test_quantize_and_dequantize(name: str, axis: int, user: None) -> None:
 
 
 def shaped(name: str, rows: list[list[int]], height: int) -> list[list[int]]:
-    """Level codes as the oracle takes them: one row of codes per row of the tensor."""
+    """Level codes as the reference model takes them: one row of codes per row of the tensor."""
     return rows if len(rows) == height else [[code] for code in rows[0]]
 
 

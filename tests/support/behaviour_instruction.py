@@ -1,4 +1,4 @@
-"""What the forms of an instruction family do to fixed registers, by the oracle. Not here: other objects (behaviour.py)."""
+"""What the forms of an instruction family do to fixed registers, by the reference model. Not here: other objects (behaviour.py)."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _differing_results(suite: Suite, engine: str) -> tuple[list[int], int]:
 
 
 def _exactly(name: str, ids: Sequence[str], args: Sequence[int]) -> int:
-    """Return the code of an operation's result by the oracle."""
+    """Return the code of an operation's result by the reference model."""
     fmt: Format = get("format", ids[0])
     to: Format = get("format", ids[1])
     rounding: Rounding = get("rounding", ids[2])

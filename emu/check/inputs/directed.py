@@ -10,7 +10,7 @@ import numpy as np
 from emu.base.errors import OperandError
 from emu.base.philox import draw, stream_of
 from emu.check.inputs.boundaries import edges
-from emu.check.inputs.examples import witnesses
+from emu.check.inputs.examples import examples
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
 from emu.contracts.grid import code_at
@@ -21,7 +21,7 @@ from emu.strategies import element_maximum
 
 KEY = 1
 Tile = tuple[str, list[list[int]], list[list[int]] | None]  # why it is asked, its elements, its own random integers
-BINADES_APART = 32  # of blocks beside a scale edge: the oracle judges them
+BINADES_APART = 32  # of blocks beside a scale edge: the reference model judges them
 PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
 
 
@@ -65,11 +65,11 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
 
 
 def _cases(op: QuantizeContract) -> Iterator[tuple[str, list[list[int]], int | None, list[list[int]] | None]]:
-    """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's witnesses."""
+    """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's worked examples."""
     for case in op.directed(f"check {op.name}"):
         yield why_of(case.flags), *op.taken(case.values)
-    for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
-        yield "witness", matrix, amax, None
+    for matrix, amax in examples(op.recipe, op.source) if op.rounding is None else ():
+        yield "example", matrix, amax, None
 
 
 def _above_powers(op: QuantizeContract) -> list[Tile]:

@@ -1,4 +1,4 @@
-"""Witnesses of a recipe as rows of a suite: blocks that its library was measured on, many of them because other rules part there.
+"""Worked examples of a recipe as rows of a suite: blocks that its library was measured on, many of them because other rules part there.
 
 Not here: stacking them into questions (inputs_directed.py), choosing rows that tell recipes apart (emu.identify).
 """
@@ -13,10 +13,10 @@ from emu.spec.hex_rows import split
 WIDE, NARROW = "fp32", "bf16"  # the wider source holds every code of the narrower in its high bits
 
 
-def witnesses(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], int | None]]:
-    """Yield (source codes of a whole tile, row by row; tensor maximum as fp32 bits or None) of each witness that a source can state.
+def examples(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], int | None]]:
+    """Yield (source codes of a whole tile, row by row; tensor maximum as fp32 bits or None) of each worked example that a source can state.
 
-    Left out: witnesses with random integers, with part of a tile, or with elements that are no numbers of the source.
+    Left out: worked examples with random integers, with part of a tile, or with elements that are no numbers of the source.
     """
     block: Block = get("block", recipe.facts.block)
     rows, columns = block.facts.shape

@@ -1,4 +1,4 @@
-"""A counterexample explained: its operands as hex, every step of the contract by the oracle, what was wanted and what came."""
+"""A counterexample explained: its operands as hex, every step of the contract by the reference model, what was wanted and what came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Witnesses of checkpoints: names that a store must recognise, and stored bytes with the value of one element."""
+"""Worked examples of checkpoints: names that a store must recognise, and stored bytes with the value of one element."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from emu.spec import Checkpoint, derive
 from emu.spec.models.checkpoint import NamesExample, StoredExample
 
 
-def check(store: Checkpoint, witness: NamesExample | StoredExample) -> str | None:
-    """Return None when the witness holds, else what came out instead."""
-    if isinstance(witness, NamesExample):
-        return _names(store, witness)
-    stored = {name: bytes.fromhex(text) for name, text in witness.stored.items()}
-    found = stored_value(store, stored, witness.lane, witness.block)
-    return None if found == _value(witness.value) else f"{exact_text(found)}, not {witness.value}"
+def check(store: Checkpoint, example: NamesExample | StoredExample) -> str | None:
+    """Return None when the worked example holds, else what came out instead."""
+    if isinstance(example, NamesExample):
+        return _names(store, example)
+    stored = {name: bytes.fromhex(text) for name, text in example.stored.items()}
+    found = stored_value(store, stored, example.lane, example.block)
+    return None if found == _value(example.value) else f"{exact_text(found)}, not {example.value}"
 
 
-def _names(store: Checkpoint, witness: NamesExample) -> str | None:
-    """Return what the tensors of a witness are taken for, where it is not this store and this weight."""
-    entries = {item.name: Entry(item.name, item.type, (1, 32), Path(), 0, 0) for item in witness.tensors}
-    found = [match for fitting in matches(Container(Path("witness"), store.facts.container, entries)) for match in fitting]
+def _names(store: Checkpoint, example: NamesExample) -> str | None:
+    """Return what the tensors of a worked example are taken for, where it is not this store and this weight."""
+    entries = {item.name: Entry(item.name, item.type, (1, 32), Path(), 0, 0) for item in example.tensors}
+    found = [match for fitting in matches(Container(Path("example"), store.facts.container, entries)) for match in fitting]
     mine = [match for match in found if match.store.id == store.id]
     if not mine:
         return f"taken for {', '.join(match.store.id for match in found) or 'nothing'}"
-    return None if mine[0].weight == witness.finds else f"finds {mine[0].weight}, not {witness.finds}"
+    return None if mine[0].weight == example.finds else f"finds {mine[0].weight}, not {example.finds}"
 
 
 def _value(text: str) -> Value:

@@ -1,4 +1,4 @@
-"""Witnesses of coverage models: one row each, its bins by the code that gives axes their meaning."""
+"""Worked examples of coverage models: one row each, its bins by the code that gives axes their meaning."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from emu.vectors.coverage.model import row_bins
 from emu.vectors.suites.plan import find
 
 
-def check(model: Coverage, witness: Any) -> str | None:
-    """Return None when a witness holds, else which cross says something else."""
-    op = find(witness.stem).operation
+def check(model: Coverage, example: Any) -> str | None:
+    """Return None when a worked example holds, else which cross says something else."""
+    op = find(example.stem).operation
     if op.name.op != model.facts.op:
-        return f"{witness.stem} is no suite of {model.facts.op}"
-    found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in witness.given))
-    for name, wanted in witness.bins.items():
+        return f"{example.stem} is no suite of {model.facts.op}"
+    found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in example.given))
+    for name, wanted in example.bins.items():
         if sorted(found.get(name, ())) != sorted(wanted):
             return f"{name}: {', '.join(found.get(name, ())) or 'no bin'}, not {', '.join(wanted) or 'no bin'}"
     return None

@@ -116,7 +116,7 @@ class DotContract(Contract):
         return ((result.code,), *self.stage_lanes(result))
 
     def computed(self, values: Values) -> Dot | None:
-        """Return the dot product by the oracle; None where it is open."""
+        """Return the dot product by the reference model; None where it is open."""
         a, b, scale_a, scale_b, c = self.taken(values)
         if self.has_open_bit((*scale_a, *scale_b)):
             return None

@@ -1,6 +1,6 @@
 """insn: raw registers of one instruction -> its result register, flags, and the random integer of each lane.
 
-The oracle reads registers with registers.py and converts lane by lane; the other engines run emu.instruction itself.
+The reference model reads registers with registers.py and converts lane by lane; the other engines run emu.instruction itself.
 """
 
 from __future__ import annotations

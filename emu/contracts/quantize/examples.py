@@ -12,22 +12,22 @@ from emu.spec.models.rounding import Word
 from emu.spec.programs.program import quantize_program
 
 
-def replay(recipe: Recipe, witness: Any) -> str | None:
+def replay(recipe: Recipe, example: Any) -> str | None:
     """Return None where a worked example of a recipe holds, else what came out instead."""
     block: Block = get("block", recipe.facts.block)
-    element, source = get("format", block.element_formats[0]), get("format", witness.source)
+    element, source = get("format", block.element_formats[0]), get("format", example.source)
     rows, columns = block.facts.shape
-    x = split(witness.x, source)
+    x = split(example.x, source)
     width = columns if rows > 1 else len(x)
-    draws = None if witness.random is None else _draws(witness.random, recipe)
-    amax = None if witness.tensor_amax is None else int(witness.tensor_amax, 16)
+    draws = None if example.random is None else _draws(example.random, recipe)
+    amax = None if example.tensor_amax is None else int(example.tensor_amax, 16)
     random = None if draws is None else _fold(draws, len(draws) // max(len(x) // width, 1))
     found = quantize(recipe, _fold(x, width), source, tensor_amax=amax, random=random)
-    fault = compare_codes("codes", _flat(found.codes), split(witness.codes, element))
-    for name, text in witness.levels.items():
+    fault = compare_codes("codes", _flat(found.codes), split(example.codes, element))
+    for name, text in example.levels.items():
         level = next(item for item in block.facts.levels if item.name == name)
         fault = fault or compare_codes(name, _flat(found.levels[name]), split(text, get("format", level.format)))
-    for profile, text in witness.values.items():
+    for profile, text in example.values.items():
         values = dequantize(recipe, found.codes, found.levels, profile=profile)
         fault = fault or compare_codes(f"values of {profile}", _flat(values), split(text, get("format", recipe.facts.arithmetic.to)))
     return fault

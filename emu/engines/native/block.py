@@ -60,7 +60,7 @@ def quantize(
     random: one integer per element for a recipe that draws, else None.   signs: for a rotation that takes them.
     form: of emu/engines/native/kernels/kernels.h.
     Returns: element codes, in the memory order of `codes`, and the levels by name.
-    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (the kernel cannot; a changed float environment).
+    Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/engines/native/test_native_quantize.py.
     """
     plan = plan_of(recipe)

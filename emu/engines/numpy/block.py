@@ -69,7 +69,7 @@ def quantize(
     codes: unsigned [R, C], any memory order.   tensor_amax: fp32 code; None: taken from codes.   random: [R, C], for a program that draws.
     masked: True leaves the markers of tables.marker_dtype where nobody knows the code; False raises.
     Returns: arrays in the memory order of `codes`.
-    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError where only the oracle can, or for a changed float environment.
+    Raises: ShapeError, OperandError, OpenError as `exact`; EngineError where only `exact` can, or for a changed float environment.
     Tests: tests/engines/numpy/test_numpy_block.py.
     """
     check_environment()

@@ -18,7 +18,7 @@ from emu.spec.models.format import FloatFacts, IntegerFacts
 from emu.spec.reach import reach
 
 EXACT_BITS = 53
-MANY_TERMS = 9  # an expansion of more terms is slower than the oracle is worth
+MANY_TERMS = 9  # an expansion of more terms is slower than the reference model is worth
 Kind = Literal["aligned", "exact", "late_add", "late_align", "register", "promote"]
 
 

@@ -51,7 +51,7 @@ def _plan(program: Program) -> ProgramPlan:
     needed = set(program.outputs.values())
     kept: list[Step] = []
     for step in reversed(steps):
-        if step.item.out in needed or step.item.op == "pow2":  # pow2 may refuse a value: as the oracle, also where nothing reads it
+        if step.item.out in needed or step.item.op == "pow2":  # pow2 may refuse a value: as the exact engine, also where nothing reads it
             kept.append(step)
             needed |= {step.head} if step.head is not None else _reads(step.item)
     kept.reverse()

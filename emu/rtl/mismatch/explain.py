@@ -1,4 +1,4 @@
-"""emu explain mismatch: a MISMATCH line or log beside the oracle: the trace of the row, what differs, the first wrong stage, and which
+"""emu explain mismatch: a MISMATCH line or log beside `exact`: the trace of the row, what differs, the first wrong stage, and which
 single deviations explain it, with the number of rows on which each holds.
 
 Not here: lines to read (explain_mismatch_text), reading logs (mismatch_lines), the deviations (hypotheses_*).

@@ -2,7 +2,7 @@
 
 A row that was published keeps its place: new mutants append rows, nothing is taken away. The five first ids that a record lists of a suite
 suffice: each of them kills the mutant. A record may list all (`ids`); then fewer rows may be enough.
-Not here: who runs mutants (emu.testing for spec, oracle and C; emu.rtl for designs).
+Not here: who runs mutants (emu.testing for spec, reference model and C; emu.rtl for designs).
 """
 
 from __future__ import annotations

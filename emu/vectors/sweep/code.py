@@ -15,7 +15,7 @@ SUFFIXES: Final = (".py", ".c", ".h")
 
 @bounded(1)
 def code_sha256() -> str:
-    """Return one sha256 over the files of the oracle and the engines, and over the digest of the compiled C reference."""
+    """Return one sha256 over the files of the reference model and the engines, and over the digest of the compiled C reference."""
     from emu.engines.c_ref._c import ffi, lib
 
     root = Path(str(files("emu")))

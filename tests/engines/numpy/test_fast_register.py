@@ -46,7 +46,7 @@ def at_an_end(bits: int, end: str, beyond: bool, whole: bool) -> tuple[Operands,
     ("column", "bits"), [("numpy", 49), ("c_ref", 49), ("c_ref", 64), pytest.param("numpy", 64, marks=pytest.mark.exhaustive)]
 )
 def test_a_register_holds_both_ends_of_its_range(column: str, bits: int, end: str) -> None:
-    """The two ends are held, one unit beyond is refused; 64 bits take K = 2.7 and 3.1 million, too many for the oracle to add."""
+    """The two ends are held, one unit beyond is refused; 64 bits take K = 2.7 and 3.1 million, too many for the reference model to add."""
     plan, dot = changed(resolve("int64", "int4", "int4", block=16), accumulator={"bits": bits}), fast.dot if column == "numpy" else dot_of_c
     (held, _), (refused, _) = at_an_end(bits, end, False, True), at_an_end(bits, end, True, True)
     assert dot(*held, plan).tolist() == [end_code(bits, end)]

@@ -1,4 +1,4 @@
-"""emu.engines.numpy.convert against the oracle and against a search of the grid: every 16-bit source, every threshold, every policy."""
+"""emu.engines.numpy.convert against `exact` and against a search of the grid: every 16-bit source, every threshold, every policy."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_every_16_bit_source_to_16_bits_against_the_grid(judge: Any, name: str, 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_16_bit_sources_against_the_oracle(name: str) -> None:
+def test_16_bit_sources_against_the_reference_model(name: str) -> None:
     """Every 7th code of 4-bit formats under rne, every 401st or fewer elsewhere."""
     four = derive.codes(get("format", name)).bits <= 4 and not is_codebook(name)
     for label, entry in entries(name).items():
@@ -149,7 +149,7 @@ def test_16_bit_sources_against_the_oracle(name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in ALL for mode in modes(name)])
-def test_every_16_bit_source_against_the_oracle(name: str, mode: str) -> None:
+def test_every_16_bit_source_against_the_reference_model(name: str, mode: str) -> None:
     """bf16 whole, every third fp16 (the grid judges them all); one policy: the grid judges what the others add."""
     entry = entries(name)["nvidia"]
     for source in ("bf16", "fp16"):
@@ -207,7 +207,7 @@ def test_fp32_beside_every_threshold(judge: Any, name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in NARROW for mode in modes(name)])
-def test_fp32_beside_every_threshold_against_the_oracle(name: str, mode: str) -> None:
+def test_fp32_beside_every_threshold_against_the_reference_model(name: str, mode: str) -> None:
     """Every 5th code under nvidia, every 31st under the ieee words; the grid judges them all in the default run."""
     every = near_fp32(name, powers=True)
     for label, step in (("nvidia", 5), ("ieee_inf", 31), ("ieee_nan", 31)):
@@ -278,7 +278,7 @@ def test_narrow_sources(source: str) -> None:
 @pytest.mark.parametrize("policy", names("policy"))
 @pytest.mark.parametrize("source", ["fp16", "bf16", "fp32", "fp64"])
 def test_specials_through_the_public_column(source: str, policy: str) -> None:
-    """NaN of both signs and kinds, Inf, zeros, subnormals to all but binary32 and 64: the code or the error of the oracle."""
+    """NaN of both signs and kinds, Inf, zeros, subnormals to all but binary32 and 64: the code or the error of the reference model."""
     fmt_in, conversion, compared = get("format", source), get("policy", policy), 0
     codes = np.array(strategies.edge_codes(source), np.uint64)
     for name in (*NARROW, "bf16", "fp16"):

@@ -37,7 +37,7 @@ def square(found: Operands) -> np.ndarray[Any, Any]:
 
 
 def check(found: Operands, plan: DatapathPlan) -> int:
-    """Compare dot, and the diagonal of matmul, with the oracle; return the rows compared."""
+    """Compare dot, and the diagonal of matmul, with the reference model; return the rows compared."""
     wanted = exact_codes(found, plan)
     assert fast.dot(*found, plan).tolist() == wanted, plan.name
     assert np.diag(fast.matmul(*found[:4], square(found), plan)).tolist() == wanted, plan.name
@@ -80,7 +80,7 @@ def test_what_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("model", known_datapaths(), ids=lambda model: model.id)
-def test_every_choice_of_operands_against_the_oracle(model: Any) -> None:
+def test_every_choice_of_operands_against_the_reference_model(model: Any) -> None:
     compared, plans = 0, [plan for plan in plans_of(model) if fast.can_dot(plan)]
     rng = np.random.default_rng([50, len(model.id)])
     for turn in range(max(2, -(-30 // len(plans)))):
@@ -90,7 +90,7 @@ def test_every_choice_of_operands_against_the_oracle(model: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_nvfp4_and_mxfp4_against_the_oracle(seed: int) -> None:
+def test_nvfp4_and_mxfp4_against_the_reference_model(seed: int) -> None:
     rng, compared = np.random.default_rng([51, seed]), 0
     for plan in (NVFP4, resolve("blackwell_mxf4_b32_ue8m0")):
         for _ in range(20):
@@ -100,7 +100,7 @@ def test_nvfp4_and_mxfp4_against_the_oracle(seed: int) -> None:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_edge_codes_against_the_oracle(data: st.DataObject) -> None:
+def test_edge_codes_against_the_reference_model(data: st.DataObject) -> None:
     plan = data.draw(st.sampled_from(ABLE))
     k = max(plan.facts.k, plan.block)
 
@@ -141,7 +141,7 @@ BASES = (
 
 
 @pytest.mark.parametrize("name", ALTERED)
-def test_altered_facts_against_the_oracle(name: str) -> None:
+def test_altered_facts_against_the_reference_model(name: str) -> None:
     rng, compared = np.random.default_rng([52, len(name)]), 0
     for base in BASES:
         plan = changed(base, **ALTERED[name])
@@ -152,7 +152,7 @@ def test_altered_facts_against_the_oracle(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["flushed C", "flushed scales", "IEEE zeros", "saturates", "rounds rz", "rounds ru", "rounds odd"])
-def test_altered_exact_sums_against_the_oracle(name: str) -> None:
+def test_altered_exact_sums_against_the_reference_model(name: str) -> None:
     rng, compared = np.random.default_rng([53, len(name)]), 0
     for base in (
         resolve("late_c", "e1m2", "e2m1", "ue5m3", 16),
@@ -169,7 +169,7 @@ def test_altered_exact_sums_against_the_oracle(name: str) -> None:
 
 @pytest.mark.parametrize("fused", ["yes", "no"])
 @pytest.mark.parametrize("mode", ["rne", "rz", "rd"])
-def test_altered_promote_against_the_oracle(mode: str, fused: str) -> None:
+def test_altered_promote_against_the_reference_model(mode: str, fused: str) -> None:
     rng, compared = np.random.default_rng(54), 0
     plan = changed(resolve("promote", "e2m1", "int4", block=16), promote={"scale_product": mode, "term": mode, "acc": mode, "fused": fused})
     for _ in range(12):
@@ -255,7 +255,7 @@ def test_open_bits_are_refused() -> None:
 @given(
     st.lists(strategies.codes("fp32"), min_size=4, max_size=4), st.sampled_from(["rne", "rz", "rd", "ru"]), st.sampled_from(["yes", "no"])
 )
-def test_epilogue_and_split_k_against_the_oracle(codes: list[int], mode: str, fused: str) -> None:
+def test_epilogue_and_split_k_against_the_reference_model(codes: list[int], mode: str, fused: str) -> None:
     facts = EpilogueFacts(alpha=mode, d=mode, c_place="after", fused=fused)
     d, c, first, second = (np.array([code], np.uint32) for code in codes)
     alpha = fast.alpha(codes[2], codes[3], facts, NVFP4)

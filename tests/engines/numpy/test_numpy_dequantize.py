@@ -1,4 +1,4 @@
-"""emu.engines.numpy.block.dequantize against the oracle: every profile, every code with every scale, result formats, open codes."""
+"""emu.engines.numpy.block.dequantize against the exact engine: every profile, every code with every scale, result formats, open codes."""
 
 from __future__ import annotations
 

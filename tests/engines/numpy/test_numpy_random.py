@@ -61,7 +61,7 @@ def boundaries(name: str, bits: int, source: str) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("mode", [name for name in DRAWING if name not in SHARED])
-def test_every_boundary_against_the_oracle(mode: str, source: str) -> None:
+def test_every_boundary_against_the_reference_model(mode: str, source: str) -> None:
     rounding, fmt_in = get("rounding", mode), get("format", source)
     te_fma = rounding.facts.add == "te_fma"
     compared = 0
@@ -164,7 +164,7 @@ def test_a_walking_bit_tells_the_profiles_apart(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", LANES)
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 96])
-def test_shared_words_against_the_oracle(mode: str, size: int) -> None:
+def test_shared_words_against_the_reference_model(mode: str, size: int) -> None:
     """Lane by lane; the last word may serve fewer elements."""
     rounding, fmt, fp32 = get("rounding", mode), get("format", "e2m1"), get("format", "fp32")
     pool = boundaries("e2m1", rounding.random_bits, "fp32")

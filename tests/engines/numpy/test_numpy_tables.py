@@ -34,7 +34,7 @@ def odd_by_definition(bits: int) -> int:
 
 
 def table_codes(bits: Any, name: str, mode: str) -> list[int]:
-    """What the table method gives for binary32 codes, whether it is exact or not; each table entry by the oracle."""
+    """What the table method gives for binary32 codes, whether it is exact or not; each table entry by the reference model."""
     fmt, rounding = get("format", name), get("rounding", mode)
     return [convert_value(decode_code(odd_by_definition(int(code)), tables.bf16()), fmt, rounding, entry(name)) for code in bits]
 
@@ -69,7 +69,7 @@ def test_no_table_for_a_mode_that_draws() -> None:
         ("nf4", "rne", 0x3F5C89D9, 15, 14),
     ],
 )
-def test_witness_against_the_table(name: str, mode: str, code: int, by_table: int, right: int) -> None:
+def test_example_against_the_table(name: str, mode: str, code: int, by_table: int, right: int) -> None:
     assert table_codes([code], name, mode) == [by_table]
     assert right_codes([code], name, mode) == [right]
     got = fast.convert(
@@ -113,7 +113,7 @@ def test_a_forced_condition_is_noticed(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_nearest_even_into_bf16_is_not_round_to_odd() -> None:
-    """The seven witnesses of double rounding: nearest even in bf16 makes false ties, odd does not."""
+    """The seven worked examples of double rounding: nearest even in bf16 makes false ties, odd does not."""
     codes = np.array([0x3E800001, 0x3F3FFFFF, 0x3FA00001, 0x3FDFFFFF, 0x40200001, 0x405FFFFF, 0x40A00001], np.uint32)
     table = tables.convert_table(tables.bf16(), get("format", "e2m1"), RNE, entry("e2m1"))
     twice = table[(codes + np.uint32(0x7FFF) + (codes >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)]

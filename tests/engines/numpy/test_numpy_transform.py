@@ -1,4 +1,4 @@
-"""emu.engines.numpy.transform against the oracle: three orders of additions, exponents far apart, specials, signs."""
+"""emu.engines.numpy.transform against the reference model: three orders of additions, exponents far apart, specials, signs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking every engine of the table the same question, the oracle first: bits or the kind of error, nothing else is compared."""
+"""Asking every engine of the table the same question, the reference model first: bits or the kind of error, nothing else is compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Outcome = Any  # arrays by name, or the class of an EmuError
 
 
 def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out."""
+    """Engines that say they can do it, the reference model left out."""
     found = [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
 
@@ -40,7 +40,7 @@ def same(found: Outcome, wanted: Outcome) -> bool:
 
 
 class Compared(NamedTuple):
-    """The oracle's outcome, and who agreed with it."""
+    """The reference model's outcome, and who agreed with it."""
 
     wanted: Outcome
     engines: tuple[str, ...]
@@ -106,13 +106,13 @@ def shown(found: Outcome, wanted: Outcome) -> str:
 
 @pytest.fixture(scope="session")
 def judge() -> Judge:
-    """The oracle against every engine of the table."""
+    """The reference model against every engine of the table."""
     return Judge()
 
 
 @pytest.fixture(scope="session")
 def quick_judge() -> Judge:
-    """The NumPy engine against the others: for spaces that the oracle cannot walk in time."""
+    """The NumPy engine against the others: for spaces that the reference model cannot walk in time."""
     return Judge("numpy")
 
 

@@ -24,7 +24,7 @@ FP32 = get("format", "fp32")
 
 
 def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out; torch is among them where it is installed."""
+    """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
     return [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
 

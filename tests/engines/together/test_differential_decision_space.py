@@ -92,7 +92,7 @@ def operands_of(recipe: Any, tensor: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", NVFP4)
-def test_a_stratified_sample_against_the_oracle(judge: Any, name: str) -> None:
+def test_a_stratified_sample_against_the_reference_model(judge: Any, name: str) -> None:
     """Pairs on which orders differ, and one of each tensor mantissa times gap; codes of a full block beside the maximum."""
     recipe = get("recipe", name)
     block = get("block", recipe.facts.block)
@@ -143,8 +143,8 @@ def test_engines_agree_on_the_whole_space(quick_judge: Any, name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ORDERS)
-def test_the_oracle_gives_the_same_bytes(name: str) -> None:
-    """One pair in 64 through the oracle, one lane of the block each; the other engines walk the whole space below."""
+def test_the_reference_model_gives_the_same_bytes(name: str) -> None:
+    """One pair in 64 through the reference model, one lane of the block each; the other engines walk the whole space below."""
     recipe, start = get("recipe", name), 0
     for tensor in range(128):
         maxima = block_maxima(tensor)

@@ -1,5 +1,5 @@
 """Both sides of limits inside engines: spread of an exact rotation, C dropped before a second alignment, ends of the 64-bit register,
-overflow beside what is infinite. Expected results are worked out here by hand or by the oracle.
+overflow beside what is infinite. Expected results are worked out here by hand or by the reference model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMS = range(kernel.BEST_FORM + 1)
 
 
 def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle among them; torch where it is installed."""
+    """Engines that say they can do it, the reference model among them; torch where it is installed."""
     return list(dict.fromkeys(row.engine for row in engines.TABLE if row.operation == operation and row.can(*facts)))
 
 
@@ -145,7 +145,7 @@ class Register:
 
 
 def said(engine: str, row: int, bits: int) -> str:
-    """What a refusal says; the oracle is asked a row at a time, and names none."""
+    """What a refusal says; the reference model is asked a row at a time, and names none."""
     return ("" if engine == "exact" else f"row {row}: ") + f".*the {bits}-bit accumulator overflows"
 
 

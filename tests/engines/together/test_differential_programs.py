@@ -1,4 +1,4 @@
-"""Random recipe programs, every step that the checker accepts: each column gives the oracle's bits, or the same kind of error.
+"""Random recipe programs, every step that the checker accepts: each column gives the reference model's bits, or the same kind of error.
 
 Levels of granularity {sub: 1} hold intermediate values as they are, so that what is compared is every step and not only the codes.
 """
@@ -292,7 +292,7 @@ def drawn_input(recipe: Recipe, rng: np.random.Generator) -> tuple[Any, dict[str
 
 
 def agree(recipe: Recipe, rng: np.random.Generator, names: list[str]) -> bool:
-    """Compare columns with the oracle on one drawn tensor; whether there were bits to compare both ways."""
+    """Compare columns with the reference model on one drawn tensor; whether there were bits to compare both ways."""
     x, operands = drawn_input(recipe, rng)
     fp32, lists = get("format", "fp32"), dict(operands)
     lists["random"] = None if operands["random"] is None else operands["random"].tolist()

@@ -1,4 +1,4 @@
-"""Rotations of 2 to 256 elements, which a user's own file may ask for: every engine that says it can, against the oracle.
+"""Rotations of 2 to 256 elements, which a user's own file may ask for: every engine that says it can, against the reference model.
 
 The shipped rotations have 16 elements. Larger ones reach further: sign masks of several words, rows of the matrix whose numbers have
 more than four bits, sums of more terms than binary64 holds at the spread of 16.
@@ -84,7 +84,7 @@ def wanted(codes: Any, chosen: Any, signs: int | None) -> list[list[int]]:
 def test_every_size_and_order(size: int, order: str) -> None:
     chosen, codes = get("transform", f"rotation{size}_{order}"), groups(size)
     if size >= 128 and order != "butterfly":
-        codes = codes[1:2]  # a row of the matrix for each element: seconds for the oracle
+        codes = codes[1:2]  # a row of the matrix for each element: seconds for the reference model
     right = wanted(codes, chosen, None)
     assert {"numpy", "c_ref"} <= set(able(chosen))
     for engine in able(chosen):

@@ -1,7 +1,7 @@
 """Sizes just over every chunk, band and lane block of every engine: convert, decode, quantize, dequantize, rotate, largest magnitude.
 
 The inputs repeat a few distinct values or blocks. Their number is a prime that divides no power of two, so that a place taken from another
-chunk holds something else. What each of them gives is asked of the oracle once, and spread over the whole array by its place.
+chunk holds something else. What each of them gives is asked of the reference model once, and spread over the whole array by its place.
 The sizes are read from the engines' own constants: they stay just over when a constant changes.
 """
 
@@ -60,7 +60,7 @@ def torch_constant(module: str, name: str) -> int:
 
 
 def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out; torch is among them where it is installed."""
+    """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
     return [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
 
@@ -159,7 +159,7 @@ QUANTIZED = ["nvfp4_te_ref", "mxfp4_torchao_rceil", "e2m1_fp32scale", "ufp4", "u
 
 
 class Tiles:
-    """Distinct tiles of a recipe, and what the oracle makes of each one alone."""
+    """Distinct tiles of a recipe, and what the reference model makes of each one alone."""
 
     def __init__(self, name: str, source: str) -> None:
         self.recipe, self.source = get("recipe", name), get("format", source)

@@ -1,6 +1,6 @@
 """Dot and matrix products just over every lane block, tile, panel and chunk of K of every engine, in one thread and in several.
 
-A few distinct rows of A, B and C are repeated; each pair of them is asked of the oracle once. The sizes are the engines' own constants and
+A few distinct rows of A, B and C are repeated; each pair of them is asked of `exact` once. The sizes are the engines' own constants and
 one more: they stay just over when a constant changes.
 """
 
@@ -75,7 +75,7 @@ def addends(plan: DatapathPlan) -> Any:
 
 
 def alone(given: Operands, i: int, j: int, c: int, plan: DatapathPlan) -> int:
-    """What the oracle gives for row i of A and row j of B."""
+    """What the reference model gives for row i of A and row j of B."""
     scales = [[] if side is None else side[row].tolist() for side, row in ((given.scale_a, i), (given.scale_b, j))]
     return dot(given.a[i].tolist(), given.b[j].tolist(), scales[0], scales[1], c, plan).code
 

@@ -1,4 +1,4 @@
-"""Objects that no file has: sources, destinations, blocks and programs drawn at random; every engine that takes them equals the oracle."""
+"""Objects that no file has: sources, destinations, blocks and programs drawn at random; every engine that takes them equals `exact`."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, H
 
 
 def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out."""
+    """Engines that say they can do it, the reference model left out."""
     found = [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
 
 
 def agree(operation: str, facts: tuple[Any, ...], ask: Any) -> Any:
-    """The oracle's arrays, which every able engine gave too; an error is answered by an error."""
+    """The reference model's arrays, which every able engine gave too; an error is answered by an error."""
     wanted = outcome(lambda: ask("exact"))
     for engine in able(operation, *facts):
         found = outcome(lambda engine=engine: ask(engine))

@@ -1,4 +1,4 @@
-"""Datapaths that no file has: every engine that takes one of them gives the oracle's codes."""
+"""Datapaths that no file has: every engine that takes one of them gives the reference model's codes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def datapaths(draw: st.DrawFn, elements: tuple[str, str], scale: str) -> dict[st
 
 
 def compare(plan: DatapathPlan, seed: int) -> int:
-    """Every engine that can against the oracle; how many there were."""
+    """Every engine that can against the reference model; how many there were."""
     rows, k = 6, 2 * plan.facts.k
     a, b = (USER.some_codes(fmt, seed + number, (rows, k), finite=number + seed % 2 == 1) for number, fmt in enumerate((plan.a, plan.b)))
     scales = [None, None]

@@ -45,7 +45,7 @@ def answer(work):
 
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("to", NARROW)
-def test_16_bit_codes_against_the_oracle(source, to):
+def test_16_bit_codes_against_the_reference_model(source, to):
     """One code in 13, and in 97 of the other modes; modes and policies take turns, so that each pair of format and mode is met."""
     fmt_in, fmt = get("format", source), get("format", to)
     codes, compared = np.arange(1 << 16, dtype=np.uint16), 0
@@ -70,7 +70,7 @@ def test_16_bit_codes_against_the_oracle(source, to):
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("to", ["e2m1", "e1m2"])
 def test_every_16_bit_code_of_the_main_contracts(source, to):
-    """nvidia, nearest even: the oracle on every code."""
+    """nvidia, nearest even: the reference model on every code."""
     codes, fmt = np.arange(1 << 16, dtype=np.uint16), get("format", to)
     found = emu.convert(codes, to, source=source, engine="torch")
     facts = get("format", source), fmt, get("rounding", "rne"), get("policy", "nvidia")
@@ -98,7 +98,7 @@ def test_thresholds_of_binary32(to):
     assert compared >= 6
 
 
-def test_formats_roundings_and_policies_against_the_oracle():
+def test_formats_roundings_and_policies_against_the_reference_model():
     """Every pair of formats; each meets every rounding somewhere."""
     draw, compared, refused = words(2606, 1 << 14), 0, set()
     modes, policies = names("rounding"), names("policy")

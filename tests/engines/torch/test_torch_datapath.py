@@ -1,4 +1,4 @@
-"""dot, matmul, epilogues of the torch column against the oracle: every datapath that it takes; tiles; refusals; exact sums of limbs."""
+"""dot, matmul, epilogues of the torch column against `exact`: every datapath that it takes; tiles; refusals; exact sums of limbs."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def found_of(plan, a, b, sa, sb, c):
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
-def test_every_datapath_against_the_oracle(plan):
+def test_every_datapath_against_the_reference_model(plan):
     for finite in (True, False):
         rows = rows_of(plan, 8, 61, finite)
         wanted = judged(plan, *rows)
