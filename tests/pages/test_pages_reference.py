@@ -115,7 +115,7 @@ def test_the_reference_model_is_printed_whole() -> None:
     modules = reference_model(ROOT)
     assert len(modules) > 15
     for name, module in modules.items():
-        source = [line for line in text_of(ROOT / "emu" / "exact" / f"{name}.py").splitlines() if line.strip()]
+        source = [line for line in text_of(ROOT / "emu" / "engines" / "exact" / f"{name}.py").splitlines() if line.strip()]
         printed = [line for piece in module.pieces for line in piece.text.splitlines() if line.strip()]
         summary = [line.strip() for line in module.summary.splitlines() if line.strip()]
         assert [line for line in source if line in printed] == printed

@@ -82,8 +82,8 @@ def check(root: Path) -> list[str]:
 def foreign_reference_model(root: Path) -> list[str]:
     """Return one text per file of the tree's `exact` that is not the one that runs: pages print the first and compute with the second."""
     running = Path(emu.engines.exact.__file__).parent
-    names = {path.name for folder in (root / "emu" / "exact", running) for path in folder.glob("*.py")}
-    other = sorted(name for name in names if _read(root / "emu" / "exact" / name) != _read(running / name))
+    names = {path.name for folder in (root / "emu" / "engines" / "exact", running) for path in folder.glob("*.py")}
+    other = sorted(name for name in names if _read(root / "emu" / "engines" / "exact" / name) != _read(running / name))
     return [f"emu/engines/exact/{name}: not the reference model that runs here: install the tree again (pip install -e .)" for name in other]
 
 
