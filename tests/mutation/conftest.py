@@ -28,7 +28,7 @@ CATALOGUE = Path(__file__).with_name("catalogue")
 
 
 def module_of(name: str) -> ModuleType:
-    """A test module of the exact column, for its rows and the function that checks one."""
+    """A test module of the exact engine, for its rows and the function that checks one."""
     spec = importlib.util.spec_from_file_location(f"rows_{name}", TESTS / "engines" / "exact" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -115,7 +115,7 @@ class Judges:
         return False
 
     def relations_fail(self, kind: str, name: str) -> bool:
-        """Check a recipe against its block's formula, and the bound of its domain, as the tests of the exact column do."""
+        """Check a recipe against its block's formula, and the bound of its domain, as the tests of the exact engine do."""
         for number in range(len(get("recipe", name).expect) if kind == "recipe" else 0):
             self.examples.test_block_agrees_with_the_dequantize_program(name, number)
         bounds = {

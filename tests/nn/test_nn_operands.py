@@ -136,7 +136,7 @@ def test_random_bits_on_a_device_are_the_same_words():
 
 
 def test_the_device_path_gives_the_same_codes(monkeypatch):
-    """What runs on CUDA, run on CPU tensors: the torch column, the same codes, levels and values."""
+    """What runs on CUDA, run on CPU tensors: the torch engine, the same codes, levels and values."""
     operand = importlib.import_module("emu.nn.operand")
     trainings = ("ufp4", "nvfp4_te_train", "mxfp4_train", "e2m1_rht3")
     first = [captured(name) for name in trainings]

@@ -90,9 +90,9 @@ def test_views_and_orders_give_the_same() -> None:
     for view in (np.asfortranarray(x), np.repeat(x, 3, axis=0)[::3], np.repeat(x, 2, axis=1)[:, ::2], x[::-1][::-1], x.T.copy().T):
         found = emu.quantize(view, "nvfp4_te_ref")
         assert np.array_equal(found.codes, wanted.codes) and np.array_equal(found.scales, wanted.scales)
-    turned = emu.quantize(x.T, "nvfp4_te_ref", axis=0)
-    assert np.array_equal(turned.codes, wanted.codes.T) and np.array_equal(turned.scales, wanted.scales.T)
-    assert np.array_equal(turned.dequantize(), wanted.dequantize().T)
+    transposed = emu.quantize(x.T, "nvfp4_te_ref", axis=0)
+    assert np.array_equal(transposed.codes, wanted.codes.T) and np.array_equal(transposed.scales, wanted.scales.T)
+    assert np.array_equal(transposed.dequantize(), wanted.dequantize().T)
 
 
 @pytest.mark.parametrize("name", emu.spec.names("recipe"))

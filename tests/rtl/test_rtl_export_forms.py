@@ -152,7 +152,7 @@ def test_smt2_in_z3_is_the_reference_model(contract: str, source: str | None) ->
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog absent: apt-get install iverilog")
 @pytest.mark.parametrize("contract", ["convert/e2m1/rne/nvidia", "convert/e1m2/sr_add8/nvidia"])
 def test_all_of_bf16_in_icarus(contract: str, tmp_path: Path) -> None:
-    """65 536 sources, each with an r of its own, against the NumPy column."""
+    """65 536 sources, each with an r of its own, against the NumPy engine."""
     item = golden(contract, "bf16")
     op = item.operation
     assert isinstance(op, ConvertContract)

@@ -298,13 +298,13 @@ def rounding_mutants(facts: Any) -> list[tuple[tuple[str, ...], Any]]:
         return [(("add",), other) for other in ("add", "cmp", "half", "te_fma") if other != facts.add]
     sides = ["magnitude"] if facts.magnitude else ["positive", "negative"]
     return [
-        ((side, part), turned(getattr(getattr(facts, side), part)))
+        ((side, part), transposed(getattr(getattr(facts, side), part)))
         for side in sides
         for part in ("less_than_half", "half", "more_than_half")
     ]
 
 
-def turned(choice: str) -> str:
+def transposed(choice: str) -> str:
     return {"keep": "next", "next": "keep", "to_even_code": "to_odd_code", "to_odd_code": "to_even_code"}[choice]
 
 

@@ -93,7 +93,7 @@ def answered(contract: ContractName) -> bool:
 
 
 def quick(codes: np.ndarray, contract: ContractName, random: np.ndarray | None) -> np.ndarray:
-    """The codes of the NumPy column, or of the C reference where that one steps back."""
+    """The codes of the NumPy engine, or of the C reference where that one steps back."""
     try:
         return emu.convert(codes, *contract.parts, "bf16", random, "numpy")
     except EngineError:

@@ -81,8 +81,8 @@ def _operands(call: Executable) -> Iterator[dict[str, Any]]:
     codes = list(_carrying(source, to_bits)) if ones else []
     lanes = max(item.lanes for item in facts.operands)
     for start in range(0, len(codes), lanes):
-        turned = codes[start:] + codes[:start]
-        given = {item.name: _register(item, source, (turned * lanes)[: item.lanes]) for item in facts.operands}
+        transposed = codes[start:] + codes[:start]
+        given = {item.name: _register(item, source, (transposed * lanes)[: item.lanes]) for item in facts.operands}
         yield given | _others(facts, 1) | ones
 
 

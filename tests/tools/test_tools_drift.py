@@ -55,7 +55,7 @@ def test_a_changed_line_of_the_reference_model_names_its_page_and_that_another_o
     page, running = tree.check(copy)
     assert differing(page) == {"docs/reference/reference_model/overflow.md"}
     assert '+    if magnitude != "inf" and (magnitude < largest' in page
-    assert running == "emu/engines/exact/overflow.py: not the reference model that runs here: install the tree again (pip install -e .)"
+    assert running == "emu/engines/exact/overflow.py: not the reference model that runs: install the tree again (pip install -e .)"
     assert main(["build", "--root", str(copy)]) == 2
     assert tree.check(copy) == [page, running]
 

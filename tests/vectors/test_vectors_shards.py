@@ -94,6 +94,6 @@ def test_of_a_large_suite_the_reference_model_derives_flagged_rows_and_a_sample(
 
 @pytest.mark.usefixtures("small")
 def test_one_implementation_is_not_enough_for_a_large_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ConvertContract, "engines", lambda self: {"numpy": self.fast})
+    monkeypatch.setattr(ConvertContract, "engines", lambda self: {"numpy": self.numpy})
     with pytest.raises(EngineError, match="no two other implementations derive them"):
         list(compute(find("convert__bf16_to_e2m1__nvidia_rne__random"), 0, 100))

@@ -84,7 +84,7 @@ def foreign_reference_model(root: Path) -> list[str]:
     running = Path(emu.engines.exact.__file__).parent
     names = {path.name for folder in (root / "emu" / "engines" / "exact", running) for path in folder.glob("*.py")}
     other = sorted(name for name in names if _read(root / "emu" / "engines" / "exact" / name) != _read(running / name))
-    return [f"emu/engines/exact/{name}: not the reference model that runs here: install the tree again (pip install -e .)" for name in other]
+    return [f"emu/engines/exact/{name}: not the reference model that runs: install the tree again (pip install -e .)" for name in other]
 
 
 def _read(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""The implementations of dot products beside the reference model that are present, each with the one interface of the columns."""
+"""The implementations of dot products beside the reference model that are present, each with the same interface."""
 
 from __future__ import annotations
 

@@ -197,14 +197,14 @@ class QuantizeContract(Tiles, Contract):
         return encode_value(value, self.program.arithmetic)
 
     def engines(self) -> dict[str, Batch]:
-        """numpy and the C reference give codes and levels, fast the block maximum where it is plain."""
-        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, self.fast, stages=True)}
+        """numpy and the C reference give codes and levels, numpy the block maximum where it is plain."""
+        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, self.numpy, stages=True)}
         if native() is not None:
             table["c_ref"] = lambda rows: self.batch(rows, self.c_ref, stages=False)
         return present(table)
 
-    def fast(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
-        """Quantize stacked tiles through the NumPy column."""
+    def numpy(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
+        """Quantize stacked tiles through the NumPy engine."""
         found = numpy_quantize(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn, masked=True)
         codes = unmarked(found.codes, get("format", self.block.element_formats[0]))
         return codes, {level.name: unmarked(found.levels[level.name], get("format", level.format)) for level in self.stored}

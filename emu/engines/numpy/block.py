@@ -203,13 +203,13 @@ def _cut(array: Array, extent: Chunk) -> Array:
     part = array[extent.top : extent.bottom, extent.left : extent.right]
     shape = (extent.bottom - extent.top, extent.right - extent.left)
     if part.shape == shape:
-        return _turned(part) if abs(part.strides[0]) < abs(part.strides[1]) else np.ascontiguousarray(part)
+        return _transposed(part) if abs(part.strides[0]) < abs(part.strides[1]) else np.ascontiguousarray(part)
     out = np.zeros(shape, array.dtype)
     out[: part.shape[0], : part.shape[1]] = part
     return out
 
 
-def _turned(part: Array) -> Array:
+def _transposed(part: Array) -> Array:
     """Return a row-major copy of a column-major rectangle: first by its own rows into a buffer whose row length is no power of two."""
     columns, rows = part.shape[1], part.shape[0]
     buffer = np.empty((columns, rows + 16), part.dtype)[:, :rows]

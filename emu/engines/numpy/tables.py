@@ -1,4 +1,4 @@
-"""The one door from the NumPy column to the reference model: decode tables and conversion tables.
+"""The one door from the NumPy engine to the reference model: decode tables and conversion tables.
 
 A 16-bit table is filled from its decision thresholds; whether round-to-odd into bf16 followed by the table is exact is computed here.
 """

@@ -1,4 +1,4 @@
-"""decode and convert on tensors of codes: integers only; a table of this column's own making where it is exact."""
+"""decode and convert on tensors of codes: integers only; a table of this engine's own making where it is exact."""
 
 from __future__ import annotations
 

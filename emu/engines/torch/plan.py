@@ -41,7 +41,7 @@ _plans: Cache[int, tuple[Program, ProgramPlan]] = Cache("emu.engines.torch.plan.
 
 
 def plan_of(program: Program) -> ProgramPlan:
-    """Return the plan of a checked program. Raises: EngineError for what able.fault says."""
+    """Return the plan of a checked program. Raises: EngineError for what can.fault says."""
     known = _plans.get(id(program))
     if known is None or known[0] is not program:
         why = fault(program)

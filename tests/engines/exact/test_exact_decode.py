@@ -1,4 +1,4 @@
-"""decode of the reference model: tables typed from the standards, worked rows of published decoders, laws over whole code spaces.
+"""decode of the reference model: tables typed from the standards, worked rows of published decoders, properties over whole code spaces.
 
 Independent code here: the tables, and a reader of binary32, binary16 and bfloat16 codes.
 """

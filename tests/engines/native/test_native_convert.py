@@ -56,14 +56,14 @@ def answer(work):
 
 def test_kernel_takes_every_deterministic_conversion_to_a_regular_grid():
     fp32 = get("format", "fp32")
-    able = {
+    supported = {
         (name, rounding)
         for name in FOUR_BITS
         for rounding in names("rounding")
         if kernel.can_convert(fp32, get("format", name), get("rounding", rounding), get("policy", "nvidia"))
     }
-    assert able == {(name, rounding) for name in FOUR_BITS if name != "nf4" for rounding in ROUNDINGS}
-    assert len(able) >= 30
+    assert supported == {(name, rounding) for name in FOUR_BITS if name != "nf4" for rounding in ROUNDINGS}
+    assert len(supported) >= 30
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -18,7 +18,7 @@ from emu.engines.exact.epilogue import epilogue as epilogue_exact
 from emu.engines.native import convert as kernel
 from emu.engines.native import datapath as native
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.numpy import datapath as fast
+from emu.engines.numpy import datapath as npy
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
 from emu.spec.models.datapath import EpilogueFacts
 
@@ -111,7 +111,7 @@ def test_every_form_against_numpy_on_many_outputs(base: DatapathPlan, form: int)
     for rows, columns in ((3, 70), (40, 33)):
         a, b = draw_operands(rng, base, rows, 4 * base.facts.k), draw_operands(rng, base, columns, 4 * base.facts.k)
         given_all = (a.a, b.b, a.scale_a, b.scale_b, rng.choice(np.concatenate([a.c, b.c]), (rows, columns)), base)
-        assert native.matmul(*given_all, form=form).tolist() == fast.matmul(*given_all).tolist()
+        assert native.matmul(*given_all, form=form).tolist() == npy.matmul(*given_all).tolist()
 
 
 ALTERED: dict[str, dict[str, Any]] = {

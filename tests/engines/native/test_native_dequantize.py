@@ -1,4 +1,4 @@
-"""The dequantize kernel against `exact` (small) and the NumPy engine (larger): every able profile, every code, every form, both axes."""
+"""The dequantize kernel against `exact` (small) and the NumPy engine (larger): its profiles, every code, every form, both axes."""
 
 from __future__ import annotations
 

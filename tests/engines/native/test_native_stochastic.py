@@ -1,4 +1,4 @@
-"""Recipes that draw, by the block kernel: able recipes with the roundings the kernel knows, against `exact`; every form, both axes."""
+"""Recipes that draw, by the block kernel: recipes that it takes, with the roundings it knows, against `exact`; every form, both axes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import emu.ops.quantized
 from emu.engines.exact.block import dequantize as exact_dequantize
 from emu.engines.exact.value import Value
 from emu.engines.numpy import arithmetic, block, odd, plan, program, reduce, tables, transform
-from emu.engines.numpy import convert as fast
+from emu.engines.numpy import convert as npy
 from emu.spec.registry import get
 
 Patch = pytest.MonkeyPatch
@@ -91,7 +91,7 @@ def quotients_are_rounded_once() -> bool:
 
 def sticky64_lost(patch: Patch) -> None:
     real = odd.odd_from_fp64
-    patch.setattr(fast, "odd_from_fp64", lambda bits: real(bits & np.uint64(0xFFFFE00000000000)))
+    patch.setattr(npy, "odd_from_fp64", lambda bits: real(bits & np.uint64(0xFFFFE00000000000)))
 
 
 def nan_scale_ignored(patch: Patch) -> None:

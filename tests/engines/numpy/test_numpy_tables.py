@@ -12,7 +12,7 @@ from emu import strategies
 from emu.base.errors import OperandError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
-from emu.engines.numpy import convert as fast
+from emu.engines.numpy import convert as npy
 from emu.engines.numpy import odd, tables
 from emu.spec import derive
 from emu.spec.registry import get, names
@@ -72,7 +72,7 @@ def test_no_table_for_a_mode_that_draws() -> None:
 def test_example_against_the_table(name: str, mode: str, code: int, by_table: int, right: int) -> None:
     assert table_codes([code], name, mode) == [by_table]
     assert right_codes([code], name, mode) == [right]
-    got = fast.convert(
+    got = npy.convert(
         np.array([code], np.uint32), get("format", "fp32"), get("format", name), get("rounding", mode), get("policy", "nvidia")
     )
     assert got.tolist() == [right]
@@ -105,7 +105,7 @@ def test_a_forced_condition_is_noticed(name: str, monkeypatch: pytest.MonkeyPatc
     right = right_codes(codes, name, "rne")
 
     def convert() -> list[int]:
-        return fast.convert(codes, tables.fp32(), get("format", name), RNE, get("policy", "nvidia")).tolist()
+        return npy.convert(codes, tables.fp32(), get("format", name), RNE, get("policy", "nvidia")).tolist()
 
     assert convert() == right
     monkeypatch.setattr(tables, "table_is_exact", lambda *_: True)
@@ -151,10 +151,10 @@ def test_decode_table_holds_every_value(name: str) -> None:
     bits = derive.codes(fmt).bits
     if bits > 16:
         with pytest.raises(OperandError):
-            fast.to_fp32(np.zeros(1, np.uint64), get("format", "fp64"))
+            npy.to_fp32(np.zeros(1, np.uint64), get("format", "fp64"))
         return
     codes = np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)[:: 1 if bits <= 8 else 97]
-    found = fast.to_fp32(codes, fmt)
+    found = npy.to_fp32(codes, fmt)
     for code, value in zip(codes.tolist(), found, strict=True):
         right = decode_code(code, fmt)
         if right.kind == "finite":

@@ -16,7 +16,7 @@ from emu.spec.registry import get
 Outcome = Any  # arrays by name, or the class of an EmuError
 
 
-def able(operation: str, *facts: Any) -> list[str]:
+def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model left out."""
     found = [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
@@ -70,26 +70,26 @@ class Judge:
             elements, levels = engines.run_quantize(recipe, codes, source, engine=engine, **operands)
             return {"codes": elements, **levels}
 
-        return self.all_agree(f"quantize/{recipe.id} from {source.id}", able("quantize", recipe, source), ask)
+        return self.all_agree(f"quantize/{recipe.id} from {source.id}", engines_of("quantize", recipe, source), ask)
 
     def dequantize(self, recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str | None, result: Format) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
             return {"values": engines.run_dequantize(recipe, codes, levels, profile=profile, result=result, engine=engine)}
 
-        return self.all_agree(f"dequantize/{recipe.id}/{profile} to {result.id}", able("dequantize", recipe, profile), ask)
+        return self.all_agree(f"dequantize/{recipe.id}/{profile} to {result.id}", engines_of("dequantize", recipe, profile), ask)
 
     def transform(self, chosen: Transform, codes: Any, source: Format, signs: int | None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
             return {"rotated": engines.run_transform(codes, source, chosen, signs, engine)}
 
-        return self.all_agree(f"transform/{chosen.id} from {source.id}", able("transform", chosen, source), ask)
+        return self.all_agree(f"transform/{chosen.id} from {source.id}", engines_of("transform", chosen, source), ask)
 
     def convert(self, codes: Any, source: Format, fmt: Format, rounding: Any, policy: Any, random: Any = None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
             return {"codes": engines.run_convert(codes, source, fmt, rounding, policy, random, engine)}
 
         what = f"convert/{fmt.id}/{rounding.id}/{policy.id} from {source.id}"
-        return self.all_agree(what, able("convert", source, fmt, rounding, policy), ask)
+        return self.all_agree(what, engines_of("convert", source, fmt, rounding, policy), ask)
 
 
 def shown(found: Outcome, wanted: Outcome) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from emu.engines.exact import block as exact
-from emu.engines.numpy import block as fast
+from emu.engines.numpy import block as npy
 from emu.engines.table import TABLE
 from emu.spec.registry import get, names
 
@@ -41,7 +41,7 @@ def scale_bytes(name: str) -> Any:
     recipe, found = get("recipe", name), []
     for tensor in range(128):
         codes = matrix_of(block_maxima(tensor))
-        found.append(fast.quantize(recipe, codes, BF16, tensor_amax=(127 << 7 | tensor) << 16).levels["scale"].reshape(-1))
+        found.append(npy.quantize(recipe, codes, BF16, tensor_amax=(127 << 7 | tensor) << 16).levels["scale"].reshape(-1))
     return np.concatenate(found)
 
 
@@ -164,5 +164,5 @@ def test_a_power_of_two_on_both_maxima_changes_no_byte() -> None:
         wanted = exact.quantize(recipe, maxima.tolist(), BF16, tensor_amax=(127 << 7 | 77) << 16).levels["scale"]
         for step in (-30, -1, 0, 1, 40):
             moved = maxima + np.uint16((step << 7) % 65536) * (maxima > 0)
-            found = fast.quantize(recipe, moved, BF16, tensor_amax=((127 + step) << 7 | 77) << 16)
+            found = npy.quantize(recipe, moved, BF16, tensor_amax=((127 + step) << 7 | 77) << 16)
             assert found.levels["scale"].tolist() == wanted, (name, step)

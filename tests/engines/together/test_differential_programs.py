@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from emu.base.errors import EmuError, EngineError, SpecError
 from emu.engines.c_ref import block as native
 from emu.engines.exact import block as exact
-from emu.engines.numpy import block as fast
+from emu.engines.numpy import block as numpy_block
 from emu.engines.numpy import tables
 from emu.engines.table import TABLE
 from emu.spec import derive
@@ -247,24 +247,24 @@ def outcome(run: Callable[[], Any]) -> Any:
 
 
 def by_numpy(recipe: Recipe, x: Any, fp32: Format, **operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The NumPy column: codes by name, and where they are open."""
-    found = fast.quantize(recipe, x, fp32, masked=True, **operands)
+    """The NumPy engine: codes by name, and where they are open."""
+    found = numpy_block.quantize(recipe, x, fp32, masked=True, **operands)
     codes, is_open = {}, {}
     for name, fmt in formats_of(recipe).items():
         mine = found.codes if name == "codes" else found.levels[name]
         marked = mine == tables.mark(derive.OPEN, fmt) if mine.dtype == tables.marker_dtype(fmt) else np.zeros(mine.shape, np.bool_)
-        codes[name], is_open[name] = np.where(marked, 0, mine).astype(fast.code_dtype(fmt)), marked
+        codes[name], is_open[name] = np.where(marked, 0, mine).astype(numpy_block.code_dtype(fmt)), marked
     return codes, is_open
 
 
 def by_c_ref(recipe: Recipe, x: Any, fp32: Format, **operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The C column: codes by name, and where they are open."""
+    """The C reference: codes by name, and where they are open."""
     found, marks = native.quantize_with_open(recipe, x, fp32, **operands)
     return {"codes": found.codes, **found.levels}, {"codes": marks.codes != 0, **{name: mark != 0 for name, mark in marks.levels.items()}}
 
 
 QUANTIZE: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {"numpy": by_numpy, "c_ref": by_c_ref}
-DEQUANTIZE: dict[str, Callable[..., Any]] = {"numpy": fast.dequantize, "c_ref": native.dequantize}
+DEQUANTIZE: dict[str, Callable[..., Any]] = {"numpy": numpy_block.dequantize, "c_ref": native.dequantize}
 
 
 def formats_of(recipe: Recipe) -> dict[str, Format]:

@@ -59,7 +59,7 @@ def torch_constant(module: str, name: str) -> int:
     return int(getattr(import_module(f"emu.torch.{module}"), name))
 
 
-def able(operation: str, *facts: Any) -> list[str]:
+def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
     return [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
@@ -107,7 +107,9 @@ def source_values(source: str) -> Any:
 
 KINDS = ("format", "format", "rounding", "policy")
 CONVERT_CASES = [
-    (engine, case) for case in CONVERTED for engine in able("convert", *(get(kind, name) for kind, name in zip(KINDS, case, strict=True)))
+    (engine, case)
+    for case in CONVERTED
+    for engine in engines_of("convert", *(get(kind, name) for kind, name in zip(KINDS, case, strict=True)))
 ]
 
 
@@ -134,7 +136,8 @@ DECODED = [("e2m1", "fp32"), ("e4m3", "bf16"), ("bf16", "fp32")]
 
 
 @pytest.mark.parametrize(
-    ("engine", "fmt", "result"), [(engine, *pair) for pair in DECODED for engine in able("decode", *(get("format", name) for name in pair))]
+    ("engine", "fmt", "result"),
+    [(engine, *pair) for pair in DECODED for engine in engines_of("decode", *(get("format", name) for name in pair))]
 )
 def test_decode_just_over_a_chunk(engine: str, fmt: str, result: str) -> None:
     facts = get("format", fmt), get("format", result)
@@ -207,7 +210,7 @@ def quantizers(engine: str, tiles: Tiles) -> Iterator[Callable[..., Any]]:
 QUANTIZE_CASES = [
     (engine, name, source)
     for name, source in [*((name, "fp32") for name in QUANTIZED), ("nvfp4_te_ref", "bf16"), ("ufp4", "bf16")]
-    for engine in able("quantize", get("recipe", name), get("format", source))
+    for engine in engines_of("quantize", get("recipe", name), get("format", source))
 ]
 
 
@@ -228,7 +231,7 @@ def test_quantize_just_over_a_chunk(engine: str, name: str, source: str) -> None
 
 
 DEQUANTIZED = ["nvfp4_te_ref", "e2m1_fp32scale", "mxfp4_torchao_rceil", "nvfp4_te_2d_ref", "hif4"]
-DEQUANTIZE_CASES = [(engine, name) for name in DEQUANTIZED for engine in able("dequantize", get("recipe", name), None)]
+DEQUANTIZE_CASES = [(engine, name) for name in DEQUANTIZED for engine in engines_of("dequantize", get("recipe", name), None)]
 
 
 @pytest.mark.parametrize(("engine", "name"), DEQUANTIZE_CASES)
@@ -263,7 +266,7 @@ def groups_at_a_time(engine: str) -> int:
 
 
 ROTATIONS = ("rht16_exact", "rht16_te", "rht16_butterfly", "rht16_ufp4")
-ROTATED = [(engine, name) for name in ROTATIONS for engine in able("transform", get("transform", name), FP32)]
+ROTATED = [(engine, name) for name in ROTATIONS for engine in engines_of("transform", get("transform", name), FP32)]
 
 
 @pytest.mark.parametrize(("engine", "name"), ROTATED)
@@ -314,7 +317,7 @@ def test_the_largest_magnitude_stands_anywhere_kernel(size: int, form: int) -> N
             bits[place] = one
 
 
-@pytest.mark.parametrize("engine", able("quantize", get("recipe", "nvfp4_te_ref"), FP32))
+@pytest.mark.parametrize("engine", engines_of("quantize", get("recipe", "nvfp4_te_ref"), FP32))
 def test_the_largest_magnitude_reaches_the_scales(engine: str) -> None:
     """One element decides the scale of the tensor, wherever it stands: chunks of each engine, the last element of a row, a short row."""
     recipe = get("recipe", "nvfp4_te_ref")

@@ -74,15 +74,15 @@ def compare(plan: DatapathPlan, seed: int) -> int:
     if plan.scale is not None:
         scales = [USER.some_codes(plan.scale, seed + number, (rows, k // plan.block), finite=seed % 3 > 0) for number in (5, 6)]
     c = USER.some_codes(plan.c, seed + 9, (rows,), finite=seed % 4 > 0)
-    able = {row.engine for row in engines.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)}
+    names = {row.engine for row in engines.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)}
     wanted = outcome(a, b, scales, c, plan, "exact")
-    for engine in sorted(able):
+    for engine in sorted(names):
         found = outcome(a, b, scales, c, plan, engine)
         if isinstance(found, type) or isinstance(wanted, type):
             assert found in (wanted, EngineError), f"{engine}: {found}, not {wanted}"
             continue
         assert found.dtype == wanted.dtype and np.array_equal(found, wanted), f"{engine}: {found} is not {wanted}"
-    return len(able)
+    return len(names)
 
 
 def outcome(a: Any, b: Any, scales: list[Any], c: Any, plan: DatapathPlan, engine: str) -> Any:

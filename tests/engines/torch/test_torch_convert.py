@@ -1,4 +1,4 @@
-"""convert and decode of the torch column: every 16-bit code of the main contracts, thresholds of binary32, every other format and mode."""
+"""convert and decode of the torch engine: every 16-bit code of the main contracts, thresholds of binary32, every other format and mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emu.spec import derive, get, names
 from emu.spec.models.rounding import Word
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-able = importlib.import_module("emu.engines.torch.can")
+can_torch = importlib.import_module("emu.engines.torch.can")
 odd = importlib.import_module("emu.engines.torch.odd")
 
 MODES = ("rne", "rna", "rz", "ru", "rd", "odd")
@@ -53,7 +53,7 @@ def test_16_bit_codes_against_the_reference_model(source, to):
     for number, mode in enumerate(MODES):
         rounding = get("rounding", mode)
         policies = [name for name in POLICIES if has(name, to)]
-        if not policies or not able.can_convert(fmt_in, fmt, rounding):
+        if not policies or not can_torch.can_convert(fmt_in, fmt, rounding):
             continue
         policy = policies[number % len(policies)]
         part = codes[finite] if number else codes

@@ -1,4 +1,4 @@
-"""transform of the torch column: every rotation against the reference model, on groups where the order of additions and every bit count."""
+"""transform of the torch engine: every rotation against the reference model, on groups where the order of additions and every bit count."""
 
 from __future__ import annotations
 
