@@ -61,7 +61,7 @@ class Judges:
     def __init__(self) -> None:
         self.golden = {(row["kind"], row["id"]): row["digest"] for row in read(GOLDEN).data["digests"]} if GOLDEN.exists() else {}
         self.rows = kill_rows()
-        self.examples, self.domains = module_of("test_exact_example"), module_of("test_exact_domain")
+        self.examples, self.domains = module_of("test_exact_examples"), module_of("test_exact_domain")
         self.blocks, self.converts = module_of("test_exact_block"), module_of("test_exact_convert")
         everything = [get(kind, name) for kind in KINDS for name in names(kind)]
         self.users = {(thing.kind, thing.id): [] for thing in everything}
