@@ -27,7 +27,7 @@ _INSIDE_BINARY32 = ("binary32", "bfloat16", "binary16")
 
 
 class Capability(NamedTuple):
-    """One line of the table; can: a condition on the facts of the asked operation."""
+    """One line of the table; can: a condition on the facts of the operation."""
 
     operation: str
     engine: str

@@ -1,4 +1,4 @@
-"""Rows of codes as hexadecimal text: the form of worked examples."""
+"""Rows of codes as hexadecimal text: the notation of worked examples."""
 
 from __future__ import annotations
 

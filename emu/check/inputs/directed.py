@@ -9,7 +9,7 @@ import numpy as np
 
 from emu.base.errors import OperandError
 from emu.base.philox import draw, stream_of
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.inputs.examples import examples
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
@@ -57,7 +57,7 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
             yield _tiles(form, op, part, amax, width, takes_amax, multiple)
     if not op.reads_amax and op.rounding is None:
         yield _tiles(form, op, _above_powers(op), None, op.columns, takes_amax, multiple)
-        beside = edges(form, short=True, every=BINADES_APART)
+        beside = beside_scale_steps(form, short=True, every=BINADES_APART)
         if beside is not None:
             rows: list[Tile] = [("scale_edge", [row], None) for row in beside.operands["x"].tolist()]
             yield _tiles(form, op, rows, None, op.columns, takes_amax, multiple)

@@ -1,4 +1,4 @@
-"""The part of emu show that speaks of conversion policies."""
+"""The part of emu show that speaks of policies."""
 
 from __future__ import annotations
 

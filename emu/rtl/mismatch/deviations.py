@@ -151,7 +151,7 @@ def tried(golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence
     return [*sorted(best, key=_rank), *ranked[BEST:]]
 
 
-def asked(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> list[int]:
+def rows_needed(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> list[int]:
     """Return every tcId that `tried` may ask a hypothesis for, whichever row is explained."""
     effort = effort_of(golden)
     cases = [*bad, *_various(good, effort.some), *spread(good, effort.most)]

@@ -18,7 +18,7 @@ from emu.contracts.dot.text import meaning
 from emu.contracts.dot.vcd import render
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import inputs_of, unpack, value_of
-from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, asked, cover, of_contract, tried
+from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, rows_needed, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
 from emu.rtl.mismatch.lines import Log
 from emu.rtl.simulate.golden_rows import Case, Golden, cases_of
@@ -82,7 +82,7 @@ def chosen(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
 def deviations(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> Iterator[Hypothesis]:
     """Yield the single deviations to try, documented contracts first. bad, good: the rows of the log."""
     others = other_contracts(golden, close=True) if golden.plan.operation.neighbours else iter(())
-    return chain(others, of_contract(golden, asked(golden, bad, good)), inputs_changed(golden), plain(golden, bad))
+    return chain(others, of_contract(golden, rows_needed(golden, bad, good)), inputs_changed(golden), plain(golden, bad))
 
 
 def _inputs(golden: Golden, this: Case) -> Data:
