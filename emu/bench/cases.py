@@ -148,7 +148,7 @@ def _conversions() -> list[Case]:
     found.append(Case("convert e2m1 native", _convert("e2m1", "rne", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     found.append(Case("convert e1m2 ru native", _convert("e1m2", "ru", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     for to, rounding in (("e2m1", "rne"), ("e2m1", "rz"), ("e1m2", "rne"), ("e1m2", "rz")):
-        found.append(Case(f"convert {to} {rounding} fast", _convert(to, rounding, "numpy"), ml_dtypes, peers.ml_dtypes_convert, 8))
+        found.append(Case(f"convert {to} {rounding} numpy", _convert(to, rounding, "numpy"), ml_dtypes, peers.ml_dtypes_convert, 8))
     found.append(Case("convert e2m1 c_ref", _convert("e2m1", "rne", "c_ref"), torchao, peers.torchao_convert, 3))
     return found
 
@@ -189,7 +189,7 @@ def cases() -> list[Case]:
         Case("decode e2m1", _decode, "ml_dtypes e2m1", peers.ml_dtypes_decode, 5),
         *_tensors(),
         *_torch_cases(),
-        Case("transform rht16_te native", _transform("rht16_te", "native"), "emu fast", _transform("rht16_te", "numpy"), None),
+        Case("transform rht16_te native", _transform("rht16_te", "native"), "emu numpy", _transform("rht16_te", "numpy"), None),
         Case("dequantize nvfp4_te_ref", _dequantize, "", _nothing, None),
         Case("quantize nvfp4_te_4over6_mse_256", _quantize("nvfp4_te_4over6_mse_256", "auto"), "", _nothing, None),
         Case("quantize hif4", _quantize("hif4", "auto"), "", _nothing, None),
