@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.caches import bounded
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.inputs.examples import examples
 from emu.contracts import form_of
 from emu.contracts.form import takes_signs
@@ -145,7 +145,7 @@ def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
 @bounded(4, names=True)
 def scale_edges(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale."""
-    question = edges(form_of(f"quantize/{recipe}", source))
+    question = beside_scale_steps(form_of(f"quantize/{recipe}", source))
     if question is None:
         return ()
     codes = question.operands["x"]

@@ -97,7 +97,7 @@ def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch:
         answers = right(self, rows)
         return [*answers[:3], ((answers[3][0][0] ^ 1,),), *answers[4:]]
 
-    monkeypatch.setattr(ConvertContract, "fast", wrong)
+    monkeypatch.setattr(ConvertContract, "numpy", wrong)
     with pytest.raises(EngineError, match="row 4: numpy and the reference model differ in y"):
         build(tmp_path / "out", ["smoke"], [RNE])
     assert not list((tmp_path / "out").glob("convert/*"))
