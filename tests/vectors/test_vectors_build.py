@@ -91,7 +91,7 @@ def test_unknown_names_are_refused_before_anything_is_written(tmp_path: Path) ->
 
 
 def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = ConvertContract.fast
+    right = ConvertContract.numpy
 
     def wrong(self: ConvertContract, rows):
         answers = right(self, rows)
