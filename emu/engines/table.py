@@ -19,6 +19,7 @@ from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
+from emu.spec.programs.lowering import lacking, refusal
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.registry import get
 
@@ -47,21 +48,7 @@ def _numpy_convert(source: Format, fmt: Format, rounding: Rounding, policy: Poli
 
 
 def _numpy_program(program: Program) -> bool:
-    if not is_binary32(program.arithmetic):
-        return False
-    for item in program.instructions:
-        if item.op == "sum" and item.step.order == "exact":
-            return False
-        if item.op == "decode" and item.to is not None and not is_within(item.to, program.arithmetic):
-            return False
-        if (
-            item.op == "cast"
-            and item.to is not None
-            and item.rounding is not None
-            and not _numpy_convert(program.arithmetic, item.to, item.rounding)
-        ):
-            return False
-    return True
+    return refusal(program, "numpy", _numpy_convert) is None
 
 
 def _numpy_transform(transform: Transform, source: Format) -> bool:
@@ -77,6 +64,10 @@ def _has(module: str) -> bool:
 
 def _c_ref(*_: Any) -> bool:
     return _has("emu.engines.c_ref.convert")
+
+
+def _c_ref_program(program: Program) -> bool:
+    return _c_ref() and lacking(program, "c_ref") is None
 
 
 def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy) -> bool:
@@ -163,11 +154,11 @@ TABLE = (
     Capability("quantize", "native", _native_quantize),
     Capability("quantize", "numpy", lambda recipe, *_: _numpy_program(quantize_program(recipe))),
     Capability("quantize", "exact", _always),
-    Capability("quantize", "c_ref", _c_ref),
+    Capability("quantize", "c_ref", lambda recipe, *_: _c_ref_program(quantize_program(recipe))),
     Capability("dequantize", "native", _native_dequantize),
     Capability("dequantize", "numpy", lambda recipe, profile: _numpy_program(dequantize_program(recipe, profile))),
     Capability("dequantize", "exact", _always),
-    Capability("dequantize", "c_ref", _c_ref),
+    Capability("dequantize", "c_ref", lambda recipe, profile: _c_ref_program(dequantize_program(recipe, profile))),
     Capability("transform", "native", _native_transform),
     Capability("transform", "numpy", _numpy_transform),
     Capability("transform", "exact", _always),

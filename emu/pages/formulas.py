@@ -8,23 +8,14 @@ from emu.contracts.numbers import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.spec import Format, derive
 from emu.spec.programs.program import Extent, Instruction, Program
+from emu.spec.programs.steps import words_of
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_COMPARE = {"lt": "<", "le": "<=", "ge": ">="}
+_IN_THE_FORMULA = ("out", "op", "args", "to", "round", "overflow", "at", "test", "format")
 
 
 def expression(item: Instruction, step: Any, program: Program) -> str:
     """Return the right side of a step; step: the model that the instruction came from."""
-    args = [_argument(text, program.arithmetic) for text in step.args]
-    if item.op in _SIGNS:
-        text = f"{args[0]} {_SIGNS[item.op]} {args[1]}"
-    elif item.op == "select":
-        text = _select(step.test, args)
-    elif item.op == "decode":
-        text = f"value of {args[0]}" + (f" as {step.format}" if step.format else "")
-    else:
-        text = f"{item.op}({', '.join(args)})"
-    return text + _detail(item, step, program)
+    return words_of(step, [_argument(text, program.arithmetic) for text in step.args]) + _detail(item, step, program)
 
 
 def _argument(text: str, arithmetic: Format) -> str:
@@ -33,11 +24,6 @@ def _argument(text: str, arithmetic: Format) -> str:
     if not text.startswith("0x"):
         return f"({text})" if "/" in text else text
     return f"{text} ({decimal_text(decode_code(derive.encode_constant(text, arithmetic), arithmetic))})"
-
-
-def _select(test: str, args: list[str]) -> str:
-    condition = f"{args[0]} {_COMPARE[test]} {args[1]}" if test in _COMPARE else f"{args[0]} is {'negative' if test == 'neg' else test}"
-    return f"{args[-2]} if {condition} else {args[-1]}"
 
 
 def _detail(item: Instruction, step: Any, program: Program) -> str:
@@ -50,10 +36,7 @@ def _detail(item: Instruction, step: Any, program: Program) -> str:
         parts.append(f"overflow {step.overflow}")
     if item.op == "round" and step.overflow == "none":
         parts.append("no maximum")
-    for key in ("nan", "order", "rule", "emax", "frac_bits", "random", "transform"):
-        value = getattr(step, key, None)
-        if value is not None:
-            parts.append(f"{key} {value}")
+    parts += [f"{key} {value}" for key, value in step if key not in _IN_THE_FORMULA and value is not None]
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -108,5 +108,5 @@ def _rows(item: Any, worked: Any) -> tuple[str | None, bool, list[str]]:
 WRITER = Writer(
     "recipe",
     data,
-    ("block.quantize", "block.dequantize", "program.run", "program._apply", "program._value_result", "arithmetic.round_result"),
+    ("block.quantize", "block.dequantize", "program.run", "program._apply", "arithmetic.value_result", "arithmetic.round_result"),
 )

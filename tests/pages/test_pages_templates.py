@@ -13,11 +13,22 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("emu/pages", "research/pages", "tools/docs")
 TEMPLATES = [path for folder in FOLDERS for path in sorted((ROOT / folder / "templates").glob("*.md.j2"))]
 MARKDOWN = re.compile(r"^#+ \w|^\| \S+ \||\]\(|^```|^!\[")
-ALLOWED = {"emu/pages/render.py", "research/pages/shrinkage.py"}  # what makes Markdown of data; a claim of the paper that names a page
+ALLOWED = {
+    "emu/pages/render.py",
+    "research/pages/shrinkage.py",
+    "tools/docs/api.py",
+}  # Markdown of data; a claim that names a page; docstrings
 
 
 def pages() -> list[Path]:
-    return [*sorted((ROOT / "docs" / "reference").rglob("*.md")), *(ROOT / "docs" / f"{path.name[:-6]}.md" for path in TEMPLATES)]
+    return [
+        *sorted((ROOT / "docs" / "reference").rglob("*.md")),
+        *(
+            page
+            for path in TEMPLATES
+            if (page := ROOT / "docs" / f"{path.name[:-6]}.md").is_file() and "generated from" in page.read_text("utf-8")
+        ),
+    ]
 
 
 def patterns() -> list[re.Pattern[str]]:

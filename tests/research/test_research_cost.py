@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError, OperandError
-from emu.cli.main import run as emu
 from emu.rtl.simulate import kit
 from emu.rtl.simulate.units import Unit, read_units
+from research.__main__ import run as emu
 from research.cost import measure as cost
 from research.cost.table import plan_of_product, products, table_module
 

@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from emu.base.caches import Cache
 from emu.base.errors import EngineError, FileError, SpecError
 from emu.contracts import parse
 from emu.spec import get, names
@@ -56,7 +57,7 @@ def test_intervals_are_those_of_an_own_count(everything: dict[str, Any]) -> None
     assert sum(wanted.values()) > 30000 and len(wanted) == 64
 
 
-def test_a_wrong_classifier_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_classifier_is_noticed(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The count above would differ when ties were put among the parts below the half."""
     right = ConvertCover.points
 
@@ -67,7 +68,7 @@ def test_a_wrong_classifier_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Counter(found for (code,) in codes if (found := own_interval(code)) is not None)
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} == dict(wanted)
     monkeypatch.setattr(ConvertCover, "points", wrong)
-    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", {})
+    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", Cache(f"tests.{request.node.name}", 256))
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} != dict(wanted)
 
 
@@ -104,10 +105,10 @@ def test_examples_reach_their_bins() -> None:
     assert seen > 100
 
 
-def test_a_refuted_proof_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refuted_proof_is_an_error(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     right = ConvertCover.ranges
     monkeypatch.setattr(ConvertCover, "ranges", lambda self: [part for part in right(self) if not part.sign])
-    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", {})
+    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", Cache(f"tests.{request.node.name}", 256))
     with pytest.raises(EngineError, match="beyond normal minus: test case 1 reaches it, and it is said that nothing does"):
         counts(RNE, [(0xC200,)])
 

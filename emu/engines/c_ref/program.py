@@ -149,6 +149,8 @@ class _Builder:
 
     def step(self, item: Instruction) -> dict[str, Any]:
         """Return the emu_step of an instruction."""
+        if item.op not in OPERATION:
+            raise EngineError(f"{self.recipe.id}: step {item.out}: the C reference has no operation {item.op}: use engine='exact'")
         args = [self.argument(arg) for arg in item.args]
         random = getattr(item.step, "random", None)
         out = {"operation": OPERATION[item.op], "args": args + [-1] * (4 - len(args)), "random": self.numbers[random] if random else -1}

@@ -8,12 +8,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from emu.base.errors import OperandError
+from emu.base.errors import EngineError, OperandError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
+from emu.engines.exact.round import round_value
 from emu.engines.exact.value import NAN, Value, equal, finite, less, power_of_two
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
+from emu.spec.programs.program import Instruction
+
+
+def value_result(item: Instruction, v: list[Value], arithmetic: Format) -> Value:
+    """Return the result of an operation from values to a value. arithmetic: the program's. Raises: EngineError (no such operation)."""
+    op, step = item.op, item.step
+    if op in ("abs", "neg"):
+        return magnitude(v[0]) if op == "abs" else negate(v[0])
+    if op in ("min", "max"):
+        return smaller(v[0], v[1], step.nan) if op == "min" else larger(v[0], v[1], step.nan)
+    if op == "clamp":
+        return clamp(v[0], v[1], v[2], step.nan)
+    if op == "pow2":
+        return two_to_the(v[0], arithmetic)
+    if op not in ("round", "add", "sub", "mul", "div", "fma") or item.to is None or item.rounding is None:
+        raise EngineError(f"engine exact: step {item.out}: it has no operation {op}: write it (docs/add_an_operation.md)")
+    if op == "round":
+        if step.overflow == "none":
+            return carried(round_value(v[0], item.to, item.rounding), arithmetic)
+        return round_result(v[0], item.to, item.rounding)
+    if op in ("add", "sub"):
+        exact = add(v[0], negate(v[1]) if op == "sub" else v[1], item.rounding)
+    elif op == "mul":
+        exact = multiply(v[0], v[1])
+    elif op == "div":
+        exact = divide(v[0], v[1])
+    else:
+        exact = add(multiply(v[0], v[1]), v[2], item.rounding)
+    return round_result(exact, item.to, item.rounding)
 
 
 def round_result(value: Value, to: Format, rounding: Rounding) -> Value:

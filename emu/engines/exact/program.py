@@ -8,7 +8,6 @@ from emu.engines.exact import arithmetic as ar
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
-from emu.engines.exact.round import round_value
 from emu.engines.exact.transform import transform_values
 from emu.engines.exact.value import NAN, Value
 from emu.spec.derive import OPEN
@@ -123,31 +122,4 @@ def _apply(item: Instruction, args: list[Value | int], random: Value | int | Non
     if op == "e8m0_rule":
         code = encode_value(values[0], program.arithmetic)
         return ar.e8m0_rule(values[0], step.rule, step.emax or 0, step.frac_bits or 0, code)
-    return _value_result(item, values, program)
-
-
-def _value_result(item: Instruction, v: list[Value], program: Program) -> Value:
-    """Return the result of an operation from values to a value."""
-    op, step = item.op, item.step
-    if op in ("abs", "neg"):
-        return ar.magnitude(v[0]) if op == "abs" else ar.negate(v[0])
-    if op in ("min", "max"):
-        return ar.smaller(v[0], v[1], step.nan) if op == "min" else ar.larger(v[0], v[1], step.nan)
-    if op == "clamp":
-        return ar.clamp(v[0], v[1], v[2], step.nan)
-    if op == "pow2":
-        return ar.two_to_the(v[0], program.arithmetic)
-    assert item.to is not None and item.rounding is not None
-    if op == "round":
-        if step.overflow == "none":
-            return ar.carried(round_value(v[0], item.to, item.rounding), program.arithmetic)
-        return ar.round_result(v[0], item.to, item.rounding)
-    if op in ("add", "sub"):
-        exact = ar.add(v[0], ar.negate(v[1]) if op == "sub" else v[1], item.rounding)
-    elif op == "mul":
-        exact = ar.multiply(v[0], v[1])
-    elif op == "div":
-        exact = ar.divide(v[0], v[1])
-    else:
-        exact = ar.add(ar.multiply(v[0], v[1]), v[2], item.rounding)
-    return ar.round_result(exact, item.to, item.rounding)
+    return ar.value_result(item, values, program.arithmetic)

@@ -24,6 +24,7 @@ from emu.spec import derive, digest
 from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Format, Recipe
 from emu.spec.programs.program import ELEMENT, TENSOR, Instruction, Program, dequantize_program
+from emu.spec.programs.steps import OPERATIONS
 from emu.spec.registry import get
 
 
@@ -69,7 +70,7 @@ class _BackBuilder(KernelPlanBuilder):
         require(derive.codes(element).bits == 4 and is_within(element, program.arithmetic))
         chain = self.chain()
         others = [item for item in program.instructions if item.type.extent != ELEMENT]
-        require(all(item.type.extent in (TENSOR, self.block) and item.op != "pow2" for item in others))
+        require(all(item.type.extent in (TENSOR, self.block) and not OPERATIONS[item.op].may_refuse for item in others))
         out = ffi.new("emu_back_plan *")
         out.block, out.values, out.count = lanes, self.hold("uint32_t[]", np.ascontiguousarray(decode_table(element)[:16])), len(chain)
         for level in program.block.facts.levels:

@@ -36,6 +36,7 @@ from emu.spec import derive, digest
 from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Recipe, Rounding, Transform
 from emu.spec.programs.program import ELEMENT, TENSOR, Constant, Extent, Instruction, Program, cast_entry, quantize_program
+from emu.spec.programs.steps import OPERATIONS
 from emu.spec.registry import get
 
 
@@ -185,13 +186,13 @@ class KernelPlanBuilder:
         return self.by_name[name]
 
     def needed(self, scaled: Instruction) -> list[Instruction]:
-        """Return the steps that the factor and the levels come from, in order. Raises: Unable for pow2, which may refuse a value."""
+        """Return the steps that the factor and the levels come from, in order. Raises: Unable for an operation that may refuse a value."""
         wanted = {arg for arg in scaled.args if isinstance(arg, str)} | set(self.program.outputs.values())
         wanted |= {self.gate} - {""}
         wanted -= {self.program.outputs["codes"]}
         kept = []
         for item in reversed(self.program.instructions):
-            require(item.op != "pow2")
+            require(not OPERATIONS[item.op].may_refuse)
             if item is self.rotated:
                 continue
             if item.out in wanted:

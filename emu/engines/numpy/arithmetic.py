@@ -5,10 +5,13 @@ Native where binary32 and nearest even are asked; elsewhere exact or rounded to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.base.errors import OperandError
+from emu.base.errors import EngineError, OperandError
 from emu.engines.numpy import tables
 from emu.engines.numpy.convert import convert_marked, to_fp32
 from emu.engines.numpy.fields import split
@@ -18,10 +21,49 @@ from emu.engines.numpy.integer import goes_up as rounds_up
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
+from emu.spec.programs.program import Constant, Instruction
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 U32 = NDArray[np.uint32]
+
+
+def apply(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the result of an elementwise step of a program; v: its arguments, in shapes that broadcast. Raises: EngineError."""
+    op, step = item.op, item.step
+    if op == "select":
+        tested = v[:-2]
+        return np.where(compare(step.test, tested[0], tested[1] if len(tested) > 1 else None), v[-2], v[-1])
+    if op in ("abs", "neg"):
+        signed: NDArray[Any] = np.abs(v[0]) if op == "abs" else np.negative(v[0])
+        return signed
+    if op in ("min", "max"):
+        return _min_max(op, v[0], v[1], step.nan, item.args)
+    if op == "clamp":
+        return _min_max("min", _min_max("max", v[0], v[1], step.nan, item.args[:2]), v[2], step.nan, item.args[2:])
+    if op == "pow2":
+        return power(v[0])
+    if op == "e8m0_rule":
+        return e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    if op not in ("round", "fma", *_NATIVE) or item.to is None or item.rounding is None:
+        raise EngineError(f"engine numpy: step {item.out}: it has no operation {op}: use engine='exact'")
+    if op == "round":
+        unbounded = step.overflow == "none"
+        return round_unbounded(v[0], item.to, item.rounding) if unbounded else round_values(v[0], item.to, item.rounding)
+    if op == "fma":
+        return fused(v[0], v[1], v[2], item.to, item.rounding)
+    return binary(op, v[0], v[1], item.to, item.rounding)
+
+
+def _min_max(op: str, a: F32, b: F32, nan: str, args: Sequence[str | Constant]) -> NDArray[Any]:
+    """NumPy's own functions where no two zeros of different sign can meet, else the rule `of equal values the first`.
+
+    args: which of the two operands are constants: one that is not zero keeps zeros apart. fmin and fmax are of no use: the C library's
+    give NaN for a signalling one.
+    """
+    if nan == "propagate" and any(isinstance(arg, Constant) and arg.bits & 0x7FFFFFFF for arg in args):
+        return np.minimum(a, b) if op == "min" else np.maximum(a, b)
+    return pick(op, a, b, nan)
 
 
 _NATIVE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}

@@ -12,11 +12,11 @@ from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.numpy import tables
 from emu.engines.numpy.convert import Codes, code_dtype, convert_marked, element_random, to_fp32, wide_values
 from emu.engines.numpy.environment import check_environment
-from emu.engines.numpy.plan import ProgramPlan, plan_of
 from emu.engines.numpy.program import Machine
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Recipe, Rounding
+from emu.spec.programs.lowering import LoweredProgram, lower
 from emu.spec.programs.program import Extent, Program, dequantize_program, extent_of, padded_size, quantize_program
 from emu.spec.registry import get
 
@@ -93,7 +93,7 @@ class _Run:
 
     def __init__(self, recipe: Recipe, program: Program, codes: Codes, source: Format, signs: int | None) -> None:
         self.recipe, self.program, self.codes, self.source, self.signs = recipe, program, codes, source, signs
-        self.plan: ProgramPlan = plan_of(program)
+        self.plan: LoweredProgram = lower(program)
         self.padded = padded_size(recipe, *codes.shape)
         kept = codes.shape if recipe.facts.tail == "zero_pad_drop" else self.padded
         order = "F" if abs(codes.strides[0]) < abs(codes.strides[1]) else "C"
@@ -275,7 +275,7 @@ def dequantize(
     """
     check_environment()
     program = dequantize_program(recipe, profile)
-    plan = plan_of(program)
+    plan = lower(program)
     size = padded_size(recipe, *codes.shape) if recipe.facts.tail == "zero_pad_drop" else codes.shape
     to = result or program.arithmetic
     order = "F" if abs(codes.strides[0]) < abs(codes.strides[1]) else "C"

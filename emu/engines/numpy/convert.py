@@ -16,6 +16,7 @@ from emu.spec.ieee import binary_format, is_within
 from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.models.rounding import Word
+from emu.spec.one_table import table_is_exact
 
 Codes = NDArray[np.unsignedinteger]
 CHUNK = 1 << 15
@@ -101,7 +102,7 @@ def convert_marked(
             return _look_up(codes, tables.convert_table(source, fmt, rounding, entry), source)
         if codebook:
             return _to_codebook(codes, source, fmt, rounding, entry)
-        if tables.table_is_exact(fmt, rounding, entry):
+        if table_is_exact(fmt, rounding, entry):
             bf16_table = tables.convert_table(tables.bf16(), fmt, rounding, entry)
             if known == "binary32":
                 return take_odd(codes.astype(np.uint32, copy=False), bf16_table)

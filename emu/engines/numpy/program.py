@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,13 @@ from emu.base.caches import Cache
 from emu.engines.numpy import arithmetic as ar
 from emu.engines.numpy import reduce, tables
 from emu.engines.numpy.convert import convert_marked, decode_narrow, take_odd, to_fp32
-from emu.engines.numpy.plan import ProgramPlan, Step
 from emu.engines.numpy.transform import rotate
-from emu.spec.programs.program import ELEMENT, Constant, Extent, Instruction, Program, cast_entry
+from emu.spec.programs.lowering import LoweredProgram, LoweredStep
+from emu.spec.programs.program import ELEMENT, Constant, Extent, Instruction, cast_entry
 from emu.spec.registry import get
 
 Array = NDArray[Any]
-F32 = NDArray[np.float32]
-_chains: Cache[tuple[int, str], tuple[ProgramPlan, Array]] = Cache("emu.engines.numpy.program._chains", 128)
+_chains: Cache[str, Array] = Cache("emu.engines.numpy.program._chains", 128)
 
 
 class Machine:
@@ -28,7 +27,7 @@ class Machine:
     cells: given names -> arrays of their places; results are added.   signs: for transforms that take them.
     """
 
-    def __init__(self, plan: ProgramPlan, cells: Mapping[str, Array], signs: int | None = None) -> None:
+    def __init__(self, plan: LoweredProgram, cells: Mapping[str, Array], signs: int | None = None) -> None:
         self.plan, self.program, self.signs = plan, plan.program, signs
         self.cells: dict[str, Array] = dict(cells)
         self.spare: dict[str, Array] = {}
@@ -44,7 +43,7 @@ class Machine:
             known = self.spare[name] = np.empty(shape, dtype)
         return known
 
-    def run(self, steps: tuple[Step, ...]) -> dict[str, Array]:
+    def run(self, steps: tuple[LoweredStep, ...]) -> dict[str, Array]:
         """Run steps in order; return every name."""
         with np.errstate(all="ignore"):
             for step in steps:
@@ -63,7 +62,7 @@ class Machine:
             return np.repeat(array, have.columns // extent.columns, axis=-1)
         return array
 
-    def table_step(self, step: Step) -> Array:
+    def table_step(self, step: LoweredStep) -> Array:
         """A fused chain: one look-up per value."""
         assert step.head is not None
         table = self.chain_codes(step)
@@ -72,11 +71,10 @@ class Machine:
         take_odd(values.reshape(-1).view(np.uint32), table, out.reshape(-1))
         return out
 
-    def chain_codes(self, step: Step) -> Array:
+    def chain_codes(self, step: LoweredStep) -> Array:
         """Return the table of a chain, made once by running it on every bf16 number."""
-        key = (id(self.plan), step.item.out)
-        known = _chains.get(key)
-        if known is None or known[0] is not self.plan:
+        table = _chains.get(step.key)
+        if table is None:
             every = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32).reshape(1, 1, 1, -1)
             inner = Machine(self.plan, {step.head or "": every})
             with np.errstate(all="ignore"):
@@ -84,8 +82,8 @@ class Machine:
                     inner.cells[item.out] = inner.step(item)
             table = np.ascontiguousarray(inner.cells[step.item.out].reshape(-1))
             table.setflags(write=False)
-            known = _chains[key] = (self.plan, table)
-        return known[1]
+            table = _chains.keep(step.key, table)
+        return table
 
     def step(self, item: Instruction) -> Array:
         """Run one instruction."""
@@ -102,7 +100,7 @@ class Machine:
             assert item.to is not None
             codes = args[0]
             return to_fp32(codes, item.to) if codes.dtype == np.uint32 else decode_narrow(codes, item.to, tables.fp32()).view(np.float32)
-        return _apply(item, args, self.program)
+        return ar.apply(item, args)
 
     def element_arithmetic(self, item: Instruction, args: list[Array]) -> Array:
         """add, sub, mul, div of elements: block values are repeated first, which is faster than broadcasting over short rows."""
@@ -142,41 +140,3 @@ class Machine:
         chosen = get("transform", item.step.transform)
         values = np.ascontiguousarray(self.value(item.args[0], item.type.extent))
         return rotate(values.reshape(-1, chosen.facts.size), chosen, self.signs).reshape(values.shape)
-
-
-def _apply(item: Instruction, v: list[Array], program: Program) -> Array:
-    """Return the result of an elementwise operation."""
-    op, step = item.op, item.step
-    if op == "select":
-        tested = v[:-2]
-        return np.where(ar.compare(step.test, tested[0], tested[1] if len(tested) > 1 else None), v[-2], v[-1])
-    if op == "abs":
-        return np.abs(v[0])
-    if op == "neg":
-        return np.negative(v[0])
-    if op in ("min", "max"):
-        return _min_max(op, v[0], v[1], step.nan, item.args)
-    if op == "clamp":
-        return _min_max("min", _min_max("max", v[0], v[1], step.nan, item.args[:2]), v[2], step.nan, item.args[2:])
-    if op == "pow2":
-        return ar.power(v[0])
-    if op == "e8m0_rule":
-        return ar.e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
-    assert item.to is not None and item.rounding is not None
-    if op == "round":
-        unbounded = step.overflow == "none"
-        return ar.round_unbounded(v[0], item.to, item.rounding) if unbounded else ar.round_values(v[0], item.to, item.rounding)
-    if op == "fma":
-        return ar.fused(v[0], v[1], v[2], item.to, item.rounding)
-    return ar.binary(op, v[0], v[1], item.to, item.rounding)
-
-
-def _min_max(op: str, a: F32, b: F32, nan: str, args: Sequence[str | Constant]) -> Array:
-    """NumPy's own functions where no two zeros of different sign can meet, else the rule `of equal values the first`.
-
-    args: which of the two operands are constants: one that is not zero keeps zeros apart. fmin and fmax are of no use: the C library's
-    give NaN for a signalling one.
-    """
-    if nan == "propagate" and any(isinstance(arg, Constant) and arg.bits & 0x7FFFFFFF for arg in args):
-        return np.minimum(a, b) if op == "min" else np.maximum(a, b)
-    return ar.pick(op, a, b, nan)

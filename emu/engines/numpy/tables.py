@@ -1,6 +1,6 @@
 """The one door from the NumPy engine to the reference model: decode tables and conversion tables.
 
-A 16-bit table is filled from its decision thresholds; whether round-to-odd into bf16 followed by the table is exact is computed here.
+A 16-bit table is filled from its decision thresholds; whether one over bf16, after rounding to odd, is exact, emu.spec.one_table says.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from emu.spec.registry import get
 
 _decode: Cache[tuple[str, str], NDArray[np.unsignedinteger]] = Cache("emu.engines.numpy.tables._decode", 256)
 _convert: Cache[tuple[str, str, str, EntryCodes], NDArray[np.unsignedinteger]] = Cache("emu.engines.numpy.tables._convert", 256)
-_exact_by_table: Cache[tuple[str, str, EntryCodes], bool] = Cache("emu.engines.numpy.tables._exact_by_table", 4096)
 _codebooks: Cache[tuple[str, str, EntryCodes], tuple[NDArray[np.float64], NDArray[np.uint16], NDArray[np.uint16], int, int]] = Cache(
     "emu.engines.numpy.tables._codebooks", 256
 )
@@ -104,31 +103,9 @@ def thresholds(fmt: Format, rounding: Rounding, entry: EntryCodes) -> list[Fract
     return sorted(found)
 
 
-def table_is_exact(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
-    """Tell whether round-to-odd into bf16 and a 16-bit table give the exact conversion.
-
-    True if and only if every threshold that a finite binary64 source can meet within bf16's range is a bf16 number with an even last bit.
-    """
-    if rounding.random_bits or derive.codes(fmt).bits > 8 or _wraps_integer(fmt, entry):
-        return False
-    key = (fmt.facts_digest, rounding.facts_digest, entry)
-    if key not in _exact_by_table:
-        # An odd code stands for a whole stretch of numbers: docs/how_it_works.md#one-table-and-rounding-to-odd
-        bf16: Format = get("format", "bf16")
-        _exact_by_table[key] = all(_is_even_bf16(abs(value), bf16) for value in thresholds(fmt, rounding, entry))
-    return _exact_by_table[key]
-
-
 def _wraps_integer(fmt: Format, entry: EntryCodes) -> bool:
     """Tell whether thresholds go on without end: every integer is one."""
     return entry.overflow == "wrap" and isinstance(fmt.facts, IntegerFacts)
-
-
-def _is_even_bf16(value: Fraction, bf16: Format) -> bool:
-    if value >= power_of_two(128):
-        return True
-    place = locate(value, bf16)
-    return not place.lost and place.code % 2 == 0 and place.code <= derive.codes(bf16).max_code
 
 
 def convert_table(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> NDArray[np.unsignedinteger]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import torch
 
 from emu.base.caches import Cache
-from emu.base.errors import OperandError
+from emu.base.errors import EngineError, OperandError
 from emu.engines.torch.cut import cut, is_cut
 from emu.engines.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
-from emu.engines.torch.odd import take, thresholds_are_even
+from emu.engines.torch.odd import take
 from emu.engines.torch.round import decode_unbounded, encode, goes_up, grid_of, locate
 from emu.spec import derive
 from emu.spec.ieee import is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
+from emu.spec.one_table import table_is_exact
+from emu.spec.programs.program import Instruction
 from emu.spec.registry import get
 
 _TOP = MOST_BITS - 2  # leading bit of a term before an addition; the sum has one bit more
@@ -40,10 +42,40 @@ def values_of(codes: torch.Tensor) -> torch.Tensor:
     return codes.to(torch.int32).view(torch.float32)
 
 
+def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
+    """Return the result of an elementwise step of a program; v: its arguments, in shapes that broadcast. Raises: EngineError."""
+    op, step = item.op, item.step
+    if op == "select":
+        tested = v[:-2]
+        return torch.where(compare(step.test, tested[0], tested[1] if len(tested) > 1 else None), v[-2], v[-1])
+    if op in ("abs", "neg"):
+        bits = v[0].contiguous().view(torch.int32)
+        return (bits & 0x7FFFFFFF if op == "abs" else bits ^ -0x80000000).view(torch.float32)
+    if op in ("min", "max"):
+        return pick(op, v[0], v[1], step.nan)
+    if op == "clamp":
+        return pick("min", pick("max", v[0], v[1], step.nan), v[2], step.nan)
+    if op == "pow2":
+        return power_of_two(v[0])
+    if op == "e8m0_rule":
+        return e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    if op not in ("round", "fma", *_SINGLE) or item.to is None or item.rounding is None:
+        raise EngineError(f"engine torch: step {item.out}: it has no operation {op}: use engine='exact'")
+    if op == "round":
+        unbounded = step.overflow == "none"
+        return round_unbounded(v[0], item.to, item.rounding) if unbounded else round_values(v[0], item.to, item.rounding)
+    if op == "fma":
+        return fused(v[0], v[1], v[2], item.to, item.rounding)
+    return binary(op, v[0], v[1], item.to, item.rounding)
+
+
+_SINGLE = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
+
+
 def binary(op: str, a: torch.Tensor, b: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:
     """Return add, sub, mul or div of float32 values, rounded once to a format inside binary32, as float32; overflow as ieee_inf."""
     if is_single(to, rounding):
-        return {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}[op](a, b)
+        return _SINGLE[op](a, b)
     x, y = (number_of(v.contiguous()) for v in torch.broadcast_tensors(a, b))
     if op == "mul":
         exact = multiply(x, y)
@@ -75,7 +107,7 @@ def round_values(values: torch.Tensor, to: Format, rounding: Rounding) -> torch.
     """Return float32 values rounded once to a float format inside binary32, as float32; overflow as ieee_inf."""
     if is_binary32(to):
         return values
-    if derive.codes(to).bits <= 8 and thresholds_are_even(to, rounding):
+    if table_is_exact(to, rounding, derive.arithmetic_entry(to)):
         return _by_table(values, to, rounding)
     if is_nearest_even(rounding) and is_cut(fp32(), to):
         lost = derive.codes(fp32()).bits - derive.codes(to).bits

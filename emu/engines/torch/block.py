@@ -9,15 +9,16 @@ import torch
 
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.torch import arithmetic as ar
+from emu.engines.torch.can import require_program
 from emu.engines.torch.convert import element_random
 from emu.engines.torch.environment import check_environment
 from emu.engines.torch.numbers import signed_mask
-from emu.engines.torch.plan import ProgramPlan, plan_of
 from emu.engines.torch.program import Cells, Machine
 from emu.engines.torch.tensors import checked, code_bytes, code_dtype, signed_view
 from emu.engines.torch.transform import codes_from, values_from
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
+from emu.spec.programs.lowering import LoweredProgram, lower
 from emu.spec.programs.program import Extent, Program, dequantize_program, extent_of, padded_size, quantize_program
 from emu.spec.registry import get
 
@@ -79,13 +80,14 @@ def quantize(
     masked: True gives int64 tensors with OPEN where the sources leave a code open; False raises there.
     Returns: tensors on the device of codes.   NaN, Inf: as the steps say.
     Exactness: equals emu.engines.exact.block.quantize bit for bit. Needs: nearest even, subnormals not flushed (checked).
-    Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (plan.fault, the float environment).
+    Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (can.fault, the float environment).
     Source: the recipe's sources.   Tests: tests/engines/torch/test_torch_block.py.
     """
     if codes.ndim != 2 or codes.numel() == 0:
         raise ShapeError("quantize takes a matrix with at least one element")
     program = quantize_program(recipe)
-    plan = plan_of(program)
+    require_program(program)
+    plan = lower(program)
     check_environment(codes.device)
     run = _Run(recipe, plan, codes, source, signs, masked)
     first = run.first(tensor_amax)
@@ -99,7 +101,7 @@ def quantize(
 class _Run:
     """One quantization: the plan, the source, and the tensors being filled."""
 
-    def __init__(self, recipe: Recipe, plan: ProgramPlan, codes: torch.Tensor, source: Format, signs: int | None, masked: bool) -> None:
+    def __init__(self, recipe: Recipe, plan: LoweredProgram, codes: torch.Tensor, source: Format, signs: int | None, masked: bool) -> None:
         self.recipe, self.plan, self.program, self.codes, self.source, self.signs = recipe, plan, plan.program, codes, source, signs
         self.device, self.masked = codes.device, masked
         self.padded = padded_size(recipe, codes.shape[0], codes.shape[1])
@@ -242,7 +244,8 @@ def dequantize(
     Tests: tests/engines/torch/test_torch_block.py.
     """
     program = dequantize_program(recipe, profile)
-    plan, to, tile = plan_of(program), result or program.arithmetic, program.block.facts.shape
+    require_program(program)
+    plan, to, tile = lower(program), result or program.arithmetic, program.block.facts.shape
     check_environment(codes.device)
     size = padded_size(recipe, codes.shape[0], codes.shape[1]) if recipe.facts.tail == "zero_pad_drop" else (codes.shape[0], codes.shape[1])
     given = {name: _level(levels, name, program, size) for name in (level.name for level in program.block.facts.levels)}

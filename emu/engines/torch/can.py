@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from emu.base.errors import EngineError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Rounding, Transform
 from emu.spec.models.datapath import PromoteFacts
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
+from emu.spec.programs.lowering import refusal
 from emu.spec.programs.program import Program
 from emu.spec.reach import frac_bits_of
 from emu.spec.registry import get
@@ -38,17 +40,14 @@ def can_transform(chosen: Transform, source: Format) -> bool:
 
 def fault(program: Program) -> str | None:
     """Return why this engine does not run a recipe's program, or None."""
-    if not is_binary32(program.arithmetic):
-        return f"arithmetic in {program.arithmetic.id}, not fp32"
-    for item in program.instructions:
-        if item.op == "sum" and item.step.order == "exact":
-            return "a sum of order exact"
-        to, mode = item.to, item.rounding
-        if item.op == "decode" and to is not None and not is_within(to, program.arithmetic):
-            return f"values of {to.id} that are no {program.arithmetic.id} numbers"
-        if item.op == "cast" and to is not None and mode is not None and not can_convert(program.arithmetic, to, mode):
-            return f"a cast to {to.id} with {mode.id}"
-    return None
+    return refusal(program, "torch", can_convert)
+
+
+def require_program(program: Program) -> None:
+    """Check that this engine runs a recipe's program. Raises: EngineError for what `fault` says."""
+    why = fault(program)
+    if why is not None:
+        raise EngineError(f"engine torch does not do this program ({why}): use engine='exact'")
 
 
 def dot_fault(plan: DatapathPlan) -> str | None:

@@ -9,7 +9,7 @@ from emu.base.errors import EngineError, OpenError, OperandError
 from emu.engines.torch.can import can_convert
 from emu.engines.torch.codebook import encode_codebook
 from emu.engines.torch.numbers import Number, split
-from emu.engines.torch.odd import take, thresholds_are_even
+from emu.engines.torch.odd import take
 from emu.engines.torch.round import encode, locate
 from emu.engines.torch.te_fma import te_fma_code
 from emu.engines.torch.tensors import checked, code_dtype, signed_view
@@ -19,6 +19,7 @@ from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.rounding import Word
+from emu.spec.one_table import table_is_exact
 from emu.spec.registry import get
 
 CHUNK = 1 << 16
@@ -67,7 +68,7 @@ def marked(
     Returns: int16 from a table, else int64.
     """
     if random is None and codes.dtype == torch.int32:
-        if derive.codes(fmt).bits <= 8 and thresholds_are_even(fmt, rounding):
+        if table_is_exact(fmt, rounding, entry):
             return take(table_of(get("format", "bf16"), fmt, rounding, entry, codes.device), codes)
         codes = codes.to(torch.int64) & 0xFFFFFFFF
     elif random is None and derive.codes(source).bits <= _TABLE_BITS and codes.numel() > 1 << 12:

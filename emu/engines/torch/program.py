@@ -14,24 +14,24 @@ from emu.engines.torch import arithmetic as ar
 from emu.engines.torch.convert import marked
 from emu.engines.torch.numbers import as_int64
 from emu.engines.torch.odd import take
-from emu.engines.torch.plan import ProgramPlan, Step
 from emu.engines.torch.transform import rotate
 from emu.spec.models import Transform
+from emu.spec.programs.lowering import LoweredProgram, LoweredStep
 from emu.spec.programs.program import Constant, Extent, Instruction, cast_entry
 from emu.spec.registry import get
 
 Cells = dict[str, torch.Tensor]
-_chains: Cache[tuple[int, str, torch.device], tuple[ProgramPlan, torch.Tensor]] = Cache("emu.engines.torch.program._chains", 128)
+_chains: Cache[tuple[str, torch.device], torch.Tensor] = Cache("emu.engines.torch.program._chains", 128)
 
 
 class Machine:
     """The named tensors of one chunk. cells: given names -> tensors of their places.   signs: for transforms that take them."""
 
-    def __init__(self, plan: ProgramPlan, cells: Mapping[str, torch.Tensor], device: torch.device, signs: int | None = None) -> None:
+    def __init__(self, plan: LoweredProgram, cells: Mapping[str, torch.Tensor], device: torch.device, signs: int | None = None) -> None:
         self.plan, self.program, self.device, self.signs = plan, plan.program, device, signs
         self.cells: Cells = dict(cells)
 
-    def run(self, steps: tuple[Step, ...]) -> Cells:
+    def run(self, steps: tuple[LoweredStep, ...]) -> Cells:
         """Run steps in order; return every name."""
         for step in steps:
             self.cells[step.item.out] = self.step(step.item) if step.head is None else take(self.chain(step), self.bits(step.head))
@@ -51,18 +51,17 @@ class Machine:
             return cell.repeat_interleave(have.columns // extent.columns, dim=-1)
         return cell
 
-    def chain(self, step: Step) -> torch.Tensor:
+    def chain(self, step: LoweredStep) -> torch.Tensor:
         """Return the table of a chain, made once by running it on every bf16 number."""
-        key = (id(self.plan), step.item.out, self.device)
-        known = _chains.get(key)
-        if known is None or known[0] is not self.plan:
+        found = _chains.get((step.key, self.device))
+        if found is None:
             every = (torch.arange(1 << 16, device=self.device) << 16).to(torch.int32).view(torch.float32)
             inner = Machine(self.plan, {step.head or "": every.view(1, 1, 1, -1)}, self.device)
             for item in step.chain:
                 inner.cells[item.out] = inner.step(item)
             table = inner.cells[step.item.out].reshape(-1).to(torch.int16)
-            known = _chains[key] = (self.plan, table if bool((table < 0).any()) else table.to(torch.uint8))
-        return known[1]
+            found = _chains.keep((step.key, self.device), table if bool((table < 0).any()) else table.to(torch.uint8))
+        return found
 
     def step(self, item: Instruction) -> torch.Tensor:
         """Run one instruction."""
@@ -77,10 +76,7 @@ class Machine:
         if item.op == "decode":
             assert item.to is not None
             return ar.decoded(args[0], item.to)
-        if item.op == "select":
-            tested = args[:-2]
-            return torch.where(ar.compare(item.step.test, tested[0], tested[1] if len(tested) > 1 else None), args[-2], args[-1])
-        return _apply(item, args)
+        return ar.apply(item, args)
 
     def cast(self, item: Instruction, values: torch.Tensor) -> torch.Tensor:
         """Round, overflow, encode."""
@@ -107,26 +103,3 @@ class Machine:
         if extent.rows == 0:
             axes.append(0)
         return ar.amax(grouped, [*axes, 4], item.step.nan)[..., 0]
-
-
-def _apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
-    """Return the result of an elementwise operation from values to a value."""
-    op, step = item.op, item.step
-    if op in ("abs", "neg"):
-        bits = v[0].contiguous().view(torch.int32)
-        return (bits & 0x7FFFFFFF if op == "abs" else bits ^ -0x80000000).view(torch.float32)
-    if op in ("min", "max"):
-        return ar.pick(op, v[0], v[1], step.nan)
-    if op == "clamp":
-        return ar.pick("min", ar.pick("max", v[0], v[1], step.nan), v[2], step.nan)
-    if op == "pow2":
-        return ar.power_of_two(v[0])
-    if op == "e8m0_rule":
-        return ar.e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
-    assert item.to is not None and item.rounding is not None
-    if op == "round":
-        unbounded = step.overflow == "none"
-        return ar.round_unbounded(v[0], item.to, item.rounding) if unbounded else ar.round_values(v[0], item.to, item.rounding)
-    if op == "fma":
-        return ar.fused(v[0], v[1], v[2], item.to, item.rounding)
-    return ar.binary(op, v[0], v[1], item.to, item.rounding)

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from emu.base.caches import Cache
+from emu.base.caches import Cache, lazy
 from emu.base.errors import ShapeError, SpecError
 from emu.spec import derive
 from emu.spec.derive import OPEN, EntryCodes
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.block import Granularity
-from emu.spec.registry import get
+from emu.spec.models.common import digest_json
+from emu.spec.registry import digest, get
 
 
 class Extent(NamedTuple):
@@ -85,6 +86,23 @@ class Instruction:
     to: Format | None = None
     rounding: Rounding | None = None
 
+    @property
+    def reads(self) -> set[str]:
+        """Names that the step reads."""
+        random = getattr(self.step, "random", None)
+        return {arg for arg in self.args if isinstance(arg, str)} | ({random} if random else set())
+
+    @property
+    def facts(self) -> Any:
+        """Everything that the result follows from beside the values of the names, as data for a digest."""
+        args = [arg if isinstance(arg, str) else arg.bits for arg in self.args]
+        chosen = getattr(self.step, "transform", None)
+        objects = [*self.type.formats, *(thing for thing in (self.to, self.rounding) if thing is not None)]
+        return [
+            *(self.out, self.op, args, list(self.type.extent), self.type.is_code, self.step.model_dump(mode="json")),
+            *([thing.facts_digest for thing in objects], digest(get("transform", chosen)) if chosen else None),
+        ]
+
 
 @dataclass(frozen=True)
 class Program:
@@ -100,8 +118,14 @@ class Program:
 
     def reads(self, name: str) -> bool:
         """Tell whether the program uses a given name."""
-        used = {arg for item in self.instructions for arg in item.args} | {getattr(item.step, "random", None) for item in self.instructions}
-        return name in used or name in self.outputs.values()
+        return any(name in item.reads for item in self.instructions) or name in self.outputs.values()
+
+    @lazy
+    def digest(self) -> str:
+        """sha256 of what the program does: two programs of one digest give the same bits."""
+        given = {name: [*typed.extent, typed.is_code, *(fmt.facts_digest for fmt in typed.formats)] for name, typed in self.given.items()}
+        objects = [self.arithmetic.facts_digest, self.rounding.facts_digest, digest(self.block)]
+        return digest_json([objects, given, [item.facts for item in self.instructions], dict(self.outputs)])
 
 
 _programs: Cache[tuple[str, str | None], Program] = Cache("emu.spec.programs.program._programs", 1024)
@@ -121,8 +145,6 @@ def dequantize_program(recipe: Recipe, profile: str | None = None) -> Program:
 
 
 def _cached(recipe: Recipe, profile: str | None) -> Program:
-    from emu.spec.registry import digest
-
     key = (digest(recipe), profile)
     found = _programs.get(key)
     return found if found is not None else _programs.keep(key, build(recipe, profile))

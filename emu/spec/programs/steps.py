@@ -1,10 +1,15 @@
-"""Type rules of the recipe operations: which arguments each takes, where its result lives and what it is."""
+"""The operations of recipe programs: one table of what is known of each before anything runs, and the type rules that it names.
+
+A type rule says which arguments an operation takes, where its result lives and what it is. How many arguments there are, and the words of
+a step, is in the models (emu.spec.models.recipe). docs/add_an_operation.md goes from here to the engines.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from emu.base.errors import SpecError
 from emu.spec import derive
@@ -22,8 +27,7 @@ def type_step(step: Any, types: Types, arithmetic: Format, rounding: Rounding, b
     """Check one step and return it resolved. Raises: SpecError saying what is wrong with it."""
     args = tuple(_resolve(text, types, arithmetic) for text in step.args)
     given = [types[arg] if isinstance(arg, str) else Typed(Extent(0, 0), False, (arithmetic,)) for arg in args]
-    rule = _RULES[step.op]
-    typed, to, mode = rule(step, given, arithmetic, rounding, block)
+    typed, to, mode = OPERATIONS[step.op].rule(step, given, arithmetic, rounding, block)
     if step.op == "cast":
         _check_random(step, mode, types)
     return Instruction(step.out, step.op, args, typed, step, to, mode)
@@ -205,27 +209,75 @@ def _fits(to: Format, arithmetic: Format) -> None:
         raise SpecError(f"values of {to.id} do not fit the program's arithmetic {arithmetic.id}")
 
 
-_RULES = {
-    "amax": _reduce,
-    "sum": _reduce,
-    "add": _arithmetic,
-    "sub": _arithmetic,
-    "mul": _arithmetic,
-    "div": _arithmetic,
-    "fma": _arithmetic,
-    "abs": _plain,
-    "neg": _plain,
-    "min": _plain,
-    "max": _plain,
-    "clamp": _plain,
-    "pow2": _plain,
-    "round": _round,
-    "e8m0_rule": _e8m0_rule,
-    "cast": _cast,
-    "decode": _decode,
-    "select": _select,
-    "transform": _transform,
+ALL: Final = ("numpy", "torch", "c_ref", "native")
+_COMPARISON: Final = {"lt": "<", "le": "<=", "ge": ">="}
+Words = Callable[[Any, Sequence[str]], str]
+
+
+def _sign(sign: str) -> Words:
+    return lambda step, args: f"{args[0]} {sign} {args[1]}"
+
+
+def _select_words(step: Any, args: Sequence[str]) -> str:
+    sign = _COMPARISON.get(step.test)
+    condition = f"{args[0]} {sign} {args[1]}" if sign else f"{args[0]} is {'negative' if step.test == 'neg' else step.test}"
+    return f"{args[-2]} if {condition} else {args[-1]}"
+
+
+def _decode_words(step: Any, args: Sequence[str]) -> str:
+    return f"value of {args[0]}" + (f" as {step.format}" if step.format else "")
+
+
+@dataclass(frozen=True)
+class StepOperation:
+    """What is known of an operation before anything runs; one line of the table below.
+
+    rule: its type rule.   engines: who has it beside exact, which has all; the others refuse a program with it in one line.
+    exact: the result is never rounded.   may_refuse: some values are refused, so the step runs even where nothing reads it.
+    keeps_odd: as a function of one value, compared with even bf16 constants alone, it does the same before and after rounding to odd into
+    bf16, so a chain may hold it (lowering.py).   words: the step in words for pages and `emu show`; None: op(arguments).
+    """
+
+    rule: Callable[[Any, list[Typed], Format, Rounding, Block], Result]
+    engines: tuple[str, ...] = ()
+    exact: bool = False
+    may_refuse: bool = False
+    keeps_odd: bool = False
+    words: Words | None = None
+
+
+OPERATIONS: Final[Mapping[str, StepOperation]] = {
+    "amax": StepOperation(_reduce, ALL, exact=True),
+    "sum": StepOperation(_reduce, ("numpy", "torch", "c_ref")),
+    "add": StepOperation(_arithmetic, ALL, words=_sign("+")),
+    "sub": StepOperation(_arithmetic, ALL, words=_sign("-")),
+    "mul": StepOperation(_arithmetic, ALL, words=_sign("*")),
+    "div": StepOperation(_arithmetic, ALL, words=_sign("/")),
+    "fma": StepOperation(_arithmetic, ("numpy", "torch", "c_ref")),
+    "abs": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
+    "neg": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
+    "min": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
+    "max": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
+    "clamp": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
+    "pow2": StepOperation(_plain, ("numpy", "torch", "c_ref"), exact=True, may_refuse=True),
+    "round": StepOperation(_round, ("numpy", "torch", "c_ref")),
+    "e8m0_rule": StepOperation(_e8m0_rule, ALL),
+    "cast": StepOperation(_cast, ALL),
+    "decode": StepOperation(_decode, ALL, exact=True, words=_decode_words),
+    "select": StepOperation(_select, ALL, exact=True, keeps_odd=True, words=_select_words),
+    "transform": StepOperation(_transform, ALL),
 }
+
+
+def words_of(step: Any, args: Sequence[str]) -> str:
+    """Return a step in words. args: its arguments as they are to be shown."""
+    words = OPERATIONS[step.op].words
+    return f"{step.op}({', '.join(args)})" if words is None else words(step, args)
+
+
+def compared(item: Instruction) -> tuple[Argument, ...]:
+    """Return the arguments that a step compares with one another: of a select those that are tested, else all."""
+    return item.args[:-2] if item.op == "select" else item.args
 
 
 def outputs_of(step: Any, types: Types, block: Block, arithmetic: Format) -> dict[str, str]:

@@ -13,16 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emu import strategies
+from emu.base.caches import Cache
 from emu.base.errors import OpenError, OperandError, ShapeError, SpecError
 from emu.base.philox import words
 from emu.engines.exact import block as exact
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
 from emu.engines.numpy import block as npy
-from emu.engines.numpy import plan, tables
+from emu.engines.numpy import tables
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
 from emu.spec.models import Recipe
+from emu.spec.programs import lowering
 from emu.spec.registry import get, names
 
 RECIPES = names("recipe")
@@ -231,14 +233,14 @@ def is_marked(found: npy.QuantizedCodes, recipe: Recipe) -> bool:
 def unfused() -> Iterator[None]:
     """Plans made inside run every step by itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_plans", {})
-        patch.setattr(plan, "_fuse", lambda item, *_: plan.Step(item))
+        patch.setattr(lowering, "_lowered", Cache("tests.lowered", 512))
+        patch.setattr(lowering, "_with_chain", lambda item, *_: lowering.LoweredStep(item))
         yield
 
 
 def test_what_is_fused() -> None:
     """All recipes but those whose elements are cast as they are scaled; in Transformer Engine's the clamp and the choice for zero."""
-    plans = {name: plan.plan_of(npy.quantize_program(get("recipe", name))) for name in RECIPES}
+    plans = {name: lowering.lower(npy.quantize_program(get("recipe", name))) for name in RECIPES}
     chains = {name: [step.chain for step in found.each if step.chain] for name, found in plans.items()}
     alone = {name for name, found in chains.items() if not any(chain[1:] for chain in found)}
     assert alone == {"mxfp4_torchao_floor", "mxfp4_torchao_ceil", "mxfp4_torchao_even", "mxe1m2_floor", "ufp4_sr"}
@@ -259,7 +261,7 @@ def test_fused_chains_equal_single_steps(name: str, matrix: Matrix) -> None:
         fused = npy.quantize(recipe, codes, FP32, masked=True, **operands)
         with unfused():
             single = npy.quantize(recipe, codes, FP32, masked=True, **operands)
-            assert not any(step.chain for step in plan.plan_of(npy.quantize_program(recipe)).each)
+            assert not any(step.chain for step in lowering.lower(npy.quantize_program(recipe)).each)
         assert np.array_equal(fused.codes, single.codes), name
         assert all(np.array_equal(fused.levels[key], single.levels[key]) for key in fused.levels)
     assert rows

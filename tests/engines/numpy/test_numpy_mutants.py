@@ -13,10 +13,12 @@ import pytest
 
 import emu
 import emu.ops.quantized
+from emu.base.caches import Cache
 from emu.engines.exact.block import dequantize as exact_dequantize
 from emu.engines.exact.value import Value
-from emu.engines.numpy import arithmetic, block, odd, plan, program, reduce, tables, transform
+from emu.engines.numpy import arithmetic, block, odd, program, reduce, tables, transform
 from emu.engines.numpy import convert as npy
+from emu.spec.programs import lowering
 from emu.spec.registry import get
 
 Patch = pytest.MonkeyPatch
@@ -156,10 +158,10 @@ FAULTS: list[tuple[Seed, Check]] = [
 @pytest.fixture
 def fresh(monkeypatch: Patch) -> Patch:
     """No table, plan or chain from before the fault, and none after it."""
-    for name in ("_decode", "_convert", "_exact_by_table", "_codebooks"):
+    for name in ("_decode", "_convert", "_codebooks"):
         monkeypatch.setattr(tables, name, {})
-    for module, name in ((plan, "_plans"), (program, "_chains")):
-        monkeypatch.setattr(module, name, {})
+    for module, name in ((lowering, "_lowered"), (program, "_chains")):
+        monkeypatch.setattr(module, name, Cache("tests.fresh", 512))
     for name in [
         name for name in vars(tables) if name.startswith("_") and isinstance(vars(tables)[name], dict) and not name.startswith("__")
     ]:

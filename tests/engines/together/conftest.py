@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from emu import engines
 from emu.base.errors import EmuError, EngineError
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.spec.models import Format, Recipe, Transform
 from emu.spec.registry import get
 
@@ -18,7 +19,7 @@ Outcome = Any  # arrays by name, or the class of an EmuError
 
 def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model left out."""
-    found = [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
+    found = [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
 
 
@@ -67,26 +68,26 @@ class Judge:
 
     def quantize(self, recipe: Recipe, codes: Any, source: Format, **operands: Any) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
-            elements, levels = engines.run_quantize(recipe, codes, source, engine=engine, **operands)
+            elements, levels = engine_run.run_quantize(recipe, codes, source, engine=engine, **operands)
             return {"codes": elements, **levels}
 
         return self.all_agree(f"quantize/{recipe.id} from {source.id}", engines_of("quantize", recipe, source), ask)
 
     def dequantize(self, recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str | None, result: Format) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
-            return {"values": engines.run_dequantize(recipe, codes, levels, profile=profile, result=result, engine=engine)}
+            return {"values": engine_run.run_dequantize(recipe, codes, levels, profile=profile, result=result, engine=engine)}
 
         return self.all_agree(f"dequantize/{recipe.id}/{profile} to {result.id}", engines_of("dequantize", recipe, profile), ask)
 
     def transform(self, chosen: Transform, codes: Any, source: Format, signs: int | None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
-            return {"rotated": engines.run_transform(codes, source, chosen, signs, engine)}
+            return {"rotated": engine_run.run_transform(codes, source, chosen, signs, engine)}
 
         return self.all_agree(f"transform/{chosen.id} from {source.id}", engines_of("transform", chosen, source), ask)
 
     def convert(self, codes: Any, source: Format, fmt: Format, rounding: Any, policy: Any, random: Any = None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
-            return {"codes": engines.run_convert(codes, source, fmt, rounding, policy, random, engine)}
+            return {"codes": engine_run.run_convert(codes, source, fmt, rounding, policy, random, engine)}
 
         what = f"convert/{fmt.id}/{rounding.id}/{policy.id} from {source.id}"
         return self.all_agree(what, engines_of("convert", source, fmt, rounding, policy), ask)

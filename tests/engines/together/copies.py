@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 from user_objects import random_for, yaml_text
 
-from emu import engines
 from emu.base.errors import EmuError
+from emu.engines import datapath as engine_datapath
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.spec import derive, get, load_spec, names
 from emu.spec.datapath import plans_of
 from emu.spec.models import Format, Recipe
@@ -112,9 +114,14 @@ class Asker:
                 fmt, result = self.get("format", name), self.get("format", to)
                 codes = codes_of(get("format", name), (40,), 1)
                 if derive.codes(fmt).bits <= 16:
-                    yield f"decode/{name}/{to}", "decode", (fmt, result), lambda e, f=fmt, r=result, c=codes: engines.run_decode(c, f, r, e)
+                    yield (
+                        f"decode/{name}/{to}",
+                        "decode",
+                        (fmt, result),
+                        lambda e, f=fmt, r=result, c=codes: engine_run.run_decode(c, f, r, e),
+                    )
             fmt, codes = self.get("format", name), codes_of(get("format", name), (40,), 1)
-            yield f"amax/{name}", "amax", (fmt,), lambda _, f=fmt, c=codes: np.uint32(engines.run_amax(c, f))
+            yield f"amax/{name}", "amax", (fmt,), lambda _, f=fmt, c=codes: np.uint32(engine_run.run_amax(c, f))
 
     def conversions(self) -> Iterator[Question]:
         number = 0
@@ -133,7 +140,7 @@ class Asker:
                         f"convert/{source}/{name}/{mode}/{rules}",
                         "convert",
                         facts,
-                        lambda e, f=facts, c=codes, r=random: engines.run_convert(c, *f, r, e),
+                        lambda e, f=facts, c=codes, r=random: engine_run.run_convert(c, *f, r, e),
                     )
 
     def transforms(self) -> Iterator[Question]:
@@ -145,7 +152,7 @@ class Asker:
                     f"transform/{name}/{source}",
                     "transform",
                     (chosen, fmt),
-                    lambda e, t=chosen, f=fmt, c=codes: engines.run_transform(c, f, t, None, e),
+                    lambda e, t=chosen, f=fmt, c=codes: engine_run.run_transform(c, f, t, None, e),
                 )
 
     def recipes(self) -> Iterator[Question]:
@@ -160,7 +167,7 @@ class Asker:
             operands = {} if random is None else {"random": random.reshape(codes.shape)}
 
             def ask(engine: str, recipe: Any = recipe, codes: Any = codes, fmt: Any = fmt, operands: Any = operands) -> Any:
-                found, levels = engines.run_quantize(recipe, codes, fmt, engine=engine, **operands)
+                found, levels = engine_run.run_quantize(recipe, codes, fmt, engine=engine, **operands)
                 return [found, *levels.values()]
 
             yield f"quantize/{name}/{source}", "quantize", (recipe, fmt), ask
@@ -169,10 +176,10 @@ class Asker:
 
     def back(self, name: str, recipe: Any, profile: str, to: str, codes: Any, operands: Any, source: str) -> Question:
         result = self.get("format", to)
-        given, levels = engines.run_quantize(get("recipe", name), codes, get("format", source), engine="exact", **operands)
+        given, levels = engine_run.run_quantize(get("recipe", name), codes, get("format", source), engine="exact", **operands)
 
         def ask(engine: str) -> Any:
-            return engines.run_dequantize(recipe, given, levels, profile=profile, result=result, engine=engine)
+            return engine_run.run_dequantize(recipe, given, levels, profile=profile, result=result, engine=engine)
 
         return f"dequantize/{name}/{profile}/{to}", "dequantize", (recipe, profile), ask
 
@@ -195,14 +202,14 @@ class Asker:
                     f"dot/{shipped.name}",
                     "dot",
                     (plan,),
-                    lambda e, p=plan, x=a, y=b, s=scales, z=c: engines.run_dot(x, y, s[0], s[1], z, p, e),
+                    lambda e, p=plan, x=a, y=b, s=scales, z=c: engine_datapath.run_dot(x, y, s[0], s[1], z, p, e),
                 )
 
 
 def answer(operation: str, facts: tuple[Any, ...], ask: Callable[[str], Any]) -> list[Any]:
     """The engine under auto, and what each engine that can gives."""
-    names = list(dict.fromkeys(row.engine for row in engines.TABLE if row.operation == operation and row.can(*facts)))
-    return [engines.choose(operation, "auto", *facts), *([engine, outcome(lambda engine=engine: ask(engine))] for engine in names)]
+    names = list(dict.fromkeys(row.engine for row in engine_table.TABLE if row.operation == operation and row.can(*facts)))
+    return [engine_table.choose(operation, "auto", *facts), *([engine, outcome(lambda engine=engine: ask(engine))] for engine in names)]
 
 
 def outcome(run: Callable[[], Any]) -> str:

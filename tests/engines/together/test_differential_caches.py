@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu import engines
+from emu.engines import datapath as engine_datapath
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.engines.exact.block import dequantize as exact_dequantize
 from emu.engines.exact.block import quantize as exact_quantize
 from emu.engines.exact.convert import convert_code
@@ -25,7 +27,7 @@ FP32 = get("format", "fp32")
 
 def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
-    return [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
+    return [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
 
 def conversions() -> list[tuple[Any, ...]]:
@@ -53,7 +55,7 @@ def test_conversions_in_turn(engine: str) -> None:
         if engine in engines_of("convert", *facts):
             codes = given[facts[0].id]
             wanted = [convert_code(int(x), *facts) for x in codes]
-            found = engines.run_convert(np.tile(codes, TIMES), *facts, None, engine)
+            found = engine_run.run_convert(np.tile(codes, TIMES), *facts, None, engine)
             assert found.tolist() == TIMES * wanted, [item.id for item in facts]
             asked += 1
     assert asked >= 40
@@ -66,7 +68,7 @@ def test_decodings_in_turn(engine: str) -> None:
         facts = get("format", fmt), get("format", result)
         if engine in engines_of("decode", *facts):
             wanted = [encode_value(decode_code(code, facts[0]), facts[1]) for code in range(16)]
-            assert engines.run_decode(codes, *facts, engine).tolist() == TIMES * wanted, (fmt, result)
+            assert engine_run.run_decode(codes, *facts, engine).tolist() == TIMES * wanted, (fmt, result)
             asked += 1
     assert asked >= 4
 
@@ -83,11 +85,11 @@ def test_recipes_with_one_id_in_turn(engine: str) -> None:
             continue
         drawn = {"random": random} if get("rounding", name).random_bits else {}
         wanted = exact_quantize(recipe, x.tolist(), FP32, **{key: array.tolist() for key, array in drawn.items()})
-        codes, levels = engines.run_quantize(recipe, x, FP32, engine=engine, **drawn)
+        codes, levels = engine_run.run_quantize(recipe, x, FP32, engine=engine, **drawn)
         assert codes.tolist() == wanted.codes, name
         assert {key: level.tolist() for key, level in levels.items()} == wanted.levels
         seen.add(codes.tobytes())
-        values = engines.run_dequantize(recipe, codes, levels, profile=None, result=FP32, engine=engine)
+        values = engine_run.run_dequantize(recipe, codes, levels, profile=None, result=FP32, engine=engine)
         assert values.tolist() == exact_dequantize(recipe, wanted.codes, wanted.levels)
     assert len(seen) >= 3
 
@@ -101,6 +103,6 @@ def test_datapaths_in_turn(engine: str) -> None:
         left, right = (rng.integers(0x3C00, 0x4400, (3, plan.facts.k)).astype(np.uint16) for _ in "ab")
         c = np.full(3, 0x3C01, code_dtype(plan.d))
         wanted = [dot(left[i].tolist(), right[i].tolist(), [], [], 0x3C01, plan).code for i in range(3)]
-        assert engines.run_dot(left, right, None, None, c, plan, engine).tolist() == wanted, plan.name
+        assert engine_datapath.run_dot(left, right, None, None, c, plan, engine).tolist() == wanted, plan.name
         asked += 1
     assert asked == 6

@@ -12,7 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from emu import engines
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.engines.exact.block import quantize
 from emu.spec import get
 
@@ -85,8 +86,8 @@ def test_a_block_that_tells_the_orders_apart(amax: str, block: str, top: int, ot
     found = quantize(RECIPE, bits.tolist(), FP32, tensor_amax=int(largest.view(np.uint32)))
     assert (found.levels["scale"], found.codes) == ([[scale]], [codes])
     asked = 0
-    for engine in (row.engine for row in engines.TABLE if row.operation == "quantize" and row.can(RECIPE, FP32)):
-        elements, levels = engines.run_quantize(RECIPE, bits, FP32, engine=engine, tensor_amax=int(largest.view(np.uint32)))
+    for engine in (row.engine for row in engine_table.TABLE if row.operation == "quantize" and row.can(RECIPE, FP32)):
+        elements, levels = engine_run.run_quantize(RECIPE, bits, FP32, engine=engine, tensor_amax=int(largest.view(np.uint32)))
         assert (levels["scale"].tolist(), elements.tolist()) == ([[scale]], [codes]), engine
         asked += 1
     assert asked >= 3

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu import engines
 from emu.base.errors import OpenError
+from emu.engines import datapath as engine_datapath
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.engines.exact.datapath import dot
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.transform import transform_codes
@@ -28,7 +30,7 @@ FORMS = range(kernel.BEST_FORM + 1)
 
 def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model among them; torch where it is installed."""
-    return list(dict.fromkeys(row.engine for row in engines.TABLE if row.operation == operation and row.can(*facts)))
+    return list(dict.fromkeys(row.engine for row in engine_table.TABLE if row.operation == operation and row.can(*facts)))
 
 
 # ---- exact rotations: binary64 holds the sum while the exponents of a group are close
@@ -54,7 +56,7 @@ def test_the_spread_of_an_exact_rotation(engine: str, spread: int) -> None:
     """Every spread about the limit of 25, every row of the matrix; the kernel in every form."""
     chosen = get("transform", "rht16_exact")
     codes = spread_groups(spread, int(chosen.facts.signs, 16))
-    found = engines.run_transform(codes, FP32, chosen, None, engine)
+    found = engine_run.run_transform(codes, FP32, chosen, None, engine)
     above = np.array((21 + 2.0**-19) / 4, np.float32).view(np.uint32)  # the scale of 1/4
     assert found[np.arange(16), np.arange(16)].tolist() == 16 * [int(above)]
     wanted = [transform_codes(row, FP32, chosen) for row in codes.tolist()]
@@ -89,7 +91,7 @@ def test_c_is_dropped_just_below_the_boundary(engine: str, fmt: str) -> None:
         a = np.zeros((len(DROPPED), plan.facts.k), np.uint8)
         a[:, place] = one
         c = np.array([c for c, _, _ in DROPPED], np.uint32)
-        found = engines.run_dot(a, np.full_like(a, one), None, None, c, plan, engine)
+        found = engine_datapath.run_dot(a, np.full_like(a, one), None, None, c, plan, engine)
         if place < 16:  # the step that follows adds nothing
             assert [(d, why) for d, (_, _, why) in zip(found.tolist(), DROPPED, strict=True)] == [(d, why) for _, d, why in DROPPED]
         ones = [one] * plan.facts.k
@@ -181,9 +183,9 @@ def test_both_ends_of_the_register(engine: str, a: str, b: str, bits: int) -> No
         c, right = np.array([code_of(c) for c, _ in cases], np.uint32), [code_of(d) for _, d in cases if d is not None]
         if len(right) < len(cases):
             with pytest.raises(OpenError, match=said(engine, 2, bits)):
-                engines.run_dot(*sides, c, register.plan, engine)
+                engine_datapath.run_dot(*sides, c, register.plan, engine)
             sides, c = [side[:2] for side in sides], c[:2]
-        assert engines.run_dot(*sides, c, register.plan, engine).tolist() == right, units
+        assert engine_datapath.run_dot(*sides, c, register.plan, engine).tolist() == right, units
 
 
 @pytest.mark.parametrize("engine", engines_of("dot", Register("e2m1", "e2m1", 48).plan))
@@ -194,7 +196,7 @@ def test_a_register_that_comes_back_has_overflowed(engine: str) -> None:
         out, back = register.summing_to(sign * (register.end + 1)), register.summing_to(-sign << 40)
         sides = [np.concatenate(pair, axis=1) for pair in zip(out, back, strict=True)]
         with pytest.raises(OpenError, match=said(engine, 0, 48)):
-            engines.run_dot(*sides, np.zeros(1, np.uint32), register.plan, engine)
+            engine_datapath.run_dot(*sides, np.zeros(1, np.uint32), register.plan, engine)
 
 
 # ---- overflow beside what is infinite
@@ -234,7 +236,7 @@ def test_overflow_beside_what_is_infinite(name: str) -> None:
     for order in (np.arange(len(wanted)), np.arange(len(wanted))[::-1], np.random.default_rng(80).permutation(len(wanted))):
         given, right = [None if side is None else side[order] for side in sides], [wanted[i] for i in order]
         for engine in engines_of("dot", plan):
-            assert engines.run_dot(*given, plan, engine).tolist() == right, engine
+            assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, engine
             for form in FORMS if engine == "native" else ():
                 assert kernel_datapath.dot(*given, plan, form=form).tolist() == right, form
 
@@ -254,4 +256,4 @@ def test_one_output_beyond_the_largest_number(name: str) -> None:
                 given, right = [None if side is None else side[order] for side in sides], [wanted[i] for i in order]
                 for engine in engines_of("dot", plan):
                     if engine != "exact" or lane == 0:
-                        assert engines.run_dot(*given, plan, engine).tolist() == right, (engine, lane)
+                        assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, (engine, lane)

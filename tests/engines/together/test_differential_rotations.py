@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import emu
-from emu import engines
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.engines.exact.transform import transform_codes
 from emu.spec import load_spec
 from emu.spec.registry import get, isolated, shipped_root
@@ -58,7 +59,7 @@ def rotations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def engines_of(chosen: Any) -> list[str]:
     """Engines that say they can; torch where it is installed, but for exact sums of many terms, which take it tens of seconds."""
-    rows = [row for row in engines.TABLE if row.operation == "transform" and row.engine != "exact"]
+    rows = [row for row in engine_table.TABLE if row.operation == "transform" and row.engine != "exact"]
     found = [row.engine for row in rows if row.can(chosen, get("format", "fp32"))]
     return [engine for engine in found if engine != "torch" or chosen.facts.sum != "exact" or chosen.facts.size <= 16]
 
@@ -88,7 +89,7 @@ def test_every_size_and_order(size: int, order: str) -> None:
     right = wanted(codes, chosen, None)
     assert {"numpy", "c_ref"} <= set(engines_of(chosen))
     for engine in engines_of(chosen):
-        found = engines.run_transform(codes, get("format", "fp32"), chosen, None, engine)
+        found = engine_run.run_transform(codes, get("format", "fp32"), chosen, None, engine)
         assert found.tolist() == right, engine
 
 
@@ -102,7 +103,7 @@ def test_a_sign_in_every_word_of_a_mask(size: int) -> None:
         flipped[0, place] ^= np.uint32(0x80000000)
         right = wanted(flipped, chosen, 0)
         for engine in engines_of(chosen):
-            assert engines.run_transform(codes, fp32, chosen, 1 << place, engine).tolist() == right, (engine, place)
+            assert engine_run.run_transform(codes, fp32, chosen, 1 << place, engine).tolist() == right, (engine, place)
 
 
 @pytest.mark.parametrize("size", [8, 32, 64, 128, 256])
@@ -118,7 +119,7 @@ def test_the_spread_of_an_exact_rotation_of_any_size(size: int) -> None:
         codes = (terms * own).astype(np.float32).view(np.uint32)[np.newaxis]
         first = transform_first(terms, size)
         for engine in engines_of(chosen):
-            assert int(engines.run_transform(codes, fp32, chosen, None, engine)[0, 0]) == first, (engine, spread)
+            assert int(engine_run.run_transform(codes, fp32, chosen, None, engine)[0, 0]) == first, (engine, spread)
 
 
 def transform_first(terms: Any, size: int) -> int:

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 from support.mutation import c_folder
 
-from emu import engines
 from emu.base.philox import words
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.engines.exact.block import dequantize as exact_dequantize
 from emu.engines.exact.block import quantize as exact_quantize
 from emu.engines.exact.convert import convert_code
@@ -48,7 +49,7 @@ def constant(folder: Path, name: str) -> int:
     return found[0]
 
 
-KERNELS = Path(str(files("emu"))) / "native" / "kernels"
+KERNELS = Path(str(files("emu"))) / "engines" / "native" / "kernels"
 KERNEL_CHUNK, KERNEL_LANES = constant(KERNELS, "EMU_CHUNK"), int(kernel.lib.EMU_LANES)
 C_CHUNK, C_BAND = constant(c_folder(), "EMU_CHUNK"), constant(c_folder(), "EMU_BAND_ELEMENTS")
 
@@ -56,18 +57,18 @@ C_CHUNK, C_BAND = constant(c_folder(), "EMU_CHUNK"), constant(c_folder(), "EMU_B
 def torch_constant(module: str, name: str) -> int:
     """A constant of the torch engine; skips where torch is absent."""
     pytest.importorskip("torch", reason="torch is not installed: extra [torch]")
-    return int(getattr(import_module(f"emu.torch.{module}"), name))
+    return int(getattr(import_module(f"emu.engines.torch.{module}"), name))
 
 
 def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
-    return [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
+    return [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
 
 def just_over(engine: str, operation: str) -> list[int]:
     """Elements just over what an engine works on at a time."""
     if engine == "torch":
-        return [torch_constant("block" if "quantize" in operation else "policy", "CHUNK")]
+        return [torch_constant("block" if "quantize" in operation else "convert", "CHUNK")]
     sizes = {
         "native": [KERNEL_CHUNK, 16 * KERNEL_LANES],
         "c_ref": [C_CHUNK, C_BAND],
@@ -124,7 +125,7 @@ def test_convert_just_over_a_chunk(engine: str, case: tuple[str, str, str, str])
     for size in (size + extra for size in just_over(engine, "convert") for extra in (1, 2, 39)):
         drawn = None if random is None else cycled(random, [size])
         codes, right = cycled(given, [size]), cycled(wanted, [size])
-        assert np.array_equal(engines.run_convert(codes, *facts, drawn, engine), right)
+        assert np.array_equal(engine_run.run_convert(codes, *facts, drawn, engine), right)
         if engine == "native":
             low = np.append(right, 0)[: size + size % 2].reshape(-1, 2)
             for form in FORMS:
@@ -146,7 +147,7 @@ def test_decode_just_over_a_chunk(engine: str, fmt: str, result: str) -> None:
     wanted = [encode_value(decode_code(int(code), facts[0]), facts[1]) for code in codes]
     for size in (size + extra for size in just_over(engine, "decode") for extra in (1, 2, 39)):
         given, right = cycled(codes, [size]), cycled(wanted, [size])
-        assert np.array_equal(engines.run_decode(given, *facts, engine), right)
+        assert np.array_equal(engine_run.run_decode(given, *facts, engine), right)
         if engine == "native":
             pairs = np.append(given, 0)[: size + size % 2].reshape(-1, 2)
             packed = (pairs[:, 0] | pairs[:, 1] << 4).astype(np.uint8)
@@ -170,7 +171,7 @@ class Tiles:
         rng, size = np.random.default_rng(72), (BLOCKS, self.height, self.width)
         x = (rng.standard_normal(size) * np.exp2(rng.integers(-3, 3, (BLOCKS, 1, 1)))).astype(np.float32)
         self.x = x.view(np.uint32) if source == "fp32" else (x.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
-        program = engines.table.quantize_program(self.recipe)
+        program = engine_table.quantize_program(self.recipe)
         self.operands: dict[str, Any] = {"tensor_amax": AMAX} if program.reads("tensor_amax") else {}
         draws = any(item.rounding and item.rounding.random_bits for item in program.instructions)
         self.random = rng.integers(0, 256, size, dtype=np.uint8) if draws else None
@@ -204,7 +205,7 @@ def quantizers(engine: str, tiles: Tiles) -> Iterator[Callable[..., Any]]:
         for form in FORMS:
             yield lambda codes, form=form, **more: kernel_block.quantize(tiles.recipe, codes, tiles.source, form=form, **more)
     else:
-        yield lambda codes, **more: engines.run_quantize(tiles.recipe, codes, tiles.source, engine=engine, **more)
+        yield lambda codes, **more: engine_run.run_quantize(tiles.recipe, codes, tiles.source, engine=engine, **more)
 
 
 QUANTIZE_CASES = [
@@ -249,7 +250,7 @@ def test_dequantize_just_over_a_chunk(engine: str, name: str) -> None:
         levels = {name: level.astype(code_dtype(formats[name])) for name, level in tiles.wanted_levels(rows, columns).items()}
         for order in "CF":
             given = np.asarray(codes, order=order)
-            found = engines.run_dequantize(tiles.recipe, given, levels, profile=None, result=FP32, engine=engine)
+            found = engine_run.run_dequantize(tiles.recipe, given, levels, profile=None, result=FP32, engine=engine)
             assert np.array_equal(found, wanted), (rows, columns, order)
             for form in FORMS if engine == "native" else ():
                 assert np.array_equal(kernel_back.dequantize(tiles.recipe, given, levels, form=form), wanted), (rows, columns, order, form)
@@ -261,7 +262,7 @@ def test_dequantize_just_over_a_chunk(engine: str, name: str) -> None:
 def groups_at_a_time(engine: str) -> int:
     """Groups that an engine rotates at a time; the C reference takes one."""
     if engine == "torch":
-        return torch_constant("rotation", "GROUPS")
+        return torch_constant("transform", "GROUPS")
     return {"native": KERNEL_LANES, "c_ref": 1, "numpy": numpy_transform.GROUPS}[engine]
 
 
@@ -279,7 +280,7 @@ def test_rotate_just_over_the_groups_of_a_turn(engine: str, name: str) -> None:
     wanted = [transform_codes(row, FP32, chosen) for row in codes.tolist()]
     for count in (groups_at_a_time(engine) + 1, 2 * groups_at_a_time(engine) + 2):
         given, right = cycled(codes, [count]), cycled(wanted, [count])
-        assert np.array_equal(engines.run_transform(given, FP32, chosen, None, engine), right)
+        assert np.array_equal(engine_run.run_transform(given, FP32, chosen, None, engine), right)
         for form in FORMS if engine == "native" else ():
             assert np.array_equal(kernel_transform.transform(given, FP32, chosen, form=form), right)
 
@@ -326,7 +327,7 @@ def test_the_largest_magnitude_reaches_the_scales(engine: str) -> None:
             bits, size = np.full(shape, 0x3F800000, np.uint32), int(np.prod(shape))
             for place in (0, chunk - 1, chunk, size - 1):
                 bits.reshape(-1)[place] = 0xC0A00000
-                levels = engines.run_quantize(recipe, bits, FP32, engine=engine)[1]
+                levels = engine_run.run_quantize(recipe, bits, FP32, engine=engine)[1]
                 wanted = exact_quantize(recipe, [[0xC0A00000] + [0x3F800000] * 15], FP32).levels
                 assert levels["tensor"].tolist() == wanted["tensor"], (shape, place)
                 bits.reshape(-1)[place] = 0x3F800000

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from emu import engines
+from emu.engines import datapath as engine_datapath
+from emu.engines import table as engine_table
 from emu.engines.exact.datapath import dot
 from emu.engines.native import convert as kernel
 from emu.engines.native import datapath as kernel_datapath
@@ -81,7 +82,7 @@ def alone(given: Operands, i: int, j: int, c: int, plan: DatapathPlan) -> int:
 
 
 def engines_of(plan: DatapathPlan) -> list[str]:
-    return [row.engine for row in engines.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)]
+    return [row.engine for row in engine_table.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)]
 
 
 def part(side: Any, rows: Any) -> Any:
@@ -110,7 +111,7 @@ def test_pairs_of_rows_just_over_a_panel(engine: str, name: str) -> None:
         place = np.arange(count) % ROWS
         other = place % COLUMNS
         sides = given.a[place], given.b[other], part(given.scale_a, place), part(given.scale_b, other), c[place, other]
-        assert np.array_equal(engines.run_dot(*sides, plan, engine), wanted[place])
+        assert np.array_equal(engine_datapath.run_dot(*sides, plan, engine), wanted[place])
         for form in FORMS if engine == "native" else ():
             assert np.array_equal(kernel_datapath.dot(*sides, plan, form=form), wanted[place])
 
@@ -129,8 +130,8 @@ def test_k_just_over_a_chunk(engine: str, name: str) -> None:
     given, c = operands(plan, k, 78), addends(plan)
     right = np.array([[alone(given, i, j, int(c[i, j]), plan) for j in rows] for i in rows])
     sides = given.a[rows], given.b[rows], part(given.scale_a, rows), part(given.scale_b, rows)
-    assert np.array_equal(engines.run_matmul(*sides, c[:2, :2], plan, engine), right)
-    assert np.array_equal(engines.run_dot(*sides, c[rows, rows], plan, engine), right[rows, rows])
+    assert np.array_equal(engine_datapath.run_matmul(*sides, c[:2, :2], plan, engine), right)
+    assert np.array_equal(engine_datapath.run_dot(*sides, c[rows, rows], plan, engine), right[rows, rows])
 
 
 def outputs_at_a_time(engine: str, plan: DatapathPlan) -> list[tuple[int, int]]:
@@ -154,9 +155,9 @@ def test_outputs_just_over_a_panel_in_any_number_of_threads(engine: str, name: s
         down, across = np.arange(rows + 1) % ROWS, np.arange(columns + 1) % COLUMNS
         sides = given.a[down], given.b[across], part(given.scale_a, down), part(given.scale_b, across)
         for jobs in (1, 2, 7) if engine in ("native", "numpy") else (1,):
-            found = engines.run_matmul(*sides, c[np.ix_(down, across)], plan, engine, jobs)
+            found = engine_datapath.run_matmul(*sides, c[np.ix_(down, across)], plan, engine, jobs)
             assert np.array_equal(found, wanted[np.ix_(down, across)]), (rows, columns, jobs)
-        assert np.array_equal(engines.run_matmul(*sides, None, plan, engine), without[np.ix_(down, across)])
+        assert np.array_equal(engine_datapath.run_matmul(*sides, None, plan, engine), without[np.ix_(down, across)])
         for form in FORMS if engine == "native" else ():
             found = kernel_datapath.matmul(*sides, c[np.ix_(down, across)], plan, form=form)
             assert np.array_equal(found, wanted[np.ix_(down, across)]), (rows, columns, form)

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import emu
-from emu import engines
 from emu.base.errors import EmuError, OpenError, OperandError, SpecError
+from emu.engines import run as engine_run
+from emu.engines import table as engine_table
 from emu.spec import derive, get
 from emu.spec.models import Format, Policy
 from emu.spec.models.format import CodebookFacts
@@ -36,7 +37,7 @@ QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, H
 
 def engines_of(operation: str, *facts: Any) -> list[str]:
     """Engines that say they can do it, the reference model left out."""
-    found = [row.engine for row in engines.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
+    found = [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
 
 
@@ -67,7 +68,7 @@ def converted(source: Format, fmt: Format, mode: str, policy: Policy, codes: Any
     rounding = get("rounding", mode)
     random = USER.random_for(rounding, seed, codes.size)
     facts = source, fmt, rounding, policy
-    return agree("convert", facts, lambda engine: [engines.run_convert(codes, *facts, random, engine)])
+    return agree("convert", facts, lambda engine: [engine_run.run_convert(codes, *facts, random, engine)])
 
 
 @QUICK
@@ -125,7 +126,7 @@ def there_and_back(recipe: Any, program: Any, source: Format, codes: Any, rng: A
     given_ones = {name: value for name, value in operands.items() if value is not None}
 
     def ask(engine: str) -> list[Any]:
-        found, levels = engines.run_quantize(recipe, codes, source, engine=engine, **given_ones)
+        found, levels = engine_run.run_quantize(recipe, codes, source, engine=engine, **given_ones)
         return [found, *levels.values()]
 
     wanted = agree("quantize", (recipe, source), ask)
@@ -134,7 +135,7 @@ def there_and_back(recipe: Any, program: Any, source: Format, codes: Any, rng: A
     names = [level.name for level in program.block.facts.levels]
     levels, result = dict(zip(names, wanted[1:], strict=True)), get("format", ("fp32", "bf16", "fp16")[rng.integers(3)])
     back = {"profile": None, "result": result}
-    agree("dequantize", (recipe, None), lambda engine: [engines.run_dequantize(recipe, wanted[0], levels, engine=engine, **back)])
+    agree("dequantize", (recipe, None), lambda engine: [engine_run.run_dequantize(recipe, wanted[0], levels, engine=engine, **back)])
 
 
 @pytest.mark.parametrize("name", ["fp32", "bf16", "fp16", "fp64"])
@@ -145,7 +146,7 @@ def test_a_copy_of_a_wide_format_is_it(name: str, copy_first: bool) -> None:
     copy = own.model_copy(update={"id": f"my_{name}"})
     codes = USER.some_codes(own, 7, (64,), finite=True)
     modes = get("rounding", "rna" if copy_first else "rz"), get("policy", "ocp_saturate")
-    able_ones = [engines.choose("convert", "auto", fmt, get("format", "e2m1"), *modes) for fmt in (own, copy)]
+    able_ones = [engine_table.choose("convert", "auto", fmt, get("format", "e2m1"), *modes) for fmt in (own, copy)]
     assert able_ones[0] == able_ones[1]
     asked = [emu.convert(codes, "e2m1", *modes, source=fmt) for fmt in ((copy, own) if copy_first else (own, copy))]
     assert np.array_equal(*asked)
@@ -168,7 +169,7 @@ def test_a_source_of_19_bits_is_taken_where_its_values_fit() -> None:
     fp32 = wide.view(np.float32)
     assert np.array_equal(emu.decode(codes, TF), fp32) and np.array_equal(emu.decode(codes, TF, np.float64), fp32.astype(np.float64))
     assert emu.amax(codes, TF) == emu.amax(fp32)
-    for engine in ("auto", "exact", "numpy", "c_ref", *(["torch"] if engines.table.has_torch() else [])):
+    for engine in ("auto", "exact", "numpy", "c_ref", *(["torch"] if engine_table.has_torch() else [])):
         for name in ("nvfp4_te_ref", "mxfp4_torchao_floor", "e1m2_fp32scale"):
             found, wanted = emu.quantize(codes, name, source=TF, engine=engine), emu.quantize(fp32, name)
             assert np.array_equal(found.codes, wanted.codes) and np.array_equal(found.scales, wanted.scales)

@@ -10,8 +10,9 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from emu import engines
 from emu.base.errors import EmuError, EngineError, SpecError
+from emu.engines import datapath as engine_datapath
+from emu.engines import table as engine_table
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, plans_of
 
@@ -74,7 +75,7 @@ def compare(plan: DatapathPlan, seed: int) -> int:
     if plan.scale is not None:
         scales = [USER.some_codes(plan.scale, seed + number, (rows, k // plan.block), finite=seed % 3 > 0) for number in (5, 6)]
     c = USER.some_codes(plan.c, seed + 9, (rows,), finite=seed % 4 > 0)
-    names = {row.engine for row in engines.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)}
+    names = {row.engine for row in engine_table.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)}
     wanted = outcome(a, b, scales, c, plan, "exact")
     for engine in sorted(names):
         found = outcome(a, b, scales, c, plan, engine)
@@ -88,7 +89,7 @@ def compare(plan: DatapathPlan, seed: int) -> int:
 def outcome(a: Any, b: Any, scales: list[Any], c: Any, plan: DatapathPlan, engine: str) -> Any:
     """The codes, or the kind of error."""
     try:
-        return engines.run_dot(a, b, scales[0], scales[1], c, plan, engine)
+        return engine_datapath.run_dot(a, b, scales[0], scales[1], c, plan, engine)
     except EmuError as error:
         return type(error)
 

@@ -11,13 +11,14 @@ import pytest
 
 import emu
 from emu import strategies
+from emu.base.caches import Cache
 from emu.base.errors import EmuError, OperandError, ShapeError
 from emu.base.philox import words
 from emu.spec import derive, get, names
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
 block = importlib.import_module("emu.engines.torch.block")
-plan = importlib.import_module("emu.engines.torch.plan")
+lowering = importlib.import_module("emu.spec.programs.lowering")
 SR = [name for name in names("recipe") if any(getattr(step, "random", None) for step in get("recipe", name).facts.steps)]
 
 
@@ -113,12 +114,12 @@ def test_chunk_size_never_matters(monkeypatch):
 
 def test_chains_become_tables_and_give_what_the_steps_give(monkeypatch):
     recipe = get("recipe", "nvfp4_te_ref")
-    made = plan.plan_of(importlib.import_module("emu.spec.programs.program").quantize_program(recipe))
+    made = lowering.lower(importlib.import_module("emu.spec.programs.program").quantize_program(recipe))
     assert any(step.head is not None and len(step.chain) > 1 for step in made.each)
     x = directed("nvfp4_te_ref")
     tabled = answer(x, "nvfp4_te_ref", "torch", source="fp32")
-    monkeypatch.setattr(plan, "_plans", {})
-    monkeypatch.setattr(plan, "thresholds_are_even", lambda *_: False)
+    monkeypatch.setattr(lowering, "_lowered", Cache("tests.lowered", 512))
+    monkeypatch.setattr(lowering, "table_is_exact", lambda *_: False)
     assert answer(x, "nvfp4_te_ref", "torch", source="fp32") == tabled
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import emu
 from emu import strategies
+from emu.base.caches import Cache
 from emu.base.errors import EmuError
 from emu.base.philox import words
 
@@ -39,8 +40,8 @@ def fresh(monkeypatch):
     """Empty tables, so that a fault gets into them and none stays behind."""
     for module in (conversion, arithmetic):
         monkeypatch.setattr(module, "_tables", {})
-    for module, name in ((program, "_chains"), (codebook, "_known")):
-        monkeypatch.setattr(module, name, {})
+    monkeypatch.setattr(program, "_chains", Cache("tests.fresh", 512))
+    monkeypatch.setattr(codebook, "_known", {})
 
 
 def ties_down(place, sign, mode, random):

@@ -85,7 +85,8 @@ def test_plugin_is_registered_and_light():
         "import sys, emu.testing.plugin, emu.testing\n"
         "loaded = {name.partition('.')[0] for name in sys.modules} & {'numpy', 'hypothesis', 'torch', 'pydantic', 'yaml'}\n"
         "assert not loaded, loaded\n"
-        "assert sorted(name for name in sys.modules if name.startswith('emu')) == ['emu', 'emu.testing', 'emu.testing.plugin']"
+        "assert sorted(name for name in sys.modules if name.startswith('emu')) == ['emu', 'emu.base', 'emu.base.forks', "
+        "'emu.testing', 'emu.testing.plugin']"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

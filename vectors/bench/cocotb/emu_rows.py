@@ -35,7 +35,7 @@ class Column(NamedTuple):
     format: str
 
 
-class Row(NamedTuple):
+class GoldenRow(NamedTuple):
     """One row: columns by name as integers. masks: 1 = compare this bit. kinds: lanes (4 bits each) where any NaN is right."""
 
     tc: int
@@ -52,7 +52,7 @@ class Suite(NamedTuple):
     stem: str
     rows_sha256: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[GoldenRow, ...]
     negative: bool
 
 
@@ -67,7 +67,7 @@ class _Promise(NamedTuple):
     flags: tuple[tuple[str, ...], ...]
 
 
-def rows(path: str | Path, stages: bool = False) -> Iterator[Row]:
+def rows(path: str | Path, stages: bool = False) -> Iterator[GoldenRow]:
     """Yield the rows of a `.mem` or `.tv` file, of a suite, a shard or a self-test. The whole file is checked before the first row.
 
     path: `<stem>.json` or `<stem>.desc` stands beside it (flags of a `.tv` come from the JSON).   stages: also the stage columns of a dot.
@@ -103,13 +103,13 @@ def read_suite(path: str | Path, stages: bool = False) -> Suite:
     return Suite(promise.stem, promise.sha256, promise.columns, tuple(made), negative)
 
 
-def _row(promise: _Promise, tc: int, word: list[str], flags: tuple[str, ...], stages: bool) -> Row:
+def _row(promise: _Promise, tc: int, word: list[str], flags: tuple[str, ...], stages: bool) -> GoldenRow:
     values = {column.name: int(text, 16) for column, text in zip(promise.columns, word, strict=True)}
     roles = ("out", "stage") if stages else ("out",)
     results = [column.name for column in promise.columns if column.role in roles]
     kinds = {name: values["k_" + name] for name in results if "k_" + name in values}
     inputs = {column.name: values[column.name] for column in promise.columns if column.role in ("in", "r")}
-    return Row(tc, inputs, {name: values[name] for name in results}, {name: values["m_" + name] for name in results}, flags, kinds)
+    return GoldenRow(tc, inputs, {name: values[name] for name in results}, {name: values["m_" + name] for name in results}, flags, kinds)
 
 
 def _lines(file: Path) -> list[str]:
@@ -174,7 +174,7 @@ def is_nan(code: int, fmt: str) -> bool:
     return code & ((1 << (bits - 1)) - 1) > ((1 << exp_bits) - 1) << frac_bits
 
 
-def judge_column(row: Row, column: Column, got: str) -> str:
+def judge_column(row: GoldenRow, column: Column, got: str) -> str:
     """Compare what a design gave for one output column under the row's mask and NaN kinds.
 
     got: its bits, the highest first, `0` or `1`; every other letter is an unknown value.   Returns: `equal`, `mismatch` or `x`.
@@ -203,7 +203,7 @@ class Score:
         self.suite = suite
         self.compared = self.mismatch = self.x = self.masked = 0
 
-    def add(self, row: Row, got: Mapping[str, str]) -> str | None:
+    def add(self, row: GoldenRow, got: Mapping[str, str]) -> str | None:
         """Judge one row. got: column -> bits as text (see judge_column). Returns a MISMATCH line for each of the first three wrong rows."""
         columns = [column for column in self.suite.columns if column.name in row.expected]
         if not any(row.masks.values()):
