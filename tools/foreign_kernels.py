@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, ToolError
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.libraries.model import Kernel, find, kernels
 from emu.check.report.model import Report
 from emu.check.run import _Checker
@@ -36,7 +36,7 @@ def examine(kernel: Kernel, suite: str) -> Report:
     checker = _Checker(target, form_of(kernel.contract, target.source, target.result), kernel.profile, kernel.multiple)
     if suite != "edges":
         return checker.run((suite,), None, 1)
-    found = edges(checker.form)
+    found = beside_scale_steps(checker.form)
     if found is None:
         return Report(target.name, kernel.contract, "nothing")
     checker.questions = lambda *_: iter((found,))  # type: ignore[method-assign]

@@ -74,7 +74,7 @@ def grid_of(fmt: str | Format) -> Grid:
     """Return the grid of a format of the spec, of at most 8 bits; ties as the format's rounding to nearest sends them.
 
     fmt: id or Format. NaN and Inf codes are left out.   Raises: OperandError (a wider format), SpecError (unknown id).
-    Source: the format's facts, through the oracle.   Tests: tests/analysis/test_shrinkage_grid.py.
+    Source: the format's facts, through the reference model.   Tests: tests/analysis/test_shrinkage_grid.py.
     """
     chosen: Format = get("format", fmt)
     derived = derive.codes(chosen)

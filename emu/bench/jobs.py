@@ -41,7 +41,7 @@ def quantize(recipe: str, engine: str, axis: int = -1) -> MakeJob:
 
 
 def torch_quantize(recipe: str, dtype: str) -> MakeJob:
-    """Return the torch column on a tensor, eager, one thread; nothing where torch is not installed."""
+    """Return the torch engine on a tensor, eager, one thread; nothing where torch is not installed."""
 
     def make(x: Any) -> Job | None:
         if find_spec("torch") is None:

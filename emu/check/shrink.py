@@ -1,6 +1,6 @@
 """Shrinking: the fewest non-zero elements and the simplest numbers with which the same stage still fails in the same class.
 
-Every step asks the target again and lets the oracle judge; the number of calls is bounded. Not here: what is explained (explain.py).
+Every step asks the target again and lets the exact engine judge; the number of calls is bounded. Not here: what is explained (explain.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CALLS: Final = 160
 SECONDS: Final = 20
 FEW: Final = 2  # elements that are not zero: another candidate would not read better
-LARGE: Final = 1 << 14  # elements of a question that the oracle judges while shrinking
+LARGE: Final = 1 << 14  # elements of a question that the reference model judges while shrinking
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Shrunk:
 
 
 def shrink(checker: _Checker, candidates: Sequence[Candidate], name: str, stage: str) -> Shrunk:
-    """Return the counterexample of a class. Raises: EngineError (the engine that judged the bulk differs from the oracle)."""
+    """Return the counterexample of a class. Raises: EngineError (the engine that judged the bulk differs from the reference model)."""
     best: Shrunk | None = None
     calls = 0
     for candidate in candidates if not checker.stored else ():
@@ -240,7 +240,7 @@ class _Worker:
         return best
 
     def whole(self, candidate: Candidate) -> Shrunk:
-        """Return a failure that no smaller question shows, its part judged again by the oracle."""
+        """Return a failure that no smaller question shows, its part judged again by the reference model."""
         form, operands = self.form, candidate.question.operands
         got = candidate.got
         small, place = cut(form, operands, self.stage, candidate.index)
@@ -248,7 +248,7 @@ class _Worker:
         auto = self.checker.expect(operands, "auto", got)
         if auto.arrays[self.stage][candidate.index] != want:
             raise EngineError(
-                f"check {form.contract}: an engine of emu and its oracle differ in {self.stage} at {candidate.index}: report this"
+                f"check {form.contract}: an engine of emu and its reference model differ in {self.stage} at {candidate.index}: report this"
             )
         why = why_at(candidate.question.why, candidate.index)
         return Shrunk(dict(operands), auto, got, candidate.index, why, self.calls, False)

@@ -44,7 +44,7 @@ def judge_distribution(checker: _Checker) -> list[Failure]:
     """Ask many times, test, and return one failure per family with a rejected test. Raises: TargetError."""
     row = spread_of(checker.form, checker.target.source or "fp32")
     first, second, chance = chances(checker, row)
-    answers = [asked(checker, row) for _ in range(CALLS)]
+    answers = [ask_again(checker, row) for _ in range(CALLS)]
     checker.report.compared += sum(answer.size for answer in answers)
     found = buckets(np.concatenate(answers), first, second, chance)
     found += means(np.concatenate(answers), first, second, chance)
@@ -112,7 +112,7 @@ def shaped(checker: _Checker, row: Bits, count: int) -> dict[str, Bits]:
     return operands
 
 
-def asked(checker: _Checker, row: Bits) -> Bits:
+def ask_again(checker: _Checker, row: Bits) -> Bits:
     """Return the codes of DRAWS times a row of inputs, [DRAWS, places]. Raises: TargetError."""
     operands = shaped(checker, row, DRAWS)
     got: Arrays = checker.call(operands)
@@ -150,7 +150,7 @@ def independence(checker: _Checker, half: Bits | None) -> list[Test]:
         checker.report.notes.append("independence is not judged: the source has no number half way between codes")
         return []
     first, _, chance = chances(checker, half)
-    answers = [(asked(checker, half) == first).reshape(-1) for _ in range(2)]
+    answers = [(ask_again(checker, half) == first).reshape(-1) for _ in range(2)]
     checker.report.compared += 2 * answers[0].size
     place = np.arange(answers[0].size)
     found = []

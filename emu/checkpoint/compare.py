@@ -78,21 +78,21 @@ class Original:
         entry = next((container.entries[name] for name in names if name in container.entries), None)
         self.fault: str | None = None
         self.entry: Entry | None = entry
-        self.turned = False
+        self.transposed = False
         if entry is None:
             self.fault = f"{called} has no tensor {' or '.join(names)}"
         elif entry.dtype not in FORMATS:
             self.fault = f"{entry.name} is {entry.dtype} in {called}: one of {', '.join(FORMATS)} is needed"
         elif _plain(entry.shape) != _plain(tensor.shape):
             swapped = (*tensor.shape[:-2], tensor.shape[-1], tensor.shape[-2])
-            self.turned = _plain(entry.shape) == _plain(swapped) and len(tensor.shape) == 2
-            if not self.turned:
+            self.transposed = _plain(entry.shape) == _plain(swapped) and len(tensor.shape) == 2
+            if not self.transposed:
                 self.fault = f"{entry.name} has shape {list(entry.shape)} in {called}, {list(tensor.shape)} here"
         if entry is not None and self.fault is None:
             self.format, word = FORMATS[entry.dtype]
             bits = container.raw(entry).view(word)
             length = tensor.shape[-1]
-            self.bits: NDArray[Any] = bits.reshape(length, -1).T if self.turned else bits.reshape(-1, length)
+            self.bits: NDArray[Any] = bits.reshape(length, -1).T if self.transposed else bits.reshape(-1, length)
 
     def rows(self, first: int, count: int) -> NDArray[Any]:
         """Return raw codes of some rows."""

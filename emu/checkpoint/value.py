@@ -1,4 +1,4 @@
-"""Value of one element of a stored unit, exactly: bytes of the file -> codes -> value. The rule in its shortest form, for witnesses.
+"""Value of one element of a stored unit, exactly: bytes of the file -> codes -> value. The rule in its shortest form, for worked examples.
 
 Not here: whole tensors (read.py).
 """

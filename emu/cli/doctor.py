@@ -37,9 +37,9 @@ class Check(NamedTuple):
 @click.command("doctor")
 @common_options
 def command() -> int:
-    """Check the spec (every file and every witness, user folders too), the floating-point environment and the engines.
+    """Check the spec (every file and every worked example, user folders too), the floating-point environment and the engines.
 
-    Exit code 1 when a file does not load, a witness does not hold, or the environment is unusable.
+    Exit code 1 when a file does not load, a worked example does not hold, or the environment is unusable.
     """
     checks = [*_versions(), *_spec(), *_environment(), *_engines()]
     wrong = [check for check in checks if check.state == "WRONG"]
@@ -74,9 +74,9 @@ def _spec() -> Iterator[Check]:
                     continue
                 wrong = [(number, fault) for number, fault in results if fault is not None]
                 held, total = held + len(results) - len(wrong), total + len(results)
-                yield from (Check(f"{kind}/{name}", "WRONG", f"witness {number}: {fault}") for number, fault in wrong)
+                yield from (Check(f"{kind}/{name}", "WRONG", f"worked example {number}: {fault}") for number, fault in wrong)
             state = "ok" if held == total and not bad else "note"
-            yield Check(f"{kind}s", state, f"{len(names(kind))} files, {held} of {total} witnesses hold")
+            yield Check(f"{kind}s", state, f"{len(names(kind))} files, {held} of {total} worked examples hold")
 
 
 def _environment() -> Iterator[Check]:

@@ -139,7 +139,7 @@ class AccumulateContract(DotContract):
     def chain(self, group: str, flags: tuple[str, ...], case: DotCase) -> list[Input]:
         """Return the rows of one chain: a case of several instructions, C of it starts the chain.
 
-        A row gets the state that the oracle gave the row before; a chain ends where the oracle refuses.
+        A row gets the state that the reference model gave the row before; a chain ends where the reference model refuses.
         """
         k, per = self.plan.facts.k, self.blocks
         count, out, state, acc = len(case.a) // k, [], case.c, 0

@@ -106,15 +106,15 @@ class DecodeContract(Contract):
         return Input("all", tuple(flags), (code,))
 
     def engines(self) -> dict[str, Batch]:
-        """fast gives the value; the C reference the value and the class."""
-        return present({"numpy": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
+        """numpy gives the value; the C reference the value and the class."""
+        return present({"numpy": self.numpy} | ({"c_ref": self.c_ref} if native() is not None else {}))
 
     def known(self, rows: Sequence[Values]) -> list[int]:
         """Return the places of codes without an unused bit set."""
         return [place for place, row in enumerate(rows) if not row[0] >> derive.codes(self.fmt).bits]
 
-    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Decode through the NumPy column."""
+    def numpy(self, rows: Sequence[Values]) -> list[Answer | None]:
+        """Decode through the NumPy engine."""
         out: list[Answer | None] = [((OPEN,),)] * len(rows)
         places = self.known(rows)
         bits = to_fp32(array_of([rows[place][0] for place in places], self.fmt), self.fmt).view("u4").tolist()

@@ -70,7 +70,7 @@ def decimal_text(value: Value, digits: int = 9) -> str:
     return f"{sign}{text}" if Fraction(text) == number else f"~{sign}{text}"
 
 
-# Rows of codes as hexadecimal text: the form of witnesses.
+# Rows of codes as hexadecimal text: the form of worked examples.
 
 
 def digits(fmt: Format) -> int:

@@ -111,10 +111,10 @@ class LayoutContract(Contract):
         return [*out, entry("off", "sum", "place", str(self.exact(values)[0][0]))]
 
     def engines(self) -> dict[str, Batch]:
-        """fast: the whole tensor at once, by folding memory."""
-        return present({"numpy": self.fast})
+        """numpy: the whole tensor at once, by folding memory."""
+        return present({"numpy": self.numpy})
 
-    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
+    def numpy(self, rows: Sequence[Values]) -> list[Answer | None]:
         """Look the places up in the tensor that NumPy laid out."""
         found = places(ROWS, self.codes, self.order)
         return [((int(found[row, idx]),),) for row, idx in rows]

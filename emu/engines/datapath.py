@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from emu.arrays.values import Codes
-from emu.engines.table import DOT_COLUMNS, choose
+from emu.engines.table import DOT_ENGINES, choose
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import is_nearest_even
 from emu.spec.models.datapath import EpilogueFacts
@@ -16,12 +16,12 @@ from emu.spec.registry import get
 
 
 def _column(engine: str) -> Any:
-    """Return the module of an engine other than the oracle; all have the same functions."""
+    """Return the module of an engine other than the reference model; all have the same functions."""
     if engine == "numpy":
         from emu.engines.numpy.environment import check_environment
 
         check_environment()
-    return import_module(DOT_COLUMNS[engine])
+    return import_module(DOT_ENGINES[engine])
 
 
 def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan, engine: str) -> Codes:
@@ -74,7 +74,7 @@ def _codes(found: list[Any], plan: DatapathPlan) -> Codes:
 
 
 def _epilogue_engine(engine: str, facts: EpilogueFacts, plan: DatapathPlan) -> str:
-    """Return the engine of an epilogue; where the kernels round otherwise than it asks, auto takes the NumPy column."""
+    """Return the engine of an epilogue; where the kernels round otherwise than it asks, auto takes the NumPy engine."""
     chosen = choose("dot", engine, plan)
     nearest = all(is_nearest_even(get("rounding", name)) for name in (facts.alpha, facts.d))
     return "numpy" if engine == "auto" and chosen == "native" and not nearest else chosen

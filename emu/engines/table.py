@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from emu.base.caches import bounded
 from emu.base.errors import EngineError
-from emu.engines.torch import can as able
+from emu.engines.torch import can as torch_can
 from emu.engines.torch.present import has_torch, need_torch
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -28,7 +28,7 @@ _INSIDE_BINARY32 = ("binary32", "bfloat16", "binary16")
 
 
 class Capability(NamedTuple):
-    """One line of the table; can: a condition on the facts of the asked operation."""
+    """One line of the table; can: a condition on the facts of the operation."""
 
     operation: str
     engine: str
@@ -119,11 +119,11 @@ def _always(*_: Any) -> bool:
 
 
 def _torch(can: Callable[..., bool]) -> Callable[..., bool]:
-    """Return the condition of the torch column: torch is installed, and the facts are what it takes. Asking does not load torch."""
+    """Return the condition of the torch engine: torch is installed, and the facts are what it takes. Asking does not load torch."""
     return lambda *facts: has_torch() and can(*facts)
 
 
-DOT_COLUMNS = {
+DOT_ENGINES = {
     "native": "emu.engines.native.datapath",
     "numpy": "emu.engines.numpy.datapath",
     "c_ref": "emu.engines.c_ref.datapath",
@@ -132,12 +132,12 @@ DOT_COLUMNS = {
 
 
 def _dot(engine: str) -> Callable[..., bool]:
-    """Return the condition of a column on dot products: its module is there and takes the plan."""
+    """Return the condition of an engine on dot products: its module is there and takes the plan."""
 
     def can(plan: DatapathPlan) -> bool:
         if engine == "native" and not _has("emu.engines.native._kernels"):
             return False
-        return _has(DOT_COLUMNS[engine]) and bool(import_module(DOT_COLUMNS[engine]).can_dot(plan))
+        return _has(DOT_ENGINES[engine]) and bool(import_module(DOT_ENGINES[engine]).can_dot(plan))
 
     return can
 
@@ -167,12 +167,12 @@ TABLE = (
     Capability("dot", "numpy", _dot("numpy")),
     Capability("dot", "c_ref", _dot("c_ref")),
     Capability("dot", "exact", _always),
-    Capability("decode", "torch", _torch(able.can_decode)),
-    Capability("convert", "torch", _torch(lambda source, fmt, rounding, *_: able.can_convert(source, fmt, rounding))),
-    Capability("quantize", "torch", _torch(lambda recipe, *_: able.fault(quantize_program(recipe)) is None)),
-    Capability("dequantize", "torch", _torch(lambda recipe, profile: able.fault(dequantize_program(recipe, profile)) is None)),
-    Capability("transform", "torch", _torch(able.can_transform)),
-    Capability("dot", "torch", _torch(able.can_dot)),
+    Capability("decode", "torch", _torch(torch_can.can_decode)),
+    Capability("convert", "torch", _torch(lambda source, fmt, rounding, *_: torch_can.can_convert(source, fmt, rounding))),
+    Capability("quantize", "torch", _torch(lambda recipe, *_: torch_can.fault(quantize_program(recipe)) is None)),
+    Capability("dequantize", "torch", _torch(lambda recipe, profile: torch_can.fault(dequantize_program(recipe, profile)) is None)),
+    Capability("transform", "torch", _torch(torch_can.can_transform)),
+    Capability("dot", "torch", _torch(torch_can.can_dot)),
 )
 
 
@@ -189,5 +189,5 @@ def choose(operation: str, engine: str, *facts: Any) -> str:
     for row in TABLE:
         if row.operation == operation and engine in ("auto", row.engine) and row.can(*facts):
             return row.engine
-    able = [row.engine for row in TABLE if row.operation == operation and row.can(*facts)]
-    raise EngineError(f"engine {engine} cannot {operation} this: use {' or '.join(able)}")
+    others = [row.engine for row in TABLE if row.operation == operation and row.can(*facts)]
+    raise EngineError(f"engine {engine} cannot {operation} this: use {' or '.join(others)}")

@@ -1,4 +1,4 @@
-"""Candidates of discriminating rows: directed rows and witnesses of a family, parting pairs of the decision space, random blocks."""
+"""Candidates of discriminating rows: directed rows and worked examples of a family, parting pairs of the decision space, random blocks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.caches import bounded
-from emu.check.inputs.boundaries import edges
-from emu.check.inputs.directed import witnesses
+from emu.check.inputs.boundaries import beside_scale_steps
+from emu.check.inputs.directed import examples
 from emu.contracts import form_of
 from emu.contracts.form import takes_signs
 from emu.contracts.quantize import decision
@@ -45,7 +45,7 @@ def candidates(variants: Sequence[Variant]) -> list[Tile]:
         for item in _one_for_each_block(variants):
             for row in _directed(item.base, source):
                 found.setdefault((row.x, row.amax, row.draw, row.signs), row)
-    for row in (row for item in variants for row in _witnesses(item.recipe)):
+    for row in (row for item in variants for row in _examples(item.recipe)):
         found.setdefault((row.x, row.amax, row.draw, row.signs), row)
     shape = shape_of(variants[0].recipe)
     extra = (_decision(shape) if shape[1] == decision.LANES else []) + _random(shape, any(takes_signs(item.recipe) for item in variants))
@@ -76,13 +76,13 @@ def _directed(recipe: str, source: str) -> list[Tile]:
     return out
 
 
-def _witnesses(recipe: Recipe) -> list[Tile]:
-    """Return the witnesses of a recipe as fp32 codes; under the largest element where none says its tensor maximum."""
+def _examples(recipe: Recipe) -> list[Tile]:
+    """Return the worked examples of a recipe as fp32 codes; under the largest element where none says its tensor maximum."""
     out = []
-    for matrix, amax in witnesses(recipe, get("format", "fp32")):
+    for matrix, amax in examples(recipe, get("format", "fp32")):
         wide = [code for row in matrix for code in row]
         top = max(code & 0x7FFFFFFF for code in wide) if amax is None else amax
-        out.append(Tile(tuple(wide), min(top, 0x7FC00000), CORNERS, ("witness",)))
+        out.append(Tile(tuple(wide), min(top, 0x7FC00000), CORNERS, ("example",)))
     return out
 
 
@@ -145,7 +145,7 @@ def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
 @bounded(4, names=True)
 def scale_edges(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the blocks beside the places where a power-of-two scale changes, as check asks them; none for another scale."""
-    question = edges(form_of(f"quantize/{recipe}", source))
+    question = beside_scale_steps(form_of(f"quantize/{recipe}", source))
     if question is None:
         return ()
     codes = question.operands["x"]

@@ -1,4 +1,4 @@
-"""The kept discriminating rows: witness/<family>.json, with digests of what they come from. Not here: deriving (refresh.py)."""
+"""The kept discriminating rows: discriminating/<family>.json, with digests of what they come from. Not here: deriving (refresh.py)."""
 
 from __future__ import annotations
 

@@ -36,21 +36,21 @@ class Pair:
     """What is known of two variants.
 
     why: the domain of `equal`, the number tried of `not separated`, the reason of `unobservable`.
-    witness: operands as hex text of `separated`.
+    operands: as hex text of `separated`.
     """
 
     first: str
     second: str
     verdict: PairVerdict
     why: str
-    witness: dict[str, str] = field(default_factory=dict)
+    operands: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The pair in one line."""
         words = {"equal": f"equal on {self.why}", "unobservable": f"unobservable here because {self.why}"}
         said = words.get(self.verdict, f"{self.verdict} ({self.why})")
-        return f"{self.first} | {self.second}: {said}" + (f": {shown(self.witness)}" if self.witness else "")
+        return f"{self.first} | {self.second}: {said}" + (f": {shown(self.operands)}" if self.operands else "")
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,8 @@ def _takes_block_alone(item: Variant) -> bool:
         level for level in program.block.facts.levels if level.name == "scale" and derive.codes(get("format", level.format)).bits <= 16
     ]
     alone = not program.reads("tensor_amax") and not program.reads("random") and shape_of(item.recipe)[0] == 1
-    turned = any(step.op == "transform" for step in item.recipe.facts.steps)
-    return bool(narrow) and alone and not turned and item.recipe.facts.domain.non_finite == "yes" and not is_joint(item.recipe)
+    rotated = any(step.op == "transform" for step in item.recipe.facts.steps)
+    return bool(narrow) and alone and not rotated and item.recipe.facts.domain.non_finite == "yes" and not is_joint(item.recipe)
 
 
 def _has_decision_space(item: Variant) -> bool:

@@ -101,11 +101,11 @@ def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
     asked = ask_rows(target, layout, known)
     found = _decode(asked, known)
     if layout.axes[0].finding == UNDECIDED and found[0] != "documented":
-        turned = replace(layout, views=replace(layout.views, codes=swapped))
-        again = ask_rows(target, turned, known)
+        exchanged = replace(layout, views=replace(layout.views, codes=swapped))
+        again = ask_rows(target, exchanged, known)
         second = _decode(again, known)
         if second[0] == "documented":
-            layout = replace(turned, axes=(Axis("layout", "packing", "high nibble first (pairs exchanged)"), *layout.axes[1:]))
+            layout = replace(exchanged, axes=(Axis("layout", "packing", "high nibble first (pairs exchanged)"), *layout.axes[1:]))
             asked, found = again, second
     kind, items = found
     if kind == "nearest":

@@ -1,4 +1,4 @@
-"""Deriving the discriminating rows of every family again from the spec, and writing them. Not here: reading them (witness.py)."""
+"""Deriving the discriminating rows of every family again from the spec, and writing them. Not here: reading them (kept_rows.py)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _zeros(operand: Operand) -> Codes:
 def product(gemm: str, a: tuple[Operand, Codes], b: tuple[Operand, Codes], datapath: str) -> torch.Tensor:
     """Return the product of two quantized operands as a datapath computes it, ascending along K, zeros up to a whole instruction.
 
-    Returns: float32 [rows, columns], on the device of the codes.   Exactness: equals emu.matmul, and so the oracle, bit for bit.
+    Returns: float32 [rows, columns], on the device of the codes.   Exactness: equals emu.matmul, and so the reference model, bit for bit.
     Raises: SpecError (formats and blocks that the datapath does not take), OpenError.
     """
     left, right = _quantized(*a), _quantized(*b)

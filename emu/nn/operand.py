@@ -116,11 +116,11 @@ def _on_cpu(full: torch.Tensor, operand: Operand, place: OperandContext, signs: 
         name: torch.from_numpy(level if level.dtype == np.uint8 else level.view(f"i{level.dtype.itemsize}"))
         for name, level in levels.items()
     }
-    return turned(Codes(recipe, torch.from_numpy(found), tensors, values), operand)
+    return transposed(Codes(recipe, torch.from_numpy(found), tensors, values), operand)
 
 
 def _on_device(full: torch.Tensor, operand: Operand, place: OperandContext, signs: int | None, stream: int, shape: torch.Size) -> Codes:
-    """Quantize by the torch column, the summed axis last."""
+    """Quantize by the torch engine, the summed axis last."""
     assert operand.recipe is not None
     matrix = full.T.contiguous() if operand.axis == 0 else full
     if operand.transform is not None:
@@ -132,10 +132,10 @@ def _on_device(full: torch.Tensor, operand: Operand, place: OperandContext, sign
     q = column.quantize(matrix, operand.recipe, random=random, signs=signs if operand.rotates else None)
     values = column.dequantize(q)
     levels = {name: signed_view(level) for name, level in q.levels.items()}
-    return turned(Codes(operand.recipe, q.codes, levels, values), operand)
+    return transposed(Codes(operand.recipe, q.codes, levels, values), operand)
 
 
-def turned(found: Codes, operand: Operand) -> Codes:
+def transposed(found: Codes, operand: Operand) -> Codes:
     """Return codes, levels and values in the orientation of the operand's matrix, from one whose blocks lie along rows."""
     if operand.axis == 1 or found.codes is None:
         return found

@@ -38,7 +38,7 @@ def dot(
     a_codes, b_codes: integers, none negative, arrays or tensors [..., K]; leading axes broadcast. K: a multiple of the instruction's k.
     a_scales, b_scales: scale codes [..., K / block]; left out where the datapath has none.   c: codes or floats of its format,
     [...]; None: +0.   a_format, b_format, scale_format: where the datapath leaves them free.
-    stages: also return the fused steps of every row, from the oracle.
+    stages: also return the fused steps of every row, from the reference model.
     Returns: codes of the result format, [...]; with stages (codes, list over the rows of lists of emu.engines.exact.datapath_step.Step).
     NaN, infinity, zero, subnormals, overflow: as the datapath says.   Exactness: equals emu.engines.exact.datapath.dot for every engine.
     Raises: SpecError (names, a choice that is missing), OpenError (unknown datapath, open bits, accumulator), ShapeError, OperandError,
@@ -125,9 +125,9 @@ def read_addend(c: Any, shape: tuple[int, ...], plan: DatapathPlan) -> Codes:
 def _stages(
     a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, lead: tuple[int, ...], plan: DatapathPlan, engine: str
 ) -> tuple[Codes, list[Any]]:
-    """Return the codes and every row's fused steps, from the oracle. Raises: OperandError (another engine)."""
+    """Return the codes and every row's fused steps, from the reference model. Raises: OperandError (another engine)."""
     if engine not in ("auto", "exact"):
-        raise OperandError(f"stages come from the oracle: leave engine={engine!r} out")
+        raise OperandError(f"stages come from the reference model: leave engine={engine!r} out")
 
     def row(scales: Codes | None, i: int) -> list[int]:
         return [] if scales is None else scales[i].tolist()

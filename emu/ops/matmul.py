@@ -47,7 +47,7 @@ def matmul(
     "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything.
     profile: order of operations by which the recipes turn their tensor level into a multiplier; None: their first.
     bits: return codes instead of values.   jobs: threads; same bits.
-    Returns: [..., M, N], dtype of the result format.   Exactness: equals the oracle bit for bit, for every engine, tile and number of jobs.
+    Returns: [..., M, N], dtype of the result format.   Exactness: equals `exact` bit for bit, for every engine, tile and number of jobs.
     Raises: ShapeError (axes, K, tail), SpecError (formats and blocks the datapath does not take), OpenError, OperandError, EngineError.
     Source: the datapath's sources.   Tests: tests/ops/test_api_matmul.py.
     """

@@ -102,9 +102,9 @@ class Quantized:
         """The transpose of a matrix: the same codes and levels, blocked along the other axis. Raises: ShapeError (no matrix)."""
         if len(self.shape) != 2:
             raise ShapeError(f"only a matrix has a transpose here, not {len(self.shape)} axes")
-        turned = tuple(replace(level, codes=level.codes.T if level.codes.ndim == 2 else level.codes) for level in self.levels)
+        transposed = tuple(replace(level, codes=level.codes.T if level.codes.ndim == 2 else level.codes) for level in self.levels)
         axis, row_axis = 1 - self.axis % 2, 1 - self.row_axis % 2
-        return replace(self, codes=self.codes.T, levels=turned, shape=self.shape[::-1], axis=axis, row_axis=row_axis)
+        return replace(self, codes=self.codes.T, levels=transposed, shape=self.shape[::-1], axis=axis, row_axis=row_axis)
 
     @takes_tensors
     def dequantize(self, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:

@@ -25,7 +25,7 @@ def value_formula(block: Block) -> str:
 
 
 def data(block: Block) -> Data:
-    """Return what the template shows: levels, bytes, storage, witnesses."""
+    """Return what the template shows: levels, bytes, storage, worked examples."""
     facts = block.facts
     rows, columns = facts.shape
     return {
@@ -39,7 +39,7 @@ def data(block: Block) -> Data:
         "bytes": columns // 2,
         "width": _width(block),
         "layout": facts.scale_layout.replace("_", " "),
-        **(_witnesses(block) if block.expect else {}),
+        **(_examples(block) if block.expect else {}),
     }
 
 
@@ -101,21 +101,21 @@ def _drawing(block: Block) -> list[str]:
     ]
 
 
-def _witnesses(block: Block) -> Data:
-    """Return one row per witness: the lane's code, every level, and the exact value, decoded by the exact engine."""
+def _examples(block: Block) -> Data:
+    """Return one row per worked example: the lane's code, every level, and the exact value, decoded by the exact engine."""
     header: list[Any] = ["element", *(Code(level.name) for level in block.facts.levels), "factor", "value", "why"]
-    rows = [_witness(block, item) for item in block.expect]
+    rows = [_example(block, item) for item in block.expect]
     if all(row[-3] == "1" for row in rows):
         header.remove("factor")
         rows = [[*row[:-3], *row[-2:]] for row in rows]
     codes = list(dict.fromkeys(item.codes for item in block.expect))
     if len(codes) == 1:
-        return {"shown_codes": codes[0], "witness_header": header, "witness_rows": rows}
+        return {"shown_codes": codes[0], "example_header": header, "example_rows": rows}
     rows = [[Code(item.codes), *row] for item, row in zip(block.expect, rows, strict=True)]
-    return {"shown_codes": None, "witness_header": ["codes", *header], "witness_rows": rows}
+    return {"shown_codes": None, "example_header": ["codes", *header], "example_rows": rows}
 
 
-def _witness(block: Block, item: Any) -> list[Any]:
+def _example(block: Block, item: Any) -> list[Any]:
     fmt: Format = get("format", block.element_formats[0])
     levels = {name: int(text, 16) for name, text in item.levels.items()}
     number = split(item.codes, fmt)[item.lane]

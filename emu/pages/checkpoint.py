@@ -29,7 +29,7 @@ HIGH = {
 
 
 def data(store: Checkpoint) -> Data:
-    """Return what the template shows: parts of the file, facts, words that declare it, witnesses."""
+    """Return what the template shows: parts of the file, facts, words that declare it, worked examples."""
     facts = store.facts
     told = ("; the header says which under ", Code(facts.swizzle_key)) if facts.swizzle_key else ()
     rows = [
@@ -48,7 +48,7 @@ def data(store: Checkpoint) -> Data:
         "parts": _parts(store),
         "facts": rows,
         "declared": [(item.where, Code(".".join(item.keys)), [Code(word) for word in item.words]) for item in facts.declared],
-        "witness_rows": [_witness(item) for item in store.expect],
+        "example_rows": [_example(item) for item in store.expect],
     }
 
 
@@ -67,7 +67,7 @@ def _row(name: str, part: StoredCodes | StoredLevel, meaning: str) -> tuple[Any,
     return name, joined(" or ", map(Code, part.suffixes)), joined(" or ", map(Code, part.dtypes)), meaning
 
 
-def _witness(item: Any) -> tuple[Any, ...]:
+def _example(item: Any) -> tuple[Any, ...]:
     """Return hand-checked names, or a hand-checked value."""
     if isinstance(item, NamesExample):
         return [(Code(part.name), " ", part.type) for part in item.tensors], ("is ", Code(item.finds)), item.why

@@ -21,18 +21,18 @@ EACH = {
 
 
 def data(model: Coverage) -> Data:
-    """Return what the template shows: axes with their bins, crosses, witnesses."""
+    """Return what the template shows: axes with their bins, crosses, worked examples."""
     facts = model.facts
     axes = []
     for name, axis in facts.axes.items():
         bins = [*([EACH[axis.each]] if axis.each else []), *([[Code(item) for item in axis.bins]] if axis.bins else [])]
         axes.append((Code(name), axis.text, joined("; ", bins)))
     crosses = [(Code(name), joined(" x ", map(Code, cross.axes)), cross.text) for name, cross in facts.crosses.items()]
-    return {"axes": axes, "crosses": crosses, "witness_rows": [_witness(item) for item in model.expect]}
+    return {"axes": axes, "crosses": crosses, "example_rows": [_example(item) for item in model.expect]}
 
 
-def _witness(item: Any) -> tuple[object, ...]:
-    """Return the inputs of a witness, and the bins of each cross."""
+def _example(item: Any) -> tuple[object, ...]:
+    """Return the inputs of a worked example, and the bins of each cross."""
     bins = "; ".join(f"{name}: {', '.join(found) or 'none'}" for name, found in item.bins.items())
     given = ", ".join(text if len(text) <= 20 else f"{text[:18]}..." for text in item.given)
     return Code(item.stem), Code(given), bins, item.why

@@ -7,7 +7,7 @@ from typing import Any
 from emu.base.errors import OpenError
 from emu.pages.datapath_stages import formula, stages, window
 from emu.pages.datapath_widths import choices, width_table
-from emu.pages.datapath_worked import special_rows, witnesses, worked_step
+from emu.pages.datapath_worked import examples, special_rows, worked_step
 from emu.pages.frame import Data, Writer, plain
 from emu.pages.render import Code, Ref
 from emu.spec import Datapath
@@ -18,7 +18,7 @@ from emu.spec.models.datapath import DatapathFacts, EpilogueFacts, LateC, Promot
 def data(datapath: Datapath) -> Data:
     """Return what the template shows; of a datapath that is not known only what is said of it."""
     facts = datapath.facts
-    shown: Data = {"unknown": None, "refused": None, **witnesses(datapath)}
+    shown: Data = {"unknown": None, "refused": None, **examples(datapath)}
     if isinstance(facts, UnknownFacts):
         return {**shown, "unknown": f"{facts.unknown[0].upper()}{facts.unknown[1:]}"}
     try:

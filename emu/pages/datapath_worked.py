@@ -1,4 +1,4 @@
-"""Rows of a datapath that the oracle computes: special values, every stage of one step, and the witnesses of the file."""
+"""Rows of a datapath that the reference model computes: special values, every stage of one step, and the worked examples of the file."""
 
 from __future__ import annotations
 
@@ -94,17 +94,17 @@ def _shown(number: int, fmt: Format) -> tuple[Code, str]:
 
 
 def worked_step(datapath: Datapath, plan: DatapathPlan) -> Data:
-    """Return every stage of the first step: of the file's witness if it has one with codes, else of made-up operands."""
-    witness = next((item for item in datapath.expect if isinstance(item, DotExample)), None)
-    if witness is None:
+    """Return every stage of the first step: of the file's worked example if it has one with codes, else of made-up operands."""
+    example = next((item for item in datapath.expect if isinstance(item, DotExample)), None)
+    if example is None:
         operands = _made_up(plan)
     else:
-        plan = resolve(datapath, witness.a_format, witness.b_format, witness.scale_format, witness.block)
-        operands = _of_witness(witness, plan)
+        plan = resolve(datapath, example.a_format, example.b_format, example.scale_format, example.block)
+        operands = _of_example(example, plan)
     done = dot(operands.a, operands.b, operands.scale_a, operands.scale_b, operands.c, plan)
     step = done.steps[0]
     return {
-        "witness": witness,
+        "example": example,
         "given": _given(operands, plan),
         **_terms(step, plan),
         "sums": _sums(step, plan),
@@ -162,12 +162,12 @@ def _part(part: int, plan: DatapathPlan) -> Any:
     return part if plan.late_c is not None else _shown(part, plan.d)
 
 
-def _of_witness(witness: DotExample, plan: DatapathPlan) -> Operands:
+def _of_example(example: DotExample, plan: DatapathPlan) -> Operands:
     operands = Operands(plan)
-    operands.a, operands.b = split(witness.a, plan.a), split(witness.b, plan.b)
+    operands.a, operands.b = split(example.a, plan.a), split(example.b, plan.b)
     if plan.scale is not None:
-        operands.scale_a, operands.scale_b = (split(text or "", plan.scale) for text in (witness.scale_a, witness.scale_b))
-    operands.c = int(witness.c, 16)
+        operands.scale_a, operands.scale_b = (split(text or "", plan.scale) for text in (example.scale_a, example.scale_b))
+    operands.c = int(example.c, 16)
     return operands
 
 
@@ -194,15 +194,15 @@ def _likely_codes(fmt: Format) -> list[int]:
     return [magnitude | (known.sign_bit if number % 2 else 0) for number, magnitude in enumerate(magnitudes)]
 
 
-def witnesses(datapath: Datapath) -> Data:
-    """Return the witnesses: equal elements, widths, rows of codes."""
+def examples(datapath: Datapath) -> Data:
+    """Return the worked examples: equal elements, widths, rows of codes."""
     widths = [item for item in datapath.expect if isinstance(item, WidthExample)]
     keys = [key for key in WidthExample.model_fields if any(getattr(item, key) is not None for item in widths)]
     header = [key.replace("_", " ") for key in keys]
     return {
-        "witness_values": [(item.every_a, item.every_b, item.d, item.why) for item in datapath.expect if isinstance(item, ValueExample)],
-        "witness_widths": (header, [[getattr(item, key) for key in keys] for item in widths]) if widths else None,
-        "witness_codes": [(item.why, _codes(item)) for item in datapath.expect if isinstance(item, DotExample)],
+        "example_values": [(item.every_a, item.every_b, item.d, item.why) for item in datapath.expect if isinstance(item, ValueExample)],
+        "example_widths": (header, [[getattr(item, key) for key in keys] for item in widths]) if widths else None,
+        "example_codes": [(item.why, _codes(item)) for item in datapath.expect if isinstance(item, DotExample)],
     }
 
 

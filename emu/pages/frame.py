@@ -1,4 +1,4 @@
-"""What every page of a spec object has: head, open points, witnesses, pseudo-code, sources, users. Not here: the body (a module a kind)."""
+"""What every page of a spec object has: head, open points, examples, pseudo-code, sources, users. Not here: the body (a module a kind)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def page(thing: SpecObject, writer: Writer, users: Users, links: Links) -> str:
         "aliases": [Code(alias) for alias in thing.aliases],
         "digest": digest(thing)[:16],
         "open": _open(thing.open),
-        "witnesses": _witnesses(getattr(thing, "expect", ())),
+        "examples": _examples(getattr(thing, "expect", ())),
         "functions": [Function(*entry.split(".")) for entry in functions],
         "sources": [_source(source, thing) for source in thing.sources],
         "users": _users(users.get((thing.kind, thing.id), [])),
@@ -66,15 +66,15 @@ def _options(point: OpenPoint) -> Any:
     return (fact, ": ", options) if fact and options else options
 
 
-def _witnesses(items: Sequence[Any]) -> Data:
-    """One row per witness; columns that no witness uses are left out."""
+def _examples(items: Sequence[Any]) -> Data:
+    """One row per worked example; columns that no worked example uses are left out."""
     rows = [item.model_dump(by_alias=True) for item in items]
     keys = dict.fromkeys(key for row in rows for key in row)
     used = [key for key in keys if any(row.get(key) not in (None, {}, ()) for row in rows)]
-    return {"header": used, "rows": [[_witness_cell(key, row.get(key)) for key in used] for row in rows]}
+    return {"header": used, "rows": [[_example_cell(key, row.get(key)) for key in used] for row in rows]}
 
 
-def _witness_cell(key: str, value: Any) -> Any:
+def _example_cell(key: str, value: Any) -> Any:
     if isinstance(value, dict):
         return [(name, " ", Code(str(item))) for name, item in value.items()]
     return value if key == "why" or value is None else Code(str(value))

@@ -8,7 +8,7 @@ from typing import Any
 from emu.base.errors import EmuError
 from emu.pages.datapath_widths import width_table
 from emu.pages.frame import Data, Writer
-from emu.pages.instruction_worked import distinct, special_table, witnesses
+from emu.pages.instruction_worked import distinct, examples, special_table
 from emu.pages.render import OPEN, Code, Ref, joined
 from emu.spec import Block, Instruction, get
 from emu.spec.datapath import resolve
@@ -80,7 +80,7 @@ SHOWN: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def data(family: Instruction) -> Data:
-    """Return what the template shows: forms, registers, random bits, scales, derived widths, special sources, witnesses."""
+    """Return what the template shows: forms, registers, random bits, scales, derived widths, special sources, worked examples."""
     found = forms(family)
     performs = family.facts.performs
     scales = distinct(form.facts.scale for form in found if form.facts.scale)
@@ -95,7 +95,7 @@ def data(family: Instruction) -> Data:
         "scales": [(scale, _READS[scale.reads]) for scale in scales],
         "widths": _widths(found) if performs == "mma" else None,
         "specials": special_table(family) if performs in ("convert", "widen") else None,
-        **witnesses(family),
+        **examples(family),
     }
 
 

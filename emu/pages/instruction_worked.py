@@ -1,4 +1,4 @@
-"""Rows of an instruction that are executed: what special sources give, and the witnesses of the file."""
+"""Rows of an instruction that are executed: what special sources give, and the worked examples of the file."""
 
 from __future__ import annotations
 
@@ -136,27 +136,27 @@ def _value(number: int, to: Format) -> str:
         return ""
 
 
-def witnesses(family: Instruction) -> Data:
-    """Return the witnesses: a table for short registers, blocks of rows for wide ones."""
+def examples(family: Instruction) -> Data:
+    """Return the worked examples: a table for short registers, blocks of rows for wide ones."""
     if any(len(text) > WIDE for item in family.expect for text in (*item.operands, item.result)):
-        return {"witness_table": None, "witness_blocks": [_rows(item) for item in family.expect]}
+        return {"example_table": None, "example_blocks": [_rows(item) for item in family.expect]}
     header = ["form", "operands", "random", "scale", "choices", "result", "flags", "why"]
     rows = []
     for item in family.expect:
         given = joined(" ", map(Code, item.operands))
         rows.append([Code(item.form), given, item.random, item.scale, _chosen(item), Code(item.result), item.flags, item.why])
     keep = [number for number in range(len(header)) if any(row[number] for row in rows)]
-    return {"witness_table": ([header[number] for number in keep], [[row[number] for number in keep] for row in rows])}
+    return {"example_table": ([header[number] for number in keep], [[row[number] for number in keep] for row in rows])}
 
 
-def _chosen(witness: Any) -> str:
-    return ", ".join(f"{key} {option}" for key, option in witness.choose.items())
+def _chosen(example: Any) -> str:
+    return ", ".join(f"{key} {option}" for key, option in example.choose.items())
 
 
-def _rows(witness: Any) -> tuple[str, str, str | None, list[str]]:
-    """Return (form, choices, why, named rows of hexadecimal text) of one witness."""
-    names = instruction(witness.form, **witness.choose).operands
-    rows = [*zip(names, witness.operands, strict=False), ("random", witness.random), ("scale", witness.scale)]
-    rows += [("result", witness.result), ("block scale", witness.scale_result), ("flags", witness.flags)]
+def _rows(example: Any) -> tuple[str, str, str | None, list[str]]:
+    """Return (form, choices, why, named rows of hexadecimal text) of one worked example."""
+    names = instruction(example.form, **example.choose).operands
+    rows = [*zip(names, example.operands, strict=False), ("random", example.random), ("scale", example.scale)]
+    rows += [("result", example.result), ("block scale", example.scale_result), ("flags", example.flags)]
     wide = max(len(name) for name, text in rows if text)
-    return witness.form, _chosen(witness), witness.why, [f"{name.ljust(wide)}  {text}" for name, text in rows if text]
+    return example.form, _chosen(example), example.why, [f"{name.ljust(wide)}  {text}" for name, text in rows if text]

@@ -12,7 +12,7 @@ TENSOR = (130, 6)
 
 
 def data(layout: Layout) -> Data:
-    """Return what the template shows: facts, digits with their weights, places of a small tensor, witnesses."""
+    """Return what the template shows: facts, digits with their weights, places of a small tensor, worked examples."""
     facts, (rows, codes) = layout.facts, TENSOR
     unit = "bytes" if facts.code_bits == 8 else "nibbles, the low one of a byte first"
     return {
@@ -23,7 +23,7 @@ def data(layout: Layout) -> Data:
         "rows": rows,
         "codes": codes,
         "places": [(row, idx, place(row, idx, rows, codes, layout)) for row, idx in SHOWN],
-        "witness_lines": [
+        "example_lines": [
             f"{item.rows} x {item.codes}: row {item.row}, idx {item.idx} -> {item.place}" + (f"   {item.why}" if item.why else "")
             for item in layout.expect
         ],

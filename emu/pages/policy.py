@@ -1,4 +1,4 @@
-"""The page of a conversion policy, and the comparison of all policies: who does what with NaN, Inf, -0 and overflow."""
+"""The page of a policy, and the comparison of all policies: who does what with NaN, Inf, -0 and overflow."""
 
 from __future__ import annotations
 

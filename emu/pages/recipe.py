@@ -1,4 +1,4 @@
-"""The page of a recipe: both programs as numbered formulas, each with what one witness gives at every step."""
+"""The page of a recipe: both programs as numbered formulas, each with what one worked example gives at every step."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _TAILS = {
 
 
 def data(recipe: Recipe) -> Data:
-    """Return what the template shows: both programs step by step, each with what one witness gives, and all witnesses."""
+    """Return what the template shows: both programs step by step, each with what one worked example gives, and all worked examples."""
     facts = recipe.facts
-    worked, trace = _witness(recipe) or (None, None)
+    worked, trace = _example(recipe) or (None, None)
     back = {profile: trace_dequantize(recipe, profile, trace) if trace else None for profile in facts.dequantize}
     return {
         "block": get("block", facts.block),
@@ -41,15 +41,15 @@ def data(recipe: Recipe) -> Data:
             (profile, _program(dequantize_program(recipe, profile), steps, run), _element_rows(run) if run else None)
             for (profile, steps), run in zip(facts.dequantize.items(), back.values(), strict=True)
         ],
-        "witnesses": [_rows(item, worked) for item in recipe.expect],
+        "examples": [_rows(item, worked) for item in recipe.expect],
     }
 
 
-_worked_runs: dict[tuple[str, str], tuple[Any, Trace] | None] = {}  # digests of facts and witnesses -> the run that is shown
+_worked_runs: dict[tuple[str, str], tuple[Any, Trace] | None] = {}  # digests of facts and worked examples -> the run that is shown
 
 
-def _witness(recipe: Recipe) -> tuple[Any, Trace] | None:
-    """Return the witness, and its run, whose steps give most different bits: it shows most of the program."""
+def _example(recipe: Recipe) -> tuple[Any, Trace] | None:
+    """Return the worked example, and its run, whose steps give most different bits: it shows most of the program."""
     key = (digest(recipe), digest_json([item.model_dump(mode="json") for item in recipe.expect]))
     if key not in _worked_runs:
         runs = [(item, trace_quantize(recipe, item)) for item in recipe.expect]
@@ -98,7 +98,7 @@ def _element_rows(trace: Trace) -> list[str]:
 
 
 def _rows(item: Any, worked: Any) -> tuple[str | None, bool, list[str]]:
-    """Return (why, is shown above already, rows of hexadecimal text) of a witness."""
+    """Return (why, is shown above already, rows of hexadecimal text) of a worked example."""
     above = worked is not None and item == worked and len(item.codes.replace(" ", "")) <= MOST
     rows = [("x", item.x)] + [(name, text) for name in ("tensor_amax", "random") if (text := getattr(item, name))]
     rows += [("codes", item.codes), *item.levels.items(), *((f"values, {name}", text) for name, text in item.values.items())]

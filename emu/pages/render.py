@@ -75,7 +75,7 @@ class Links:
 
     up: str = "../"
     own: frozenset[tuple[str, str]] | None = None
-    functions: str = "oracle/"
+    functions: str = "reference_model/"
 
     def object(self, kind: str, name: str) -> str:
         """Return the name of an object, linked where it has a page."""

@@ -1,4 +1,4 @@
-"""The page of a rounding: the rule per sign, random bits, finite overflow, and worked rows that the oracle computes."""
+"""The page of a rounding: the rule per sign, random bits, finite overflow, and worked rows that the reference model computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A witness of a recipe run through the oracle, with every intermediate result kept. Not here: how it is shown (pages/recipe.py)."""
+"""A example of a recipe run through the exact engine, with every intermediate result kept. Not here: how it is shown (pages/recipe.py)."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Trace:
         return f"{encode_value(item, arithmetic):0{digits(arithmetic)}X}"
 
 
-def trace_quantize(recipe: Recipe, witness: Any) -> Trace:
-    """Return the run of a witness through the quantize program."""
+def trace_quantize(recipe: Recipe, example: Any) -> Trace:
+    """Return the run of a worked example through the quantize program."""
     program = quantize_program(recipe)
-    source: Format = get("format", witness.source)
-    values = [decode_code(code, source) for code in split(witness.x, source)]
+    source: Format = get("format", example.source)
+    values = [decode_code(code, source) for code in split(example.x, source)]
     width = program.block.facts.shape[1] if program.block.facts.shape[0] > 1 else len(values)
     height = len(values) // width
     rows, columns = padded_size(recipe, height, width)
@@ -58,17 +58,17 @@ def trace_quantize(recipe: Recipe, witness: Any) -> Trace:
     elements.update({(number // width, number % width): value for number, value in enumerate(values)})
     given: dict[str, Cells] = {"x": elements}
     if program.reads("tensor_amax"):
-        given["tensor_amax"] = {(0, 0): _amax(witness, values)}
+        given["tensor_amax"] = {(0, 0): _amax(example, values)}
     if program.reads("random"):
-        drawn = _draws(program, witness.random, len(values))
+        drawn = _draws(program, example.random, len(values))
         given["random"] = {(r, c): drawn[r * width + c] if r < height and c < width else 0 for r, c in elements}
     return Trace(program, run(program, given, rows, columns), rows, columns)
 
 
-def _amax(witness: Any, values: list[Value]) -> Value:
-    if witness.tensor_amax is None:
+def _amax(example: Any, values: list[Value]) -> Value:
+    if example.tensor_amax is None:
         return largest_magnitude_of(values, "propagate")
-    return decode_code(int(witness.tensor_amax, 16), get("format", "fp32"))
+    return decode_code(int(example.tensor_amax, 16), get("format", "fp32"))
 
 
 def _draws(program: Program, text: str, count: int) -> list[int]:

@@ -25,7 +25,7 @@ TAIL = {"error": "refused", "zero_pad": "filled up with zeros before rotation, w
 
 
 def data(training: Training) -> Data:
-    """Return what the template shows: a row per operand, facts, witnesses."""
+    """Return what the template shows: a row per operand, facts, worked examples."""
     facts = training.facts
     base = [("based on", Ref("training", training.based_on))] if training.based_on else []
     return {
@@ -39,7 +39,7 @@ def data(training: Training) -> Data:
             ("first layers kept in the operand format", facts.kept_first),
             ("last layers kept in the operand format", facts.kept_last),
         ],
-        "witness_rows": [_witness(item) for item in training.expect],
+        "example_rows": [_example(item) for item in training.expect],
     }
 
 
@@ -53,7 +53,7 @@ def _row(training: Training, operand: Operand) -> tuple[Any, ...]:
     return (f"{operand.gemm}: {PRODUCTS[operand.gemm]}", NAMES[operand.name], SUMMED[operand.gemm], *cells)
 
 
-def _witness(item: Any) -> tuple[Any, ...]:
+def _example(item: Any) -> tuple[Any, ...]:
     """Return a hand-checked consequence."""
     if isinstance(item, KeptExample):
         return f"{item.layers} layers", f"{', '.join(map(str, item.kept))} are kept", item.why

@@ -1,4 +1,4 @@
-"""The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.engines.exact and the other columns)."""
+"""The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.engines.exact and the other engines)."""
 
 from emu.spec.checks.objects import check_facts
 from emu.spec.family import family_line

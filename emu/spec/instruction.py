@@ -77,9 +77,9 @@ def check_instruction(family: Instruction) -> None:
         except SpecError as error:
             raise SpecError(f"{form.mnemonic}: {error}") from None
         _check_questions(family, form)
-    for number, witness in enumerate(family.expect):
-        if form_id(witness.form) not in seen:
-            raise SpecError(f"expect.{number}: form {witness.form!r} is none of this family")
+    for number, example in enumerate(family.expect):
+        if form_id(example.form) not in seen:
+            raise SpecError(f"expect.{number}: form {example.form!r} is none of this family")
 
 
 def _check_form(facts: InstructionFacts) -> None:

@@ -63,7 +63,7 @@ class Registry:
             return tuple(sorted(self._now().paths[kind]))
 
     def digest(self, thing: SpecObject) -> str:
-        """Return the sha256 of an object's facts and of everything they refer to (no ids, titles, sources or witnesses of it)."""
+        """Return the sha256 of an object's facts and of everything they refer to (no ids, titles, sources or worked examples of it)."""
         key = (thing.kind, thing.facts_digest)
         found = self._known.digests.get(key)
         if found is not None:
@@ -316,7 +316,7 @@ def get(kind: str, name: str | SpecObject) -> Any:
 
 
 def digest(thing: SpecObject) -> str:
-    """Return the sha256 of an object's facts and of everything they refer to (no ids, titles, sources or witnesses of it)."""
+    """Return the sha256 of an object's facts and of everything they refer to (no ids, titles, sources or worked examples of it)."""
     return _DEFAULT.digest(thing)
 
 

@@ -95,8 +95,8 @@ def _scales(recipe: Recipe, fmt: Format, factor: Fraction) -> st.SearchStrategy[
 
 def _exponents(recipe: Recipe, fmt: Format) -> st.SearchStrategy[int]:
     """Powers of two of the tensor maximum under which the source format has the largest element of scale one."""
-    able = [exp for exp in (0, *range(-6, 7), -90, -24, 24, 90) if _holds(element_maximum(recipe) * Fraction(2) ** exp, fmt)]
-    return st.sampled_from(able)
+    fitting = [exp for exp in (0, *range(-6, 7), -90, -24, 24, 90) if _holds(element_maximum(recipe) * Fraction(2) ** exp, fmt)]
+    return st.sampled_from(fitting)
 
 
 @st.composite

@@ -57,7 +57,7 @@ def policies(of: str | Format) -> st.SearchStrategy[Policy]:
     """Registered policies that say something of a destination."""
     fmt: Format = get("format", of)
     found = [get("policy", name) for name in names("policy")]
-    able = [policy for policy in found if policy.facts.keys() & {fmt.id, "with_nan" if derive.codes(fmt).nan else "without_nan"}]
-    if not able:
+    fitting = [policy for policy in found if policy.facts.keys() & {fmt.id, "with_nan" if derive.codes(fmt).nan else "without_nan"}]
+    if not fitting:
         raise OperandError(f"no policy covers {fmt.id}")
-    return st.sampled_from(able)
+    return st.sampled_from(fitting)

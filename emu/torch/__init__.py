@@ -1,4 +1,4 @@
-"""The torch column: convert, transform, quantize, dequantize, dot and matmul on tensors, CPU and CUDA, bit for bit.
+"""The torch engine: convert, transform, quantize, dequantize, dot and matmul on tensors, CPU and CUDA, bit for bit.
 
 Files: conversion.py (decode, convert), rotation.py (RHT), block.py (quantize, dequantize), datapath.py (dot, matmul); beside them what
 they share. The functions of this package are api.py's, loaded on first use: `import emu.torch` needs no torch.

@@ -1,4 +1,4 @@
-"""Rows of a plan: the oracle computes, every other implementation present derives them again, and nothing is returned unless all agree."""
+"""Rows of a plan: `exact` computes, every other implementation present derives them again, and nothing is returned unless all agree."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.suites.plan import SuitePlan
 
 CHUNK: Final = 4096
-SAMPLE: Final = 64  # of a suite above 2^16 rows the oracle derives flagged rows and one in this many
+SAMPLE: Final = 64  # of a suite above 2^16 rows the reference model derives flagged rows and one in this many
 PLAIN: Final = frozenset({"random", "exhaustive", "decision", "code"})  # flags that mark nothing special
 
 
 class Computed(NamedTuple):
-    """A run of rows. exact_rows: how many the oracle derived.   agreed: the engines that derived every one of them."""
+    """A run of rows. exact_rows: how many the reference model derived.   agreed: the engines that derived every one of them."""
 
     rows: list[Row]
     exact_rows: int
@@ -25,14 +25,14 @@ class Computed(NamedTuple):
 
 
 def wants_exact(number: int, flags: tuple[str, ...], size: int) -> bool:
-    """Tell whether the oracle derives a row. number: from 0."""
+    """Tell whether the reference model derives a row. number: from 0."""
     return size <= SHARD_ROWS or number % SAMPLE == 0 or not PLAIN.issuperset(flags)
 
 
 def compute(plan: SuitePlan, start: int, stop: int) -> Iterator[Computed]:
     """Yield the rows start .. stop - 1 of a plan in chunks.
 
-    Raises: EngineError when two implementations differ, or when no two others can do a suite that is too large for the oracle.
+    Raises: EngineError when two implementations differ, or when no two others can do a suite that is too large for the reference model.
     """
     for first in range(start, stop, CHUNK):
         cases = plan.cases(first, min(first + CHUNK, stop))
@@ -64,7 +64,7 @@ def _whole(layout: Layout, plan: SuitePlan, found: dict[str, Answer | None]) -> 
     """Return an answer for every result column; whoever asks compares it with the others. Raises: EngineError (fewer than two answers)."""
     whole = [answer for answer in found.values() if answer is not None and len(answer) == len(layout.results)]
     if len(found) < 2 or not whole:
-        raise EngineError(f"{plan.stem}: {plan.size} rows are too many for the oracle, and no two other implementations derive them")
+        raise EngineError(f"{plan.stem}: {plan.size} rows are too many for the exact engine, and no two other implementations derive them")
     return whole[0]
 
 
@@ -77,4 +77,5 @@ def _agree(layout: Layout, stem: str, number: int, row: Row, name: str, answer: 
         if not row.values[layout.index("m_" + column.name)] and any(code >= 0 for code in lanes)
     ]
     if wrong or unknown:
-        raise EngineError(f"{stem}: row {number + 1}: {name} and the oracle differ in {', '.join(wrong or unknown)}: no file was written")
+        where = ", ".join(wrong or unknown)
+        raise EngineError(f"{stem}: row {number + 1}: {name} and the reference model differ in {where}: no file was written")

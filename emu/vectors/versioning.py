@@ -35,7 +35,7 @@ def bump(version: str, level: Level) -> str:
 
 
 def append_rows(suite: Suite, cases: Sequence[Input], answers: Sequence[Any]) -> Suite:
-    """Return the suite with rows at its end: new ids, MINOR. answers: of the oracle, one per case."""
+    """Return the suite with rows at its end: new ids, MINOR. answers: of the reference model, one per case."""
     added = tuple(make_row(suite.layout, case, answer) for case, answer in zip(cases, answers, strict=True))
     return _with_rows(suite, (*suite.rows, *added), "minor")
 

@@ -1,4 +1,4 @@
-"""The product of two 4-bit codes as a truth table in Verilog: a second structure beside the reference design, made by the oracle."""
+"""The product of two 4-bit codes as a truth table in Verilog: a second structure beside the reference design, made by the exact engine."""
 
 from __future__ import annotations
 

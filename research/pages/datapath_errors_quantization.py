@@ -44,14 +44,14 @@ def _errors(record: Record) -> tuple[Any, ...]:
     rows = []
     for item in record["recipes"]:
         pairs = [(found[name, item["recipe"], "none"], found[name, item["recipe"], rotation]) for name in data_names(record)]
-        rows.append((Code(item["recipe"]), *(_two(plain, turned) for plain, turned in pairs)))
+        rows.append((Code(item["recipe"]), *(_two(plain, rotated) for plain, rotated in pairs)))
     return ("recipe", *data_names(record)), rows, range(1, len(record["data"]) + 1)
 
 
-def _two(plain: float, turned: float) -> str:
-    texts = [f"{plain:.4f}", f"{turned:.4f}"]
-    if plain != turned:
-        best = 0 if plain < turned else 1
+def _two(plain: float, rotated: float) -> str:
+    texts = [f"{plain:.4f}", f"{rotated:.4f}"]
+    if plain != rotated:
+        best = 0 if plain < rotated else 1
         texts[best] = f"**{texts[best]}**"
     return " / ".join(texts)
 

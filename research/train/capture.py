@@ -28,5 +28,5 @@ def write_captured(path: Path, records: Iterable[Any], run: str, step: int) -> N
     with tensor_writer(path, force=True, metadata={KEY: about}) as file:
         for record in records:
             values = record.values.detach().cpu().float()
-            turned = values.T.contiguous() if record.axis == 0 else values
-            file.put(f"layer{record.layer}.{record.gemm}.{record.operand}", turned.numpy())
+            transposed = values.T.contiguous() if record.axis == 0 else values
+            file.put(f"layer{record.layer}.{record.gemm}.{record.operand}", transposed.numpy())

@@ -52,11 +52,11 @@ class Attention(nn.Module):
         """Map [batch, context, width] to the same shape."""
         batch, context, width = x.shape
         q, k, v = self.qkv(x).view(batch, context, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        y = scaled_dot_product_attention(self._turned(q), self._turned(k), v, is_causal=True)
+        y = scaled_dot_product_attention(self._rotated(q), self._rotated(k), v, is_causal=True)
         found: torch.Tensor = self.out(y.transpose(1, 2).reshape(batch, context, width))
         return found
 
-    def _turned(self, x: torch.Tensor) -> torch.Tensor:
+    def _rotated(self, x: torch.Tensor) -> torch.Tensor:
         a, b = x.chunk(2, dim=-1)
         cos, sin = self.get_buffer("cos"), self.get_buffer("sin")
         return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)

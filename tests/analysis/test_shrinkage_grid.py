@@ -36,7 +36,7 @@ def test_integers_reach_further_below():
 
 
 @pytest.mark.parametrize("name", NARROW)
-def test_ties_are_those_of_the_oracle(name):
+def test_ties_are_those_of_the_reference_model(name):
     grid = grid_of(name)
     middle = np.array([float(item) for item in grid.midpoints])
     assert [Fraction(item) for item in middle.tolist()] == list(grid.midpoints)

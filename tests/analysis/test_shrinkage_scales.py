@@ -121,7 +121,7 @@ def test_constants_of_the_studys_recipes_follow_from_the_format():
 
 
 @pytest.mark.parametrize("engine", ["exact", "c_ref"])
-def test_witnesses_of_the_studys_recipes(engine):
+def test_examples_of_the_studys_recipes(engine):
     seen = 0
     for name in names("recipe"):
         recipe = get("recipe", name)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.contracts import form_of
 from emu.contracts.form import expect
 from emu.testing import check
@@ -41,7 +41,7 @@ def test_an_exponent_by_logarithm_is_seen(name, suite):
 @pytest.mark.parametrize("source", ["fp32", "bf16", "fp16"])
 def test_edges_are_blocks_under_their_maximum(source):
     form = form_of(f"quantize/{RCEIL}", source)
-    every, short = edges(form), edges(form, short=True)
+    every, short = beside_scale_steps(form), beside_scale_steps(form, short=True)
     most = {
         "fp32": {0x3E400002, 0x40FFFFFF, 0x40C00001}, "bf16": {0x3E42, 0x40C1, 0x40FF}, "fp16": {0x3201, 0x47FF, 0x4601},
     }[source]  # fmt: skip
@@ -56,4 +56,4 @@ def test_edges_are_blocks_under_their_maximum(source):
 
 @pytest.mark.parametrize("contract", ["quantize/nvfp4_te_ref", "convert/e2m1/rne/nvidia", "quantize/e2m1_fp32scale"])
 def test_other_scales_have_no_such_edges(contract):
-    assert edges(form_of(contract)) is None
+    assert beside_scale_steps(form_of(contract)) is None

@@ -85,7 +85,7 @@ SLOW = ("quantize/hif4", "quantize/nvfp4_te_2d_ref", "quantize/if4_mse", "dot/bl
 
 
 @pytest.mark.parametrize("contract", [*QUICK, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in SLOW)])
-def test_the_quick_engine_says_what_the_oracle_says_where_it_is_known(contract):
+def test_the_quick_engine_says_what_the_reference_model_says_where_it_is_known(contract):
     form = form_of(contract)
     for question in directed(form, "fp32", True):
         exact, quick = (expect(form, question.operands, engine) for engine in ("exact", "auto"))
@@ -108,14 +108,14 @@ def test_what_nobody_knows_is_masked_not_guessed():
 
 
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
-def test_witnesses_of_the_recipe_are_asked(source):
-    """Every whole witness that the source can state, under its own tensor maximum."""
+def test_examples_of_the_recipe_are_asked(source):
+    """Every whole worked example that the source can state, under its own tensor maximum."""
     form = form_of("quantize/nvfp4_f46_mse", source)
     asked = {
         (tuple(row), int(question.operands["tensor_amax"]))
         for question in directed(form, source, True)
         for row, why in zip(question.operands["x"].tolist(), question.why, strict=True)
-        if why == "witness"
+        if why == "example"
     }
     low = 16 if source == "bf16" else 0
     rows = [([int(word, 16) for word in row.x.split()], int(row.tensor_amax, 16)) for row in get("recipe", "nvfp4_f46_mse").expect]

@@ -53,7 +53,7 @@ TOGETHER = ("mxfp4_f46_static_4", "nvfp4_f46_static_6", "nvfp4_torchao")
 @pytest.mark.parametrize(
     "name", [*TOGETHER, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in RECIPES if name not in TOGETHER)]
 )
-def test_a_question_says_of_each_tile_what_the_oracle_says_of_it_alone(name):
+def test_a_question_says_of_each_tile_what_the_reference_model_says_of_it_alone(name):
     form, recipe, source = form_of(f"quantize/{name}"), get("recipe", name), get("format", "fp32")
     if form.draws is not None:
         pytest.skip("random words belong to a whole tensor")

@@ -137,5 +137,5 @@ def test_an_original_without_the_weight(recorded: At, tmp_path: Path, write: Any
     other = write(tmp_path / "other.safetensors", {"x.weight": ("BF16", (2, 16), np.zeros(32, "<u2"))})
     report = identify_files(recorded("modelopt_nvfp4"), other)
     assert report.exit_code == 1 and f"the original has no tensor {K}.weight" in report.text()
-    turned = write(tmp_path / "turned.safetensors", {f"{Q}.weight": ("I64", (8, 128), np.zeros(1024, "<i8"))})
-    assert "is I64 in the original" in identify_files(recorded("modelopt_nvfp4"), turned).text()
+    transposed = write(tmp_path / "turned.safetensors", {f"{Q}.weight": ("I64", (8, 128), np.zeros(1024, "<i8"))})
+    assert "is I64 in the original" in identify_files(recorded("modelopt_nvfp4"), transposed).text()

@@ -1,4 +1,4 @@
-"""Files of the kind checkpoint: witnesses by code of the test's own, contradictions refused with their line, names and values changed."""
+"""Files of the kind checkpoint: examples by code of the test's own, contradictions refused with their line, names and values changed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ E2M1 = (0, Fraction(1, 2), 1, Fraction(3, 2), 2, 3, 4, 6)
 ALL = names("checkpoint")
 
 
-def by_hand(store: Any, witness: StoredExample) -> str:
-    """The value of a witness, from bytes, without anything of emu; blocks by the numbers in their names."""
-    data = {name: bytes.fromhex(text) for name, text in witness.stored.items()}
-    block = witness.block or store.facts.blocks[0]
-    lane, size = witness.lane, 32 if block == "mxfp4" else 16
+def by_hand(store: Any, example: StoredExample) -> str:
+    """The value of a worked example, from bytes, without anything of emu; blocks by the numbers in their names."""
+    data = {name: bytes.fromhex(text) for name, text in example.stored.items()}
+    block = example.block or store.facts.blocks[0]
+    lane, size = example.lane, 32 if block == "mxfp4" else 16
     if "record" in data:
         count = {17: 1, 36: 4}[len(data["record"])]
         number, lane = divmod(lane, size)
@@ -55,7 +55,7 @@ def written(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_witnesses_hold_by_hand_and_by_the_reader(name: str) -> None:
+def test_examples_hold_by_hand_and_by_the_reader(name: str) -> None:
     store = get("checkpoint", name)
     values = [item for item in store.expect if isinstance(item, StoredExample)]
     assert len(values) >= 2 and any(isinstance(item, NamesExample) for item in store.expect)

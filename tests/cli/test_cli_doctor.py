@@ -1,4 +1,4 @@
-"""emu doctor: every shipped witness holds, and a wrong one is reported with exit code 1."""
+"""emu doctor: every shipped worked example holds, and a wrong one is reported with exit code 1."""
 
 import json
 import os
@@ -23,25 +23,25 @@ sources: [{ref: "emu", where: "a test"}]
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in names(kind)])
-def test_every_witness_holds(kind, name):
+def test_every_example_holds(kind, name):
     assert [(number, fault) for number, fault in faults(get(kind, name)) if fault is not None] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_witnesses_of_another_object_are_refused(kind):
-    """Each kind has an object whose witnesses do not hold for the next one: a check that finds nothing wrong would pass them."""
+def test_examples_of_another_object_are_refused(kind):
+    """Each kind has an object whose worked examples do not hold for the next one: a check that finds nothing wrong would pass them."""
     things = [thing for thing in (get(kind, name) for name in names(kind)) if thing.expect]
     assert things
     swapped = [one.model_copy(update={"expect": other.expect}) for one, other in zip(things, [*things[1:], things[0]], strict=True)]
-    if kind == "instruction":  # whose witnesses name their form: the next result in the place of each
+    if kind == "instruction":  # whose worked examples name their form: the next result in the place of each
         swapped = [one.model_copy(update={"expect": shifted(one.expect)}) for one in things]
     assert any(fault is not None for thing in swapped for _, fault in faults(thing))
 
 
-def shifted(witnesses):
-    """Witnesses with the results of their neighbours."""
-    results = [item.result for item in witnesses]
-    return tuple(item.model_copy(update={"result": result}) for item, result in zip(witnesses, [*results[1:], results[0]], strict=True))
+def shifted(examples):
+    """Worked examples with the results of their neighbours."""
+    results = [item.result for item in examples]
+    return tuple(item.model_copy(update={"result": result}) for item, result in zip(examples, [*results[1:], results[0]], strict=True))
 
 
 def doctor(folder, *words):
@@ -64,4 +64,4 @@ def test_a_users_file_is_checked_too(tmp_path):
     (tmp_path / "mine.yaml").write_text(FORMAT % "5/2")
     code, checks = doctor(tmp_path)
     assert code == 1
-    assert checks["format/mine"] == {"what": "format/mine", "state": "WRONG", "detail": "witness 1: 3/2, not 5/2"}
+    assert checks["format/mine"] == {"what": "format/mine", "state": "WRONG", "detail": "worked example 1: 3/2, not 5/2"}

@@ -45,11 +45,11 @@ class NegateContract(Contract):
         return ((values[0] ^ derive.codes(self.fmt).sign_bit,),)
 
     def engines(self):
-        def fast(rows):
+        def numpy(rows):
             found = np.array([row[0] for row in rows]) ^ derive.codes(self.fmt).sign_bit
             return [((int(code),),) for code in found]
 
-        return present({"numpy": fast})
+        return present({"numpy": numpy})
 
     def suites(self) -> Iterator[suites.Inputs]:
         yield suites.every("every code", 1 << stored_bits(self.fmt), lambda start, stop: [

@@ -1,4 +1,4 @@
-"""Comparing datapaths: differences found, made small and confirmed by the oracle; equality only where the facts prove it."""
+"""Comparing datapaths: differences found, made small and confirmed by the reference model; equality only where the facts prove it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _every() -> list[tuple[str, tuple[object, ...]]]:
 
 
 def _of_machine(item: Hypothesis, probe: Probe) -> Finding:
-    """Answer the rows as a machine would: by the oracle, from the hex text that the owner gets."""
+    """Answer the rows as a machine would: by the reference model, from the hex text that the owner gets."""
     given = []
     for row in data_of(probe)["rows"]:
         codes = row_of(item.plan, row["a"], row["b"], row.get("sa"), row.get("sb"), row["c"])

@@ -1,4 +1,4 @@
-"""Words that may not be written: tolerances, stubs, global random state, exponents by logarithm, floats in the oracle."""
+"""Words that may not be written: tolerances, stubs, global random state, exponents by logarithm, floats in the reference model."""
 
 import ast
 import sys
@@ -12,7 +12,7 @@ TOLERANCES = {"allclose", "isclose", "approx", "assert_allclose", "assert_almost
 TOLERANCE_KEYS = {"rtol", "atol", "rel_tol", "abs_tol"}
 LOGARITHMS = {"log2", "frexp", "logb"}
 FLOAT_MODULES = {"array", "cmath", "ctypes", "decimal", "math", "random", "statistics", "struct"}
-ORACLE_LIBRARIES = {"emu", *sys.stdlib_module_names} - FLOAT_MODULES
+REFERENCE_MODEL_LIBRARIES = {"emu", *sys.stdlib_module_names} - FLOAT_MODULES
 GENERATORS = {"default_rng", "Generator", "PCG64", "Philox", "SeedSequence"}
 
 
@@ -61,13 +61,13 @@ def logarithms(tree: ast.AST) -> Iterator[str]:
 
 
 def floats(tree: ast.AST) -> Iterator[str]:
-    """What the oracle may not hold: float or complex literals, float(), modules that compute in floats, outside libraries."""
+    """What the reference model may not hold: float or complex literals, float(), modules that compute in floats, outside libraries."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
             yield f"{node.lineno}: {node.value!r}"
         elif isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-            if any(name.split(".")[0] not in ORACLE_LIBRARIES for name in names):
+            if any(name.split(".")[0] not in REFERENCE_MODEL_LIBRARIES for name in names):
                 yield f"{node.lineno}: {ast.unparse(node)}"
     yield from (f"{line}: {word}" for line, word in words(tree) if word in {"float", "complex", "fromhex", "from_float"})
 

@@ -1,6 +1,6 @@
 """The layer table of pyproject.toml: every import inside emu, tools and research goes down, every library is imported where the table says.
 
-What may not be written at all (tolerances, floats in the oracle) is in test_frame_bans.py.
+What may not be written at all (tolerances, floats in the reference model) is in test_frame_bans.py.
 """
 
 import ast

@@ -19,7 +19,7 @@ from emu.spec.programs.program import quantize_program
 
 @dataclass
 class QuantizeTarget:
-    """A kernel that runs a recipe's program through the NumPy column. what: words that change it."""
+    """A kernel that runs a recipe's program through the NumPy engine. what: words that change it."""
 
     recipe: object
     source: str = "bf16"

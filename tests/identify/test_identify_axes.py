@@ -10,7 +10,7 @@ from emu.contracts.quantize import axes as axes_module
 from emu.contracts.quantize.axes import Axes, axes
 from emu.contracts.quantize.edit import apply, is_joint, stages
 from emu.contracts.quantize.variants import documented, scale_variants
-from emu.identify import kept_rows as witness
+from emu.identify import kept_rows
 from emu.identify import refresh as refresh_module
 from emu.identify.kept_rows import COMMAND, kept, path_of, stem_of
 from emu.identify.proof import of_maxima, verdict
@@ -71,13 +71,13 @@ def test_kept_rows_are_small():
 
 
 def test_a_changed_spec_makes_rows_stale(monkeypatch):
-    monkeypatch.setattr(witness, "axes_digest", lambda: "other")
+    monkeypatch.setattr(kept_rows, "axes_digest", lambda: "other")
     assert kept(stem_of((1, 64))).stale() == ("axes",)
 
 
 def test_a_file_that_is_none(monkeypatch, tmp_path):
     (tmp_path / "quantize_1x64.json").write_text('{"version": 1}')
-    monkeypatch.setattr(witness, "path_of", lambda stem: tmp_path / f"{stem}.json")
+    monkeypatch.setattr(kept_rows, "path_of", lambda stem: tmp_path / f"{stem}.json")
     kept.cache_clear()
     with pytest.raises(FileError, match="not a file of kept rows"):
         kept("quantize_1x64")

@@ -44,10 +44,10 @@ def test_every_conversion_is_itself_or_equal(convert_target, contract):
             assert words.random_bits, pair.text
 
 
-def test_other_policies_are_separated_with_a_witness(convert_target):
+def test_other_policies_are_separated_with_an_example(convert_target):
     found = identify(convert_target("e2m1/rne/nvidia"))
     pair = next(pair for pair in found.pairs if pair.second == "convert/e2m1/rne/amd")
-    assert pair.verdict == "separated" and int(pair.witness["x"], 16) > 0xFF80  # a NaN with a sign
+    assert pair.verdict == "separated" and int(pair.operands["x"], 16) > 0xFF80  # a NaN with a sign
 
 
 def test_equal_by_exhaustion_of_16_bit_sources(convert_target):

@@ -81,7 +81,7 @@ def test_every_profile_is_itself_or_equal(recipe):
 def test_two_orders_of_dequantize_are_separated():
     found = identify(Dequantizer("nvfp4_te_ref", "te"), among=["nvfp4_te_ref", "nvfp4_f46_static_6"])
     pair = found.pairs[0]
-    assert pair.verdict == "separated" and set(pair.witness) == {"codes", "scale", "tensor"}
+    assert pair.verdict == "separated" and set(pair.operands) == {"codes", "scale", "tensor"}
 
 
 def test_nothing_taken():

@@ -38,7 +38,7 @@ PLAN = "blackwell_mxf4nvf4_b16_ue4m3"
 def test_a_datapath_is_itself(name):
     found = identify(Dot(plan_named(name)))
     assert found.kind == "documented" and any(name.split("/")[0] in text for text in found.found), found.text()
-    assert all(pair.witness for pair in found.pairs if pair.verdict == "separated")
+    assert all(pair.operands for pair in found.pairs if pair.verdict == "separated")
 
 
 @pytest.mark.exhaustive

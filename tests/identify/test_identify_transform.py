@@ -17,7 +17,7 @@ def changed(name, **facts):
 def test_a_rotation_is_itself(transform_target, name, source):
     found = identify(transform_target(get("transform", name), source))
     assert found.kind == "documented" and found.found == (name,)
-    assert all(pair.verdict == "separated" and pair.witness for pair in found.pairs)
+    assert all(pair.verdict == "separated" and pair.operands for pair in found.pairs)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What may kill a mutant of the spec: the loader, witnesses, measured rows of libraries, the golden digest of what an object does."""
+"""What may kill a mutant of the spec: the loader, worked examples, measured rows of libraries, the golden digest of what an object does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.mutation import LAYERS, Fault, read_faults
 from support.mutation_rows import Shelf
 
 from emu.base.errors import EmuError, SpecError
-from emu.cli.examples.run import faults as witness_faults
+from emu.cli.examples.run import faults as example_faults
 from emu.spec import KINDS, get, names
 from emu.spec.loader import read
 from emu.spec.registry import isolated, replaced, shipped_root
@@ -28,7 +28,7 @@ CATALOGUE = Path(__file__).with_name("catalogue")
 
 
 def module_of(name: str) -> ModuleType:
-    """A test module of the exact column, for its rows and the function that checks one."""
+    """A test module of the exact engine, for its rows and the function that checks one."""
     spec = importlib.util.spec_from_file_location(f"rows_{name}", TESTS / "engines" / "exact" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -61,7 +61,7 @@ class Judges:
     def __init__(self) -> None:
         self.golden = {(row["kind"], row["id"]): row["digest"] for row in read(GOLDEN).data["digests"]} if GOLDEN.exists() else {}
         self.rows = kill_rows()
-        self.witnesses, self.domains = module_of("test_exact_witness"), module_of("test_exact_domain")
+        self.examples, self.domains = module_of("test_exact_examples"), module_of("test_exact_domain")
         self.blocks, self.converts = module_of("test_exact_block"), module_of("test_exact_convert")
         everything = [get(kind, name) for kind in KINDS for name in names(kind)]
         self.users = {(thing.kind, thing.id): [] for thing in everything}
@@ -70,7 +70,7 @@ class Judges:
                 self.users[key].append((thing.kind, thing.id))
 
     def kill(self, mutant: Mutant) -> str:
-        """What kills a mutant: loader, witness, rows, golden, relations; "" when nothing does."""
+        """What kills a mutant: loader, worked example, rows, golden, relations; "" when nothing does."""
         try:
             model = validated(mutant)
             with replaced(model):
@@ -89,7 +89,7 @@ class Judges:
         """Name and check, the quick ones first."""
         reach = self.reach((kind, name))
         for key in reach[:8]:
-            yield "witness", lambda key=key: any(fault is not None for _, fault in witness_faults(get(*key)))
+            yield "example", lambda key=key: any(fault is not None for _, fault in example_faults(get(*key)))
         yield "rows", lambda: self.rows_fail(kind, name)
         for key in reach[:8]:
             yield "golden", lambda key=key: behaviour(get(*key), self.rows.get(key, ())) != self.golden[key]
@@ -115,9 +115,9 @@ class Judges:
         return False
 
     def relations_fail(self, kind: str, name: str) -> bool:
-        """Check a recipe against its block's formula, and the bound of its domain, as the tests of the exact column do."""
+        """Check a recipe against its block's formula, and the bound of its domain, as the tests of the exact engine do."""
         for number in range(len(get("recipe", name).expect) if kind == "recipe" else 0):
-            self.witnesses.test_block_agrees_with_the_dequantize_program(name, number)
+            self.examples.test_block_agrees_with_the_dequantize_program(name, number)
         bounds = {
             "nvfp4_torchao": self.domains.test_tiny_tensor_maximum_of_torchao_is_open_below_the_first_finite_reciprocal,
             "nvfp4_modelopt": self.domains.test_tiny_tensor_maximum_of_modelopt_is_open_while_a_scale_may_exceed_448,

@@ -1,4 +1,4 @@
-"""Seeded faults of spec, oracle, NumPy column and C reference die by golden rows; docs/evidence/KILL.json says which row kills which.
+"""Seeded faults of spec and engines die by golden rows; docs/evidence/KILL.json says which row kills which.
 
 After a change of the catalogue: EMU_KILL=changed pytest tests/mutation -m mutants -k kill tries the new and the changed faults;
 EMU_KILL=write tries all of them, about ten minutes on 2 cores, and writes; without it the same run compares, as before a release.

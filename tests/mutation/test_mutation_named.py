@@ -88,14 +88,14 @@ def test_the_record_of_named_faults_is_fresh(named: list[NamedFault], named_file
     assert named_file.read_text(encoding="ascii") == render(named_data)
 
 
-def able(faults: list[NamedFault]) -> list[NamedFault]:
+def can_run(faults: list[NamedFault]) -> list[NamedFault]:
     """The faults that this machine's vector instructions can show."""
     return [fault for fault in faults if fault.form <= kernel.BEST_FORM]
 
 
 def test_a_seeded_choice_is_killed_by_its_tests(named: list[NamedFault], checkout: Path, tmp_path: Path) -> None:
     """The right code passes them, each fault fails all of its own."""
-    mine = sorted(able(named), key=lambda fault: hashlib.sha256(f"{SEED}/{fault.id}".encode()).digest())[:CHOSEN]
+    mine = sorted(can_run(named), key=lambda fault: hashlib.sha256(f"{SEED}/{fault.id}".encode()).digest())[:CHOSEN]
     bench = NamedBench(tmp_path, checkout / "tests")
     whole = tuple(dict.fromkeys(name for fault in mine for name in fault.tests))
     assert bench.judged(NamedFault("kernel_right", "", whole, "", "native/kernels/dot.c", "", "")) == []
@@ -111,8 +111,8 @@ def test_kill_named_json(named: list[NamedFault], named_file: Path, checkout: Pa
     same = [row for row in held if mode == "changed" and {key: row[key] for key in KEYS[:-1]} in heads]
     failing = {row["id"]: row["killedBy"] for row in same}
     todo = [fault for fault in named if failing.get(fault.id) != list(fault.tests)]
-    if able(todo) != todo:
-        pytest.skip(f"this machine lacks the vector instructions of {[fault.id for fault in todo if fault not in able(todo)]}")
+    if can_run(todo) != todo:
+        pytest.skip(f"this machine lacks the vector instructions of {[fault.id for fault in todo if fault not in can_run(todo)]}")
     bench = NamedBench(tmp_path, checkout / "tests")
     whole = tuple(dict.fromkeys(name for fault in todo for name in fault.tests))
     assert not whole or bench.judged(NamedFault("kernel_right", "", whole, "", "native/kernels/dot.c", "", "")) == []

@@ -49,7 +49,7 @@ def plan_of(family: dict[str, Any]) -> DatapathPlan:
 
 
 def changed_plan(plan: DatapathPlan, name: str) -> DatapathPlan:
-    """The plan with one fact of the datapath replaced: the oracle reads facts, so it reads the wrong one."""
+    """The plan with one fact of the datapath replaced: the reference model reads facts, so it reads the wrong one."""
     path, new = SPEC_CHANGES[name]
     if path == ("step",):
         new = plan.step // 2
@@ -76,7 +76,7 @@ def noticed(plan: DatapathPlan, name: str, category: str, count: int) -> int:
 
 
 @pytest.mark.parametrize("family", TABLE, ids=IDS)
-def test_the_second_program_is_the_oracle(family: dict[str, Any]) -> None:
+def test_the_second_program_is_the_reference_model(family: dict[str, Any]) -> None:
     plan, compared = plan_of(family), 0
     for category in MAKERS:
         if applies(category, plan) and category != "scale_signbit":
@@ -87,7 +87,7 @@ def test_the_second_program_is_the_oracle(family: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("family", TABLE, ids=IDS)
-def test_a_wrong_reading_is_the_oracle_with_a_wrong_fact(family: dict[str, Any]) -> None:
+def test_a_wrong_reading_is_the_reference_model_with_a_wrong_fact(family: dict[str, Any]) -> None:
     """What the second program does for a parameter is what the spec with that fact changed means."""
     plan, differing = plan_of(family), 0
     known = readings(plan)

@@ -45,12 +45,12 @@ def judge(found: list[Mutant], judges: Any, known: dict[str, str]) -> tuple[Coun
 def test_a_seeded_subset(kind: str, judges: Any, known_survivors: dict[str, str]) -> None:
     found = subset(kind)
     killers, new = judge(found, judges, known_survivors)
-    assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a witness, or list them with a reason"
+    assert new == [], f"no check notices these changes (killers of the others: {dict(killers)}): add a example, or list them with a reason"
     least = len(found) // (8 if kind == "instruction" else 5)  # the loader sees most: facts of an instruction must agree
     least = -1 if kind == "layout" else least  # digits that do not follow on one another load at no step or count but their own
-    least = 0 if kind == "training" else least  # which recipe an operand has is a plain fact: witnesses show what follows from it alone
-    seen = killers["witness"] + killers["rows"] + (killers["golden"] if kind == "datapath" else 0)  # its golden digest is of directed rows
-    refused = killers["loader"] or kind == "coverage"  # its names have no meaning for the loader: witnesses show what they mean
+    least = 0 if kind == "training" else least  # which recipe an operand has is a plain fact: examples show what follows from it alone
+    seen = killers["example"] + killers["rows"] + (killers["golden"] if kind == "datapath" else 0)  # its golden digest is of directed rows
+    refused = killers["loader"] or kind == "coverage"  # its names have no meaning for the loader: worked examples show what they mean
     assert len(found) == SUBSET[kind] and refused and seen > least
 
 

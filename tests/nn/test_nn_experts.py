@@ -90,7 +90,7 @@ PAIRS = [("nvfp4_te_train", "blackwell_mxf4nvf4_b16_ue4m3"), ("mxfp4_train", "bl
 
 
 @pytest.mark.parametrize(("training", "datapath"), PAIRS)
-def test_products_through_a_datapath_equal_the_oracle(training, datapath):
+def test_products_through_a_datapath_equal_the_reference_model(training, datapath):
     torch.manual_seed(5)
     size = 32
     layer = nn.QuantLinear(size, size, training=training, gemm=datapath)

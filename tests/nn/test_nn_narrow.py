@@ -1,4 +1,4 @@
-"""Rounding of operands to bf16 and fp16: every bf16 number with every kind of discarded part, against ml_dtypes, NumPy and the oracle."""
+"""Rounding of operands to bf16 and fp16: every bf16 number with every kind of discarded part, against ml_dtypes, NumPy and `exact`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_has_the_format_is_left_alone():
     assert narrow.rounded(x, get("format", "bf16")) is x
 
 
-def test_the_oracle_rounds_alike():
+def test_the_reference_model_rounds_alike():
     codes = every()[::1009]
     fp32, bf16, rne = get("format", "fp32"), get("format", "bf16"), get("rounding", "rne")
     found = narrow.rounded(torch.from_numpy(codes.view(np.float32)), bf16).view(torch.int16).numpy().view(np.uint16)

@@ -1,4 +1,4 @@
-"""Each operand of each product, for every training recipe: codes and levels against the oracle, from captured values alone.
+"""Each operand of each product, for every training recipe: codes and levels against the reference model, from captured values alone.
 
 The counter map, the axes and the padding are written again here from their documents.
 """
@@ -45,8 +45,8 @@ def captured(training, tokens=18, inputs=32, outputs=32, outliers=True):
     return {f"{item.gemm}.{item.operand}": item for item in records}, y.detach(), x.grad, layer.weight.grad
 
 
-def oracle(key, record, facts):
-    """Codes and levels that the oracle gives for an operand, as rows along the summed axis, and the recipe."""
+def reference_model(key, record, facts):
+    """Codes and levels that the reference model gives for an operand, as rows along the summed axis, and the recipe."""
     gemm, operand = key.split(".")
     axis = SUMMED[key]
     recipe = derived_recipe(facts.recipe, facts.round)
@@ -74,7 +74,7 @@ def oracle(key, record, facts):
 
 
 @pytest.mark.parametrize("training", emu.spec.names("training"))
-def test_every_operand_equals_the_oracle(training):
+def test_every_operand_equals_the_reference_model(training):
     size = 32 if training == "mxfp4_train" else 16
     records, *_ = captured(training, 18, size, size)
     spec = emu.spec.get("training", training)
@@ -87,7 +87,7 @@ def test_every_operand_equals_the_oracle(training):
             assert record.codes is None
             assert torch.equal(record.dequantized, record.values.to(torch.float32))
             continue
-        wanted, recipe = oracle(key, record, facts)
+        wanted, recipe = reference_model(key, record, facts)
         turn = (lambda t: t) if SUMMED[key] else (lambda t: t.T)
         assert turn(record.codes).tolist() == wanted.codes
         for level in get("block", recipe.facts.block).facts.levels:
@@ -136,7 +136,7 @@ def test_random_bits_on_a_device_are_the_same_words():
 
 
 def test_the_device_path_gives_the_same_codes(monkeypatch):
-    """What runs on CUDA, run on CPU tensors: the torch column, the same codes, levels and values."""
+    """What runs on CUDA, run on CPU tensors: the torch engine, the same codes, levels and values."""
     operand = importlib.import_module("emu.nn.operand")
     trainings = ("ufp4", "nvfp4_te_train", "mxfp4_train", "e2m1_rht3")
     first = [captured(name) for name in trainings]

@@ -39,7 +39,7 @@ def sample(rows: int, columns: int, key: int) -> Any:
 
 
 def by_hand(a: emu.Quantized, b: emu.Quantized, plan: DatapathPlan, c: Any = None) -> Any:
-    """Return the codes that the oracle gives for every output, one ascending chain."""
+    """Return the codes that the reference model gives for every output, one ascending chain."""
     left, right = operand_of(a, "a", -1, None), operand_of(b, "b", 0, None)
     assert left.scales is not None and right.scales is not None
     out = np.zeros((len(left.codes), len(right.codes)), np.uint32)
@@ -104,8 +104,8 @@ def test_matmul_is_the_dot_of_every_row_and_column(recipe: str, datapath: str) -
     wanted = by_hand(a, b, plan, c.view(np.uint32))
     for engine in engines_of(plan):
         assert np.array_equal(emu.matmul(a, b, datapath, c=c, bits=True, engine=engine), wanted), engine
-    turned = emu.quantize(np.ascontiguousarray(y.T), recipe)
-    assert np.array_equal(emu.matmul(a, turned.T, datapath, c=c, bits=True), wanted)
+    transposed = emu.quantize(np.ascontiguousarray(y.T), recipe)
+    assert np.array_equal(emu.matmul(a, transposed.T, datapath, c=c, bits=True), wanted)
     assert np.array_equal(emu.matmul(a, b, datapath, c=c).view(np.uint32), wanted)
 
 
@@ -154,9 +154,9 @@ def test_order_decides_bits_and_is_what_it_says() -> None:
     plan = resolve("promote", "e1m2", "e1m2", "fp32", 16)
     whole = emu.matmul(a, b, "promote", c=c, bits=True)
     split = emu.matmul(a, b, "promote", c=c, bits=True, order=emu.Order(split_k=2))
-    turned = emu.matmul(a, b, "promote", c=c, bits=True, order=emu.Order(direction="descending"))
+    transposed = emu.matmul(a, b, "promote", c=c, bits=True, order=emu.Order(direction="descending"))
     mixed = emu.matmul(a, b, "promote", c=c, bits=True, order=emu.Order(split_k=2, parts="interleaved"))
-    assert len({item.tobytes() for item in (whole, split, turned, mixed)}) == 4
+    assert len({item.tobytes() for item in (whole, split, transposed, mixed)}) == 4
     halves = [
         emu.matmul(emu.quantize(x, "ufp4"), emu.quantize(y, "ufp4", axis=0), "promote", c=start, bits=True)
         for x, y, start in (
@@ -277,7 +277,7 @@ def test_dot_refuses_with_both_sides_named() -> None:
     for operands, kind, message in cases:
         with pytest.raises(kind, match=message):
             emu.dot(*operands)
-    with pytest.raises(OperandError, match="stages come from the oracle"):
+    with pytest.raises(OperandError, match="stages come from the reference model"):
         emu.dot(row, row, NVFP4, scales, scales, stages=True, engine="numpy")
 
 

@@ -26,7 +26,7 @@ def values(shape: tuple[int, ...]) -> Any:
 
 
 def by_rows(x: Any, recipe: str, axis: int, row_axis: int, **operands: Any) -> tuple[Any, dict[str, Any]]:
-    """The oracle on a matrix made by hand: blocked axis last, its row axis before it."""
+    """The reference model on a matrix made by hand: blocked axis last, its row axis before it."""
     from emu.engines.exact.block import quantize
 
     moved = np.moveaxis(x, (row_axis, axis), (-2, -1)) if x.ndim > 1 else x.reshape(1, -1)
@@ -38,7 +38,7 @@ def by_rows(x: Any, recipe: str, axis: int, row_axis: int, **operands: Any) -> t
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", ["mxe1m2_floor", "nvfp4_te_ref", "hif4"])
 def test_any_axis_of_any_array(name: str, shape: tuple[int, ...]) -> None:
-    """Codes and levels lie where the elements lie, for each axis, against the oracle on a matrix."""
+    """Codes and levels lie where the elements lie, for each axis, against the reference model on a matrix."""
     x, compared = values(shape), 0
     for axis in sorted({0, len(shape) - 1, -1, -len(shape), 1 % len(shape)}):
         if name == "hif4":
@@ -91,9 +91,9 @@ def test_views_and_orders_give_the_same() -> None:
     for view in (np.asfortranarray(x), np.repeat(x, 3, axis=0)[::3], np.repeat(x, 2, axis=1)[:, ::2], x[::-1][::-1], x.T.copy().T):
         found = emu.quantize(view, "nvfp4_te_ref")
         assert np.array_equal(found.codes, wanted.codes) and np.array_equal(found.scales, wanted.scales)
-    turned = emu.quantize(x.T, "nvfp4_te_ref", axis=0)
-    assert np.array_equal(turned.codes, wanted.codes.T) and np.array_equal(turned.scales, wanted.scales.T)
-    assert np.array_equal(turned.dequantize(), wanted.dequantize().T)
+    transposed = emu.quantize(x.T, "nvfp4_te_ref", axis=0)
+    assert np.array_equal(transposed.codes, wanted.codes.T) and np.array_equal(transposed.scales, wanted.scales.T)
+    assert np.array_equal(transposed.dequantize(), wanted.dequantize().T)
 
 
 @pytest.mark.parametrize("name", emu.spec.names("recipe"))

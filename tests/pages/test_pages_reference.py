@@ -1,4 +1,4 @@
-"""The reference pages: one for every object, links that lead somewhere, the oracle's own text, and numbers that the oracle confirms."""
+"""The reference pages: one for every object, links that lead somewhere, `exact`'s own text, and numbers that the exact engine confirms."""
 
 import re
 import subprocess
@@ -27,8 +27,8 @@ from emu.spec.models.common import Status
 from emu.spec.models.datapath import DotExample
 from emu.spec.models.format import CodebookFacts
 from tools.docs import tree
-from tools.docs.oracle import COMPOSED, ENTRIES
-from tools.docs.source import closure, oracle
+from tools.docs.reference_model import COMPOSED, ENTRIES
+from tools.docs.source import closure, reference_model
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -110,9 +110,9 @@ def test_every_row_of_a_table_has_the_cells_of_its_head() -> None:
     assert count > 3000
 
 
-def test_the_oracle_is_printed_whole() -> None:
+def test_the_reference_model_is_printed_whole() -> None:
     """Every line of every module stands on its page, in the order of the file; nothing is retyped, nothing left out."""
-    modules = oracle(ROOT)
+    modules = reference_model(ROOT)
     assert len(modules) > 15
     for name, module in modules.items():
         source = [line for line in text_of(ROOT / "emu" / "engines" / "exact" / f"{name}.py").splitlines() if line.strip()]
@@ -121,7 +121,7 @@ def test_the_oracle_is_printed_whole() -> None:
         assert [line for line in source if line in printed] == printed
         rest = [line.strip().strip('"') for line in source if line not in printed]
         assert [line for line in rest if line] == summary
-        page = text_of(REFERENCE / "oracle" / f"{name}.md")
+        page = text_of(REFERENCE / "reference_model" / f"{name}.md")
         assert all(piece.text in page for piece in module.pieces)
 
 
@@ -130,7 +130,7 @@ def test_every_operation_of_a_contract_has_its_source() -> None:
 
 
 def test_functions_behind_an_operation() -> None:
-    modules = oracle(ROOT)
+    modules = reference_model(ROOT)
     found = [f"{piece.module}.{piece.name}" for piece in closure(modules, ("decode", "decode_code"))]
     assert found[0] == "decode.decode_code" and {"decode.magnitude_of", "decode.codebook_values", "value.Value"} <= set(found)
     assert not any(name.startswith("round.") for name in found)
@@ -139,7 +139,7 @@ def test_functions_behind_an_operation() -> None:
 
 
 @pytest.mark.parametrize("name", NARROW)
-def test_bins_are_those_of_the_oracle(name: str) -> None:
+def test_bins_are_those_of_the_reference_model(name: str) -> None:
     """Just inside each edge a value rounds to the bin's own value, just outside to another; the bias follows from the edges."""
     fmt = get("format", name)
     points, nearest = grid(fmt), get("rounding", "rne")
@@ -173,7 +173,7 @@ def rows_of(page: Path, start: str) -> list[list[str]]:
 
 
 def test_policies_say_what_a_conversion_gives() -> None:
-    """The rows of E2M1 against single conversions of the oracle from binary32."""
+    """The rows of E2M1 against single conversions of the reference model from binary32."""
     section = text_of(REFERENCE / "policies.md").split("\n## e2m1\n")[1].split("\n## ")[0]
     sources = {"+NaN": 0x7FC00000, "-NaN": 0xFFC00000, "+Inf": 0x7F800000, "-Inf": 0xFF800000}
     rows = [line for line in section.splitlines() if line.startswith("| [")]
@@ -194,7 +194,7 @@ def test_policies_say_what_a_conversion_gives() -> None:
 
 
 def test_a_datapath_page_shows_the_stages_that_the_facts_give() -> None:
-    """Numbers of the fact sheet on the page of the reported FP4 datapath; the worked step ends in its witness."""
+    """Numbers of the fact sheet on the page of the reported FP4 datapath; the worked step ends in its worked example."""
     page = text_of(REFERENCE / "datapath" / "blackwell_mxf4nvf4_b16_ue4m3.md")
     assert "|  8 bits + sign, unit 2^-2\n" in page and "|  12 bits + sign\n" in page and "|  19 bits + sign" in page
     assert "|  49 bits: sign, 13 integer, 35 fraction\n" in page
@@ -213,11 +213,11 @@ def test_a_datapath_page_shows_the_stages_that_the_facts_give() -> None:
 
 
 @pytest.mark.parametrize("name", names("datapath"))
-def test_the_worked_step_of_a_datapath_ends_in_its_witness(name: str) -> None:
-    witness = next((item for item in get("datapath", name).expect if isinstance(item, DotExample)), None)
+def test_the_worked_step_of_a_datapath_ends_in_its_example(name: str) -> None:
+    example = next((item for item in get("datapath", name).expect if isinstance(item, DotExample)), None)
     page = text_of(REFERENCE / "datapath" / f"{name}.md")
-    if witness is not None:
-        assert f"D = `{witness.d}`" in page.split("## Witnesses")[0]
+    if example is not None:
+        assert f"D = `{example.d}`" in page.split("## Worked examples")[0]
     elif "## One step, worked" in page:
         assert re.search(r"\nD = `0x[0-9A-F]+` ", page)
     else:

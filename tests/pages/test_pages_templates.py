@@ -74,7 +74,7 @@ def test_values_become_markdown_where_they_are_shown() -> None:
     assert marked([Code("a"), OPEN, 3], links) == "`a`, **open**, 3"
     assert marked(joined(" or ", [Ref("format", "e2m1"), "none"]), links) == "[`e2m1`](../format/e2m1.md) or none"
     assert marked([Ref("format", "e2m1"), Ref("format", "mine")], own) == "`e2m1`, [`mine`](../format/mine.md)"
-    assert marked(Function("round", "Goes_Up"), links) == "[`round.Goes_Up`](../oracle/round.md#goes_up)"
+    assert marked(Function("round", "Goes_Up"), links) == "[`round.Goes_Up`](../reference_model/round.md#goes_up)"
     assert marked((Function("round", "up"), SourceRef("ocp")), own) == "`round.up``ocp`" and marked(Anchor("a", "b"), own) == "[a](#b)"
 
 

@@ -1,4 +1,4 @@
-"""Laws of conversion, of the oracle and of the NumPy column, for shipped formats and for drawn ones that no file has."""
+"""Properties of conversion, of the reference model and of the NumPy engine, for shipped formats and for drawn ones that no file has."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_gates_that_can_be_counted_by_hand(need, tmp_path):
     assert found.cells == {"nand": 1, "xor": 2} or found.cells == {"nand": 1, "xnor": 2}
 
 
-def test_the_table_of_products_is_that_of_the_oracle(need, tmp_path):
+def test_the_table_of_products_is_that_of_the_reference_model(need, tmp_path):
     need("iverilog")
     for name in ("product_e2m1", "product_int4"):
         plan = plan_of_product(UNITS[name])

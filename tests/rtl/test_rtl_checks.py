@@ -85,7 +85,7 @@ def verilator(kit: Path, suite: Path, op: str, design: list[str], work: Path) ->
 
 
 def fired(command: list[str], *words: str) -> tuple[list[str], list[str], int]:
-    """Names of laws that fired, verdicts printed, exit code."""
+    """Names of rules that fired, verdicts printed, exit code."""
     done = subprocess.run([*command, *words], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     names = [line.split()[1] for line in lines if line.startswith("CHECK ")]
@@ -93,7 +93,7 @@ def fired(command: list[str], *words: str) -> tuple[list[str], list[str], int]:
 
 
 def prove(command: list[str], faults: dict[int, str], right: tuple[int, ...]) -> None:
-    """Right designs pass in silence; each wrong one is stopped by its law, without a RESULT line."""
+    """Right designs pass in silence; each wrong one is stopped by its rule, without a RESULT line."""
     for fault in right:
         for stall in ((), ("+stall=3",)):
             assert fired(command, f"+fault={fault}", *stall) == ([], ["RESULT PASS reason=none"], 0)
@@ -162,12 +162,12 @@ def test_assertions_of_dot(kit: Path, need: Callable[..., None], dots: Path, tmp
     prove(verilator(kit, dots, "dot", [str(tmp_path / "dut.sv")], tmp_path / "build"), DOT_FAULTS, (0,))
 
 
-def test_both_spellings_state_the_same_laws(kit: Path) -> None:
+def test_both_spellings_state_the_same_rules(kit: Path) -> None:
     for op in ("convert", "dot"):
         texts = [(kit / f"sva/{op}_{form}.sv").read_text() for form in ("checks", "always")]
         assert all(f'`include "{op}_rules.svh"' in text and "`EMU_RULES" in text for text in texts)
-        laws = (kit / f"sva/{op}_rules.svh").read_text() + (kit / "sva/protocol.svh").read_text()
-        named = {line.split('"')[1] for line in laws.splitlines() if line.lstrip().startswith("`EMU_RULE(")}
+        rules = (kit / f"sva/{op}_rules.svh").read_text() + (kit / "sva/protocol.svh").read_text()
+        named = {line.split('"')[1] for line in rules.splitlines() if line.lstrip().startswith("`EMU_RULE(")}
         assert named == {"valid_known", "output_known", "asked", "in_time"} | (
             {"sign", "zero", "top", "order"} if op == "convert" else set(DOT_FAULTS.values())
         )

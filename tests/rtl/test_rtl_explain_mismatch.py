@@ -8,7 +8,7 @@ import pytest
 from emu.base.errors import FileError
 from emu.cli.main import run
 from emu.contracts.dot.rows import DotRow
-from emu.contracts.dot.rows import answer as by_oracle
+from emu.contracts.dot.rows import answer as by_exact
 from emu.contracts.dot.variants import hypotheses
 from emu.contracts.rows import make_row, mismatches, unpack, value_of
 from emu.rtl.mismatch.deviations_plain import MOST_STUCK
@@ -211,7 +211,7 @@ def test_a_dot_product_with_stages_names_the_first_wrong_column(suites):
     ],
 )
 def test_a_dot_product_without_stages(changed, text, suites):
-    """The oracle on changed operands: swapping neighbours of both operands inside a block changes nothing, the others are found."""
+    """The exact engine on changed operands: swapping neighbours of both operands inside a block changes nothing, the others are found."""
     suite = suites[DOT]
     operation = find(DOT).operation
 
@@ -239,7 +239,7 @@ def test_another_datapath_is_named(suites):
 
     def answer(_, want):
         a, b, sa, sb, c = operation.taken(tuple(want[column.name] for column in suite.layout.inputs))
-        code = None if operation.has_open_bit((*sa, *sb)) else by_oracle(DotRow(tuple(a), tuple(b), tuple(sa), tuple(sb), c), changed.plan)
+        code = None if operation.has_open_bit((*sa, *sb)) else by_exact(DotRow(tuple(a), tuple(b), tuple(sa), tuple(sb), c), changed.plan)
         return {} if code is None else {"d": code}
 
     found = explain_mismatch(parse_log(suite.log(answer)))

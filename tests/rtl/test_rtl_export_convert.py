@@ -1,4 +1,4 @@
-"""Golden functions of conversions against the oracle: all rules, both sides of every threshold, all of bf16; and faults that must show."""
+"""Golden functions of conversions against `exact`: all rules, both sides of every threshold, all of bf16; and faults that must show."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ def known(code: int) -> int:
 
 
 def draws(op: ConvertContract, segment: Segment, x: int) -> Iterator[int]:
-    """The extremes of r, and both sides of where the answer turns, found from the oracle's lost part and not from the condition."""
+    """The extremes of r, and both sides of where the answer turns, found from the exact engine's lost part and not from the condition."""
     steps = 1 << op.rounding.random_bits
     yield from {0, 1, steps - 1} if steps > 1 else {0}
     if segment.condition is None or isinstance(op.fmt.facts, CodebookFacts):
@@ -88,7 +88,7 @@ def test_all_of_bf16(contract: str, source: str) -> None:
     op = operation(item)
     xs = range(1 << 16)
     rs = [x * 2654435761 >> 7 & 255 for x in xs] if op.rounding.random_bits else [0] * len(xs)
-    found = [row[0][0] for row in op.fast([(x, r)[: 1 + bool(op.rounding.random_bits)] for x, r in zip(xs, rs, strict=True)])]  # type: ignore[index]
+    found = [row[0][0] for row in op.numpy([(x, r)[: 1 + bool(op.rounding.random_bits)] for x, r in zip(xs, rs, strict=True)])]  # type: ignore[index]
     meaning = Evaluator(item.circuit)
     assert [got(meaning, x, r) for x, r in zip(xs, rs, strict=True)] == [known(code) for code in found]
 
@@ -111,7 +111,7 @@ def faults(found: list[Segment]) -> Iterator[tuple[int, Segment]]:
 
 @pytest.mark.parametrize("contract", ["convert/e2m1/rne/nvidia", "convert/e1m2/sr_half8/nvidia", "convert/e2m1/sr_cmp8/nvidia"])
 def test_every_fault_of_the_generator_shows(contract: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that notice no fault would prove nothing: each number of each segment is changed alone, and a row of the oracle's tells."""
+    """Rows that notice no fault would prove nothing: each number of each segment is changed alone, and a row of `exact`'s tells."""
     op = operation(golden(contract, "bf16"))
     right = segments(op.source, op.fmt, op.rounding, op.entry)
     firsts = [0, *(segment.last + 1 for segment in right)]

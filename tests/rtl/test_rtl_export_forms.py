@@ -1,4 +1,4 @@
-"""The three languages of a golden function say the same as the oracle: Verilog in Icarus, SMT-LIB 2 in z3, BTOR2 in a reader of its own."""
+"""The three languages of a golden function say the same as `exact`: Verilog in Icarus, SMT-LIB 2 in z3, BTOR2 in a reader of its own."""
 
 import itertools
 import shutil
@@ -23,7 +23,7 @@ EVERY = [
 
 
 def rows_of(item: Golden) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
-    """(inputs, outputs) of a few hundred rows, outputs by the oracle: all codes, thresholds and their neighbours, or a fixed walk."""
+    """(inputs, outputs) of a few hundred rows, outputs by the exact engine: all codes, thresholds and their neighbours, or a fixed walk."""
     names = [name for name, _ in item.circuit.inputs]
     for values in inputs_of(item):
         answer = item.operation.exact(values)
@@ -76,7 +76,7 @@ def by_icarus(item: Golden, folder: Path) -> None:
 
 
 def z3_says(item: Golden, wrong: int | None = None) -> str:
-    """Is there a row whose outputs differ from the oracle's? wrong: a place in the list of rows whose first output is spoiled."""
+    """Is there a row whose outputs differ from the reference model's? wrong: a place in the list of rows whose first output is spoiled."""
     tests = []
     for place, (inputs, outputs) in enumerate(rows_of(item)):
         first = item.circuit.outputs[0][0]
@@ -127,7 +127,7 @@ class Btor2:
 
 
 @pytest.mark.parametrize(("contract", "source"), EVERY)
-def test_the_circuit_and_btor2_are_the_oracle(contract: str, source: str | None) -> None:
+def test_the_circuit_and_btor2_are_the_reference_model(contract: str, source: str | None) -> None:
     item = golden(contract, source)
     by_wires(item)
     reader = Btor2(render(item, "btor2"))
@@ -137,13 +137,13 @@ def test_the_circuit_and_btor2_are_the_oracle(contract: str, source: str | None)
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog absent: apt-get install iverilog")
 @pytest.mark.parametrize(("contract", "source"), EVERY)
-def test_verilog_in_icarus_is_the_oracle(contract: str, source: str | None, tmp_path: Path) -> None:
+def test_verilog_in_icarus_is_the_reference_model(contract: str, source: str | None, tmp_path: Path) -> None:
     by_icarus(golden(contract, source), tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("z3") is None, reason="z3 absent: apt-get install z3")
 @pytest.mark.parametrize(("contract", "source"), EVERY[:1] + EVERY[2:4] + EVERY[5:6] + EVERY[7:])
-def test_smt2_in_z3_is_the_oracle(contract: str, source: str | None) -> None:
+def test_smt2_in_z3_is_the_reference_model(contract: str, source: str | None) -> None:
     item = golden(contract, source)
     assert z3_says(item) == "unsat"
     assert z3_says(item, wrong=7) == "sat"
@@ -152,13 +152,13 @@ def test_smt2_in_z3_is_the_oracle(contract: str, source: str | None) -> None:
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog absent: apt-get install iverilog")
 @pytest.mark.parametrize("contract", ["convert/e2m1/rne/nvidia", "convert/e1m2/sr_add8/nvidia"])
 def test_all_of_bf16_in_icarus(contract: str, tmp_path: Path) -> None:
-    """65 536 sources, each with an r of its own, against the NumPy column."""
+    """65 536 sources, each with an r of its own, against the NumPy engine."""
     item = golden(contract, "bf16")
     op = item.operation
     assert isinstance(op, ConvertContract)
     drawn = bool(op.rounding.random_bits)
     rows = [(x, x * 2654435761 >> 7 & 255)[: 1 + drawn] for x in range(1 << 16)]
-    wanted = [answer[0][0] for answer in op.fast(rows) if answer is not None]
+    wanted = [answer[0][0] for answer in op.numpy(rows) if answer is not None]
     (tmp_path / "golden.v").write_text(render(item, "verilog"))
     pins = ".x(x[15:0]), .y(y), .open(open)" + (", .r(r[7:0])" if drawn else "")
     lines = ["module bench;", "  integer x; wire [63:0] h = x * 64'd2654435761; wire [63:0] r = h >> 7; wire [3:0] y; wire open;"]

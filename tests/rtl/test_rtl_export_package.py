@@ -1,4 +1,4 @@
-"""The constants for SystemVerilog and C: compiled, printed by what was compiled, held against the registry and the YAML's witnesses."""
+"""The constants for SystemVerilog and C: compiled, printed by what was compiled, held against the registry and the YAML's examples."""
 
 import shutil
 import subprocess
@@ -82,18 +82,18 @@ def test_formats_are_those_of_the_registry(values: Values) -> None:
     assert not {"FORMAT_E2M1_NAN", "FORMAT_E2M1_INF", "FORMAT_NF4_MAX_CODE"} & set(values)
 
 
-def test_widths_are_those_of_the_witnesses(values: Values) -> None:
+def test_widths_are_those_of_the_examples(values: Values) -> None:
     """The YAML files hold widths that were worked out by hand."""
     compared = 0
     for name in names("datapath"):
         model: Datapath = get("datapath", name)
-        for witness in model.expect:
-            if not isinstance(witness, WidthExample):
+        for example in model.expect:
+            if not isinstance(example, WidthExample):
                 continue
             start = f"DATAPATH_{name.upper()}_"
-            pair = f"{witness.a.upper()}X{witness.b.upper()}"
-            for key, want in (("I", witness.integer_bits), ("F", witness.fraction_bits), ("ADDER_BITS", witness.adder_bits),
-                              ("FLOOR", witness.floor), ("LARGEST_K", witness.largest_k)):  # fmt: skip
+            pair = f"{example.a.upper()}X{example.b.upper()}"
+            for key, want in (("I", example.integer_bits), ("F", example.fraction_bits), ("ADDER_BITS", example.adder_bits),
+                              ("FLOOR", example.floor), ("LARGEST_K", example.largest_k)):  # fmt: skip
                 found = {values[item] for item in values if item.startswith(start) and item.endswith("_" + key) and pair in item}
                 found |= {values[start + key]} if start + key in values else set()
                 if want is not None and found and not model.facts.scale.formats[1:]:  # type: ignore[union-attr]

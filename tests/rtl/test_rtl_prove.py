@@ -1,4 +1,4 @@
-"""Reference designs against golden functions: proven. Seeded faults: an input that the oracle judges, which tells fault from design."""
+"""Reference designs against golden functions: proven. Seeded faults: an input that `exact` judges, which tells fault from design."""
 
 import itertools
 import json

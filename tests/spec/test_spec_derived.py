@@ -66,7 +66,7 @@ def directed(lanes):
     [("ufp4", "sr_add8"), ("e2m1_fp32scale", "sr_add8"), ("nvfp4_te_ref", "sr_te_fma8"), ("nvufp4", "sr_add16"), ("nve0m3", "rz"),
      ("mxfp4_torchao_rceil", "sr_half8"), ("nvfp4_te_2d_ref", "sr_add8"), ("mxe1m2_floor", "ru")],
 )  # fmt: skip
-def test_every_engine_equals_the_oracle(name, mode, engine):
+def test_every_engine_equals_the_reference_model(name, mode, engine):
     recipe = derived_recipe(name, mode)
     bits = get("rounding", mode).random_bits
     for x in directed(32):

@@ -84,8 +84,8 @@ def test_digest_is_of_facts_and_of_what_they_name(tmp_path: Path) -> None:
     assert snapshot() == before
 
 
-def test_no_digest_changes_when_all_witnesses_are_deleted(tmp_path: Path) -> None:
-    """Witnesses are read by tests alone."""
+def test_no_digest_changes_when_all_examples_are_deleted(tmp_path: Path) -> None:
+    """Worked examples are read by tests alone."""
     before, cut = snapshot(), 0
     for kind, name in ALL:
         text = (shipped_root() / kind / f"{name}.yaml").read_text(encoding="utf-8")

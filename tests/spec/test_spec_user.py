@@ -93,7 +93,7 @@ def answered(contract: ContractName) -> bool:
 
 
 def quick(codes: np.ndarray, contract: ContractName, random: np.ndarray | None) -> np.ndarray:
-    """The codes of the NumPy column, or of the C reference where that one steps back."""
+    """The codes of the NumPy engine, or of the C reference where that one steps back."""
     try:
         return emu.convert(codes, *contract.parts, "bf16", random, "numpy")
     except EngineError:
@@ -128,7 +128,7 @@ def test_quantize_and_dequantize(name: str, axis: int, user: None) -> None:
 
 
 def shaped(name: str, rows: list[list[int]], height: int) -> list[list[int]]:
-    """Level codes as the oracle takes them: one row of codes per row of the tensor."""
+    """Level codes as the reference model takes them: one row of codes per row of the tensor."""
     return rows if len(rows) == height else [[code] for code in rows[0]]
 
 

@@ -1,6 +1,6 @@
-"""What a spec object does to a fixed set of inputs, by the oracle: one digest. Golden tests keep it; a changed fact changes it.
+"""What a spec object does to a fixed set of inputs, by the reference model: one digest. Golden tests keep it; a changed fact changes it.
 
-Not here: witnesses (`expect`), which say what is right; a digest only says that something changed.
+Not here: worked examples (`expect`), which say what is right; a digest only says that something changed.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _words(seed: int) -> Iterator[str]:
 
 
 def _coverage(model: Coverage) -> Iterator[Any]:
-    """A coverage model names bins; what they mean is code, which its witnesses show."""
+    """A coverage model names bins; what they mean is code, which its worked examples show."""
     yield model.facts_json()
 
 

@@ -1,4 +1,4 @@
-"""What a datapath does to fixed rows, by the oracle. The rows are made from the shipped spec: a changed fact must not change them."""
+"""What a datapath does to fixed rows, by the exact engine. The rows are made from the shipped spec: a changed fact must not change them."""
 
 from __future__ import annotations
 

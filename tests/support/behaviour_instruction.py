@@ -1,4 +1,4 @@
-"""What the forms of an instruction family do to fixed registers, by the oracle. Not here: other objects (behaviour.py)."""
+"""What the forms of an instruction family do to fixed registers, by the reference model. Not here: other objects (behaviour.py)."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _operands(call: Executable) -> Iterator[dict[str, Any]]:
     codes = list(_carrying(source, to_bits)) if ones else []
     lanes = max(item.lanes for item in facts.operands)
     for start in range(0, len(codes), lanes):
-        turned = codes[start:] + codes[:start]
-        given = {item.name: _register(item, source, (turned * lanes)[: item.lanes]) for item in facts.operands}
+        transposed = codes[start:] + codes[:start]
+        given = {item.name: _register(item, source, (transposed * lanes)[: item.lanes]) for item in facts.operands}
         yield given | _others(facts, 1) | ones
 
 

@@ -132,7 +132,7 @@ def _cancel(rng: np.random.Generator, a: Codes, b: Codes, sign_bit: int) -> None
 
 
 def exact_codes(given: Operands, plan: DatapathPlan) -> list[int]:
-    """Return what the oracle gives for each row. Raises: OpenError."""
+    """Return what the reference model gives for each row. Raises: OpenError."""
     rows = [[[] if part is None else part[row].tolist() for part in given[:4]] for row in range(len(given.c))]
     return [dot(a, b, sa, sb, int(c), plan).code for (a, b, sa, sb), c in zip(rows, given.c, strict=True)]
 

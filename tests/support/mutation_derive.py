@@ -119,7 +119,7 @@ def _split(word: int, rounding: Rounding, lanes: int, engine: str) -> list[int]:
 
 
 def _differing_results(suite: Suite, engine: str) -> tuple[list[int], int]:
-    """The same for single operations of programs; the NumPy column has no door for them, the C reference none for all."""
+    """The same for single operations of programs; the NumPy engine has no door for them, the C reference none for all."""
     name, *ids = suite.contract.split("/")
     compute = {"exact": _exactly, "c_ref": _by_c}.get(engine)
     if compute is None or (engine == "c_ref" and name not in _IN_C):
@@ -129,7 +129,7 @@ def _differing_results(suite: Suite, engine: str) -> tuple[list[int], int]:
 
 
 def _exactly(name: str, ids: Sequence[str], args: Sequence[int]) -> int:
-    """Return the code of an operation's result by the oracle."""
+    """Return the code of an operation's result by the reference model."""
     fmt: Format = get("format", ids[0])
     to: Format = get("format", ids[1])
     rounding: Rounding = get("rounding", ids[2])

@@ -1,4 +1,4 @@
-"""Rows that judge faults: the golden vectors, chosen suites that are only planned (the oracle makes them), and rows kept beside them.
+"""Rows that judge faults: the golden vectors, chosen suites that are only planned (the exact engine makes them), and rows kept beside them.
 
 Kept beside them are shared random words, single conversions typed by hand, and blocks near ties: files of tests/mutation. Their stems
 end in `__kill`, or begin with `words__`.
@@ -88,7 +88,7 @@ class Shelf:
 
 
 def make_planned(stem: str) -> Suite:
-    """Return a suite that the spec plans, made by the oracle alone."""
+    """Return a suite that the spec plans, made by the reference model alone."""
     plan = find(stem)
     return _made(stem, plan.operation, plan.cases(0, plan.size))
 
@@ -123,7 +123,7 @@ def _undigested(stem: str, contract: str, spec: str, rows: Sequence[tuple[tuple[
 
 
 def _typed(rows: Iterable[Mapping[str, Any]]) -> list[Suite]:
-    """Return one suite of each contract and source among typed conversions. Raises: FileError where the oracle does not agree."""
+    """Return one suite of each contract and source among typed conversions. Raises: FileError where the reference model does not agree."""
     found: dict[str, tuple[Contract, list[Input]]] = {}
     for row in rows:
         op = ConvertContract.of(parse(row["contract"]), row["source"])

@@ -1,7 +1,7 @@
 """One fused step with one choice made wrong: which rows of a datapath notice. The power table of the directed categories comes from here.
 
 A second small integer program of the general datapath (scale.apply none, product or group, C among the terms), which imports nothing of the
-oracle: on the right choices both give the same codes. Not here: late C, promote, accumulators.
+reference model: on the right choices both give the same codes. Not here: late C, promote, accumulators.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def copy(checkout: Path, tmp_path: Path) -> Path:
-    """A source tree of its own: spec/, docs/reference/, the oracle's source, the generated C, texts with one example each."""
+    """A source tree of its own: spec/, docs/reference/, the reference model's source, the generated C, texts with one example each."""
     from tools.docs import examples  # here: the clone is on the path when the session has started
 
     left_out = shutil.ignore_patterns("*.o", "*.a", "*.so", "tool", "build.py", "__pycache__")

@@ -1,4 +1,4 @@
-"""Drift of every kind is seen, named and mended: a fact of the spec, a line of the oracle, an example of the README."""
+"""Drift of every kind is seen, named and mended: a fact of the spec, a line of the reference model, an example of the README."""
 
 import os
 import shutil
@@ -50,24 +50,25 @@ def test_a_changed_fact_names_its_pages_and_the_command_mends_them(copy: Path) -
 
 
 @pytest.mark.exhaustive  # every page is made again
-def test_a_changed_line_of_the_oracle_names_its_page_and_that_another_one_runs(copy: Path) -> None:
+def test_a_changed_line_of_the_reference_model_names_its_page_and_that_another_one_runs(copy: Path) -> None:
     replace(copy / "emu/engines/exact/overflow.py", "magnitude <= largest", "magnitude < largest")
     page, running = tree.check(copy)
-    assert differing(page) == {"docs/reference/oracle/overflow.md"} and '+    if magnitude != "inf" and (magnitude < largest' in page
-    assert running == "emu/engines/exact/overflow.py: not the oracle that runs here: install the tree again (pip install -e .)"
+    assert differing(page) == {"docs/reference/reference_model/overflow.md"}
+    assert '+    if magnitude != "inf" and (magnitude < largest' in page
+    assert running == "emu/engines/exact/overflow.py: not the reference model that runs: install the tree again (pip install -e .)"
     assert main(["build", "--root", str(copy)]) == 2
     assert tree.check(copy) == [page, running]
 
 
 @pytest.mark.exhaustive  # every page is made again, in processes of their own
-def test_a_changed_oracle_that_runs_changes_what_it_computed(copy: Path) -> None:
+def test_a_changed_reference_model_that_runs_changes_what_it_computed(copy: Path) -> None:
     """The tree with its own package first on the path: source pages and worked rows differ, and the command mends both."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(emu.__file__).parent, copy / "emu", ignore=ignore, dirs_exist_ok=True)
     replace(copy / "emu/engines/exact/round.py", "return random < scaled", "return random <= scaled")
     result = docs("check", copy, copy)
     assert (result.returncode, result.stderr) == (1, "")
-    assert differing(result.stdout) == {"docs/reference/oracle/round.md", "docs/reference/rounding/sr_cmp8.md"}
+    assert differing(result.stdout) == {"docs/reference/reference_model/round.md", "docs/reference/rounding/sr_cmp8.md"}
     assert docs("build", copy, copy).returncode == 0
     assert docs("check", copy, copy).stdout.splitlines()[-1] == "generated files and examples are up to date"
 

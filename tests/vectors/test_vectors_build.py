@@ -91,14 +91,14 @@ def test_unknown_names_are_refused_before_anything_is_written(tmp_path: Path) ->
 
 
 def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = ConvertContract.fast
+    right = ConvertContract.numpy
 
     def wrong(self: ConvertContract, rows):
         answers = right(self, rows)
         return [*answers[:3], ((answers[3][0][0] ^ 1,),), *answers[4:]]
 
-    monkeypatch.setattr(ConvertContract, "fast", wrong)
-    with pytest.raises(EngineError, match="row 4: numpy and the oracle differ in y"):
+    monkeypatch.setattr(ConvertContract, "numpy", wrong)
+    with pytest.raises(EngineError, match="row 4: numpy and the reference model differ in y"):
         build(tmp_path / "out", ["smoke"], [RNE])
     assert not list((tmp_path / "out").glob("convert/*"))
 

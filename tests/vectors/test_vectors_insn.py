@@ -1,4 +1,4 @@
-"""insn: registers of instructions. Two readings of packing and random fields agree, witnesses of the spec hold, faults in packing show."""
+"""insn: registers of instructions. Two readings of packing and random fields agree, examples of the spec hold, faults in packing show."""
 
 from pathlib import Path
 from typing import Any
@@ -21,36 +21,36 @@ CHOSEN = (
 )  # fmt: skip
 
 
-def witnesses() -> list[tuple[str, int]]:
+def examples() -> list[tuple[str, int]]:
     """Hand-checked executions of the spec, products left out, and answers to what a form does not leave open."""
     return [
         (name, number)
         for name in names("instruction")
         if get("instruction", name).facts.performs != "mma"
-        for number, witness in enumerate(get("instruction", name).expect)
-        if set(witness.choose) == set(questions(*find_form(witness.form)))
+        for number, example in enumerate(get("instruction", name).expect)
+        if set(example.choose) == set(questions(*find_form(example.form)))
     ]
 
 
-@pytest.mark.parametrize(("name", "number"), witnesses(), ids=[f"{name}-{number}" for name, number in witnesses()])
-def test_a_witness_of_the_spec_is_what_the_rows_say(name: str, number: int) -> None:
-    witness = get("instruction", name).expect[number]
-    family, form = find_form(witness.form)
-    answers = tuple(witness.choose[key] for key in questions(family, form))
+@pytest.mark.parametrize(("name", "number"), examples(), ids=[f"{name}-{number}" for name, number in examples()])
+def test_an_example_of_the_spec_is_what_the_rows_say(name: str, number: int) -> None:
+    example = get("instruction", name).expect[number]
+    family, form = find_form(example.form)
+    answers = tuple(example.choose[key] for key in questions(family, form))
     op = InstructionContract.of(ContractName("insn", (form.id, *answers)))
-    given: list[Any] = list(witness.operands)
-    values = [int(text, 16) for text in (*given, *(text for text in (witness.scale, witness.random) if text is not None))]
+    given: list[Any] = list(example.operands)
+    values = [int(text, 16) for text in (*given, *(text for text in (example.scale, example.random) if text is not None))]
     found = op.exact(tuple(values))
-    assert sum(code << (op.slot * lane) for lane, code in enumerate(found[0])) == int(witness.result, 16)
-    if witness.flags is not None:
-        assert found[1] == (int(witness.flags, 16),)
-    if witness.scale_result is not None:
-        assert found[1] == (int(witness.scale_result, 16),)
+    assert sum(code << (op.slot * lane) for lane, code in enumerate(found[0])) == int(example.result, 16)
+    if example.flags is not None:
+        assert found[1] == (int(example.flags, 16),)
+    if example.scale_result is not None:
+        assert found[1] == (int(example.scale_result, 16),)
 
 
-def test_there_are_witnesses_and_contracts() -> None:
+def test_there_are_examples_and_contracts() -> None:
     contracts = list(vector_instructions())
-    assert len(witnesses()) > 100 and len(contracts) == len(set(contracts)) > 200
+    assert len(examples()) > 100 and len(contracts) == len(set(contracts)) > 200
     assert all(parse(str(contract)) == contract for contract in contracts[::7])
 
 
@@ -111,7 +111,7 @@ def test_a_second_reading_that_differs_stops_the_build(tmp_path: Path, monkeypat
 
     right = insn_registers.places
     monkeypatch.setattr(insn_registers, "places", lambda ranges: right(ranges)[::-1])
-    with pytest.raises(EngineError, match="and the oracle differ in d"):
+    with pytest.raises(EngineError, match="and the reference model differ in d"):
         build(tmp_path / "out", ["smoke"], [f"{RS}/split8"])
 
 

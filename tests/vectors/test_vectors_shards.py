@@ -1,4 +1,4 @@
-"""Builds in parts: the same bytes as one run. Large suites: two implementations agree, the oracle derives flagged rows and one in 64."""
+"""Builds in parts: the same bytes as one run. Large suites: two implementations agree, `exact` derives flagged rows and one in 64."""
 
 import filecmp
 import shutil
@@ -72,13 +72,13 @@ def test_a_shard_that_is_not_there_is_refused(shard: tuple[int, int], tmp_path: 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let 200 rows be too many for the oracle."""
+    """Let 200 rows be too many for the reference model."""
     for module in ("files.manifest", "files.write", "files.suite", "compute"):
         monkeypatch.setattr(f"emu.vectors.{module}.SHARD_ROWS", 200)
 
 
 @pytest.mark.usefixtures("small")
-def test_of_a_large_suite_the_oracle_derives_flagged_rows_and_a_sample(tmp_path: Path) -> None:
+def test_of_a_large_suite_the_reference_model_derives_flagged_rows_and_a_sample(tmp_path: Path) -> None:
     stem = "convert__bf16_to_e2m1__nvidia_rne__directed"
     build(tmp_path, ["directed"], ["convert/e2m1/rne/nvidia"])
     suite = load(tmp_path / "convert", stem)
@@ -94,6 +94,6 @@ def test_of_a_large_suite_the_oracle_derives_flagged_rows_and_a_sample(tmp_path:
 
 @pytest.mark.usefixtures("small")
 def test_one_implementation_is_not_enough_for_a_large_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ConvertContract, "engines", lambda self: {"numpy": self.fast})
+    monkeypatch.setattr(ConvertContract, "engines", lambda self: {"numpy": self.numpy})
     with pytest.raises(EngineError, match="no two other implementations derive them"):
         list(compute(find("convert__bf16_to_e2m1__nvidia_rne__random"), 0, 100))

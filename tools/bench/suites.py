@@ -1,4 +1,4 @@
-"""Golden vectors: rows a second of the oracle, and of writing a suite with every other engine beside it, against the rates aimed at."""
+"""Golden vectors: rows a second of `exact`, and of writing a suite with every other engine beside it, against the rates aimed at."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from emu.vectors.files.write import write_suite
 from emu.vectors.suites.plan import SuitePlan, find
 from tools.bench.table import Measurement
 
-MOST: Final = 4096  # rows of one run of the oracle
+MOST: Final = 4096  # rows of one run of the reference model
 
 
 class SuiteCase(NamedTuple):
-    """One row. stem: suite.   writes: the whole suite with all files, else the oracle alone.   aim: rows a second."""
+    """One row. stem: suite.   writes: the whole suite with all files, else the reference model alone.   aim: rows a second."""
 
     name: str
     stem: str
@@ -26,9 +26,9 @@ class SuiteCase(NamedTuple):
 
 
 CASES: Final = (
-    SuiteCase("vectors oracle convert", "convert__fp32_to_e2m1__nvidia_rne__random", False, 20_000),
-    SuiteCase("vectors oracle convert sr", "convert__fp32_to_e2m1__nvidia_sr_add8__random", False, 20_000),
-    SuiteCase("vectors oracle dot", "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__random", False, 5_000),
+    SuiteCase("vectors exact convert", "convert__fp32_to_e2m1__nvidia_rne__random", False, 20_000),
+    SuiteCase("vectors exact convert sr", "convert__fp32_to_e2m1__nvidia_sr_add8__random", False, 20_000),
+    SuiteCase("vectors exact dot", "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__random", False, 5_000),
     SuiteCase("vectors write convert", "convert__bf16_to_e2m1__nvidia_rne__all", True, 1_000_000),
     SuiteCase("vectors write dot", "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__random", True, 100_000),
 )
@@ -50,7 +50,7 @@ def run_suites(repeats: int, only: str, progress: Callable[[str], None] | None =
 
 
 def _derive(plan: SuitePlan) -> tuple[float, int]:
-    """Return (seconds, rows) of the oracle alone; making the cases is not counted."""
+    """Return (seconds, rows) of the reference model alone; making the cases is not counted."""
     cases = plan.cases(0, min(plan.size, MOST))
     begin = process_time()
     for case in cases:
@@ -59,7 +59,7 @@ def _derive(plan: SuitePlan) -> tuple[float, int]:
 
 
 def _write(plan: SuitePlan) -> tuple[float, int]:
-    """Return (seconds, rows) of a whole suite: cases, oracle, every other engine, all files."""
+    """Return (seconds, rows) of a whole suite: cases, reference model, every other engine, all files."""
     with tempfile.TemporaryDirectory(prefix="emu_") as folder:
         begin = process_time()
         write_suite(plan, Path(folder) / "out", Path(folder) / "work", lambda rows: None)

@@ -24,7 +24,7 @@ def spec_page() -> str:
     frame = {key: first["properties"][key] for key in FRAME}
     frame["kind"] = {"enum": list(KINDS), "description": frame["kind"]["description"]}
     frame["facts"] = {"description": "the facts, as the kind says below"}
-    frame["expect"] = {"description": "witnesses: hand-checked examples that only tests and `emu doctor` read; form as the kind says below"}
+    frame["expect"] = {"description": "examples: hand-checked examples that only tests and `emu doctor` read; form as the kind says below"}
     sources = schema("sources")
     return render(
         "spec",

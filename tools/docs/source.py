@@ -1,4 +1,4 @@
-"""The oracle's source text, function by function, read from the tree with ast: never retyped. Not here: the pages (pages/oracle.py)."""
+"""The text of the exact engine, function by function, read from the tree with ast, never retyped. Not here: pages (reference_model.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "emu/engines/exact"
 
 @dataclass(frozen=True)
 class Piece:
-    """One function or class of the oracle, or the constants of a module between two of them.
+    """One function or class of the reference model, or the constants of a module between two of them.
 
     module: file name without .py.   name: empty for constants.   text: as written.   uses: (module, name) of what it calls.
     """
@@ -28,21 +28,21 @@ class Piece:
 
 @dataclass
 class Module:
-    """One file of the oracle, its pieces in the order of the file."""
+    """One file of the reference model, its pieces in the order of the file."""
 
     name: str
     summary: str
     pieces: list[Piece] = field(default_factory=list)
 
 
-def oracle(root: Path) -> dict[str, Module]:
-    """Return module name -> module of the oracle of a source tree.
+def reference_model(root: Path) -> dict[str, Module]:
+    """Return module name -> module of the reference model of a source tree.
 
-    root: a source tree with emu/engines/exact.   Raises: FileError (no oracle there, or a file that is no Python).
+    root: a source tree with emu/engines/exact.   Raises: FileError (no reference model there, or a file that is no Python).
     """
     paths = [path for path in sorted((root / FOLDER).glob("*.py")) if path.stem != "__init__"]
     if not paths:
-        raise FileError(f"{root}: no {FOLDER} here: the pages print the oracle's source; run in the source tree, or say --root DIR")
+        raise FileError(f"{root}: no {FOLDER} here: the pages print the exact engine's source; run in the source tree, or say --root DIR")
     trees = {path.stem: _parse(path) for path in paths}
     defined = {
         name: {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)} for name, (tree, _) in trees.items()
@@ -85,7 +85,7 @@ def _constants(module: Module, lines: list[str]) -> None:
 
 
 def _imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
-    """Return local name -> (module, name) of what comes from the oracle; the name is empty for a whole module."""
+    """Return local name -> (module, name) of what comes from the reference model; the name is empty for a whole module."""
     found: dict[str, tuple[str, str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "emu.engines.exact":
@@ -97,7 +97,7 @@ def _imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
 
 
 def _uses(node: ast.AST, module: str, imported: dict[str, tuple[str, str]], defined: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """Yield (module, name) of every function and class of the oracle that a definition names, in the order of the text."""
+    """Yield (module, name) of every function and class of the reference model that a definition names, in the order of the text."""
     own = getattr(node, "name", "")
     for item in _in_order(node):
         target: tuple[str, str] | None = None

@@ -55,9 +55,9 @@ def pages(root: Path) -> dict[str, str]:
 def build(root: Path) -> list[str]:
     """Write what differs, remove generated files that are no more, and return the paths, sorted. Hand-written text is left alone.
 
-    Raises: as pages; FileError (unwritable; the tree's oracle is not the one that runs: its worked rows would come from the other).
+    Raises: as pages; FileError (unwritable; the tree's `exact` is not the one that runs: its worked rows would come from the other).
     """
-    strange = foreign_oracle(root)
+    strange = foreign_reference_model(root)
     if strange:
         raise FileError(f"{root}: {strange[0]}")
     wanted = pages(root)
@@ -76,15 +76,15 @@ def check(root: Path) -> list[str]:
     """Compare in memory; return one text per generated file that differs: a short unified diff, or what is wrong. Raises: as pages."""
     wanted = pages(root)
     found = [_difference(path, _read(root / path), text) for path, text in wanted.items() if not _is(root / path, text)]
-    return found + [f"{path}: no longer generated" for path in _stale(root, wanted)] + foreign_oracle(root)
+    return found + [f"{path}: no longer generated" for path in _stale(root, wanted)] + foreign_reference_model(root)
 
 
-def foreign_oracle(root: Path) -> list[str]:
-    """Return one text per file of the tree's oracle that is not the one that runs: pages print the first and compute with the second."""
+def foreign_reference_model(root: Path) -> list[str]:
+    """Return one text per file of the tree's `exact` that is not the one that runs: pages print the first and compute with the second."""
     running = Path(emu.engines.exact.__file__).parent
     names = {path.name for folder in (root / "emu" / "engines" / "exact", running) for path in folder.glob("*.py")}
     other = sorted(name for name in names if _read(root / "emu" / "engines" / "exact" / name) != _read(running / name))
-    return [f"emu/engines/exact/{name}: not the oracle that runs here: install the tree again (pip install -e .)" for name in other]
+    return [f"emu/engines/exact/{name}: not the reference model that runs: install the tree again (pip install -e .)" for name in other]
 
 
 def _read(path: Path) -> str | None:

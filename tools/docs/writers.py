@@ -15,19 +15,19 @@ from emu.pages.policy import comparison_page
 from emu.pages.render import Links
 from emu.pages.sources import sources_page
 from emu.spec import KINDS, get, names
-from tools.docs.oracle import oracle_pages
 from tools.docs.reference import spec_page
-from tools.docs.source import oracle
+from tools.docs.reference_model import reference_model_pages
+from tools.docs.source import reference_model
 
 FOLDER = "docs/reference"
 
 
 def reference_texts(root: Path) -> dict[str, str]:
-    """Return path in the source tree -> text of every reference page, for the registry as it stands and the oracle of a tree.
+    """Return path in the source tree -> text of every reference page, for the registry as it stands and the reference model of a tree.
 
-    root: a source tree.   Raises: FileError (no oracle in the tree), SpecError (a fault of the spec).
+    root: a source tree.   Raises: FileError (no reference model in the tree), SpecError (a fault of the spec).
     """
-    modules = oracle(root)
+    modules = reference_model(root)
     users = all_users()
     texts = {
         f"{FOLDER}/spec.md": spec_page(),
@@ -42,4 +42,4 @@ def reference_texts(root: Path) -> dict[str, str]:
     for kind in KINDS:
         for name in names(kind):
             texts[f"{FOLDER}/{kind}/{name}.md"] = object_page(get(kind, name), users, Links())
-    return texts | oracle_pages(modules)
+    return texts | reference_model_pages(modules)

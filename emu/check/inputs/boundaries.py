@@ -23,7 +23,7 @@ BINADES: Final = 126  # each way from one
 LADDER: Final = (1, 3, 5, 7, 10, 14, 20)  # ties of E2M1 in quarters
 
 
-def edges(form: Form, short: bool = False, every: int = 1) -> Question | None:
+def beside_scale_steps(form: Form, short: bool = False, every: int = 1) -> Question | None:
     """Return the blocks as one question, a block a row; None for a recipe whose scales are not powers of two, or another operation.
 
     short: 4 maxima at each place rather than all of OFFSETS.   every: how many binades lie from one that is tried to the next.

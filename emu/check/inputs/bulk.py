@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from emu.base.philox import draw, stream_of, words
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.inputs.drawn import blocks, numbers
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.contracts.dot import cases as cases_dot
@@ -140,7 +140,7 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
         size = min(left, CHUNK)
         yield _question(form, takes_amax, varied(form, base, size, key, first), key, first, multiple)
         left, first = left - size, first + 1
-    beside = edges(form, short=True)
+    beside = beside_scale_steps(form, short=True)
     if beside is not None:
         yield _matrix(form, beside.operands["x"].reshape(-1), takes_amax, multiple, "scale_edge", key)
     yield from scale_thresholds(form, takes_amax, multiple)

@@ -9,7 +9,7 @@ import numpy as np
 
 from emu.base.errors import OperandError
 from emu.base.philox import draw, stream_of
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.contracts.examples import split
 from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
@@ -21,7 +21,7 @@ from emu.strategies import element_maximum
 
 KEY = 1
 Tile = tuple[str, list[list[int]], list[list[int]] | None]  # why it is asked, its elements, its own random integers
-BINADES_APART = 32  # of blocks beside a scale edge: the oracle judges them
+BINADES_APART = 32  # of blocks beside a scale edge: the reference model judges them
 PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
 
 
@@ -57,7 +57,7 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
             yield _tiles(form, op, part, amax, width, takes_amax, multiple)
     if not op.reads_amax and op.rounding is None:
         yield _tiles(form, op, _above_powers(op), None, op.columns, takes_amax, multiple)
-        beside = edges(form, short=True, every=BINADES_APART)
+        beside = beside_scale_steps(form, short=True, every=BINADES_APART)
         if beside is not None:
             rows: list[Tile] = [("scale_edge", [row], None) for row in beside.operands["x"].tolist()]
             yield _tiles(form, op, rows, None, op.columns, takes_amax, multiple)
@@ -65,11 +65,11 @@ def _quantize(form: Form, source: str, takes_amax: bool, multiple: tuple[int, in
 
 
 def _cases(op: QuantizeContract) -> Iterator[tuple[str, list[list[int]], int | None, list[list[int]] | None]]:
-    """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's witnesses."""
+    """Yield (why, elements, tensor maximum, random integers) of the rows of the golden suites, then of the recipe's worked examples."""
     for case in op.directed(f"check {op.name}"):
         yield why_of(case.flags), *op.taken(case.values)
-    for matrix, amax in witnesses(op.recipe, op.source) if op.rounding is None else ():
-        yield "witness", matrix, amax, None
+    for matrix, amax in examples(op.recipe, op.source) if op.rounding is None else ():
+        yield "example", matrix, amax, None
 
 
 def _above_powers(op: QuantizeContract) -> list[Tile]:
@@ -141,16 +141,16 @@ def _own_signs(form: Form) -> int:
     raise OperandError(f"{form.contract} rotates nothing")
 
 
-# Witnesses of a recipe as rows of a suite: blocks that its library was measured on, many of them because other rules part there.
+# Worked examples of a recipe as rows of a suite: blocks that its library was measured on, many of them because other rules part there.
 
 
 WIDE, NARROW = "fp32", "bf16"  # the wider source holds every code of the narrower in its high bits
 
 
-def witnesses(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], int | None]]:
-    """Yield (source codes of a whole tile, row by row; tensor maximum as fp32 bits or None) of each witness that a source can state.
+def examples(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], int | None]]:
+    """Yield (source codes of a whole tile, row by row; tensor maximum as fp32 bits or None) of each worked example that a source can state.
 
-    Left out: witnesses with random integers, with part of a tile, or with elements that are no numbers of the source.
+    Left out: worked examples with random integers, with part of a tile, or with elements that are no numbers of the source.
     """
     block: Block = get("block", recipe.facts.block)
     rows, columns = block.facts.shape

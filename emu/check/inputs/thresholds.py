@@ -28,7 +28,7 @@ from emu.spec.models.format import FloatFacts
 KEY: Final = 1
 TENSORS: Final = (Fraction(1), Fraction(11, 23))  # tensor maxima, of the one that makes a scale one: plain, and one with a full fraction
 MIDDLE: Final = 3  # places between the ends of the scale format whose two midpoints, to an even code and from it, are tried
-WIDE: Final = 64  # elements of a tile, above which the short form takes one tensor maximum: the oracle judges it
+WIDE: Final = 64  # elements of a tile, above which the short form takes one tensor maximum: the reference model judges it
 THIN: Final = 3  # of the short form: one of so many block maxima under a further tensor maximum
 FALLS: Final = 4  # places at most where a scale falls as the maximum grows
 BEYOND: Final = 4  # binades above the largest scale

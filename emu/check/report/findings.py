@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST: Final = {"convert": 4096, "decode": 4096, "quantize": 24}  # differences of one answer that are looked at one by one
 OTHERS: Final = 96
 MOST_RANKED: Final = 4096  # elements that are looked at to rank a candidate
-TRACED: Final = 240  # differences of a recipe in all: each is sorted by the oracle's steps
+TRACED: Final = 240  # differences of a recipe in all: each is sorted by the reference model's steps
 KEPT: Final = 3  # candidates of a class
 
 
@@ -91,7 +91,7 @@ class Findings:
         return out
 
 
-# A counterexample explained: its operands as hex, every step of the contract by the oracle, what was wanted and what came.
+# A counterexample explained: its operands as hex, every step of the contract by the reference model, what was wanted and what came.
 
 
 EXPLAIN_MOST = 64  # elements that are printed of an operand

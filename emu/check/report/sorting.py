@@ -1,4 +1,4 @@
-"""Which class a difference belongs to. Facts of the inputs decide first (NaN, tails), then the oracle's steps."""
+"""Which class a difference belongs to. Facts of the inputs decide first (NaN, tails), then the reference model's steps."""
 
 from __future__ import annotations
 

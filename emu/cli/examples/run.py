@@ -21,26 +21,26 @@ from emu.vectors.coverage.count import subject_of
 from emu.vectors.coverage.model import row_bins
 from emu.vectors.suites.plan import find
 
-# Witnesses of checkpoints: names that a store must recognise, and stored bytes with the value of one element.
+# Worked examples of checkpoints: names that a store must recognise, and stored bytes with the value of one element.
 
 
-def check_checkpoint(store: Checkpoint, witness: NamesExample | StoredExample) -> str | None:
-    """Return None when the witness holds, else what came out instead."""
-    if isinstance(witness, NamesExample):
-        return _names(store, witness)
-    stored = {name: bytes.fromhex(text) for name, text in witness.stored.items()}
-    found = stored_value(store, stored, witness.lane, witness.block)
-    return None if found == _value(witness.value) else f"{exact_text(found)}, not {witness.value}"
+def check_checkpoint(store: Checkpoint, example: NamesExample | StoredExample) -> str | None:
+    """Return None when the worked example holds, else what came out instead."""
+    if isinstance(example, NamesExample):
+        return _names(store, example)
+    stored = {name: bytes.fromhex(text) for name, text in example.stored.items()}
+    found = stored_value(store, stored, example.lane, example.block)
+    return None if found == _value(example.value) else f"{exact_text(found)}, not {example.value}"
 
 
-def _names(store: Checkpoint, witness: NamesExample) -> str | None:
-    """Return what the tensors of a witness are taken for, where it is not this store and this weight."""
-    entries = {item.name: Entry(item.name, item.type, (1, 32), Path(), 0, 0) for item in witness.tensors}
-    found = [match for fitting in matches(Container(Path("witness"), store.facts.container, entries)) for match in fitting]
+def _names(store: Checkpoint, example: NamesExample) -> str | None:
+    """Return what the tensors of a worked example are taken for, where it is not this store and this weight."""
+    entries = {item.name: Entry(item.name, item.type, (1, 32), Path(), 0, 0) for item in example.tensors}
+    found = [match for fitting in matches(Container(Path("example"), store.facts.container, entries)) for match in fitting]
     mine = [match for match in found if match.store.id == store.id]
     if not mine:
         return f"taken for {', '.join(match.store.id for match in found) or 'nothing'}"
-    return None if mine[0].weight == witness.finds else f"finds {mine[0].weight}, not {witness.finds}"
+    return None if mine[0].weight == example.finds else f"finds {mine[0].weight}, not {example.finds}"
 
 
 def _value(text: str) -> Value:
@@ -52,37 +52,37 @@ def _value(text: str) -> Value:
     return Value("finite", int(number < 0), abs(number))
 
 
-# Witnesses of coverage models: one row each, its bins by the code that gives axes their meaning.
+# Worked examples of coverage models: one row each, its bins by the code that gives axes their meaning.
 
 
-def check_coverage(model: Coverage, witness: Any) -> str | None:
-    """Return None when a witness holds, else which cross says something else."""
-    op = find(witness.stem).operation
+def check_coverage(model: Coverage, example: Any) -> str | None:
+    """Return None when a worked example holds, else which cross says something else."""
+    op = find(example.stem).operation
     if op.name.op != model.facts.op:
-        return f"{witness.stem} is no suite of {model.facts.op}"
-    found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in witness.given))
-    for name, wanted in witness.bins.items():
+        return f"{example.stem} is no suite of {model.facts.op}"
+    found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in example.given))
+    for name, wanted in example.bins.items():
         if sorted(found.get(name, ())) != sorted(wanted):
             return f"{name}: {', '.join(found.get(name, ())) or 'no bin'}, not {', '.join(wanted) or 'no bin'}"
     return None
 
 
-# Witnesses of training recipes: what follows for an operand, and which layers stay.
+# Worked examples of training recipes: what follows for an operand, and which layers stay.
 
 
-def check_training(model: Training, witness: OperandExample | KeptExample) -> str | None:
-    """Return None when a witness holds, else what follows instead."""
-    if isinstance(witness, KeptExample):
-        kept = tuple(sorted(kept_layers(model, witness.layers)))
-        return None if kept == witness.kept else f"of {witness.layers} layers {kept} stay, not {witness.kept}"
+def check_training(model: Training, example: OperandExample | KeptExample) -> str | None:
+    """Return None when a worked example holds, else what follows instead."""
+    if isinstance(example, KeptExample):
+        kept = tuple(sorted(kept_layers(model, example.layers)))
+        return None if kept == example.kept else f"of {example.layers} layers {kept} stay, not {example.kept}"
     operands = plan_of(model).operands
-    if witness.operand not in operands:
-        return f"{witness.operand} is no operand: one of {', '.join(operands)}"
-    operand = operands[witness.operand]
+    if example.operand not in operands:
+        return f"{example.operand} is no operand: one of {', '.join(operands)}"
+    operand = operands[example.operand]
     rotated = "no" if rotation_of(operand) is None else "yes"
     found = (SUMMED[operand.gemm], operand.multiple, rotated, operand.random_bits)
-    wanted = (witness.along, witness.multiple, witness.rotated, witness.random_bits)
-    return None if found == wanted else f"{witness.operand} gives {found}, not {wanted}"
+    wanted = (example.along, example.multiple, example.rotated, example.random_bits)
+    return None if found == wanted else f"{example.operand} gives {found}, not {wanted}"
 
 
 _OTHERS: Final[dict[str, Callable[[Any, Any], str | None]]] = {

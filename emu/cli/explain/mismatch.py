@@ -1,4 +1,4 @@
-"""emu explain mismatch: a MISMATCH line or a log of the bench kit, beside the oracle."""
+"""emu explain mismatch: a MISMATCH line or a log of the bench kit, beside the reference model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 28
 @click.option("--force", is_flag=True, help="Replace an existing VCD file.")
 @common_options
 def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path | None, vcd: Path | None, force: bool) -> None:
-    """Explain a MISMATCH line (in quotes) or a log FILE (- for stdin) of the bench kit: the oracle's trace of the row, the first wrong
+    """Explain a MISMATCH line (in quotes) or a log FILE (- for stdin) of the bench kit: `exact`'s trace of the row, the first wrong
     stage, and which single deviations explain what the design gave, with the number of rows on which each holds.
     """  # fmt: skip
     from emu.base.atomic import check_target, whole_file

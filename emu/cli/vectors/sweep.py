@@ -98,8 +98,8 @@ def _print(results: list[Any]) -> None:
     elif rows:
         print_table(
             ((*row[:4], row[4][:16]) for row in rows),
-            ("sweep", "inputs", "engines", "by the oracle", "sha256 of codes"),
-            ("inputs", "by the oracle"),
+            ("sweep", "inputs", "engines", "by the reference model", "sha256 of codes"),
+            ("inputs", "by the reference model"),
         )
 
 

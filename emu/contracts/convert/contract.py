@@ -118,16 +118,16 @@ class ConvertContract(Contract):
         return ((convert_value(decode_code(values[0], self.source), self.fmt, self.rounding, self.entry, random),),)
 
     def engines(self) -> dict[str, Batch]:
-        """fast, and the C reference where it is built."""
-        return present({"numpy": self.fast} | ({"c_ref": self.c_ref} if native() is not None else {}))
+        """numpy, and the C reference where it is built."""
+        return present({"numpy": self.numpy} | ({"c_ref": self.c_ref} if native() is not None else {}))
 
     def arrays(self, rows: Sequence[Values]) -> tuple[Any, Any]:
         """Return sources and random integers as arrays."""
         drawn = np.array([row[1] for row in rows], np.uint64) if self.rounding.random_bits else None
         return array_of([row[0] for row in rows], self.source), drawn
 
-    def fast(self, rows: Sequence[Values]) -> list[Answer | None]:
-        """Convert through the NumPy column."""
+    def numpy(self, rows: Sequence[Values]) -> list[Answer | None]:
+        """Convert through the NumPy engine."""
         codes, drawn = self.arrays(rows)
         found = convert_marked(codes, self.source, self.fmt, self.rounding, self.entry, drawn).tolist()
         marks = {tables.mark(OPEN, self.fmt): OPEN, tables.mark(REFUSE, self.fmt): REFUSE}

@@ -1,4 +1,4 @@
-"""The oracle's trace of one conversion: decode, position between two codes, rounding decision, overflow, code. Plain data, exact text."""
+"""`exact`'s trace of one conversion: decode, position between two codes, rounding decision, overflow, code. Plain data, exact text."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ def _pair(field: Field, exp: int) -> tuple[int, int]:
     return first, min(max(exp - first, field.b.min_exp), field.b.max_exp)
 
 
-def asked(field: Field) -> Iterator[tuple[str, DotCase]]:
+def covering_rows(field: Field) -> Iterator[tuple[str, DotCase]]:
     """Yield (flag, row) of all that is here; alignment and sums for datapaths that cut terms and C under one E."""
     plan = field.plan
     yield from (("cover_special", case) for case in special_pairs(field))

@@ -118,7 +118,7 @@ class DotContract(Contract):
         return ((result.code,), *self.stage_lanes(result))
 
     def computed(self, values: Values) -> Dot | None:
-        """Return the dot product by the oracle; None where it is open."""
+        """Return the dot product by the reference model; None where it is open."""
         a, b, scale_a, scale_b, c = self.taken(values)
         if self.has_open_bit((*scale_a, *scale_b)):
             return None
@@ -236,7 +236,7 @@ def _stage_columns(stages: Sequence[Stage], result: Format) -> list[Column]:
     return out
 
 
-# The implementations of dot products beside the oracle that are present, each with the one interface of the columns.
+# The implementations of dot products beside the reference model that are present, each with the one interface of the columns.
 
 
 MODULES: Final = {"numpy": "emu.engines.numpy.datapath", "c_ref": "emu.engines.c_ref.datapath", "native": "emu.engines.native.datapath"}
@@ -258,20 +258,20 @@ def dot_engines(plan: DatapathPlan) -> dict[str, Callable[..., Any]]:
 # Worked examples of datapaths: widths of a plan, equal elements under every choice of operands, and whole rows, by the exact engine.
 
 
-def replay(datapath: Datapath, witness: Any) -> str | None:
+def replay(datapath: Datapath, example: Any) -> str | None:
     """Return None where a worked example of a datapath holds, else what came out instead."""
-    if isinstance(witness, WidthExample):
-        plan = resolve(datapath, witness.a, witness.b, witness.scale or _first(datapath, "formats"), _first(datapath, "blocks"))
-        wanted = witness.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
+    if isinstance(example, WidthExample):
+        plan = resolve(datapath, example.a, example.b, example.scale or _first(datapath, "formats"), _first(datapath, "blocks"))
+        wanted = example.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
         names = {"fraction_bits": "frac_bits"}
         wrong = [key for key, value in wanted.items() if getattr(plan, names.get(key, key)) != value]
         return f"{wrong[0]} is {getattr(plan, names.get(wrong[0], wrong[0]))}, not {wanted[wrong[0]]}" if wrong else None
-    if isinstance(witness, ValueExample):
-        return _equal_elements(datapath, witness)
-    plan = resolve(datapath, witness.a_format, witness.b_format, witness.scale_format, witness.block)
-    first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (witness.scale_a, witness.scale_b))
-    found = dot(split(witness.a, plan.a), split(witness.b, plan.b), first, second, int(witness.c, 16), plan).code
-    return None if found == int(witness.d, 16) else f"{found:#x}, not {witness.d}"
+    if isinstance(example, ValueExample):
+        return _equal_elements(datapath, example)
+    plan = resolve(datapath, example.a_format, example.b_format, example.scale_format, example.block)
+    first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (example.scale_a, example.scale_b))
+    found = dot(split(example.a, plan.a), split(example.b, plan.b), first, second, int(example.c, 16), plan).code
+    return None if found == int(example.d, 16) else f"{found:#x}, not {example.d}"
 
 
 def _first(datapath: Datapath, key: str) -> Any:
@@ -279,14 +279,14 @@ def _first(datapath: Datapath, key: str) -> Any:
     return offered[0] if offered else None
 
 
-def _equal_elements(datapath: Datapath, witness: ValueExample) -> str | None:
+def _equal_elements(datapath: Datapath, example: ValueExample) -> str | None:
     """Every choice of operands that the datapath takes must give the value, with scales 1 and C = 0."""
     facts = known_facts(datapath)
     for a, b in pairs(facts):
         plan = resolve(datapath, a, b, _first(datapath, "formats"), _first(datapath, "blocks"))
-        first, second = (encode_value(parse_value(text), fmt) for text, fmt in ((witness.every_a, plan.a), (witness.every_b, plan.b)))
+        first, second = (encode_value(parse_value(text), fmt) for text, fmt in ((example.every_a, plan.a), (example.every_b, plan.b)))
         ones = [encode_value(parse_value("1"), plan.scale)] * (facts.k // plan.block) if plan.scale else []
-        fault = compare(decode_code(dot([first] * facts.k, [second] * facts.k, ones, ones, 0, plan).code, plan.d), witness.d)
+        fault = compare(decode_code(dot([first] * facts.k, [second] * facts.k, ones, ones, 0, plan).code, plan.d), example.d)
         if fault:
             return f"{a} x {b}: {fault}"
     return None

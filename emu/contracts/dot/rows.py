@@ -46,7 +46,7 @@ class DotRow:
 
 
 def evaluate(row: DotRow, plan: DatapathPlan) -> Dot:
-    """Return the dot product of a row, by the oracle. Raises: ShapeError, OperandError, OpenError."""
+    """Return the dot product of a row, by the reference model. Raises: ShapeError, OperandError, OpenError."""
     return dot(row.a, row.b, row.scale_a, row.scale_b, row.c, plan)
 
 
@@ -86,7 +86,7 @@ def same_answer(x: int | None, y: int | None, plan: DatapathPlan) -> bool:
 
 
 def differs(row: DotRow, first: DatapathPlan, second: DatapathPlan) -> bool:
-    """Tell whether two datapaths give different results for a row, by the oracle."""
+    """Tell whether two datapaths give different results for a row, by the reference model."""
     return not same_answer(answer(row, first), answer(row, second), first)
 
 

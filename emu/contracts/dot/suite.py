@@ -43,8 +43,8 @@ def directed(op: DotContract, stream: str = "") -> list[Input]:
     later += [_input(op, LATER, ("saturated_same_sign",), case) for case in cases_dot_ties.largest_sums(field)]
     rows = [*list(known.values())[::-1], *(case for case in later if case.values not in known)]
     there = {case.values for case in rows}
-    asked = {case.values: case for case in (_input(op, LATER, (flag,), found) for flag, found in cases_dot_cover.asked(field))}
-    return [*rows, *(case for values, case in asked.items() if values not in there)]
+    added = {case.values: case for case in (_input(op, LATER, (flag,), found) for flag, found in cases_dot_cover.covering_rows(field))}
+    return [*rows, *(case for values, case in added.items() if values not in there)]
 
 
 def _c_flags(op: DotContract, case: DotCase) -> tuple[str, ...]:

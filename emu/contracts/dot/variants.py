@@ -1,6 +1,6 @@
 """Hypotheses about a machine: a datapath as it stands, with one fact changed, with two; readings of open facts; other datapaths.
 
-A hypothesis is a plan of the oracle, so its answers are the law's. Not here: which rows tell them apart (probe).
+A hypothesis is a plan of the reference model, so its answers are right by definition. Not here: which rows tell them apart (probe).
 """
 
 from __future__ import annotations

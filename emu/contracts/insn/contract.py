@@ -1,6 +1,6 @@
 """insn: raw registers of one instruction -> its result register, flags, and the random integer of each lane.
 
-The oracle reads registers with registers.py and converts lane by lane; the other engines run emu.instruction itself.
+The reference model reads registers with registers.py and converts lane by lane; the other engines run emu.instruction itself.
 """
 
 from __future__ import annotations
@@ -291,22 +291,22 @@ def _changed(facts: InstructionFacts) -> Iterator[tuple[str, InstructionFacts]]:
 # Worked examples of instructions: one execution each, on raw registers, by the exact engine.
 
 
-def replay(family: Instruction, witness: Any) -> str | None:
-    """Return None when a witness holds, else what came out instead."""
-    call = instruction(witness.form, **witness.choose)
-    found = run(call, witness)
-    wanted = [text for text in (witness.result, witness.scale_result, witness.flags) if text is not None]
+def replay(family: Instruction, example: Any) -> str | None:
+    """Return None when a worked example holds, else what came out instead."""
+    call = instruction(example.form, **example.choose)
+    found = run(call, example)
+    wanted = [text for text in (example.result, example.scale_result, example.flags) if text is not None]
     if len(found) != len(wanted):
         return f"{len(found)} results, not {len(wanted)}"
     texts = [register_text(value, len(text)) for value, text in zip(found, wanted, strict=True)]
     return None if texts == wanted else f"{' '.join(texts)}, not {' '.join(wanted)}"
 
 
-def run(call: Executable, witness: Any, order: tuple[str, ...] | None = None) -> tuple[Any, ...]:
-    """Execute a witness: its results, the packed register first. order: names of its operands; None: those of the call."""
+def run(call: Executable, example: Any, order: tuple[str, ...] | None = None) -> tuple[Any, ...]:
+    """Execute a worked example: its results, the packed register first. order: names of its operands; None: those of the call."""
     if call.facts.performs == "mma":
-        return (call(**_matrices(call, witness.operands), engine="exact")[0][0],)
-    texts = [*witness.operands, *(text for text in (witness.random, witness.scale) if text is not None)]
+        return (call(**_matrices(call, example.operands), engine="exact")[0][0],)
+    texts = [*example.operands, *(text for text in (example.random, example.scale) if text is not None)]
     found = call(**{name: register_of(text) for name, text in zip(order or call.operands, texts, strict=True)}, engine="exact")
     return found if isinstance(found, tuple) else (found,)
 

@@ -198,14 +198,14 @@ class QuantizeContract(Tiles, Contract):
         return encode_value(value, self.program.arithmetic)
 
     def engines(self) -> dict[str, Batch]:
-        """numpy and the C reference give codes and levels, fast the block maximum where it is plain."""
-        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, self.fast, stages=True)}
+        """numpy and the C reference give codes and levels, numpy the block maximum where it is plain."""
+        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, self.numpy, stages=True)}
         if native() is not None:
             table["c_ref"] = lambda rows: self.batch(rows, self.c_ref, stages=False)
         return present(table)
 
-    def fast(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
-        """Quantize stacked tiles through the NumPy column."""
+    def numpy(self, stacked: Any, amax: int | None, drawn: Any) -> tuple[Lists, dict[str, Lists]]:
+        """Quantize stacked tiles through the NumPy engine."""
         found = numpy_quantize(self.recipe, stacked, self.source, tensor_amax=amax, random=drawn, masked=True)
         codes = unmarked(found.codes, get("format", self.block.element_formats[0]))
         return codes, {level.name: unmarked(found.levels[level.name], get("format", level.format)) for level in self.stored}
@@ -335,22 +335,22 @@ def _ruled(recipe: Recipe) -> Iterator[tuple[str, str, Recipe]]:
 # Worked examples of recipes: one tensor each, by the exact engine: codes, levels, and values of the profiles.
 
 
-def replay(recipe: Recipe, witness: Any) -> str | None:
+def replay(recipe: Recipe, example: Any) -> str | None:
     """Return None where a worked example of a recipe holds, else what came out instead."""
     block: Block = get("block", recipe.facts.block)
-    element, source = get("format", block.element_formats[0]), get("format", witness.source)
+    element, source = get("format", block.element_formats[0]), get("format", example.source)
     rows, columns = block.facts.shape
-    x = split(witness.x, source)
+    x = split(example.x, source)
     width = columns if rows > 1 else len(x)
-    draws = None if witness.random is None else _draws(witness.random, recipe)
-    amax = None if witness.tensor_amax is None else int(witness.tensor_amax, 16)
+    draws = None if example.random is None else _draws(example.random, recipe)
+    amax = None if example.tensor_amax is None else int(example.tensor_amax, 16)
     random = None if draws is None else _fold(draws, len(draws) // max(len(x) // width, 1))
     found = quantize(recipe, _fold(x, width), source, tensor_amax=amax, random=random)
-    fault = compare_codes("codes", _flat(found.codes), split(witness.codes, element))
-    for name, text in witness.levels.items():
+    fault = compare_codes("codes", _flat(found.codes), split(example.codes, element))
+    for name, text in example.levels.items():
         level = next(item for item in block.facts.levels if item.name == name)
         fault = fault or compare_codes(name, _flat(found.levels[name]), split(text, get("format", level.format)))
-    for profile, text in witness.values.items():
+    for profile, text in example.values.items():
         values = dequantize(recipe, found.codes, found.levels, profile=profile)
         fault = fault or compare_codes(f"values of {profile}", _flat(values), split(text, get("format", recipe.facts.arithmetic.to)))
     return fault

@@ -1,4 +1,4 @@
-"""The oracle's trace of one quantized block: every step of the recipe, in full for what is shared, of one lane for the elements."""
+"""The exact engine's trace of one quantized block: every step of the recipe, in full for what is shared, of one lane for the elements."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def quantize(
     codes: unsigned [R, C], blocks along the columns.   tensor_amax: fp32 code; None: taken from codes.
     random: one integer per element, or one word per `lanes` elements, row-major, for a program that draws.
     Exactness: equals emu.engines.exact.block.quantize bit for bit.
-    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError beyond the limits of emu_ref.h.
+    Raises: ShapeError, OperandError, OpenError as the reference model; EngineError beyond the limits of emu_ref.h.
     Tests: tests/engines/c_ref/test_c_block.py.
     """
     found, is_open = quantize_with_open(recipe, codes, source, tensor_amax=tensor_amax, random=random, signs=signs)

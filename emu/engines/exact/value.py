@@ -1,4 +1,4 @@
-"""The numbers of the oracle: an exact rational with a sign that zero keeps, infinity, or NaN."""
+"""The numbers of the reference model: an exact rational with a sign that zero keeps, infinity, or NaN."""
 
 from __future__ import annotations
 

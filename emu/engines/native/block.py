@@ -59,7 +59,7 @@ def quantize(
     random: one integer per element for a recipe that draws, else None.   signs: for a rotation that takes them.
     form: of emu/engines/native/kernels/kernels.h.
     Returns: element codes, in the memory order of `codes`, and the levels by name.
-    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (the kernel cannot; a changed float environment).
+    Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/engines/native/test_native_quantize.py.
     """
     plan = plan_of(recipe)
@@ -69,24 +69,26 @@ def quantize(
     if codes.ndim != 2 or 0 in codes.shape:
         raise ShapeError("quantize takes a matrix with at least one element")
     drawn = random_bytes(plan, random, codes.shape)
-    turned = abs(codes.strides[0]) < abs(codes.strides[1])
-    memory = np.require(padded(recipe, codes.T if turned else codes, turned), code_dtype(source), ("C", "A"))
+    transposed = abs(codes.strides[0]) < abs(codes.strides[1])
+    memory = np.require(padded(recipe, codes.T if transposed else codes, transposed), code_dtype(source), ("C", "A"))
     amax = _tensor_amax(recipe, plan, codes, source, tensor_amax, form)
     rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
     if drawn is not None:
-        drawn = np.require(padded(recipe, drawn.T if turned else drawn, turned), np.uint8, ("C", "A"))
-    out, levels, marks = _run(plan, memory, source, turned, amax, rotation, form, drawn)
+        drawn = np.require(padded(recipe, drawn.T if transposed else drawn, transposed), np.uint8, ("C", "A"))
+    out, levels, marks = _run(plan, memory, source, transposed, amax, rotation, form, drawn)
     if marks:
         raise open_error(recipe)
-    if turned:
+    if transposed:
         out, levels = out.T, {name: level.T for name, level in levels.items()}
     return out[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else out, levels
 
 
-def _run(plan: KernelPlan, memory: Codes, source: Format, turned: bool, amax: int, rotation: Any, form: int, drawn: Codes | None) -> Filled:
+def _run(
+    plan: KernelPlan, memory: Codes, source: Format, transposed: bool, amax: int, rotation: Any, form: int, drawn: Codes | None
+) -> Filled:
     """Call the kernel on a matrix in memory order; return codes, levels and marks."""
     block, lanes = plan.program.block, plan.program.block.facts.shape[1]
-    shape = (memory.shape[0] // lanes, memory.shape[1]) if turned else (memory.shape[0], memory.shape[1] // lanes)
+    shape = (memory.shape[0] // lanes, memory.shape[1]) if transposed else (memory.shape[0], memory.shape[1] // lanes)
     out, levels = np.empty(memory.shape, np.uint8), {}
     for level in block.facts.levels:
         if level.granularity == "block":
@@ -99,7 +101,7 @@ def _run(plan: KernelPlan, memory: Codes, source: Format, turned: bool, amax: in
     own.initial, own.rotation = initial, rotation
     targets = ffi.new("void *[]", addresses or [ffi.NULL])
     rows, columns = memory.shape
-    given = own, source_of(source), address(memory), rows, columns, turned
+    given = own, source_of(source), address(memory), rows, columns, transposed
     check(lib.emu_quantize_4bit(form, *given, ffi.NULL if drawn is None else address(drawn), address(out), targets, tensor, marks))
     for level in block.facts.levels:
         if level.granularity == "tensor":
@@ -122,10 +124,10 @@ def random_bytes(plan: KernelPlan, random: Codes | None, shape: tuple[int, ...])
     return drawn.astype(np.uint8).reshape(shape)
 
 
-def padded(recipe: Recipe, memory: Codes, turned: bool) -> Codes:
+def padded(recipe: Recipe, memory: Codes, transposed: bool) -> Codes:
     """Return a matrix with zeros up to a whole block. Raises: ShapeError when the tail rule is `error` and the length does not fit."""
-    height, width = memory.T.shape if turned else memory.shape
-    missing, axis = padded_size(recipe, height, width)[1] - width, 0 if turned else 1
+    height, width = memory.T.shape if transposed else memory.shape
+    missing, axis = padded_size(recipe, height, width)[1] - width, 0 if transposed else 1
     if not missing:
         return memory
     return np.pad(memory, [(0, missing if axis == number else 0) for number in (0, 1)])

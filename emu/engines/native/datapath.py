@@ -1,6 +1,6 @@
 """Engine `native`, dot products and matrix products by the kernel: datapaths that align terms and cut them toward zero.
 
-What the kernel takes, can_dot says. Tables of the formats come from the C reference, not from the oracle.
+What the kernel takes, can_dot says. Tables of the formats come from the C reference, not from the reference model.
 """
 
 from __future__ import annotations

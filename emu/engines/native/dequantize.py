@@ -140,12 +140,12 @@ def dequantize(
     block = plan.program.block.facts.shape[1]
     if codes.ndim != 2 or 0 in codes.shape:
         raise ShapeError("quantize and dequantize take a matrix with at least one element")
-    turned, missing = abs(codes.strides[0]) < abs(codes.strides[1]), -codes.shape[1] % block
+    transposed, missing = abs(codes.strides[0]) < abs(codes.strides[1]), -codes.shape[1] % block
     if missing and recipe.facts.tail != "zero_pad_drop":
         raise ShapeError(f"codes of {recipe.id} have {codes.shape[1]} columns, no multiple of the block of {block}")
     full = np.pad(codes, ((0, 0), (0, missing))) if missing else codes
-    memory = np.require(full.T if turned else full, np.uint8, ("C", "A"))
-    given, tensor = _levels(plan, levels, (full.shape[0], full.shape[1] // block), turned)
+    memory = np.require(full.T if transposed else full, np.uint8, ("C", "A"))
+    given, tensor = _levels(plan, levels, (full.shape[0], full.shape[1] // block), transposed)
     own = ffi.new("emu_back_plan *", plan.pointer[0])
     initial = ffi.new("uint32_t[]", list(plan.initial))
     for number, bits in tensor.items():
@@ -153,15 +153,17 @@ def dequantize(
     own.initial, out = initial, np.empty(memory.shape, np.uint32)
     targets = ffi.new("void *[]", [address(level) for level in given] or [ffi.NULL])
     rows, columns = memory.shape
-    check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, turned, targets, address(out)))
+    check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, transposed, targets, address(out)))
     narrow: Codes = out
     if result is not None and not is_binary32(result):
         nearest = get("rounding", "rne")
         narrow = convert_with_open(out, plan.program.arithmetic, result, nearest, derive.arithmetic_entry(result))[0]
-    return (narrow.T if turned else narrow)[:, : codes.shape[1]]
+    return (narrow.T if transposed else narrow)[:, : codes.shape[1]]
 
 
-def _levels(plan: DequantizePlan, levels: Mapping[str, Codes], shape: tuple[int, int], turned: bool) -> tuple[list[Codes], dict[int, int]]:
+def _levels(
+    plan: DequantizePlan, levels: Mapping[str, Codes], shape: tuple[int, int], transposed: bool
+) -> tuple[list[Codes], dict[int, int]]:
     """Return the levels of blocks in memory order, and register -> bits of those of the tensor. Raises: ShapeError, OpenError."""
     found, tensor = list[Codes](), dict[int, int]()
     for level in plan.program.block.facts.levels:
@@ -174,7 +176,7 @@ def _levels(plan: DequantizePlan, levels: Mapping[str, Codes], shape: tuple[int,
         if spare and int(given.max()) >> derive.codes(fmt).bits:
             raise OpenError(f"level {level.name}: what a set bit {derive.codes(fmt).bits} of {fmt.id} means is open")
         if level.granularity == "block":
-            found.append(np.require(given.T if turned else given, code_dtype(fmt), ("C", "A")))
+            found.append(np.require(given.T if transposed else given, code_dtype(fmt), ("C", "A")))
         else:
             tensor[plan.registers[level.name]] = int(given[0, 0])
     return found, tensor

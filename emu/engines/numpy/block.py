@@ -70,7 +70,7 @@ def quantize(
     codes: unsigned [R, C], any memory order.   tensor_amax: fp32 code; None: taken from codes.   random: [R, C], for a program that draws.
     masked: True leaves the markers of tables.marker_dtype where nobody knows the code; False raises.
     Returns: arrays in the memory order of `codes`.
-    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError where only the oracle can, or for a changed float environment.
+    Raises: ShapeError, OperandError, OpenError as `exact`; EngineError where only `exact` can, or for a changed float environment.
     Tests: tests/engines/numpy/test_numpy_block.py.
     """
     check_environment()
@@ -204,13 +204,13 @@ def _cut(array: Array, extent: Chunk) -> Array:
     part = array[extent.top : extent.bottom, extent.left : extent.right]
     shape = (extent.bottom - extent.top, extent.right - extent.left)
     if part.shape == shape:
-        return _turned(part) if abs(part.strides[0]) < abs(part.strides[1]) else np.ascontiguousarray(part)
+        return _transposed(part) if abs(part.strides[0]) < abs(part.strides[1]) else np.ascontiguousarray(part)
     out = np.zeros(shape, array.dtype)
     out[: part.shape[0], : part.shape[1]] = part
     return out
 
 
-def _turned(part: Array) -> Array:
+def _transposed(part: Array) -> Array:
     """Return a row-major copy of a column-major rectangle: first by its own rows into a buffer whose row length is no power of two."""
     columns, rows = part.shape[1], part.shape[0]
     buffer = np.empty((columns, rows + 16), part.dtype)[:, :rows]

@@ -34,7 +34,7 @@ def convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, polic
 
     codes: unsigned array, any shape.   random: one integer per element (or one word per `lanes` consecutive elements, row-major).
     Returns: unsigned array of the same shape, uint8 for formats of at most 8 bits.
-    Raises: OpenError, OperandError, SpecError as emu.engines.exact.convert; EngineError where only the oracle can.
+    Raises: OpenError, OperandError, SpecError as emu.engines.exact.convert; EngineError where only the reference model can.
     Tests: tests/engines/numpy/test_numpy_convert.py.
     """
     entry = derive.policy_entry(policy, fmt)

@@ -1,4 +1,4 @@
-"""dot and matmul on arrays of codes: exact sums in binary64, tile by tile. What this column leaves out, can_dot says.
+"""dot and matmul on arrays of codes: exact sums in binary64, tile by tile. What this engine leaves out, can_dot says.
 
 Memory is bounded by tiles of outputs and chunks of K, never M x N x K. Threads work on different tiles: the same bits.
 Not here: lengths and code ranges (the caller checks them once), the choice of formats (emu.spec.datapath).
@@ -31,7 +31,7 @@ PAIRS = 4096  # rows of `dot` that are worked on at a time
 
 
 def can_dot(plan: DatapathPlan) -> bool:
-    """Tell whether this column takes a plan: elements of at most 16 bits, results in fp32, fp16 or bf16, sums that binary64 holds."""
+    """Tell whether this engine takes a plan: elements of at most 16 bits, results in fp32, fp16 or bf16, sums that binary64 holds."""
     return fault(plan) is None
 
 

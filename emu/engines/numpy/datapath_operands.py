@@ -1,6 +1,6 @@
 """Operands of a matrix product as arrays: values in binary64 with their scales, exponents of terms, what is zero, NaN or infinite.
 
-Tables come from the facts of a format, not from the oracle. Rows are the last axis but one: [..., rows, K].
+Tables come from the facts of a format, not from the reference model. Rows are the last axis but one: [..., rows, K].
 """
 
 from __future__ import annotations

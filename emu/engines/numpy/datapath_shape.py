@@ -1,4 +1,4 @@
-"""What a plan asks of the NumPy column, derived once: the kind of its sums, their widths, and whether binary64 holds them.
+"""What a plan asks of the NumPy engine, derived once: the kind of its sums, their widths, and whether binary64 holds them.
 
 A plan is taken when every sum it needs is exact in binary64 (or in an expansion of a few of them); `fault` says why one is not.
 """
@@ -18,13 +18,13 @@ from emu.spec.models.format import FloatFacts, IntegerFacts
 from emu.spec.reach import reach
 
 EXACT_BITS = 53
-MANY_TERMS = 9  # an expansion of more terms is slower than the oracle is worth
+MANY_TERMS = 9  # an expansion of more terms is slower than the reference model is worth
 Kind = Literal["aligned", "exact", "late_add", "late_align", "register", "promote"]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A plan, as the steps of this column read it.
+    """A plan, as the steps of this engine read it.
 
     kind: how terms are added.   grouped: terms are sums of groups, else single products.   terms: of one step.
     raised: added to the exponent of a term.   by_sum: whether a term's own sum decides if it counts, or what its exponent is.
@@ -81,7 +81,7 @@ def _shape(plan: DatapathPlan) -> Shape:
 
 
 def fault(plan: DatapathPlan) -> str | None:
-    """Return why this column does not take a plan, or None."""
+    """Return why this engine does not take a plan, or None."""
     return _format_fault(plan) or _rounding_fault(plan) or _width_fault(plan)
 
 

@@ -53,7 +53,7 @@ def amax_axes(values: F32, axes: tuple[int, ...], nan: str) -> F32:
 def sum_lanes(values: F32, lanes: int, order: str, to: Format, rounding: Rounding) -> F32:
     """Return the sum of each `lanes` consecutive elements in a stated order, every addition rounded.
 
-    values: [..., n].   Returns: [..., n / lanes].   Raises: EngineError for order exact (the oracle does it).
+    values: [..., n].   Returns: [..., n / lanes].   Raises: EngineError for order exact (the reference model does it).
     """
     if order == "exact":
         raise EngineError("engine numpy has no exact sum: use engine='exact'")

@@ -1,4 +1,4 @@
-"""The one door from the NumPy column to the oracle: decode tables and conversion tables.
+"""The one door from the NumPy engine to the reference model: decode tables and conversion tables.
 
 A 16-bit table is filled from its decision thresholds; whether one over bf16, after rounding to odd, is exact, emu.spec.one_table says.
 """

@@ -26,7 +26,7 @@ def tensor_of(array: Codes) -> torch.Tensor:
     if any(stride < 0 for stride in array.strides):
         array = np.ascontiguousarray(array)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # read-only arrays: nothing in this column writes into its operands
+        warnings.simplefilter("ignore")  # read-only arrays: nothing in this engine writes into its operands
         return torch.from_numpy(array)
 
 

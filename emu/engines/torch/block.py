@@ -80,7 +80,7 @@ def quantize(
     masked: True gives int64 tensors with OPEN where the sources leave a code open; False raises there.
     Returns: tensors on the device of codes.   NaN, Inf: as the steps say.
     Exactness: equals emu.engines.exact.block.quantize bit for bit. Needs: nearest even, subnormals not flushed (checked).
-    Raises: ShapeError, OperandError, OpenError as the oracle; EngineError (can.fault, the float environment).
+    Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (can.fault, the float environment).
     Source: the recipe's sources.   Tests: tests/engines/torch/test_torch_block.py.
     """
     if codes.ndim != 2 or codes.numel() == 0:

@@ -1,4 +1,4 @@
-"""What the torch column does, told from spec facts alone. Nothing here imports torch: the engine table asks before torch is loaded."""
+"""What the torch engine does, told from spec facts alone. Nothing here imports torch: the engine table asks before torch is loaded."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from emu.spec.reach import frac_bits_of
 from emu.spec.registry import get
 
 INSIDE_FP32 = ("binary32", "bfloat16", "binary16")
-_MOST_BITS = 61  # of a signed integer in the column
+_MOST_BITS = 61  # of a signed integer in this engine
 _PRODUCT_BITS = 53  # of a number that is added to another
 
 
 def can_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
-    """Tell whether this column does a conversion: all but a drawing or code-ordered rounding to a codebook, and te_fma to no float."""
+    """Tell whether this engine does a conversion: all but a drawing or code-ordered rounding to a codebook, and te_fma to no float."""
     if isinstance(fmt.facts, CodebookFacts):
         return not rounding.random_bits and not derive.needs_code_order(rounding)
     return rounding.facts.add != "te_fma" or isinstance(fmt.facts, FloatFacts | ExponentFacts)
 
 
 def can_decode(fmt: Format, result: Format) -> bool:
-    """Tell whether this column decodes to a format: a float one with infinity and NaN."""
+    """Tell whether this engine decodes to a format: a float one with infinity and NaN."""
     derived = derive.codes(result)
     return isinstance(result.facts, FloatFacts) and derived.inf is not None and bool(derived.nan)
 
 
 def can_transform(chosen: Transform, source: Format) -> bool:
-    """Tell whether this column does a rotation: sums in fp32, values and results inside binary32."""
+    """Tell whether this engine does a rotation: sums in fp32, values and results inside binary32."""
     total, result = (get("format", name) for name in (chosen.facts.sum_format, chosen.facts.result))
     return is_binary32(total) and binary_format(result) in INSIDE_FP32 and is_within(source, total)
 
 
 def fault(program: Program) -> str | None:
-    """Return why this column does not run a recipe's program, or None."""
+    """Return why this engine does not run a recipe's program, or None."""
     return refusal(program, "torch", can_convert)
 
 
 def require_program(program: Program) -> None:
-    """Check that this column runs a recipe's program. Raises: EngineError for what `fault` says."""
+    """Check that this engine runs a recipe's program. Raises: EngineError for what `fault` says."""
     why = fault(program)
     if why is not None:
         raise EngineError(f"engine torch does not do this program ({why}): use engine='exact'")
 
 
 def dot_fault(plan: DatapathPlan) -> str | None:
-    """Return why this column does not do a datapath, or None. Widths are those that the spec derives."""
+    """Return why this engine does not do a datapath, or None. Widths are those that the spec derives."""
     facts, widths = plan.facts, plan.widths
     if derive.codes(plan.a).bits > 16 or derive.codes(plan.b).bits > 16 or derive.codes(plan.d).bits > 32:
         return "elements of more than 16 bits, or results of more than 32"
@@ -74,5 +74,5 @@ def dot_fault(plan: DatapathPlan) -> str | None:
 
 
 def can_dot(plan: DatapathPlan) -> bool:
-    """Tell whether this column does a datapath with its operands chosen."""
+    """Tell whether this engine does a datapath with its operands chosen."""
     return dot_fault(plan) is None

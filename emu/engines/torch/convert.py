@@ -1,4 +1,4 @@
-"""decode and convert on tensors of codes: integers only; a table of this column's own making where it is exact."""
+"""decode and convert on tensors of codes: integers only; a table of this engine's own making where it is exact."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def convert(
     codes: unsigned (or signed of the same width), any shape.   random: integers, one per element, or one word per `lanes` consecutive
     elements, row-major.   Returns: unsigned, the shape and device of codes.
     NaN, Inf, -0, overflow: as the policy says.   Exactness: equals emu.engines.exact.convert bit for bit.
-    Raises: OpenError, OperandError, SpecError as the oracle; EngineError for what can_convert leaves out.
+    Raises: OpenError, OperandError, SpecError as the reference model; EngineError for what can_convert leaves out.
     Source: sources of policy and rounding.   Tests: tests/engines/torch/test_torch_convert.py.
     """
     if not can_convert(source, fmt, rounding):

@@ -1,6 +1,6 @@
 """dot and matmul on tensors of codes: int64 sums of the widths that the spec derives, wider exact sums in limbs.
 
-Memory is bounded by tiles of outputs, never M x N x K. What this column leaves out, able.can_dot says.
+Memory is bounded by tiles of outputs, never M x N x K. What this engine leaves out, can.can_dot says.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _tile(a: torch.Tensor) -> int:
 
 
 def refuse(plan: DatapathPlan) -> None:
-    """Refuse a plan that this column does not do. Raises: EngineError."""
+    """Refuse a plan that this engine does not do. Raises: EngineError."""
     why = dot_fault(plan)
     if why is not None:
         raise EngineError(f"engine torch does not do {plan.name} ({why}): use engine='exact'")

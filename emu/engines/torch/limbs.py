@@ -58,8 +58,8 @@ class Limbs:
         """Return the sign and the limbs of the magnitude, each in [0, 2^30)."""
         limbs = _carried(self.limbs)
         negative = limbs[-1] < 0
-        turned = _carried([torch.where(negative, -limb, limb) for limb in self.limbs])
-        return negative, turned
+        negated = _carried([torch.where(negative, -limb, limb) for limb in self.limbs])
+        return negative, negated
 
 
 def _carried(limbs: list[torch.Tensor]) -> list[torch.Tensor]:

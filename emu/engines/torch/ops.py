@@ -1,4 +1,4 @@
-"""The column's operations registered with torch: a compiled graph takes each as one opaque node, so no compiler contracts, reorders
+"""The engine's operations registered with torch: a compiled graph takes each as one opaque node, so no compiler contracts, reorders
 or drops a rounding. Arguments are tensors, names and integers; each has a twin that tells shapes and dtypes only."""
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operand
     operands: a_scales, b_scales: codes [M, K / block], [N, K / block], where the datapath takes scales; c: codes or floats of its format
     [M, N], None: +0; a_format, b_format, scale_format: where the datapath leaves them free.
     Returns: codes of the result format [M, N].   Exactness: equals emu.engines.exact.datapath bit for bit, eager and compiled.
-    Raises: SpecError, OpenError, ShapeError, OperandError as emu.dot; EngineError (able.dot_fault).
+    Raises: SpecError, OpenError, ShapeError, OperandError as emu.dot; EngineError (can.dot_fault).
     Source: the datapath's sources.   Tests: tests/engines/torch.
     """
     return _product(a, b, datapath, pairs=False, **operands)

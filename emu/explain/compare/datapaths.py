@@ -91,7 +91,7 @@ def compare_datapaths(
     """Compare two datapaths on directed rows, and on given ones.
 
     rows: directed rows per category and K (one instruction, two).   given: further named rows.   step: is told (done, of) categories.
-    The smallest example is confirmed by the oracle, whatever engine looked for it.
+    The smallest example is confirmed by the reference model, whatever engine looked for it.
     Raises: OpenError, EngineError.   Tests: tests/explain/test_explain_compare_datapaths.py.
     """
     if same_by_facts(first, second):
@@ -146,7 +146,7 @@ def _merged(tallies: Sequence[Tally]) -> tuple[Tally, ...]:
 def tally_of(
     name: str, rows: Sequence[DotRow], first: DatapathPlan, second: DatapathPlan, engine: str = "auto"
 ) -> tuple[Tally, int | None]:
-    """Return the tally of rows of one K, and the number of the first row that differs. Raises: EngineError (not so by the oracle)."""
+    """Return the tally of rows of one K, and the number of the first row that differs. Raises: EngineError (not so by the exact engine)."""
     tally, where = Tally(name), None
     found = zip(rows, answers(rows, first, engine), answers(rows, second, engine), strict=True)
     for number, (row, x, y) in enumerate(found):
@@ -159,7 +159,7 @@ def tally_of(
         tally.refused += x is None or y is None
         if where is None:
             if not differs(row, first, second):
-                raise EngineError(f"{name}, row {number}: the quick engine and the oracle disagree: run `emu doctor`")
+                raise EngineError(f"{name}, row {number}: the quick engine and the reference model disagree: run `emu doctor`")
             where = number
     return tally, where
 

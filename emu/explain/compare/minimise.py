@@ -1,6 +1,6 @@
 """Making a row small on which two datapaths differ: fewer instructions, fewer products, C = 0, scales of 1, simple codes.
 
-Every step keeps the difference by the oracle and lowers the row's weight, so it ends; the result is a local minimum, not the least of all.
+Every step keeps the difference by `exact` and lowers the row's weight, so it ends; the result is a local minimum, not the least of all.
 """
 
 from __future__ import annotations

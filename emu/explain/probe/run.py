@@ -2,7 +2,7 @@
 
 Candidates are constructed rows, then directed random ones. Rows are chosen greedily, each one that splits the most; rows that became
 needless are dropped. Hypotheses that no candidate tells apart are reported as one class. Answers come from the engines and, for the
-chosen rows, from the oracle too. Not here: what is supposed (emu.contracts.dot.variants), files (probe_files).
+chosen rows, from the reference model too. Not here: what is supposed (emu.contracts.dot.variants), files (probe_files).
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ def make_probe(
         raise SpecError(f"datapath {plans[0].name}: no row tells its hypotheses apart: there is nothing to probe")
     chosen = _prune(table, _choose(table, len(kept)), len(kept))
     built = tuple(pool[number] for number in chosen)
-    law = tuple(tuple(answer(item.row, each.plan) for item in built) for each in supposed)
-    for each, found, wanted in zip(supposed, table, law, strict=True):
+    right_answers = tuple(tuple(answer(item.row, each.plan) for item in built) for each in supposed)
+    for each, found, wanted in zip(supposed, table, right_answers, strict=True):
         if any(not same_answer(found[number], code, each.plan) for number, code in zip(chosen, wanted, strict=True)):
-            raise EngineError(f"{each.text}: the quick engine and the oracle disagree on a row of the probe: run `emu doctor`")
-    return Probe(get("datapath", datapath).id, tuple(plans), built, tuple(supposed), law, kept, len(pool))
+            raise EngineError(f"{each.text}: the quick engine and the reference model disagree on a row of the probe: run `emu doctor`")
+    return Probe(get("datapath", datapath).id, tuple(plans), built, tuple(supposed), right_answers, kept, len(pool))
 
 
 def candidates(plans: Sequence[DatapathPlan]) -> list[Built]:

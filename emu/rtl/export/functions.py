@@ -1,4 +1,4 @@
-"""Golden functions: a contract as a combinational function in Verilog, SMT-LIB 2 or BTOR2, made from the spec and the oracle alone.
+"""Golden functions: a contract as a combinational function in Verilog, SMT-LIB 2 or BTOR2, made from the spec and the exact engine alone.
 
 decode/<format>   convert/<dst>/<rounding>/<policy>   product/<a>x<b>   group_sum/<a>x<b>[/<lanes>]
 Nothing of a reference design is in it: thresholds, tables and linear conditions, all exact integers. Not here: proofs (prove).
@@ -71,7 +71,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Golden:
-    """A golden function. name: contract, and source of a conversion.   layout: its columns.   operation: what the oracle says."""
+    """A golden function. name: contract, and source of a conversion.   layout: its columns.   operation: what the reference model says."""
 
     name: str
     circuit: Circuit
@@ -156,7 +156,7 @@ def _about(name: str, source: str, *facts: str) -> tuple[str, ...]:
     """Return the head of every file: what it is, how it is made, of which facts. No date, no machine."""
     more = f" --source {source}" if source else ""
     return (
-        f"Golden function of {name}" + (f" from {source}" if source else "") + ", generated from the spec and the oracle by",
+        f"Golden function of {name}" + (f" from {source}" if source else "") + ", generated from the spec and the reference model by",
         f"    emu rtl export --golden verilog|smt2|btor2 {name}{more}",
         f"facts sha256: {' '.join(facts)}",
         "Output open is 1 where nobody knows the answer, or the described library refuses: assume it to be 0, do not compare there.",

@@ -76,7 +76,7 @@ def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seco
 
 
 def row_of(item: Golden, model: Mapping[str, int]) -> Row:
-    """Return the golden row of an input: the expected columns are the oracle's, never the solver's."""
+    """Return the golden row of an input: the expected columns are the reference model's, never the solver's."""
     values = tuple(model.get(column.name, 0) for column in item.layout.inputs)
     return make_row(item.layout, Input("formal", (FLAG,), values), item.operation.exact(values))
 

@@ -73,7 +73,7 @@ class Fixed(NamedTuple):
     grid: MagnitudeSteps
 
     def code(self, value: Value) -> int:
-        """Return the oracle's code."""
+        """Return the reference model's code."""
         rounding = self.grid.rounding
         return convert_value(value, self.grid.fmt, rounding, self.grid.entry, 0 if rounding.random_bits else None)
 

@@ -1,4 +1,4 @@
-"""One sign of a destination as the oracle sees it: the steps of its grid in order of magnitude, and the code of each.
+"""One sign of a destination as the reference model sees it: the steps of its grid in order of magnitude, and the code of each.
 
 A step is a place on the grid: the magnitude code, up to one beyond the largest, which stands for all that overflows; of a codebook the
 place in its list. Not here: source codes (export_segments).

@@ -31,7 +31,7 @@ class Effort(NamedTuple):
     sample: int
 
 
-QUICK, SLOW = Effort(32, 160, 1 << 14, 32), Effort(6, 24, 64, 8)  # for operations of which the oracle does thousands a second, and hundreds
+QUICK, SLOW = Effort(32, 160, 1 << 14, 32), Effort(6, 24, 64, 8)  # for operations of which `exact` does thousands a second, and hundreds
 BEST = 12
 FEW_ROWS = 8  # times the sample, where a log has few rows
 Item = TypeVar("Item")
@@ -100,7 +100,7 @@ class Verdict:
 
 
 def packed_answer(layout: Layout, answer: Answer) -> dict[str, int] | None:
-    """Return output column -> integer of an oracle's answer; None where a lane is open. Stages are left out."""
+    """Return output column -> integer of a reference model's answer; None where a lane is open. Stages are left out."""
     pairs = [(column, lanes) for column, lanes in zip(layout.results, answer, strict=False) if column.role == "out"]
     if any(code < 0 for _, lanes in pairs for code in lanes):
         return None
@@ -151,7 +151,7 @@ def tried(golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence
     return [*sorted(best, key=_rank), *ranked[BEST:]]
 
 
-def asked(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> list[int]:
+def rows_needed(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> list[int]:
     """Return every tcId that `tried` may ask a hypothesis for, whichever row is explained."""
     effort = effort_of(golden)
     cases = [*bad, *_various(good, effort.some), *spread(good, effort.most)]
@@ -192,7 +192,7 @@ def spread(cases: Sequence[Item], most: int) -> Sequence[Item]:
 
 
 class _Guess:
-    """A prediction, made once per row; a deviation that the oracle refuses predicts nothing."""
+    """A prediction, made once per row; a deviation that the reference model refuses predicts nothing."""
 
     def __init__(self, predict: Predict) -> None:
         self.predict, self.known = predict, dict[int, dict[str, int] | None]()

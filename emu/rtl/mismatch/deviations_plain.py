@@ -85,7 +85,7 @@ def _negated(column: Column, value: int) -> int:
 
 
 def inputs_changed(golden: Golden) -> Iterator[Hypothesis]:
-    """Yield packed inputs read in another order: the oracle on the changed row."""
+    """Yield packed inputs read in another order: the reference model on the changed row."""
     columns = golden.layout.inputs
     for place, column in enumerate(columns):
         if column.lanes < 2:

@@ -1,4 +1,4 @@
-"""emu explain mismatch: a MISMATCH line or log beside the oracle: the trace of the row, what differs, the first wrong stage, and which
+"""emu explain mismatch: a MISMATCH line or log beside `exact`: the trace of the row, what differs, the first wrong stage, and which
 single deviations explain it, with the number of rows on which each holds.
 
 Not here: lines to read (explain_mismatch_text), reading logs (mismatch_lines), the deviations (hypotheses_*).
@@ -17,7 +17,7 @@ from emu.contracts.columns import Column
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import inputs_of, unpack, value_of
 from emu.contracts.text import meaning, waves
-from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, asked, cover, of_contract, tried
+from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, rows_needed, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Case, Golden, cases_of
 from emu.rtl.mismatch.lines import Log
@@ -81,7 +81,7 @@ def chosen(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
 def deviations(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> Iterator[Hypothesis]:
     """Yield the single deviations to try, documented contracts first. bad, good: the rows of the log."""
     others = other_contracts(golden, close=True) if golden.plan.operation.neighbours else iter(())
-    return chain(others, of_contract(golden, asked(golden, bad, good)), inputs_changed(golden), plain(golden, bad))
+    return chain(others, of_contract(golden, rows_needed(golden, bad, good)), inputs_changed(golden), plain(golden, bad))
 
 
 def _inputs(golden: Golden, this: Case) -> Data:

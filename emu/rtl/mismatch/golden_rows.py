@@ -54,7 +54,7 @@ def fits(layout: Layout, row: Row, column: Column, got: dict[str, int | None]) -
 
 
 class Golden:
-    """The golden rows of one suite: from a folder of vectors, or computed one by one by the oracle.
+    """The golden rows of one suite: from a folder of vectors, or computed one by one by the reference model.
 
     left_out: result column -> bits that are not compared.
     """

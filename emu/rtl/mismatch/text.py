@@ -22,7 +22,7 @@ def lines_of(found: Data) -> list[str]:
         out.append(f"row       {found['comment']}")
     if found["digest"]:
         out.append(f"file      {found['digest']}")
-    out += ["", "the oracle", *(f"  {line}" for line in _trace(found)), ""]
+    out += ["", "the reference model", *(f"  {line}" for line in _trace(found)), ""]
     for column in found["columns"]:
         if not column["masked"]:
             out += _column(column)

@@ -22,7 +22,7 @@ def golden(stem: str, work: Path) -> Suite:
 
 
 def built(plan: SuitePlan, work: Path) -> Suite:
-    """Return a suite, computed by the oracle and cross-checked; its files are left in a work folder and read there the next time.
+    """Return a suite, computed by the reference model and cross-checked; its files are left in a work folder and read there the next time.
 
     Raises: EngineError (implementations differ).
     """

@@ -86,7 +86,7 @@ class SpecObject(Part):
     __str__ = __repr__
 
     def facts_json(self) -> Any:
-        """Return the facts alone as plain JSON data (no titles, sources, witnesses)."""
+        """Return the facts alone as plain JSON data (no titles, sources, worked examples)."""
         return self.model_dump(mode="json", by_alias=True, include={"facts"}, exclude_none=True)["facts"]
 
     def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:

@@ -1,4 +1,4 @@
-"""Recipe programs type-checked: every name resolved to a place and a type. What the operations compute is in the columns.
+"""Recipe programs type-checked: every name resolved to a place and a type. What the operations compute is in the engines.
 
 A place is how many rows and columns share one value: tensor, row, tile, block, part of a block, element.
 A step lives at the finest place of its arguments; only amax and sum go up, to the place they state.

@@ -144,7 +144,7 @@ class ConvertCover:
         return "normal"
 
     def move(self, value: Value, sign: int, found: Position, random: int | None) -> str:
-        """Return where the oracle's rounding takes a finite source."""
+        """Return where the reference model's rounding takes a finite source."""
         if not found.lost:
             return "stay"
         if isinstance(self.fmt.facts, CodebookFacts):

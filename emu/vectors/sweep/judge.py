@@ -1,4 +1,4 @@
-"""One leaf: the same inputs through every engine, equal or the first that differs; the oracle at chosen inputs; the digest of the codes."""
+"""One leaf: the same inputs through every engine, equal or the first that differs; `exact` at chosen inputs; the digest of the codes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Places = NDArray[np.signedinteger]
 
 
 class Leaf(NamedTuple):
-    """What one leaf gave. digest: sha256 of its codes, one byte each, in order.   exact: inputs the oracle derived.
+    """What one leaf gave. digest: sha256 of its codes, one byte each, in order.   exact: inputs the reference model derived.
     difference: one line that names the first differing input, or None."""
 
     digest: str
@@ -47,7 +47,7 @@ class Leaf(NamedTuple):
 
 
 def engines_for(sweep: Sweep, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the engines besides the oracle that can do a sweep, in the order of the engine table; torch stays out of digests.
+    """Return the engines besides the reference model that can do a sweep, in the order of the engine table; torch stays out of digests.
 
     wanted: only these; one of them that cannot is left out.   Raises: EngineError (fewer than one is left).
     """
@@ -69,7 +69,7 @@ def _can(engine: str, sweep: Sweep) -> Iterator[bool]:
 
 
 def judge(sweep: Sweep, leaf: int, engines: Sequence[str], codes: range | None = None) -> Leaf:
-    """Compare engines and oracle on one leaf. codes: of a finite sweep only these.   Raises: as the engines."""
+    """Compare engines and reference model on one leaf. codes: of a finite sweep only these.   Raises: as the engines."""
     digest, inputs, derived = sha256(), 0, 0
     policy = substituted(sweep)
     for piece in pieces(sweep, leaf, codes):
@@ -114,7 +114,7 @@ def _answer(engine: str, sweep: Sweep, policy: Policy, piece: Piece) -> Codes:
 
 
 def _exact(sweep: Sweep, policy: Policy, piece: Piece, place: int) -> int:
-    """Return the oracle's code of one input of a piece."""
+    """Return the reference model's code of one input of a piece."""
     random = None
     if piece.random is not None:
         lanes = piece.rounding.facts.random.lanes if isinstance(piece.rounding.facts.random, Word) else 1
@@ -135,7 +135,7 @@ def _difference(sweep: Sweep, policy: Policy, piece: Piece, place: int, found: d
 
 
 def _raising(sweep: Sweep, leaf: int, engines: Sequence[str]) -> tuple[int, str | None]:
-    """Compare the engines with the oracle under the policy as it stands, code by code, where it may be open or refuse."""
+    """Compare the engines with the reference model under the policy as it stands, code by code, where it may be open or refuse."""
     compared = 0
     for code in _representatives(sweep.source):
         piece = Piece(sweep.roundings[leaf], np.array([code], special_classes(sweep.source)[0].dtype))
@@ -171,7 +171,7 @@ def _representatives(source: Format) -> list[int]:
 
 
 def _chosen(sweep: Sweep, leaf: int, piece: Piece, codes: range | None) -> Places:
-    """Return the places of a piece at which the oracle joins, ascending."""
+    """Return the places of a piece at which the reference model joins, ascending."""
     if sweep.kind == "special":
         return np.flatnonzero(np.isin(piece.codes, _representatives(sweep.source)))
     if sweep.kind == "random":

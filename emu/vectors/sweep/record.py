@@ -16,7 +16,7 @@ from emu.vectors.sweep.space import Sweep, planned
 COMMAND: Final = "emu sweep --stale"
 ABOUT: Final = (
     "Made by `emu sweep`: each line is a whole space of inputs on which all named engines gave the same codes, byte for byte; exact: "
-    "inputs that the oracle derived too. codes_sha256 is over the digests of the leaves (emu/vectors/sweep/inputs.py); spec_sha256 over "
+    "inputs that `exact` derived too. codes_sha256 is over the digests of the leaves (emu/vectors/sweep/inputs.py); spec_sha256 over "
     "the facts."
 )
 

@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class Result(NamedTuple):
-    """A whole sweep, equal in all engines. exact: inputs that the oracle derived too.   codes_sha256: over the digests of its leaves.
+    """A whole sweep, equal in all engines. exact: inputs that the exact engine derived too.   codes_sha256: over the digests of its leaves.
     code_sha256: of the engines' own files."""
 
     sweep: Sweep
@@ -105,7 +105,7 @@ def _identity(sweep: Sweep, job: _Job) -> str:
 
 
 class Differs(EngineError):
-    """Engines, or the oracle, disagree; the message names the first differing input."""
+    """Engines, or the reference model, disagree; the message names the first differing input."""
 
 
 def _take(sweep: Sweep, found: list[Leaf], done: _Done) -> None:
@@ -225,7 +225,7 @@ SUFFIXES: Final = (".py", ".c", ".h")
 
 @bounded(1)
 def code_sha256() -> str:
-    """Return one sha256 over the files of the oracle and the engines, and over the digest of the compiled C reference."""
+    """Return one sha256 over the files of the reference model and the engines, and over the digest of the compiled C reference."""
     from emu.engines.c_ref._c import ffi, lib
 
     root = Path(str(files("emu")))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, ToolError
-from emu.check.inputs.boundaries import edges
+from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.libraries.model import LIBRARIES, Kernel, Library, codes_of, e8m0_of, find, kernels
 from emu.check.run import check
 from emu.check.targets.named import parse_target
@@ -64,12 +64,12 @@ def test_scales_are_read_from_the_exponent_field() -> None:
 
 def test_edges_hold_the_known_faults_of_float32_logarithms() -> None:
     form = form_of(parse("quantize/mxfp4_torchao_rceil"), "fp32", None)
-    question = edges(form)
+    question = beside_scale_steps(form)
     assert question is not None
     tops = set(question.operands["x"][:, 0].tolist())
     assert 0x3E400002 in tops  # recipes: one ulp above 2^-5 after division by 6
     assert 0x40FFFFFF in tops  # one ulp below 8
-    assert edges(form_of(parse("quantize/nvfp4_te_ref"), "fp32", None)) is None
+    assert beside_scale_steps(form_of(parse("quantize/nvfp4_te_ref"), "fp32", None)) is None
 
 
 def test_edges_catch_a_logarithm_in_float32() -> None:

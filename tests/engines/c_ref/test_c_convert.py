@@ -1,4 +1,4 @@
-"""emu.engines.c_ref.convert against the oracle: every code, every threshold, every special, and whole 16-bit source spaces."""
+"""emu.engines.c_ref.convert against the reference model: every code, every threshold, every special, and whole 16-bit source spaces."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def values_of(source: str, codes: tuple[int, ...]) -> tuple[Value, ...]:
 
 
 def compare(codes: Iterable[int], source: str, fmt: Format, rounding: Rounding, policy: EntryCodes, random: Draws | None = None) -> int:
-    """Compare C with the oracle on every code; return how many were compared."""
+    """Compare C with the reference model on every code; return how many were compared."""
     codes = tuple(codes)
     values = values_of(source, codes)
     operand, each = (None, [None] * len(codes)) if random is None else random
@@ -65,7 +65,7 @@ def compare(codes: Iterable[int], source: str, fmt: Format, rounding: Rounding, 
     if shown != wanted:
         first = next(i for i, pair in enumerate(zip(shown, wanted, strict=True)) if pair[0] != pair[1])
         where = f"{source} {codes[first]:#x} random {each[first]} -> {fmt.id}/{rounding.id}/{policy.overflow}"
-        pytest.fail(f"{where}: C {shown[first]:#x}, oracle {wanted[first]:#x}")
+        pytest.fail(f"{where}: C {shown[first]:#x}, reference model {wanted[first]:#x}")
     return len(codes)
 
 

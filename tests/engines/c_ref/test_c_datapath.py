@@ -1,4 +1,4 @@
-"""Datapaths in the C reference against the oracle: every shipped one and every stage of it, changed facts, derived widths."""
+"""Datapaths in the C reference against the reference model: every shipped one and every stage of it, changed facts, derived widths."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def near_the_sum(random: Random, operands: Operands, plan: DatapathPlan) -> Oper
 
 
 def compare(operands: Operands, plan: DatapathPlan) -> None:
-    """Compare the result and every stage with the oracle."""
+    """Compare the result and every stage with the reference model."""
     try:
         wanted = dot(*operands, plan)
     except OpenError:
@@ -133,7 +133,7 @@ def compare(operands: Operands, plan: DatapathPlan) -> None:
 
 @pytest.mark.parametrize("name", known())
 @given(seed=st.integers(0, 1 << 64))
-def test_every_datapath_equals_the_oracle(name: str, seed: int) -> None:
+def test_every_datapath_equals_the_reference_model(name: str, seed: int) -> None:
     random = Random(seed)
     plan = random.choice(plans_of(name))
     operands = draw_operands(random, plan)
@@ -143,7 +143,7 @@ def test_every_datapath_equals_the_oracle(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", known())
-def test_every_choice_of_operands_equals_the_oracle(name: str) -> None:
+def test_every_choice_of_operands_equals_the_reference_model(name: str) -> None:
     random = Random(name)
     for plan in plans_of(name):
         for _ in range(2):
@@ -203,7 +203,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("base", "parts"), CHANGES, ids=str)
-def test_changed_facts_equal_the_oracle(base: str, parts: dict[str, Any]) -> None:
+def test_changed_facts_equal_the_reference_model(base: str, parts: dict[str, Any]) -> None:
     """The general model: what no shipped datapath has, or only with other numbers."""
     model, random = changed(base, **parts), Random(str((base, parts)))
     plans = plans_of(model)
@@ -268,7 +268,7 @@ def test_an_unused_bit_of_a_scale_is_ignored_or_open() -> None:
         in_c(given, refusing)
 
 
-def test_what_passes_a_limit_is_left_to_the_oracle() -> None:
+def test_what_passes_a_limit_is_left_to_the_reference_model() -> None:
     wide = changed("blackwell_mxf8f6f4", scale__formats=("fp32",), a=("fp16",), b=("fp16",))
     plan = resolve(wide)
     assert not native.can_dot(plan)

@@ -1,4 +1,4 @@
-"""Datapaths in the C reference: overflowing registers, refused descriptors, checked operands, and the epilogue against the oracle."""
+"""Datapaths in the C reference: overflowing registers, refused descriptors, checked operands, and the epilogue against the exact engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emu.base.errors import OpenError
 from emu.engines.c_ref import datapath as native
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import matrix
-from emu.engines.exact import epilogue as oracle
+from emu.engines.exact import epilogue as reference_model
 from emu.engines.exact.datapath_round import round_sum
 from emu.spec.datapath import resolve
 from emu.spec.models.datapath import EpilogueFacts
@@ -25,15 +25,15 @@ BINARY32 = st.one_of(st.sampled_from(edge_codes("fp32")), st.integers(0, (1 << 3
 
 
 @given(st.lists(BINARY32, min_size=4, max_size=4), st.sampled_from(("rne", "rz", "ru", "rd", "odd")), st.sampled_from(("yes", "no")))
-def test_epilogue_and_sums_equal_the_oracle(codes: list[int], mode: str, fused: str) -> None:
+def test_epilogue_and_sums_equal_the_reference_model(codes: list[int], mode: str, fused: str) -> None:
     plan = resolve("blackwell_mxf4nvf4_b16_ue4m3")
     facts = EpilogueFacts(alpha=mode, d=mode, c_place="after", fused=fused)
     alpha = native.alpha(codes[0], codes[1], facts, plan)
-    assert alpha == oracle.alpha_code(codes[0], codes[1], facts, plan)
+    assert alpha == reference_model.alpha_code(codes[0], codes[1], facts, plan)
     d, c = (np.array([[code]], np.uint32) for code in codes[2:])
     for addend, code in ((None, None), (c, codes[3])):
-        assert native.epilogue(d, codes[0], addend, facts, plan)[0, 0] == oracle.epilogue(codes[2], codes[0], code, facts, plan)
-    assert native.add(d, c, plan)[0, 0] == oracle.add_codes(codes[2], codes[3], plan)
+        assert native.epilogue(d, codes[0], addend, facts, plan)[0, 0] == reference_model.epilogue(codes[2], codes[0], code, facts, plan)
+    assert native.add(d, c, plan)[0, 0] == reference_model.add_codes(codes[2], codes[3], plan)
 
 
 def test_an_accumulator_refuses_what_it_cannot_hold() -> None:

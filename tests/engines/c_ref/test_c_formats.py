@@ -1,4 +1,4 @@
-"""Formats that no file ships: whatever the models accept, C converts as the oracle does, or says that it cannot."""
+"""Formats that no file ships: whatever the models accept, C converts as the reference model does, or says that it cannot."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ FP32 = st.one_of(
 
 
 def drops_zero_sign(fmt: Format) -> bool:
-    """A format with a sign and no zero: the oracle has no case of it to compare with."""
+    """A format with a sign and no zero: the reference model has no case of it to compare with."""
     derived = derive.codes(fmt)
     return bool(derived.sign_bit) and not derived.has_zero
 
@@ -88,7 +88,7 @@ def expected(code: int, fmt: Format, rounding: Rounding, entry: EntryCodes, rand
     codes=st.lists(FP32, min_size=8, max_size=24),
     data=st.data(),
 )
-def test_any_format_converts_as_the_oracle(fmt: Format, rounding: Rounding, codes: list[int], data: st.DataObject) -> None:
+def test_any_format_converts_as_the_reference_model(fmt: Format, rounding: Rounding, codes: list[int], data: st.DataObject) -> None:
     derived, is_codebook = derive.codes(fmt), fmt.facts.class_ == "codebook"
     words = ["saturate"] + ["ieee_nan", "nan"] * (bool(derived.nan) and not is_codebook) + ["ieee_inf", "inf"] * (derived.inf is not None)
     word = data.draw(st.sampled_from(words))

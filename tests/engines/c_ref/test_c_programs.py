@@ -1,4 +1,4 @@
-"""Programs of the C reference in every arithmetic a user may name: each operation and mode against the oracle, on values that meet."""
+"""Programs of the C reference in every arithmetic a user may name: each operation and mode against `exact`, on values that meet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from emu.base.errors import EmuError
 from emu.engines.c_ref.block import dequantize
-from emu.engines.exact.block import dequantize as oracle
+from emu.engines.exact.block import dequantize as reference_model
 from emu.spec import derive, load_spec
 from emu.spec.registry import get, isolated, shipped_root
 
@@ -113,14 +113,14 @@ def operands(rng: np.random.Generator, name: str) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ARITHMETICS)
-def test_each_operation_equals_the_oracle_in_each_arithmetic(every_arithmetic: None, name: str, mode: str) -> None:
+def test_each_operation_equals_the_reference_model_in_each_arithmetic(every_arithmetic: None, name: str, mode: str) -> None:
     recipe = get("recipe", f"c_{name}_{mode}")
     a, scale, third = operands(np.random.default_rng([ARITHMETICS.index(name), MODES.index(mode)]), name)
     levels, lists = {"scale": scale, "third": third}, {"scale": scale.tolist(), "third": third.tolist()}
     numbers = 0
     for profile in OPERATIONS:
         found = dequantize(recipe, a, levels, profile=profile).tolist()
-        assert found == oracle(recipe, a.tolist(), lists, profile=profile), profile
+        assert found == reference_model(recipe, a.tolist(), lists, profile=profile), profile
         numbers += len({code for row in found for code in row})
     assert numbers > 20 * len(OPERATIONS)
 
@@ -136,7 +136,7 @@ def test_pow2_takes_integers_alone(every_arithmetic: None, tmp_path: Path) -> No
     whole = {name: np.full((3, 1), 0x3C00, np.uint16) for name in ("scale", "third")}
     found = dequantize(recipe, codes, whole).tolist()
     assert found == [[0x3C00, 0x3C00, 0x0800, 0x0001], [0x7800, 0x7C00, 0x7C00, 0x0000], [0x7000, 0x7E00, 0x0200, 0x7C00]]
-    assert found == oracle(recipe, codes.tolist(), {name: level.tolist() for name, level in whole.items()})
+    assert found == reference_model(recipe, codes.tolist(), {name: level.tolist() for name, level in whole.items()})
     codes[0, 0] = 0x3800  # one half
     with pytest.raises(EmuError):
         dequantize(recipe, codes, whole)

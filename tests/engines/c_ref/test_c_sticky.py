@@ -1,7 +1,7 @@
 """What lies far below a result of the C reference still decides it: sums, products, quotients and aligned terms, limb by limb.
 
 Each case is a tie, or an exact number, and one more unit far below: the farther, the more words of the exact sum lie between. Expected
-results are the oracle's, which knows no words.
+results are the reference model's, which knows no words.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def by_c(op: str, name: str, mode: str, rows: list[tuple[int, ...]]) -> list[int
     return list(out)
 
 
-def by_oracle(op: str, name: str, mode: str, rows: list[tuple[int, ...]]) -> list[int]:
+def by_exact(op: str, name: str, mode: str, rows: list[tuple[int, ...]]) -> list[int]:
     fmt, rounding = get("format", name), get("rounding", mode)
     found = []
     for row in rows:
@@ -88,7 +88,7 @@ def test_a_term_far_below_in_a_sum_of_two(name: str, mode: str) -> None:
     rows = [(power(0, name, a), power(exp, name, b)) for exp in below(name, -1) for a in (False, True) for b in (False, True)]
     rows += [(b, a) for a, b in rows[::7]]
     for op in ("add", "sub"):
-        assert by_c(op, name, mode, rows) == by_oracle(op, name, mode, rows)
+        assert by_c(op, name, mode, rows) == by_exact(op, name, mode, rows)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -100,7 +100,7 @@ def test_a_term_far_below_a_product(name: str, mode: str) -> None:
     one, first, second = power(0, name), 1 << (frac_bits - low), 1 << (frac_bits - (frac_bits + 1 - low))
     ties = [(one | first, one | second), (one | first | second, one | first | second), (one | first, one)]
     rows = [(a, b, power(exp, name, minus)) for a, b in ties for exp in below(name, -frac_bits - 2) for minus in (False, True)]
-    assert by_c("fma", name, mode, rows) == by_oracle("fma", name, mode, rows)
+    assert by_c("fma", name, mode, rows) == by_exact("fma", name, mode, rows)
 
 
 def nearly_ties(count: int) -> list[tuple[int, int]]:
@@ -130,7 +130,7 @@ def test_what_is_left_of_a_division_of_binary64(mode: str) -> None:
     rows += exact + [(a + 1, b) for a, b in exact]
     small = (power(-40, "fp64") | 1 << 51, power(-50, "fp64"), power(-20, "fp64") | 0xFFF)  # quotients below the normal numbers
     rows += [(a, power(1000, "fp64") | 1) for a in small]
-    assert by_c("div", "fp64", mode, rows) == by_oracle("div", "fp64", mode, rows)
+    assert by_c("div", "fp64", mode, rows) == by_exact("div", "fp64", mode, rows)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -139,7 +139,7 @@ def test_what_is_left_of_a_division(name: str, mode: str) -> None:
     random, codes = Random(83), derive.codes(get("format", name))
     rows = [(random.randint(1, codes.max_code), random.randint(1, codes.max_code)) for _ in range(300)]
     rows += [(power(exp, name) | 1, power(0, name) | 3) for exp in range(-14, 15)]
-    assert by_c("div", name, mode, rows) == by_oracle("div", name, mode, rows)
+    assert by_c("div", name, mode, rows) == by_exact("div", name, mode, rows)
 
 
 # ---- exact sums of a block: a number of as many words as the format's range

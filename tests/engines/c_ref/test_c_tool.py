@@ -1,4 +1,4 @@
-"""The command emu_ref: every golden vector passes its check, every damage is seen, and what it fills and makes equals the oracle."""
+"""The command emu_ref: every golden vector passes its check, every damage is seen, and what it fills and makes equals the exact engine."""
 
 from __future__ import annotations
 
@@ -200,8 +200,8 @@ def test_misuse_is_one_line(emu_ref: Path, words: list[str]) -> None:
     assert "RESULT PASS" not in out
 
 
-def oracle_lines(lines: list[str], op: Contract) -> list[str]:
-    """The rows that the oracle makes of the inputs of some lines."""
+def reference_model_lines(lines: list[str], op: Contract) -> list[str]:
+    """The rows that the reference model makes of the inputs of some lines."""
     rows = []
     columns = [column.name for column in op.layout.columns]
     inputs = [columns.index(column.name) + 1 for column in op.layout.inputs]
@@ -226,19 +226,19 @@ SUITES = [
     "transform__bf16_to_bf16__rht16_ufp4__smoke",
     "transform__bf16_to_fp32__rht16_te_fp32__smoke",
 ]
-MOST_ROWS, MOST_TILES = 400, 48  # that the oracle derives of one file
+MOST_ROWS, MOST_TILES = 400, 48  # that the reference model derives of one file
 
 
 @pytest.mark.parametrize("stem", SUITES)
 @pytest.mark.parametrize("choice", [["--directed"], ["--random", "300", "--key", "7"]], ids=["directed", "random"])
-def test_gen_equals_the_oracle(emu_ref: Path, stem: str, choice: list[str]) -> None:
+def test_gen_equals_the_reference_model(emu_ref: Path, stem: str, choice: list[str]) -> None:
     code, out, err = call(emu_ref, "gen", stem, *choice)
     assert (code, err) == (0, "")
     assert len(out.splitlines()) > 200 or choice[0] == "--directed"
     *lines, last = out.splitlines()
     assert last == trailer(find(stem).operation.layout, len(lines))
     chosen = lines[:: -(-len(lines) // (MOST_ROWS if stem.startswith(("decode", "convert")) else MOST_TILES))]
-    assert chosen == oracle_lines(chosen, find(stem).operation)
+    assert chosen == reference_model_lines(chosen, find(stem).operation)
     assert call(emu_ref, "gen", stem, *choice)[1] == out
     code, out, _ = call(emu_ref, "check", stem, text=out)
     assert (code, result(out)["verdict"]) == (0, "PASS")
@@ -256,13 +256,13 @@ def block_operations() -> list[Contract]:
 
 
 @pytest.mark.parametrize("op", block_operations(), ids=lambda op: str(op.name))
-def test_every_tile_contract_equals_the_oracle(emu_ref: Path, op: Contract) -> None:
+def test_every_tile_contract_equals_the_reference_model(emu_ref: Path, op: Contract) -> None:
     words = [str(op.name), "--source", "bf16", "--result", "bf16"]
     drawn = call(emu_ref, "gen", *words, "--random", "3")[1].splitlines()[:-1]
     chosen = call(emu_ref, "gen", *words, "--directed")[1].splitlines()[:-1]
     lines = [*drawn, *chosen[:: -(-len(chosen) // 3)]]
     assert len(lines) >= 5
-    assert lines == oracle_lines(lines, op)
+    assert lines == reference_model_lines(lines, op)
 
 
 def test_gen_makes_every_code(emu_ref: Path) -> None:

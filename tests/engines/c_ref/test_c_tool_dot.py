@@ -1,4 +1,4 @@
-"""The command emu_ref on dot products: rows that it fills equal the oracle in the result, every stage and every mask."""
+"""The command emu_ref on dot products: rows that it fills equal the reference model in the result, every stage and every mask."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def inputs_of(plan: DatapathPlan, a: list[int], b: list[int], scale_a: list[int]
 
 
 def wanted(plan: DatapathPlan, a: list[int], b: list[int], scale_a: list[int], scale_b: list[int], c: int) -> str:
-    """Return the columns that follow the inputs, by the oracle."""
+    """Return the columns that follow the inputs, by the reference model."""
     columns, found, code = columns_of(plan), {}, None
     is_open = plan.scale is not None and any(scale >> derive.codes(plan.scale).bits for scale in (*scale_a, *scale_b))
     if not is_open:
@@ -128,7 +128,7 @@ def wanted(plan: DatapathPlan, a: list[int], b: list[int], scale_a: list[int], s
 
 
 @pytest.mark.parametrize("name", known())
-def test_filled_rows_are_the_oracles(emu_ref: Path, name: str) -> None:
+def test_filled_rows_are_the_reference_model(emu_ref: Path, name: str) -> None:
     random = Random(name)
     plans = plans_of(name)
     for plan in random.sample(plans, min(6, len(plans))):

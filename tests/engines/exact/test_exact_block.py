@@ -1,6 +1,6 @@
-"""quantize and dequantize of the oracle: rows made by running real libraries, tails, operands.
+"""quantize and dequantize of the reference model: rows made by running real libraries, tails, operands.
 
-The rows lie in recipe_rows/. Witnesses of the spec: test_exact_witness.py; domains: test_exact_domain.py.
+The rows lie in recipe_rows/. Worked examples of the spec: test_exact_example.py; domains: test_exact_domain.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""convert of the oracle: every worked row of published converters under its policy; what is left out is counted, with the reason.
+"""convert of the reference model: every worked row of published converters under its policy; what is left out is counted, with the reason.
 
 The rows lie in rows/, one file per implementation. Independent code here: thresholds of E2M1, the walk of one bit through a shared word.
 """
@@ -296,7 +296,7 @@ def test_operands_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", names("policy"))
-def test_witness_of_a_policy(name: str) -> None:
+def test_example_of_a_policy(name: str) -> None:
     policy = get("policy", name)
     assert policy.expect
     for row in policy.expect:
@@ -305,7 +305,7 @@ def test_witness_of_a_policy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names("rounding"))
-def test_witness_of_a_rounding(name: str) -> None:
+def test_example_of_a_rounding(name: str) -> None:
     rounding = get("rounding", name)
     assert rounding.expect
     for row in rounding.expect:

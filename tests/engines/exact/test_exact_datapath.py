@@ -1,4 +1,4 @@
-"""The oracle of datapaths: worked rows made by a separate model, stages, specials, and what must not depend on order."""
+"""The reference model of datapaths: worked rows made by a separate model, stages, specials, and what must not depend on order."""
 
 from __future__ import annotations
 

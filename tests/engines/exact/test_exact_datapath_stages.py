@@ -1,4 +1,4 @@
-"""Stage columns of the oracle: names, widths that hold full-scale rows and no more, values that add up, hand-checked rows."""
+"""Stage columns of the reference model: names, widths that hold full-scale rows and no more, values that add up, hand-checked rows."""
 
 from __future__ import annotations
 

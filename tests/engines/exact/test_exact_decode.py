@@ -1,4 +1,4 @@
-"""decode of the oracle: tables typed from the standards, worked rows of published decoders, laws over whole code spaces.
+"""decode of the reference model: tables typed from the standards, worked rows of published decoders, properties over whole code spaces.
 
 Independent code here: the tables, and a reader of binary32, binary16 and bfloat16 codes.
 """
@@ -191,7 +191,7 @@ def test_values_off_the_grid_are_not_encoded() -> None:
 
 
 @pytest.mark.parametrize("name", names("format"))
-def test_witness(name: str) -> None:
+def test_example(name: str) -> None:
     fmt = get("format", name)
     assert fmt.expect
     for row in fmt.expect:

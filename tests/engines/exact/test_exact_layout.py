@@ -66,6 +66,6 @@ def layout_holds(layout: Any, row: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", names("layout"))
-def test_witnesses_of_the_spec_by_walking_through_memory(name: str) -> None:
+def test_examples_of_the_spec_by_walking_through_memory(name: str) -> None:
     layout = get("layout", name)
     assert len(layout.expect) >= 2 and all(layout_holds(layout, row) for row in layout.expect)

@@ -1,4 +1,4 @@
-"""transform of the oracle: measured rotations, witnesses, orders of addition, signs, specials.
+"""transform of the reference model: measured rotations, worked examples, orders of addition, signs, specials.
 
 Independent code here: the exact rotation in Fractions, with its own rounding to a float format.
 """
@@ -71,18 +71,18 @@ def test_exact_sum_against_fractions(row: dict[str, Any]) -> None:
     ]
 
 
-WITNESSES = [(name, number) for name in names("transform") for number in range(len(get("transform", name).expect))]
+EXAMPLES = [(name, number) for name in names("transform") for number in range(len(get("transform", name).expect))]
 
 
-@pytest.mark.parametrize(("name", "number"), WITNESSES, ids=[f"{name}-{number}" for name, number in WITNESSES])
-def test_witness(name: str, number: int) -> None:
+@pytest.mark.parametrize(("name", "number"), EXAMPLES, ids=[f"{name}-{number}" for name, number in EXAMPLES])
+def test_example(name: str, number: int) -> None:
     transform = get("transform", name)
     row = transform.expect[number]
     assert transform_codes(words(row.x), get("format", row.source), transform) == words(row.y)
 
 
-def test_every_transform_has_a_witness() -> None:
-    assert {name for name, _ in WITNESSES} == set(names("transform"))
+def test_every_transform_has_an_example() -> None:
+    assert {name for name, _ in EXAMPLES} == set(names("transform"))
     assert set(names("transform")) == {"rht16_te", "rht16_te_fp32", "rht16_exact", "rht16_butterfly", "rht16_ufp4"}
 
 

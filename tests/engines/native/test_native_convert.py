@@ -1,4 +1,4 @@
-"""The conversion kernel against the NumPy engine and the oracle: every 16-bit source, every decision point, specials, every form."""
+"""The conversion kernel against the NumPy engine and the exact engine: every 16-bit source, every decision point, specials, every form."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def answer(work):
 
 def test_kernel_takes_every_deterministic_conversion_to_a_regular_grid():
     fp32 = get("format", "fp32")
-    able = {
+    supported = {
         (name, rounding)
         for name in FOUR_BITS
         for rounding in names("rounding")
         if kernel.can_convert(fp32, get("format", name), get("rounding", rounding), get("policy", "nvidia"))
     }
-    assert able == {(name, rounding) for name in FOUR_BITS if name != "nf4" for rounding in ROUNDINGS}
-    assert len(able) >= 30
+    assert supported == {(name, rounding) for name in FOUR_BITS if name != "nf4" for rounding in ROUNDINGS}
+    assert len(supported) >= 30
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -86,7 +86,7 @@ def test_every_16_bit_source_and_every_decision_point(name, source):
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", [name for name in FOUR_BITS if name != "nf4"])
-def test_oracle_at_every_decision_point(name, rounding):
+def test_reference_model_at_every_decision_point(name, rounding):
     fmt, fp32, how, policy = get("format", name), get("format", "fp32"), get("rounding", rounding), get("policy", "nvidia")
     codes = np.concatenate([part[: part.size // 16] for part in np.split(near_points(name), 2)])  # decision points, exponents
     wanted = [convert_code(int(code), fp32, fmt, how, policy) for code in codes]

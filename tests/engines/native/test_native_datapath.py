@@ -1,4 +1,4 @@
-"""The dot kernel against the oracle and the NumPy engine: worked rows, every datapath it takes, altered facts, panels, threads, forms."""
+"""The dot kernel against `exact` and the NumPy engine: worked rows, every datapath it takes, altered facts, panels, threads, forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emu.engines.exact.epilogue import epilogue as epilogue_exact
 from emu.engines.native import convert as kernel
 from emu.engines.native import datapath as native
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.numpy import datapath as fast
+from emu.engines.numpy import datapath as npy
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
 from emu.spec.models.datapath import EpilogueFacts
 
@@ -35,7 +35,7 @@ BASES = (
 
 
 def check(found: Operands, plan: DatapathPlan, form: int = kernel.BEST_FORM) -> int:
-    """Compare dot, and the diagonal of matmul, with the oracle; return the rows compared."""
+    """Compare dot, and the diagonal of matmul, with the reference model; return the rows compared."""
     wanted = exact_codes(found, plan)
     c = np.tile(found.c, (len(found.c), 1))
     assert native.dot(*found, plan, form=form).tolist() == wanted, plan.name
@@ -86,7 +86,7 @@ def test_the_kernel_takes_these_datapaths() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({plan.datapath.id for plan in ABLE}))
-def test_every_choice_of_operands_against_the_oracle(name: str) -> None:
+def test_every_choice_of_operands_against_the_reference_model(name: str) -> None:
     compared, plans = 0, [plan for plan in ABLE if plan.datapath.id == name]
     rng = np.random.default_rng([60, len(name)])
     for turn in range(max(2, -(-30 // len(plans)))):
@@ -97,7 +97,7 @@ def test_every_choice_of_operands_against_the_oracle(name: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("base", BASES, ids=lambda plan: plan.name)
-def test_every_form_against_the_oracle(base: DatapathPlan, form: int) -> None:
+def test_every_form_against_the_reference_model(base: DatapathPlan, form: int) -> None:
     rng, compared = np.random.default_rng([61, form]), 0
     for _ in range(12):
         compared += check(draw_operands(rng, base, 4, 2 * base.facts.k), base, form)
@@ -111,7 +111,7 @@ def test_every_form_against_numpy_on_many_outputs(base: DatapathPlan, form: int)
     for rows, columns in ((3, 70), (40, 33)):
         a, b = draw_operands(rng, base, rows, 4 * base.facts.k), draw_operands(rng, base, columns, 4 * base.facts.k)
         given_all = (a.a, b.b, a.scale_a, b.scale_b, rng.choice(np.concatenate([a.c, b.c]), (rows, columns)), base)
-        assert native.matmul(*given_all, form=form).tolist() == fast.matmul(*given_all).tolist()
+        assert native.matmul(*given_all, form=form).tolist() == npy.matmul(*given_all).tolist()
 
 
 ALTERED: dict[str, dict[str, Any]] = {
@@ -126,7 +126,7 @@ ALTERED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ALTERED)
-def test_altered_facts_against_the_oracle(name: str) -> None:
+def test_altered_facts_against_the_reference_model(name: str) -> None:
     rng, compared = np.random.default_rng([63, len(name)]), 0
     for base in BASES:
         plan = changed(base, **ALTERED[name])
@@ -162,7 +162,7 @@ def test_what_the_kernel_leaves_out_is_refused(name: str) -> None:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_edge_codes_against_the_oracle(data: st.DataObject) -> None:
+def test_edge_codes_against_the_reference_model(data: st.DataObject) -> None:
     plan = data.draw(st.sampled_from(ABLE))
     k = max(plan.facts.k, plan.block)
 
@@ -218,7 +218,7 @@ def test_unused_bits_of_a_scale() -> None:
 
 @settings(max_examples=200)
 @given(st.lists(strategies.codes("fp32"), min_size=4, max_size=4), st.sampled_from(["yes", "no"]))
-def test_epilogue_and_split_k_against_the_oracle(codes: list[int], fused: str) -> None:
+def test_epilogue_and_split_k_against_the_reference_model(codes: list[int], fused: str) -> None:
     facts = EpilogueFacts(alpha="rne", d="rne", c_place="after", fused=fused)
     d, c, first, second = (np.array([code], np.uint32) for code in codes)
     alpha = native.alpha(codes[2], codes[3], facts, NVFP4)
@@ -230,7 +230,7 @@ def test_epilogue_and_split_k_against_the_oracle(codes: list[int], fused: str) -
 
 
 @pytest.mark.parametrize("fused", ["yes", "no"])
-def test_epilogue_against_the_oracle_on_many_codes(fused: str) -> None:
+def test_epilogue_against_the_reference_model_on_many_codes(fused: str) -> None:
     """Any codes; then C minus the product, and up to two units in the last place beside it."""
     rng = np.random.default_rng(68)
     facts = EpilogueFacts(alpha="rne", d="rne", c_place="after", fused=fused)

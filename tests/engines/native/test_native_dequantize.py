@@ -1,4 +1,4 @@
-"""The dequantize kernel against the oracle (small) and the NumPy engine (larger): every able profile, every code, every form, both axes."""
+"""The dequantize kernel against `exact` (small) and the NumPy engine (larger): its profiles, every code, every form, both axes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_kernel_takes_these_profiles():
 
 
 @pytest.mark.parametrize(("name", "profile"), ABLE)
-def test_against_the_oracle_and_the_numpy_engine(name, profile):
+def test_against_the_reference_model_and_the_numpy_engine(name, profile):
     recipe, rng, compared = get("recipe", name), np.random.default_rng(60), 0
     for rows, blocks, judge in ((1, 2, dequantize_exact), (37, 2, dequantize_numpy), (2, 301, dequantize_numpy)):
         codes, levels = drawn(recipe, rng, rows, blocks)

@@ -1,4 +1,4 @@
-"""The kernels on arrays just beyond a chunk, a register of lanes or a whole number of blocks, against the oracle; and what they keep."""
+"""The kernels on arrays just beyond a chunk, a register of lanes or a whole number of blocks, against `exact`; and what they keep."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def memory_order(codes: Any) -> Any:
 
 
 def quantized(recipe: Recipe, codes: Any, source: Any, random: Any = None) -> tuple[Any, dict[str, Any]]:
-    """Codes and levels by the oracle."""
+    """Codes and levels by the reference model."""
     drawn = None if random is None else random.tolist()
     found = quantize_exact(recipe, codes.tolist(), source, random=drawn)
     return found.codes, found.levels
 
 
 def check_quantize(recipe: Recipe, codes: Any, source: Any, random: Any = None) -> None:
-    """Compare every form with the oracle, blocks along the rows in memory and down the columns."""
+    """Compare every form with the reference model, blocks along the rows in memory and down the columns."""
     wanted, levels = quantized(recipe, codes, source, random)
     for form in FORMS:
         for given in (np.ascontiguousarray(codes), memory_order(codes)):

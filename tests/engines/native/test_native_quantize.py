@@ -1,4 +1,4 @@
-"""The block kernel against the oracle (small) and the NumPy engine (larger): recipes, sources, axes, tails, specials, every form."""
+"""The block kernel against the exact engine (small) and the NumPy engine (larger): recipes, sources, axes, tails, specials, every form."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_kernel_takes_these_recipes():
 
 
 @pytest.mark.parametrize("name", ABLE)
-def test_small_tensors_against_the_oracle(name):
+def test_small_tensors_against_the_reference_model(name):
     recipe, rng, compared = get("recipe", name), np.random.default_rng(50), 0
     for x in tensors(rng, (2, 2 * LANES[name])):
         codes = x.view(np.uint32)

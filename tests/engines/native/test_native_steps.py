@@ -1,4 +1,4 @@
-"""The steps of the kernels, operation by operation, against the oracle's arithmetic on all pairs of awkward numbers, in every form."""
+"""The steps of the kernels, operation by operation, against `exact`'s arithmetic on all pairs of awkward numbers, in every form."""
 
 from __future__ import annotations
 

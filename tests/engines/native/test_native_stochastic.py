@@ -1,4 +1,4 @@
-"""Recipes that draw, by the block kernel: able recipes with the roundings the kernel knows, against the oracle; every form, both axes."""
+"""Recipes that draw, by the block kernel: recipes that it takes, with the roundings it knows, against `exact`; every form, both axes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ HEAVY = pytest.mark.exhaustive
 
 
 @pytest.mark.parametrize(("name", "mode"), [pytest.param(n, m, marks=() if (n, m) in FEW else HEAVY) for n in ABLE for m in MODES])
-def test_small_tensors_against_the_oracle(name, mode):
+def test_small_tensors_against_the_reference_model(name, mode):
     recipe, rng, compared = derived_recipe(name, mode), np.random.default_rng(51), 0
     assert plan_of(recipe) is not None
     lanes = get("block", recipe.facts.block).facts.shape[1]

@@ -1,4 +1,4 @@
-"""The rotation kernel against the oracle and the NumPy engine: orders of additions, sources, zeros, wide sums, every form."""
+"""The rotation kernel against the reference model and the NumPy engine: orders of additions, sources, zeros, wide sums, every form."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_kernel_takes_these_rotations():
 
 @pytest.mark.parametrize("source", ["fp32", "bf16", "fp16"])
 @pytest.mark.parametrize("name", ABLE)
-def test_few_groups_against_the_oracle(name, source):
+def test_few_groups_against_the_reference_model(name, source):
     chosen, fmt, compared = get("transform", name), get("format", source), 0
     for x in groups(np.random.default_rng(60), 2):
         codes = in_format(x, source)

@@ -19,7 +19,7 @@ from emu.base.philox import words
 from emu.engines.exact import block as exact
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
-from emu.engines.numpy import block as fast
+from emu.engines.numpy import block as npy
 from emu.engines.numpy import tables
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
@@ -47,10 +47,10 @@ def plain(array: Any, format_id: str) -> list[list[int]]:
     return out.tolist()  # type: ignore[no-any-return]
 
 
-def compare(recipe: Recipe, codes: Any, source: str = "fp32", **operands: Any) -> fast.QuantizedCodes:
+def compare(recipe: Recipe, codes: Any, source: str = "fp32", **operands: Any) -> npy.QuantizedCodes:
     """Quantize with both columns, masked, and compare every code of every output."""
     fmt = get("format", source)
-    got = fast.quantize(recipe, codes, fmt, masked=True, **operands)
+    got = npy.quantize(recipe, codes, fmt, masked=True, **operands)
     given = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in operands.items()}
     wanted = exact.quantize(recipe, codes.tolist(), fmt, masked=True, **given)
     block = get("block", recipe.facts.block)
@@ -110,7 +110,7 @@ def test_what_is_open_raises_unless_masked(name: str, matrix: Matrix) -> None:
     given = {key: value.tolist() for key, value in operands.items()}
     found = [
         raised(lambda: exact.quantize(recipe, codes.tolist(), FP32, **given)),
-        raised(lambda: fast.quantize(recipe, codes, FP32, **operands)),
+        raised(lambda: npy.quantize(recipe, codes, FP32, **operands)),
     ]
     assert found[0] == found[1] and "\n" not in found[0]
     assert found[0].startswith(f"quantize/{name}: ") if is_open(recipe) else not found[0] or "open" in found[0]
@@ -137,14 +137,14 @@ def test_tensor_maxima(name: str, matrix: Matrix) -> None:
         compare(recipe, codes, tensor_amax=amax)
     for amax in (0x80000000, 0xBF800000, 0xFF800000):
         with pytest.raises(OperandError, match="cannot be negative"):
-            fast.quantize(recipe, codes, FP32, tensor_amax=amax)
+            npy.quantize(recipe, codes, FP32, tensor_amax=amax)
 
 
 @pytest.mark.parametrize("name", sorted(set(RECIPES) - set(AMAX) - {"ufp4_sr"}))
 def test_a_tensor_maximum_is_unwanted(name: str) -> None:
     lanes = get("block", get("recipe", name).facts.block).facts.shape[1]
     with pytest.raises(OperandError, match="reads no tensor_amax"):
-        fast.quantize(get("recipe", name), np.zeros((1, lanes), np.uint32), FP32, tensor_amax=0x3F800000)
+        npy.quantize(get("recipe", name), np.zeros((1, lanes), np.uint32), FP32, tensor_amax=0x3F800000)
 
 
 @pytest.mark.parametrize("source", ["bf16", "fp16", "fp64", "e4m3"])
@@ -164,7 +164,7 @@ def test_other_sources(name: str, source: str, matrix: Matrix) -> None:
 def test_a_binary64_value_must_be_a_binary32_number() -> None:
     codes = np.full((1, 16), 0.1).view(np.uint64)
     with pytest.raises(OperandError, match="no binary32 number"):
-        fast.quantize(get("recipe", "nvfp4_te_ref"), codes, get("format", "fp64"))
+        npy.quantize(get("recipe", "nvfp4_te_ref"), codes, get("format", "fp64"))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example])
@@ -199,10 +199,10 @@ def test_ragged_tails(name: str, matrix: Matrix) -> None:
         codes = np.ascontiguousarray(whole[:height, :width])
         if recipe.facts.tail == "error" and width % lanes:
             with pytest.raises(ShapeError, match=r"no multiple of .*tail: error"):
-                fast.quantize(recipe, codes, FP32)
+                npy.quantize(recipe, codes, FP32)
             continue
         got = compare(recipe, codes, **operands_of(name, codes.shape))
-        padded = fast.padded_size(recipe, height, width)
+        padded = npy.padded_size(recipe, height, width)
         assert got.codes.shape == ((height, width) if recipe.facts.tail == "zero_pad_drop" else padded)
 
 
@@ -212,20 +212,20 @@ def test_chunk_size_and_memory_order_never_matter(name: str, matrix: Matrix, mon
     codes = np.concatenate([matrix(recipe)] * 3, axis=1)
     operands = operands_of(name, codes.shape)
     kept = codes.copy()
-    whole = fast.quantize(recipe, codes, FP32, masked=True, **operands)
-    values = fast.dequantize(recipe, whole.codes.astype(np.uint8), whole.levels) if not is_marked(whole, recipe) else None
+    whole = npy.quantize(recipe, codes, FP32, masked=True, **operands)
+    values = npy.dequantize(recipe, whole.codes.astype(np.uint8), whole.levels) if not is_marked(whole, recipe) else None
     for size in (1, 700):
-        monkeypatch.setattr(fast, "CHUNK", size)
+        monkeypatch.setattr(npy, "CHUNK", size)
         for layout in (codes, np.asfortranarray(codes), np.repeat(codes, 2, axis=1)[:, ::2], codes[::-1][::-1]):
-            again = fast.quantize(recipe, layout, FP32, masked=True, **operands)
+            again = npy.quantize(recipe, layout, FP32, masked=True, **operands)
             assert np.array_equal(again.codes, whole.codes)
             assert all(np.array_equal(again.levels[key], whole.levels[key]) for key in whole.levels)
             if values is not None:
-                assert np.array_equal(fast.dequantize(recipe, again.codes, again.levels), values)
+                assert np.array_equal(npy.dequantize(recipe, again.codes, again.levels), values)
     assert np.array_equal(codes, kept)
 
 
-def is_marked(found: fast.QuantizedCodes, recipe: Recipe) -> bool:
+def is_marked(found: npy.QuantizedCodes, recipe: Recipe) -> bool:
     return found.codes.dtype == np.uint8 and bool((found.codes == 255).any())
 
 
@@ -240,7 +240,7 @@ def unfused() -> Iterator[None]:
 
 def test_what_is_fused() -> None:
     """All recipes but those whose elements are cast as they are scaled; in Transformer Engine's the clamp and the choice for zero."""
-    plans = {name: lowering.lower(fast.quantize_program(get("recipe", name))) for name in RECIPES}
+    plans = {name: lowering.lower(npy.quantize_program(get("recipe", name))) for name in RECIPES}
     chains = {name: [step.chain for step in found.each if step.chain] for name, found in plans.items()}
     alone = {name for name, found in chains.items() if not any(chain[1:] for chain in found)}
     assert alone == {"mxfp4_torchao_floor", "mxfp4_torchao_ceil", "mxfp4_torchao_even", "mxe1m2_floor", "ufp4_sr"}
@@ -258,10 +258,10 @@ def test_fused_chains_equal_single_steps(name: str, matrix: Matrix) -> None:
     some[1::9, ::7] = draw[1::9, ::7]
     for codes in (np.ascontiguousarray(some), matrix(recipe), matrix(recipe, special=True)):
         operands = operands_of(name, codes.shape)
-        fused = fast.quantize(recipe, codes, FP32, masked=True, **operands)
+        fused = npy.quantize(recipe, codes, FP32, masked=True, **operands)
         with unfused():
-            single = fast.quantize(recipe, codes, FP32, masked=True, **operands)
-            assert not any(step.chain for step in lowering.lower(fast.quantize_program(recipe)).each)
+            single = npy.quantize(recipe, codes, FP32, masked=True, **operands)
+            assert not any(step.chain for step in lowering.lower(npy.quantize_program(recipe)).each)
         assert np.array_equal(fused.codes, single.codes), name
         assert all(np.array_equal(fused.levels[key], single.levels[key]) for key in fused.levels)
     assert rows
@@ -289,12 +289,12 @@ def test_random_operands_of_other_kinds(rounding: str, matrix: Matrix) -> None:
 def test_bad_random_operands() -> None:
     recipe, codes = get("recipe", "ufp4_sr"), np.zeros((2, 16), np.uint32)
     with pytest.raises(OperandError, match="give random"):
-        fast.quantize(recipe, codes, FP32)
+        npy.quantize(recipe, codes, FP32)
     with pytest.raises(OperandError, match="leave random out"):
-        fast.quantize(get("recipe", "ufp4"), codes, FP32, random=np.zeros((2, 16), np.uint8))
+        npy.quantize(get("recipe", "ufp4"), codes, FP32, random=np.zeros((2, 16), np.uint8))
     with pytest.raises(OperandError, match="random has 31 integers"):
-        fast.quantize(recipe, codes, FP32, random=np.zeros(31, np.uint8))
+        npy.quantize(recipe, codes, FP32, random=np.zeros(31, np.uint8))
     with pytest.raises(ShapeError, match="at least one element"):
-        fast.quantize(recipe, np.zeros((0, 16), np.uint32), FP32)
+        npy.quantize(recipe, np.zeros((0, 16), np.uint32), FP32)
     with pytest.raises(SpecError, match="no dequantize profile"):
-        fast.dequantize(recipe, np.zeros((2, 16), np.uint8), {"scale": np.zeros((2, 1), np.uint32)}, profile="nobody")
+        npy.dequantize(recipe, np.zeros((2, 16), np.uint8), {"scale": np.zeros((2, 1), np.uint32)}, profile="nobody")

@@ -1,4 +1,4 @@
-"""emu.engines.numpy.convert against the oracle and against a search of the grid: every 16-bit source, every threshold, every policy."""
+"""emu.engines.numpy.convert against `exact` and against a search of the grid: every 16-bit source, every threshold, every policy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emu.engines.exact.convert import convert_code, convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
-from emu.engines.numpy import convert as fast
+from emu.engines.numpy import convert as npy
 from emu.engines.numpy import tables
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
@@ -68,9 +68,9 @@ def all_codes(source: str) -> Any:
 
 
 def marked(codes: Any, source: str, name: str, mode: str, entry: EntryCodes, random: Any = None) -> Any:
-    """Codes of the fast column as int64 (64-bit codes by their bits), OPEN and REFUSE as -1 and -2."""
+    """Codes of the NumPy engine as int64 (64-bit codes by their bits), OPEN and REFUSE as -1 and -2."""
     fmt = get("format", name)
-    found = fast.convert_marked(codes, get("format", source), fmt, get("rounding", mode), entry, random)
+    found = npy.convert_marked(codes, get("format", source), fmt, get("rounding", mode), entry, random)
     out = found.astype(np.int64)
     for word in (derive.OPEN, derive.REFUSE):
         out[found == tables.mark(word, fmt)] = word
@@ -135,7 +135,7 @@ def test_every_16_bit_source_to_16_bits_against_the_grid(judge: Any, name: str, 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_16_bit_sources_against_the_oracle(name: str) -> None:
+def test_16_bit_sources_against_the_reference_model(name: str) -> None:
     """Every 7th code of 4-bit formats under rne, every 401st or fewer elsewhere."""
     four = derive.codes(get("format", name)).bits <= 4 and not is_codebook(name)
     for label, entry in entries(name).items():
@@ -149,7 +149,7 @@ def test_16_bit_sources_against_the_oracle(name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in ALL for mode in modes(name)])
-def test_every_16_bit_source_against_the_oracle(name: str, mode: str) -> None:
+def test_every_16_bit_source_against_the_reference_model(name: str, mode: str) -> None:
     """bf16 whole, every third fp16 (the grid judges them all); one policy: the grid judges what the others add."""
     entry = entries(name)["nvidia"]
     for source in ("bf16", "fp16"):
@@ -207,7 +207,7 @@ def test_fp32_beside_every_threshold(judge: Any, name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in NARROW for mode in modes(name)])
-def test_fp32_beside_every_threshold_against_the_oracle(name: str, mode: str) -> None:
+def test_fp32_beside_every_threshold_against_the_reference_model(name: str, mode: str) -> None:
     """Every 5th code under nvidia, every 31st under the ieee words; the grid judges them all in the default run."""
     every = near_fp32(name, powers=True)
     for label, step in (("nvidia", 5), ("ieee_inf", 31), ("ieee_nan", 31)):
@@ -260,7 +260,7 @@ def test_fp64_is_rounded_once(judge: Any, name: str) -> None:
 def test_fp64_just_above_a_tie() -> None:
     """0.25 + 2^-54 is code 1 of e2m1; through binary32 it would be 0."""
     x = np.array([Fraction(1, 4) + Fraction(2) ** -54, Fraction(1, 4), Fraction(5) + Fraction(2) ** -50], object).astype(np.float64)
-    found = fast.convert(x.view(np.uint64), get("format", "fp64"), get("format", "e2m1"), get("rounding", "rne"), get("policy", "nvidia"))
+    found = npy.convert(x.view(np.uint64), get("format", "fp64"), get("format", "e2m1"), get("rounding", "rne"), get("policy", "nvidia"))
     assert found.tolist() == [1, 0, 7] and found.dtype == np.uint8
 
 
@@ -278,18 +278,16 @@ def test_narrow_sources(source: str) -> None:
 @pytest.mark.parametrize("policy", names("policy"))
 @pytest.mark.parametrize("source", ["fp16", "bf16", "fp32", "fp64"])
 def test_specials_through_the_public_column(source: str, policy: str) -> None:
-    """NaN of both signs and kinds, Inf, zeros, subnormals to all but binary32 and 64: the code or the error of the oracle."""
+    """NaN of both signs and kinds, Inf, zeros, subnormals to all but binary32 and 64: the code or the error of the reference model."""
     fmt_in, conversion, compared = get("format", source), get("policy", policy), 0
     codes = np.array(strategies.edge_codes(source), np.uint64)
     for name in (*NARROW, "bf16", "fp16"):
         fmt: Format = get("format", name)
         if not conversion.facts.keys() & {name, "with_nan" if derive.codes(fmt).nan else "without_nan"}:
             continue
-        for code in codes.astype(fast.code_dtype(fmt_in)):
+        for code in codes.astype(npy.code_dtype(fmt_in)):
             wanted = outcome(lambda code=code, fmt=fmt: convert_code(int(code), fmt_in, fmt, get("rounding", "rne"), conversion))
-            got = outcome(
-                lambda code=code, fmt=fmt: int(fast.convert(np.array([code]), fmt_in, fmt, get("rounding", "rne"), conversion)[0])
-            )
+            got = outcome(lambda code=code, fmt=fmt: int(npy.convert(np.array([code]), fmt_in, fmt, get("rounding", "rne"), conversion)[0]))
             assert got == wanted, (name, hex(code))
             compared += 1
     assert compared
@@ -304,9 +302,9 @@ def outcome(call: Any) -> int | type[EmuError]:
 
 @pytest.mark.parametrize("source", ["e2m1", "bf16", "fp32", "fp64"])
 def test_a_codebook_has_no_odd_codes(source: str) -> None:
-    fmt_in, codes = get("format", source), np.array([3], fast.code_dtype(get("format", source)))
+    fmt_in, codes = get("format", source), np.array([3], npy.code_dtype(get("format", source)))
     for call in (
-        lambda: fast.convert(codes, fmt_in, get("format", "nf4"), get("rounding", "odd"), get("policy", "nvidia")),
+        lambda: npy.convert(codes, fmt_in, get("format", "nf4"), get("rounding", "odd"), get("policy", "nvidia")),
         lambda: convert_code(3, fmt_in, get("format", "nf4"), get("rounding", "odd"), get("policy", "nvidia")),
     ):
         with pytest.raises(SpecError, match="codebook"):
@@ -324,5 +322,5 @@ def test_a_codebook_with_values_that_no_float_holds(mode: str) -> None:
         fmt_in = get("format", source)
         found = {code for point in points for code in strategies.codes_near(point, source)}
         codes = np.array(sorted(found | {code | derive.codes(fmt_in).sign_bit for code in found}), dtype)
-        got = fast.convert_marked(codes, fmt_in, fmt, get("rounding", mode), entry)
+        got = npy.convert_marked(codes, fmt_in, fmt, get("rounding", mode), entry)
         assert got.tolist() == [convert_value(decode_code(int(code), fmt_in), fmt, get("rounding", mode), entry) for code in codes]

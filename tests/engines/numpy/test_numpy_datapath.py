@@ -17,7 +17,7 @@ from emu.base.errors import OpenError
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.epilogue import add_codes, alpha_code
 from emu.engines.exact.epilogue import epilogue as epilogue_exact
-from emu.engines.numpy import datapath as fast
+from emu.engines.numpy import datapath as npy
 from emu.engines.numpy.datapath_round import round_values, sum_to_odd
 from emu.engines.numpy.datapath_shape import fault, shape_of
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
@@ -25,7 +25,7 @@ from emu.spec.models.datapath import EpilogueFacts
 
 ROWS = yaml.safe_load((Path(__file__).parents[2] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 PLANS = [plan for model in known_datapaths() for plan in plans_of(model)]
-ABLE = [plan for plan in PLANS if fast.can_dot(plan)]
+ABLE = [plan for plan in PLANS if npy.can_dot(plan)]
 NVFP4 = resolve("blackwell_mxf4nvf4_b16_ue4m3")
 
 
@@ -37,10 +37,10 @@ def square(found: Operands) -> np.ndarray[Any, Any]:
 
 
 def check(found: Operands, plan: DatapathPlan) -> int:
-    """Compare dot, and the diagonal of matmul, with the oracle; return the rows compared."""
+    """Compare dot, and the diagonal of matmul, with the reference model; return the rows compared."""
     wanted = exact_codes(found, plan)
-    assert fast.dot(*found, plan).tolist() == wanted, plan.name
-    assert np.diag(fast.matmul(*found[:4], square(found), plan)).tolist() == wanted, plan.name
+    assert npy.dot(*found, plan).tolist() == wanted, plan.name
+    assert np.diag(npy.matmul(*found[:4], square(found), plan)).tolist() == wanted, plan.name
     return len(wanted)
 
 
@@ -48,15 +48,15 @@ def check(found: Operands, plan: DatapathPlan) -> int:
 def test_worked_row(row: dict[str, Any]) -> None:
     plan = plan_of(row["plan"])
     found = operands_of(row, plan)
-    assert fast.dot(*found, plan).tolist() == [int(row["d"], 16)]
-    assert fast.matmul(*found[:4], found.c[:, np.newaxis], plan).tolist() == [[int(row["d"], 16)]]
+    assert npy.dot(*found, plan).tolist() == [int(row["d"], 16)]
+    assert npy.matmul(*found[:4], found.c[:, np.newaxis], plan).tolist() == [[int(row["d"], 16)]]
 
 
 @pytest.mark.parametrize("row", ROWS["profiles"], ids=lambda row: f"{row['format']}: {row['why']}")
 def test_worked_row_of_every_profile(row: dict[str, Any]) -> None:
     for profile, wanted in row["d"].items():
         plan = resolve(profile, row["format"], row["format"], "ue4m3", 16)
-        assert fast.dot(*operands_of(row, plan), plan).tolist() == [int(wanted, 16)], profile
+        assert npy.dot(*operands_of(row, plan), plan).tolist() == [int(wanted, 16)], profile
 
 
 @pytest.mark.parametrize("row", ROWS["epilogue"], ids=lambda row: row["category"])
@@ -64,14 +64,14 @@ def test_worked_row_of_the_epilogue(row: dict[str, Any]) -> None:
     plan = plan_of(row["plan"])
     found, before = operands_of(row, plan), row["c_place"] == "before"
     facts = EpilogueFacts(alpha="rne", d="rne", c_place=row["c_place"], fused=row["fused"])
-    d = fast.dot(*found[:4], found.c if before else np.zeros_like(found.c), plan)
-    alpha = fast.alpha(int(row["t_a"], 16), int(row["t_b"], 16), facts, plan)
-    result = fast.epilogue(d, alpha, None if before else found.c, facts, plan)
+    d = npy.dot(*found[:4], found.c if before else np.zeros_like(found.c), plan)
+    alpha = npy.alpha(int(row["t_a"], 16), int(row["t_b"], 16), facts, plan)
+    result = npy.epilogue(d, alpha, None if before else found.c, facts, plan)
     assert [f"{code:08X}" for code in (int(d[0]), alpha, int(result[0]))] == [row["dot"], row["alpha"], row["d"]]
 
 
 def test_what_is_left_out() -> None:
-    left_out = [plan for plan in PLANS if not fast.can_dot(plan)]
+    left_out = [plan for plan in PLANS if not npy.can_dot(plan)]
     assert {(plan.datapath.id, plan.scale.id if plan.scale else "") for plan in left_out} == {
         ("nv_like_exact", "ue5m3"),
         ("nv_like_exact", "e8m0"),
@@ -80,8 +80,8 @@ def test_what_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("model", known_datapaths(), ids=lambda model: model.id)
-def test_every_choice_of_operands_against_the_oracle(model: Any) -> None:
-    compared, plans = 0, [plan for plan in plans_of(model) if fast.can_dot(plan)]
+def test_every_choice_of_operands_against_the_reference_model(model: Any) -> None:
+    compared, plans = 0, [plan for plan in plans_of(model) if npy.can_dot(plan)]
     rng = np.random.default_rng([50, len(model.id)])
     for turn in range(max(2, -(-30 // len(plans)))):
         for plan in plans:
@@ -90,7 +90,7 @@ def test_every_choice_of_operands_against_the_oracle(model: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_nvfp4_and_mxfp4_against_the_oracle(seed: int) -> None:
+def test_nvfp4_and_mxfp4_against_the_reference_model(seed: int) -> None:
     rng, compared = np.random.default_rng([51, seed]), 0
     for plan in (NVFP4, resolve("blackwell_mxf4_b32_ue8m0")):
         for _ in range(20):
@@ -100,7 +100,7 @@ def test_nvfp4_and_mxfp4_against_the_oracle(seed: int) -> None:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_edge_codes_against_the_oracle(data: st.DataObject) -> None:
+def test_edge_codes_against_the_reference_model(data: st.DataObject) -> None:
     plan = data.draw(st.sampled_from(ABLE))
     k = max(plan.facts.k, plan.block)
 
@@ -141,18 +141,18 @@ BASES = (
 
 
 @pytest.mark.parametrize("name", ALTERED)
-def test_altered_facts_against_the_oracle(name: str) -> None:
+def test_altered_facts_against_the_reference_model(name: str) -> None:
     rng, compared = np.random.default_rng([52, len(name)]), 0
     for base in BASES:
         plan = changed(base, **ALTERED[name])
-        assert fast.can_dot(plan)
+        assert npy.can_dot(plan)
         for _ in range(8):
             compared += check(draw_operands(rng, plan, 3, plan.facts.k), plan)
     assert compared == 96
 
 
 @pytest.mark.parametrize("name", ["flushed C", "flushed scales", "IEEE zeros", "saturates", "rounds rz", "rounds ru", "rounds odd"])
-def test_altered_exact_sums_against_the_oracle(name: str) -> None:
+def test_altered_exact_sums_against_the_reference_model(name: str) -> None:
     rng, compared = np.random.default_rng([53, len(name)]), 0
     for base in (
         resolve("late_c", "e1m2", "e2m1", "ue5m3", 16),
@@ -169,7 +169,7 @@ def test_altered_exact_sums_against_the_oracle(name: str) -> None:
 
 @pytest.mark.parametrize("fused", ["yes", "no"])
 @pytest.mark.parametrize("mode", ["rne", "rz", "rd"])
-def test_altered_promote_against_the_oracle(mode: str, fused: str) -> None:
+def test_altered_promote_against_the_reference_model(mode: str, fused: str) -> None:
     rng, compared = np.random.default_rng(54), 0
     plan = changed(resolve("promote", "e2m1", "int4", block=16), promote={"scale_product": mode, "term": mode, "acc": mode, "fused": fused})
     for _ in range(12):
@@ -185,15 +185,15 @@ def test_tiles_chunks_and_threads_give_the_same_bits(name: str, monkeypatch: pyt
     rng = np.random.default_rng(55)
     given_rows = draw_operands(rng, plan, 13, 4 * plan.facts.k)
     c = rng.choice(given_rows.c, (13, 13))
-    wanted = fast.matmul(*given_rows[:4], c, plan)
-    assert wanted.tolist() == fast.matmul(*given_rows[:4], c, plan, jobs=2).tolist()
+    wanted = npy.matmul(*given_rows[:4], c, plan)
+    assert wanted.tolist() == npy.matmul(*given_rows[:4], c, plan, jobs=2).tolist()
     for sizes in ((3, 5, 2, 4), (1, 1, 1, 1), (4, 8, 4, 8)):
         for key, size in zip(("PANEL_ROWS", "PANEL_COLUMNS", "TILE_ROWS", "TILE_COLUMNS"), sizes, strict=True):
-            monkeypatch.setattr(fast, key, size)
-        monkeypatch.setattr(fast, "CHUNK", plan.facts.k)
-        monkeypatch.setattr(fast, "PAIRS", sizes[0])
-        assert fast.matmul(*given_rows[:4], c, plan, jobs=2).tolist() == wanted.tolist()
-        assert fast.dot(*given_rows[:4], np.diag(c).copy(), plan).tolist() == np.diag(wanted).tolist()
+            monkeypatch.setattr(npy, key, size)
+        monkeypatch.setattr(npy, "CHUNK", plan.facts.k)
+        monkeypatch.setattr(npy, "PAIRS", sizes[0])
+        assert npy.matmul(*given_rows[:4], c, plan, jobs=2).tolist() == wanted.tolist()
+        assert npy.dot(*given_rows[:4], np.diag(c).copy(), plan).tolist() == np.diag(wanted).tolist()
 
 
 @pytest.mark.parametrize(
@@ -205,17 +205,17 @@ def test_the_order_inside_a_group_does_not_matter(plan: DatapathPlan) -> None:
         found = draw_operands(rng, plan, 8, 64)
         order = np.concatenate([start + rng.permutation(plan.group) for start in range(0, found.a.shape[1], plan.group)])
         moved = found._replace(a=found.a[:, order], b=found.b[:, order])
-        assert fast.dot(*moved, plan).tolist() == fast.dot(*found, plan).tolist()
+        assert npy.dot(*moved, plan).tolist() == npy.dot(*found, plan).tolist()
 
 
 def test_no_c_is_plus_zero_and_nothing_in_gives_nothing_out() -> None:
     found = draw_operands(np.random.default_rng(57), NVFP4, 5, 64)
     wanted = exact_codes(found._replace(c=np.zeros(5, np.uint32)), NVFP4)
     for c in (None, np.zeros((5, 5), np.uint32)):
-        assert np.diag(fast.matmul(*found[:4], c, NVFP4)).tolist() == wanted and len(set(wanted)) > 1
+        assert np.diag(npy.matmul(*found[:4], c, NVFP4)).tolist() == wanted and len(set(wanted)) > 1
     none = [part[:0] for part in found]
-    assert fast.dot(*none, NVFP4).shape == (0,)
-    assert fast.matmul(none[0], found.b, none[2], found.scale_b, None, NVFP4).shape == (0, 5)
+    assert npy.dot(*none, NVFP4).shape == (0,)
+    assert npy.matmul(none[0], found.b, none[2], found.scale_b, None, NVFP4).shape == (0, 5)
 
 
 @pytest.mark.parametrize("bits", [49, 50, 63, 64])
@@ -227,17 +227,17 @@ def test_a_register_that_overflows_names_its_row(bits: int) -> None:
     scales = np.full((3, k // 16), 0x7E, np.uint8)
     a[0], c = 0, np.zeros(3, np.uint32)
     if bits >= 60:
-        assert fast.dot(a, b, scales, scales, c, plan).tolist() == exact_codes(Operands(a, b, scales, scales, c), plan)
+        assert npy.dot(a, b, scales, scales, c, plan).tolist() == exact_codes(Operands(a, b, scales, scales, c), plan)
         return
     with pytest.raises(OpenError) as wanted:
         dot_exact(a[1].tolist(), b[1].tolist(), scales[1].tolist(), scales[1].tolist(), 0, plan)
     with pytest.raises(OpenError) as got:
-        fast.dot(a, b, scales, scales, c, plan)
+        npy.dot(a, b, scales, scales, c, plan)
     assert str(got.value) == f"row 1: {wanted.value}"
     with pytest.raises(OpenError, match=r"^row 1, column 0: datapath int64"):
-        fast.matmul(a, b, scales, scales, None, plan)
+        npy.matmul(a, b, scales, scales, None, plan)
     c[1:] = 0x7FC00000  # NaN first: the register is not asked
-    assert fast.dot(a, b, scales, scales, c, plan).tolist() == exact_codes(Operands(a, b, scales, scales, c), plan)
+    assert npy.dot(a, b, scales, scales, c, plan).tolist() == exact_codes(Operands(a, b, scales, scales, c), plan)
 
 
 def test_open_bits_are_refused() -> None:
@@ -245,25 +245,25 @@ def test_open_bits_are_refused() -> None:
     assert found.scale_a is not None
     ignored = found._replace(scale_a=found.scale_a | np.uint8(0x80))
     wanted = exact_codes(found, NVFP4)
-    assert fast.dot(*ignored, NVFP4).tolist() == wanted == exact_codes(ignored, NVFP4) and len(set(wanted)) > 12
+    assert npy.dot(*ignored, NVFP4).tolist() == wanted == exact_codes(ignored, NVFP4) and len(set(wanted)) > 12
     plan = changed(NVFP4, scale={"unused_bits": "open"})
     with pytest.raises(OpenError, match="ue4m3 code 0x"):
-        fast.dot(*ignored, plan)
+        npy.dot(*ignored, plan)
 
 
 @settings(max_examples=100)
 @given(
     st.lists(strategies.codes("fp32"), min_size=4, max_size=4), st.sampled_from(["rne", "rz", "rd", "ru"]), st.sampled_from(["yes", "no"])
 )
-def test_epilogue_and_split_k_against_the_oracle(codes: list[int], mode: str, fused: str) -> None:
+def test_epilogue_and_split_k_against_the_reference_model(codes: list[int], mode: str, fused: str) -> None:
     facts = EpilogueFacts(alpha=mode, d=mode, c_place="after", fused=fused)
     d, c, first, second = (np.array([code], np.uint32) for code in codes)
-    alpha = fast.alpha(codes[2], codes[3], facts, NVFP4)
+    alpha = npy.alpha(codes[2], codes[3], facts, NVFP4)
     assert alpha == alpha_code(codes[2], codes[3], facts, NVFP4)
     for by in (alpha, codes[2]):
-        assert fast.epilogue(d, by, c, facts, NVFP4).tolist() == [epilogue_exact(codes[0], by, codes[1], facts, NVFP4)]
-        assert fast.epilogue(d, by, None, facts, NVFP4).tolist() == [epilogue_exact(codes[0], by, None, facts, NVFP4)]
-    assert fast.add(first, second, NVFP4).tolist() == [add_codes(codes[2], codes[3], NVFP4)]
+        assert npy.epilogue(d, by, c, facts, NVFP4).tolist() == [epilogue_exact(codes[0], by, codes[1], facts, NVFP4)]
+        assert npy.epilogue(d, by, None, facts, NVFP4).tolist() == [epilogue_exact(codes[0], by, None, facts, NVFP4)]
+    assert npy.add(first, second, NVFP4).tolist() == [add_codes(codes[2], codes[3], NVFP4)]
 
 
 @settings(max_examples=60)
@@ -271,7 +271,7 @@ def test_epilogue_and_split_k_against_the_oracle(codes: list[int], mode: str, fu
 def test_split_k_of_fp16_results(codes: list[int]) -> None:
     plan = resolve("hopper_fp16_f16")
     x, y = (np.array([code], np.uint16) for code in codes)
-    assert fast.add(x, y, plan).tolist() == [add_codes(*codes, plan)]
+    assert npy.add(x, y, plan).tolist() == [add_codes(*codes, plan)]
 
 
 @settings(max_examples=200)

@@ -1,4 +1,4 @@
-"""emu.engines.numpy.block.dequantize against the oracle: every profile, every code with every scale, result formats, open codes."""
+"""emu.engines.numpy.block.dequantize against the exact engine: every profile, every code with every scale, result formats, open codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from emu.base.errors import OpenError, ShapeError
 from emu.base.philox import words
 from emu.engines.exact import block as exact
-from emu.engines.numpy import block as fast
+from emu.engines.numpy import block as npy
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
 from emu.spec.models import Block, Recipe
@@ -59,7 +59,7 @@ def drawn(recipe: Recipe, rows: int, columns: int, tensor: int) -> tuple[Any, di
 
 def compare(recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str, result: str = "fp32") -> Any:
     to = get("format", result)
-    got = fast.dequantize(recipe, codes, levels, profile=profile, result=to)
+    got = npy.dequantize(recipe, codes, levels, profile=profile, result=to)
     rows = {name: level.tolist() for name, level in levels.items()}
     wanted = exact.dequantize(recipe, codes.tolist(), rows, profile=profile, result=to)
     assert got.dtype == code_dtype(to) and got.tolist() == wanted
@@ -97,7 +97,7 @@ def test_there_and_back(name: str, matrix: Callable[..., Any]) -> None:
     special = recipe.facts.domain.non_finite == "yes" and "torchao" not in name and not name.startswith("mxe1m2")
     codes = matrix(recipe, special=special)[:16, :lanes]
     random = {"random": np.zeros(codes.shape, np.uint8)} if name == "ufp4_sr" else {}
-    found = fast.quantize(recipe, codes, get("format", "fp32"), **random)
+    found = npy.quantize(recipe, codes, get("format", "fp32"), **random)
     for profile in recipe.facts.dequantize:
         compare(recipe, found.codes, found.levels, profile)
 
@@ -111,18 +111,18 @@ def test_cut_tails(name: str) -> None:
     for height, width in ((rows, 2 * lanes - 3), (max(1, rows - 5), lanes + 1)):
         cut = np.ascontiguousarray(codes[:height, :width])
         whole = compare(recipe, cut, levels, next(iter(recipe.facts.dequantize)))
-        assert np.array_equal(whole, fast.dequantize(recipe, codes, levels)[:height, :width])
+        assert np.array_equal(whole, npy.dequantize(recipe, codes, levels)[:height, :width])
 
 
 def test_what_dequantize_refuses() -> None:
     recipe = get("recipe", "nvfp4_te_ref")
     codes, levels = drawn(recipe, 2, 32, TENSOR[0])
     with pytest.raises(ShapeError, match="level scale must have shape"):
-        fast.dequantize(recipe, codes, {**levels, "scale": levels["scale"][:, :1]})
+        npy.dequantize(recipe, codes, {**levels, "scale": levels["scale"][:, :1]})
     with pytest.raises(ShapeError, match="level tensor must have shape"):
-        fast.dequantize(recipe, codes, {"scale": levels["scale"]})
+        npy.dequantize(recipe, codes, {"scale": levels["scale"]})
     levels["scale"][1, 1] = 0x80
     with pytest.raises(OpenError, match="set bit 7 of ue4m3"):
-        fast.dequantize(recipe, codes, levels)
+        npy.dequantize(recipe, codes, levels)
     with pytest.raises(OpenError):
         exact.dequantize(recipe, codes.tolist(), {name: level.tolist() for name, level in levels.items()})

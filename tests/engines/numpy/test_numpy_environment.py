@@ -1,4 +1,4 @@
-"""Engines that use floats refuse a process that flushes subnormals or rounds another way; the oracle and integer kernels do not care."""
+"""Engines that use floats refuse a process that flushes subnormals or rounds another way; `exact` and integer kernels do not care."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from emu.base.caches import Cache
 from emu.engines.exact.block import dequantize as exact_dequantize
 from emu.engines.exact.value import Value
 from emu.engines.numpy import arithmetic, block, odd, program, reduce, tables, transform
-from emu.engines.numpy import convert as fast
+from emu.engines.numpy import convert as npy
 from emu.spec.programs import lowering
 from emu.spec.registry import get
 
@@ -93,7 +93,7 @@ def quotients_are_rounded_once() -> bool:
 
 def sticky64_lost(patch: Patch) -> None:
     real = odd.odd_from_fp64
-    patch.setattr(fast, "odd_from_fp64", lambda bits: real(bits & np.uint64(0xFFFFE00000000000)))
+    patch.setattr(npy, "odd_from_fp64", lambda bits: real(bits & np.uint64(0xFFFFE00000000000)))
 
 
 def nan_scale_ignored(patch: Patch) -> None:

@@ -15,7 +15,7 @@ from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.random_bits import element_bits
 from emu.engines.exact.round import locate
-from emu.engines.numpy import convert as fast
+from emu.engines.numpy import convert as npy
 from emu.spec import derive
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.models.rounding import Word
@@ -61,7 +61,7 @@ def boundaries(name: str, bits: int, source: str) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("mode", [name for name in DRAWING if name not in SHARED])
-def test_every_boundary_against_the_oracle(mode: str, source: str) -> None:
+def test_every_boundary_against_the_reference_model(mode: str, source: str) -> None:
     rounding, fmt_in = get("rounding", mode), get("format", source)
     te_fma = rounding.facts.add == "te_fma"
     compared = 0
@@ -76,7 +76,7 @@ def test_every_boundary_against_the_oracle(mode: str, source: str) -> None:
         entry = derive.policy_entry(NVIDIA, fmt)
         if derive.OPEN in entry.nan:
             entry = derive.EntryCodes(entry.overflow, (1, 2))
-        got = fast.convert_marked(codes, fmt_in, fmt, rounding, entry, random).tolist()
+        got = npy.convert_marked(codes, fmt_in, fmt, rounding, entry, random).tolist()
         wanted = [convert_value(decode_code(code, fmt_in), fmt, rounding, entry, draw) for code, draw in pairs]
         assert got == wanted, name
         compared += len(pairs)
@@ -85,7 +85,7 @@ def test_every_boundary_against_the_oracle(mode: str, source: str) -> None:
 
 def test_the_software_rounder_refuses_what_it_is_not_defined_for() -> None:
     with pytest.raises(EngineError, match="engine='exact'"):
-        fast.convert(
+        npy.convert(
             np.zeros(1, np.uint64),
             get("format", "fp64"),
             get("format", "e2m1"),
@@ -94,7 +94,7 @@ def test_the_software_rounder_refuses_what_it_is_not_defined_for() -> None:
             np.zeros(1, np.uint8),
         )
     with pytest.raises(EngineError, match="engine='exact'"):
-        fast.convert(
+        npy.convert(
             np.zeros(1, np.uint32),
             get("format", "fp32"),
             get("format", "int8"),
@@ -107,7 +107,7 @@ def test_the_software_rounder_refuses_what_it_is_not_defined_for() -> None:
 def test_software_rounder_differs_from_the_carry_rule_where_the_fma_rounds_up() -> None:
     codes, random = np.array([0x3AFFFFFF, 0x3B7FFFFF, 0x3BBFFFFF], np.uint32), np.array([255, 254, 253], np.uint8)
     for mode, wanted in (("sr_te_fma8", [1, 1, 1]), ("sr_add8", [0, 0, 0])):
-        assert fast.convert(codes, get("format", "fp32"), get("format", "e2m1"), get("rounding", mode), NVIDIA, random).tolist() == wanted
+        assert npy.convert(codes, get("format", "fp32"), get("format", "e2m1"), get("rounding", mode), NVIDIA, random).tolist() == wanted
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_share_of_draws_that_go_up(mode: str, ups: Any) -> None:
         for some in (0, 1):
             value = Fraction(1) + Fraction(j, 512) + some * Fraction(1, 1 << 20)  # between 1 and 1.5 of e2m1
             code = strategies.codes_near(value, "fp32", (0,))[0]
-            found = fast.convert(
+            found = npy.convert(
                 np.full(256, code, np.uint32), get("format", "fp32"), get("format", "e2m1"), get("rounding", mode), NVIDIA, np.arange(256)
             )
             assert int((found == 3).sum()) == ups(j, some) and int((found == 2).sum()) == 256 - ups(j, some), (j, some)
@@ -132,12 +132,12 @@ def test_a_zero_draw_cuts_and_exact_values_never_move() -> None:
     codes = np.arange(0, 1 << 16, 3, dtype=np.uint16)
     codes = codes[(codes & 0x7FFF) <= 0x7F80]
     fmt, bf16 = get("format", "e2m1"), get("format", "bf16")
-    cut = fast.convert(codes, bf16, fmt, get("rounding", "rz"), NVIDIA)
-    assert np.array_equal(fast.convert(codes, bf16, fmt, get("rounding", "sr_add8"), NVIDIA, np.zeros(codes.size, np.uint8)), cut)
+    cut = npy.convert(codes, bf16, fmt, get("rounding", "rz"), NVIDIA)
+    assert np.array_equal(npy.convert(codes, bf16, fmt, get("rounding", "sr_add8"), NVIDIA, np.zeros(codes.size, np.uint8)), cut)
     exact = np.array([0x0000, 0x3F00, 0x3F80, 0x3FC0, 0x4000, 0x4040, 0x4080, 0x40C0], np.uint16)
     for mode in ("sr_add8", "sr_cmp8", "sr_half8", "sr_te_fma8"):
         for draw in (0, 1, 128, 255):
-            assert fast.convert(exact, bf16, fmt, get("rounding", mode), NVIDIA, np.full(8, draw, np.uint8)).tolist() == list(range(8))
+            assert npy.convert(exact, bf16, fmt, get("rounding", mode), NVIDIA, np.full(8, draw, np.uint8)).tolist() == list(range(8))
 
 
 LANES = {
@@ -158,13 +158,13 @@ def test_a_walking_bit_tells_the_profiles_apart(mode: str) -> None:
     rounding, fmt = get("rounding", mode), get("format", "e2m1")
     codes = np.full(4 * 32, strategies.codes_near(Fraction(129, 512), "fp32", (0,))[0], np.uint32)
     word = np.array([1 << bit for bit in range(32)], np.uint64)
-    found = fast.convert(codes, get("format", "fp32"), fmt, rounding, NVIDIA, word).reshape(32, 4)
+    found = npy.convert(codes, get("format", "fp32"), fmt, rounding, NVIDIA, word).reshape(32, 4)
     assert [np.flatnonzero(found[:, lane]).tolist() for lane in range(4)] == [[bit] for bit in LANES[mode]]
 
 
 @pytest.mark.parametrize("mode", LANES)
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 96])
-def test_shared_words_against_the_oracle(mode: str, size: int) -> None:
+def test_shared_words_against_the_reference_model(mode: str, size: int) -> None:
     """Lane by lane; the last word may serve fewer elements."""
     rounding, fmt, fp32 = get("rounding", mode), get("format", "e2m1"), get("format", "fp32")
     pool = boundaries("e2m1", rounding.random_bits, "fp32")
@@ -175,7 +175,7 @@ def test_shared_words_against_the_oracle(mode: str, size: int) -> None:
         convert_value(decode_code(int(code), fp32), fmt, rounding, entry, element_bits(int(random[i // 4]), rounding, i % 4))
         for i, code in enumerate(codes)
     ]
-    assert fast.convert(codes, fp32, fmt, rounding, NVIDIA, random).tolist() == wanted
+    assert npy.convert(codes, fp32, fmt, rounding, NVIDIA, random).tolist() == wanted
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_shared_words_against_the_oracle(mode: str, size: int) -> None:
 )
 def test_bad_random_operands(mode: str, random: Any, message: str) -> None:
     with pytest.raises(OperandError, match=message):
-        fast.convert(np.zeros(4, np.uint32), get("format", "fp32"), get("format", "e2m1"), get("rounding", mode), NVIDIA, random)
+        npy.convert(np.zeros(4, np.uint32), get("format", "fp32"), get("format", "e2m1"), get("rounding", mode), NVIDIA, random)
 
 
 def test_locate_is_the_place_the_boundaries_are_built_on() -> None:

@@ -12,7 +12,7 @@ from emu import strategies
 from emu.base.errors import OperandError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
-from emu.engines.numpy import convert as fast
+from emu.engines.numpy import convert as npy
 from emu.engines.numpy import odd, tables
 from emu.spec import derive
 from emu.spec.one_table import table_is_exact
@@ -35,7 +35,7 @@ def odd_by_definition(bits: int) -> int:
 
 
 def table_codes(bits: Any, name: str, mode: str) -> list[int]:
-    """What the table method gives for binary32 codes, whether it is exact or not; each table entry by the oracle."""
+    """What the table method gives for binary32 codes, whether it is exact or not; each table entry by the reference model."""
     fmt, rounding = get("format", name), get("rounding", mode)
     return [convert_value(decode_code(odd_by_definition(int(code)), tables.bf16()), fmt, rounding, entry(name)) for code in bits]
 
@@ -70,10 +70,10 @@ def test_no_table_for_a_mode_that_draws() -> None:
         ("nf4", "rne", 0x3F5C89D9, 15, 14),
     ],
 )
-def test_witness_against_the_table(name: str, mode: str, code: int, by_table: int, right: int) -> None:
+def test_example_against_the_table(name: str, mode: str, code: int, by_table: int, right: int) -> None:
     assert table_codes([code], name, mode) == [by_table]
     assert right_codes([code], name, mode) == [right]
-    got = fast.convert(
+    got = npy.convert(
         np.array([code], np.uint32), get("format", "fp32"), get("format", name), get("rounding", mode), get("policy", "nvidia")
     )
     assert got.tolist() == [right]
@@ -106,15 +106,15 @@ def test_a_forced_condition_is_noticed(name: str, monkeypatch: pytest.MonkeyPatc
     right = right_codes(codes, name, "rne")
 
     def convert() -> list[int]:
-        return fast.convert(codes, tables.fp32(), get("format", name), RNE, get("policy", "nvidia")).tolist()
+        return npy.convert(codes, tables.fp32(), get("format", name), RNE, get("policy", "nvidia")).tolist()
 
     assert convert() == right
-    monkeypatch.setattr(fast, "table_is_exact", lambda *_: True)
+    monkeypatch.setattr(npy, "table_is_exact", lambda *_: True)
     assert (convert() == right) == (name == "e2m1")
 
 
 def test_nearest_even_into_bf16_is_not_round_to_odd() -> None:
-    """The seven witnesses of double rounding: nearest even in bf16 makes false ties, odd does not."""
+    """The seven worked examples of double rounding: nearest even in bf16 makes false ties, odd does not."""
     codes = np.array([0x3E800001, 0x3F3FFFFF, 0x3FA00001, 0x3FDFFFFF, 0x40200001, 0x405FFFFF, 0x40A00001], np.uint32)
     table = tables.convert_table(tables.bf16(), get("format", "e2m1"), RNE, entry("e2m1"))
     twice = table[(codes + np.uint32(0x7FFF) + (codes >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)]
@@ -152,10 +152,10 @@ def test_decode_table_holds_every_value(name: str) -> None:
     bits = derive.codes(fmt).bits
     if bits > 16:
         with pytest.raises(OperandError):
-            fast.to_fp32(np.zeros(1, np.uint64), get("format", "fp64"))
+            npy.to_fp32(np.zeros(1, np.uint64), get("format", "fp64"))
         return
     codes = np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)[:: 1 if bits <= 8 else 97]
-    found = fast.to_fp32(codes, fmt)
+    found = npy.to_fp32(codes, fmt)
     for code, value in zip(codes.tolist(), found, strict=True):
         right = decode_code(code, fmt)
         if right.kind == "finite":

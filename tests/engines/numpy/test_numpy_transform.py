@@ -1,4 +1,4 @@
-"""emu.engines.numpy.transform against the oracle: three orders of additions, exponents far apart, specials, signs."""
+"""emu.engines.numpy.transform against the reference model: three orders of additions, exponents far apart, specials, signs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emu import strategies
 from emu.base.errors import EngineError, OperandError, ShapeError
 from emu.base.philox import words
 from emu.engines.exact.transform import transform_codes
-from emu.engines.numpy import transform as fast
+from emu.engines.numpy import transform as npy
 from emu.spec.models import Transform
 from emu.spec.registry import get, names
 
@@ -23,7 +23,7 @@ SOURCES = {"fp32": np.uint32, "bf16": np.uint16, "fp16": np.uint16, "e4m3": np.u
 
 def both(rows: Any, source: str, chosen: Transform, signs: int | None = None) -> tuple[list[list[int]], list[list[int]]]:
     fmt = get("format", source)
-    return fast.transform(rows, fmt, chosen, signs).tolist(), [transform_codes(row, fmt, chosen, signs) for row in rows.tolist()]
+    return npy.transform(rows, fmt, chosen, signs).tolist(), [transform_codes(row, fmt, chosen, signs) for row in rows.tolist()]
 
 
 def changed(chosen: Transform, **facts: Any) -> Transform:
@@ -103,14 +103,14 @@ def test_signs_are_an_operand_only_where_the_spec_says_so() -> None:
         got, wanted = both(rows, "fp32", chosen, signs)
         assert got == wanted and got != both(rows, "fp32", chosen)[0]
     with pytest.raises(OperandError, match="fixed signs"):
-        fast.transform(rows, get("format", "fp32"), get("transform", "rht16_te"), 1)
+        npy.transform(rows, get("format", "fp32"), get("transform", "rht16_te"), 1)
     with pytest.raises(OperandError, match="more than 16 bits"):
-        fast.transform(rows, get("format", "fp32"), chosen, 0x10000)
+        npy.transform(rows, get("format", "fp32"), chosen, 0x10000)
 
 
 def test_orders_differ_where_they_should() -> None:
     row = np.array([[0x4B800000, 0x3F800000, 0x3F800000, 0x4B800000] + [0] * 12], np.uint32)
-    first = {name: fast.transform(row, get("format", "fp32"), get("transform", name))[0, 0].item() for name in TRANSFORMS}
+    first = {name: npy.transform(row, get("format", "fp32"), get("transform", name))[0, 0].item() for name in TRANSFORMS}
     assert first["rht16_exact"] == 0x3F000000 and first["rht16_butterfly"] == 0x3E800000 and first["rht16_te_fp32"] == 0
 
 
@@ -118,13 +118,11 @@ def test_group_size_never_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = directed()
     for name in TRANSFORMS:
         chosen = get("transform", name)
-        whole = fast.transform(rows, get("format", "fp32"), chosen).tolist()
+        whole = npy.transform(rows, get("format", "fp32"), chosen).tolist()
         for size in (1, 7):
-            monkeypatch.setattr(fast, "GROUPS", size)
-            assert fast.transform(rows, get("format", "fp32"), chosen).tolist() == whole
-            assert (
-                fast.transform(rows.reshape(-1, 16)[:, :].reshape(1, -1), get("format", "fp32"), chosen).reshape(-1, 16).tolist() == whole
-            )
+            monkeypatch.setattr(npy, "GROUPS", size)
+            assert npy.transform(rows, get("format", "fp32"), chosen).tolist() == whole
+            assert npy.transform(rows.reshape(-1, 16)[:, :].reshape(1, -1), get("format", "fp32"), chosen).reshape(-1, 16).tolist() == whole
         monkeypatch.undo()
 
 
@@ -132,20 +130,20 @@ def test_the_source_is_not_changed() -> None:
     rows = directed()
     before = rows.copy()
     for name in TRANSFORMS:
-        fast.transform(rows, get("format", "fp32"), get("transform", name))
+        npy.transform(rows, get("format", "fp32"), get("transform", name))
     assert np.array_equal(rows, before)
 
 
 def test_what_the_column_refuses() -> None:
     with pytest.raises(ShapeError, match="multiple"):
-        fast.transform(np.zeros((2, 20), np.uint32), get("format", "fp32"), get("transform", "rht16_te"))
+        npy.transform(np.zeros((2, 20), np.uint32), get("format", "fp32"), get("transform", "rht16_te"))
     with pytest.raises(ShapeError, match="multiple"):
-        fast.transform(np.zeros((), np.uint32), get("format", "fp32"), get("transform", "rht16_te"))
+        npy.transform(np.zeros((), np.uint32), get("format", "fp32"), get("transform", "rht16_te"))
     other = changed(get("transform", "rht16_te"), sum_format="bf16")
     with pytest.raises(EngineError, match="engine='exact'"):
-        fast.transform(np.zeros((1, 16), np.uint32), get("format", "fp32"), other)
+        npy.transform(np.zeros((1, 16), np.uint32), get("format", "fp32"), other)
     with pytest.raises(OperandError, match="do not fit binary32"):
-        fast.transform(np.zeros((1, 16), np.uint64), get("format", "fp64"), get("transform", "rht16_te"))
+        npy.transform(np.zeros((1, 16), np.uint64), get("format", "fp64"), get("transform", "rht16_te"))
 
 
 @pytest.mark.parametrize("result", ["bf16", "fp16"])

@@ -1,4 +1,4 @@
-"""Asking every engine of the table the same question, the oracle first: bits or the kind of error, nothing else is compared."""
+"""Asking every engine of the table the same question, the reference model first: bits or the kind of error, nothing else is compared."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from emu.spec.registry import get
 Outcome = Any  # arrays by name, or the class of an EmuError
 
 
-def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out."""
+def engines_of(operation: str, *facts: Any) -> list[str]:
+    """Engines that say they can do it, the reference model left out."""
     found = [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
 
@@ -41,7 +41,7 @@ def same(found: Outcome, wanted: Outcome) -> bool:
 
 
 class Compared(NamedTuple):
-    """The oracle's outcome, and who agreed with it."""
+    """The reference model's outcome, and who agreed with it."""
 
     wanted: Outcome
     engines: tuple[str, ...]
@@ -71,26 +71,26 @@ class Judge:
             elements, levels = engine_run.run_quantize(recipe, codes, source, engine=engine, **operands)
             return {"codes": elements, **levels}
 
-        return self.all_agree(f"quantize/{recipe.id} from {source.id}", able("quantize", recipe, source), ask)
+        return self.all_agree(f"quantize/{recipe.id} from {source.id}", engines_of("quantize", recipe, source), ask)
 
     def dequantize(self, recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str | None, result: Format) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
             return {"values": engine_run.run_dequantize(recipe, codes, levels, profile=profile, result=result, engine=engine)}
 
-        return self.all_agree(f"dequantize/{recipe.id}/{profile} to {result.id}", able("dequantize", recipe, profile), ask)
+        return self.all_agree(f"dequantize/{recipe.id}/{profile} to {result.id}", engines_of("dequantize", recipe, profile), ask)
 
     def transform(self, chosen: Transform, codes: Any, source: Format, signs: int | None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
             return {"rotated": engine_run.run_transform(codes, source, chosen, signs, engine)}
 
-        return self.all_agree(f"transform/{chosen.id} from {source.id}", able("transform", chosen, source), ask)
+        return self.all_agree(f"transform/{chosen.id} from {source.id}", engines_of("transform", chosen, source), ask)
 
     def convert(self, codes: Any, source: Format, fmt: Format, rounding: Any, policy: Any, random: Any = None) -> Compared:
         def ask(engine: str) -> dict[str, Any]:
             return {"codes": engine_run.run_convert(codes, source, fmt, rounding, policy, random, engine)}
 
         what = f"convert/{fmt.id}/{rounding.id}/{policy.id} from {source.id}"
-        return self.all_agree(what, able("convert", source, fmt, rounding, policy), ask)
+        return self.all_agree(what, engines_of("convert", source, fmt, rounding, policy), ask)
 
 
 def shown(found: Outcome, wanted: Outcome) -> str:
@@ -107,13 +107,13 @@ def shown(found: Outcome, wanted: Outcome) -> str:
 
 @pytest.fixture(scope="session")
 def judge() -> Judge:
-    """The oracle against every engine of the table."""
+    """The reference model against every engine of the table."""
     return Judge()
 
 
 @pytest.fixture(scope="session")
 def quick_judge() -> Judge:
-    """The NumPy engine against the others: for spaces that the oracle cannot walk in time."""
+    """The NumPy engine against the others: for spaces that the reference model cannot walk in time."""
     return Judge("numpy")
 
 

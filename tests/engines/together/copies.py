@@ -208,8 +208,8 @@ class Asker:
 
 def answer(operation: str, facts: tuple[Any, ...], ask: Callable[[str], Any]) -> list[Any]:
     """The engine under auto, and what each engine that can gives."""
-    able = list(dict.fromkeys(row.engine for row in engine_table.TABLE if row.operation == operation and row.can(*facts)))
-    return [engine_table.choose(operation, "auto", *facts), *([engine, outcome(lambda engine=engine: ask(engine))] for engine in able)]
+    names = list(dict.fromkeys(row.engine for row in engine_table.TABLE if row.operation == operation and row.can(*facts)))
+    return [engine_table.choose(operation, "auto", *facts), *([engine, outcome(lambda engine=engine: ask(engine))] for engine in names)]
 
 
 def outcome(run: Callable[[], Any]) -> str:

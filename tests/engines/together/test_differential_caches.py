@@ -25,8 +25,8 @@ TIMES = 80  # some engines make a table only for many codes
 FP32 = get("format", "fp32")
 
 
-def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out; torch is among them where it is installed."""
+def engines_of(operation: str, *facts: Any) -> list[str]:
+    """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
     return [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
 
@@ -38,7 +38,7 @@ def conversions() -> list[tuple[Any, ...]]:
     return [tuple(get(kind, name) for kind, name in zip(kinds, names, strict=True)) for names in found]
 
 
-@pytest.mark.parametrize("engine", able("convert", *conversions()[0]))
+@pytest.mark.parametrize("engine", engines_of("convert", *conversions()[0]))
 def test_conversions_in_turn(engine: str) -> None:
     """Ties of the grids, values between, an infinite one and a NaN with its sign: twice through all facts."""
     given = {}
@@ -52,7 +52,7 @@ def test_conversions_in_turn(engine: str) -> None:
             given[name] = np.append(ties.view(np.uint32), [0x7F800000, 0xFFC00000]).astype(np.uint32)
     asked = 0
     for facts in 2 * conversions():
-        if engine in able("convert", *facts):
+        if engine in engines_of("convert", *facts):
             codes = given[facts[0].id]
             wanted = [convert_code(int(x), *facts) for x in codes]
             found = engine_run.run_convert(np.tile(codes, TIMES), *facts, None, engine)
@@ -61,19 +61,19 @@ def test_conversions_in_turn(engine: str) -> None:
     assert asked >= 40
 
 
-@pytest.mark.parametrize("engine", able("decode", get("format", "e2m1"), FP32))
+@pytest.mark.parametrize("engine", engines_of("decode", get("format", "e2m1"), FP32))
 def test_decodings_in_turn(engine: str) -> None:
     codes, asked = np.tile(np.arange(16, dtype=np.uint8), TIMES), 0
     for fmt, result in 2 * [(f, r) for f in ("e2m1", "e1m2", "e0m3", "nf4") for r in ("fp32", "fp64")]:
         facts = get("format", fmt), get("format", result)
-        if engine in able("decode", *facts):
+        if engine in engines_of("decode", *facts):
             wanted = [encode_value(decode_code(code, facts[0]), facts[1]) for code in range(16)]
             assert engine_run.run_decode(codes, *facts, engine).tolist() == TIMES * wanted, (fmt, result)
             asked += 1
     assert asked >= 4
 
 
-@pytest.mark.parametrize("engine", able("quantize", get("recipe", "ufp4"), FP32))
+@pytest.mark.parametrize("engine", engines_of("quantize", get("recipe", "ufp4"), FP32))
 def test_recipes_with_one_id_in_turn(engine: str) -> None:
     """Recipes that differ in the rounding of their elements, all under one id: what is kept is kept by facts."""
     x = np.random.default_rng(74).standard_normal((3, 16), dtype=np.float32).view(np.uint32)
@@ -81,7 +81,7 @@ def test_recipes_with_one_id_in_turn(engine: str) -> None:
     for name in ("rne", "rz", "sr_add8", "rna", "rne", "sr_te_fma8", "rz"):
         made = derived_recipe("e2m1_fp32scale", name)
         recipe = made.model_copy(update={"id": "e2m1_fp32scale"})
-        if engine not in able("quantize", recipe, FP32):
+        if engine not in engines_of("quantize", recipe, FP32):
             continue
         drawn = {"random": random} if get("rounding", name).random_bits else {}
         wanted = exact_quantize(recipe, x.tolist(), FP32, **{key: array.tolist() for key, array in drawn.items()})
@@ -94,7 +94,7 @@ def test_recipes_with_one_id_in_turn(engine: str) -> None:
     assert len(seen) >= 3
 
 
-@pytest.mark.parametrize("engine", able("dot", resolve("hopper_fp16", "fp16", "fp16")))
+@pytest.mark.parametrize("engine", engines_of("dot", resolve("hopper_fp16", "fp16", "fp16")))
 def test_datapaths_in_turn(engine: str) -> None:
     """Pairs of operands and datapaths in turn, made anew each time: what an engine keeps of one plan does not answer another."""
     rng, asked = np.random.default_rng(75), 0

@@ -1,4 +1,4 @@
-"""Dot products: every engine of the columns against the oracle, on every directed category of every plan and on drawn rows."""
+"""Dot products: every engine of the columns against the reference model, on every directed category of every plan and on drawn rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW, SHARE = 4, 40
 
 
 def compare(plan: DatapathPlan, cases: Sequence[DotCase]) -> int:
-    """Every engine that can do a plan gives the oracle's codes; returns how many engines there were."""
+    """Every engine that can do a plan gives the reference model's codes; returns how many engines there were."""
     wanted = [dot(*case, plan).code for case in cases]
     arrays = stacked(plan, cases)
     found = dot_engines(plan)

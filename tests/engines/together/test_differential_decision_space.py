@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from emu.engines.exact import block as exact
-from emu.engines.numpy import block as fast
+from emu.engines.numpy import block as npy
 from emu.engines.table import TABLE
 from emu.spec.registry import get, names
 
@@ -41,7 +41,7 @@ def scale_bytes(name: str) -> Any:
     recipe, found = get("recipe", name), []
     for tensor in range(128):
         codes = matrix_of(block_maxima(tensor))
-        found.append(fast.quantize(recipe, codes, BF16, tensor_amax=(127 << 7 | tensor) << 16).levels["scale"].reshape(-1))
+        found.append(npy.quantize(recipe, codes, BF16, tensor_amax=(127 << 7 | tensor) << 16).levels["scale"].reshape(-1))
     return np.concatenate(found)
 
 
@@ -92,7 +92,7 @@ def operands_of(recipe: Any, tensor: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", NVFP4)
-def test_a_stratified_sample_against_the_oracle(judge: Any, name: str) -> None:
+def test_a_stratified_sample_against_the_reference_model(judge: Any, name: str) -> None:
     """Pairs on which orders differ, and one of each tensor mantissa times gap; codes of a full block beside the maximum."""
     recipe = get("recipe", name)
     block = get("block", recipe.facts.block)
@@ -143,8 +143,8 @@ def test_engines_agree_on_the_whole_space(quick_judge: Any, name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ORDERS)
-def test_the_oracle_gives_the_same_bytes(name: str) -> None:
-    """One pair in 64 through the oracle, one lane of the block each; the other engines walk the whole space below."""
+def test_the_reference_model_gives_the_same_bytes(name: str) -> None:
+    """One pair in 64 through the reference model, one lane of the block each; the other engines walk the whole space below."""
     recipe, start = get("recipe", name), 0
     for tensor in range(128):
         maxima = block_maxima(tensor)
@@ -164,5 +164,5 @@ def test_a_power_of_two_on_both_maxima_changes_no_byte() -> None:
         wanted = exact.quantize(recipe, maxima.tolist(), BF16, tensor_amax=(127 << 7 | 77) << 16).levels["scale"]
         for step in (-30, -1, 0, 1, 40):
             moved = maxima + np.uint16((step << 7) % 65536) * (maxima > 0)
-            found = fast.quantize(recipe, moved, BF16, tensor_amax=((127 + step) << 7 | 77) << 16)
+            found = npy.quantize(recipe, moved, BF16, tensor_amax=((127 + step) << 7 | 77) << 16)
             assert found.levels["scale"].tolist() == wanted, (name, step)

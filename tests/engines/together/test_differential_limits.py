@@ -1,5 +1,5 @@
 """Both sides of limits inside engines: spread of an exact rotation, C dropped before a second alignment, ends of the 64-bit register,
-overflow beside what is infinite. Expected results are worked out here by hand or by the oracle.
+overflow beside what is infinite. Expected results are worked out here by hand or by the reference model.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FP32 = get("format", "fp32")
 FORMS = range(kernel.BEST_FORM + 1)
 
 
-def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle among them; torch where it is installed."""
+def engines_of(operation: str, *facts: Any) -> list[str]:
+    """Engines that say they can do it, the reference model among them; torch where it is installed."""
     return list(dict.fromkeys(row.engine for row in engine_table.TABLE if row.operation == operation and row.can(*facts)))
 
 
@@ -50,7 +50,7 @@ def spread_groups(spread: int, signs: int) -> Any:
     return np.array([terms * row * own for row in rows], np.float32).view(np.uint32)
 
 
-@pytest.mark.parametrize("engine", able("transform", get("transform", "rht16_exact"), FP32))
+@pytest.mark.parametrize("engine", engines_of("transform", get("transform", "rht16_exact"), FP32))
 @pytest.mark.parametrize("spread", [24, 25, 26, 27, 28, 29, 30])
 def test_the_spread_of_an_exact_rotation(engine: str, spread: int) -> None:
     """Every spread about the limit of 25, every row of the matrix; the kernel in every form."""
@@ -82,7 +82,7 @@ DROPPED = [  # C beside a product of 1: what stays of it is rounded down to -1 o
 ]
 
 
-@pytest.mark.parametrize("engine", able("dot", resolve("cdna3_fp8", "e4m3fnuz", "e4m3fnuz")))
+@pytest.mark.parametrize("engine", engines_of("dot", resolve("cdna3_fp8", "e4m3fnuz", "e4m3fnuz")))
 @pytest.mark.parametrize("fmt", ["e4m3fnuz", "e5m2fnuz"])
 def test_c_is_dropped_just_below_the_boundary(engine: str, fmt: str) -> None:
     """The product stands in either of the two parts, in either step; in the second one E is that of the step before."""
@@ -147,7 +147,7 @@ class Register:
 
 
 def said(engine: str, row: int, bits: int) -> str:
-    """What a refusal says; the oracle is asked a row at a time, and names none."""
+    """What a refusal says; the reference model is asked a row at a time, and names none."""
     return ("" if engine == "exact" else f"row {row}: ") + f".*the {bits}-bit accumulator overflows"
 
 
@@ -160,7 +160,7 @@ REGISTERS = [("e3m2", "e3m2", 64), ("e2m3", "e2m1", 64), ("e3m2", "e3m2", 60), (
 REGISTER_CASES = [
     (engine, *case)
     for case in REGISTERS
-    for engine in able("dot", Register(*case).plan)
+    for engine in engines_of("dot", Register(*case).plan)
     if case[:2] != ("e2m3", "e2m1") or engine == "numpy"
 ]
 
@@ -188,7 +188,7 @@ def test_both_ends_of_the_register(engine: str, a: str, b: str, bits: int) -> No
         assert engine_datapath.run_dot(*sides, c, register.plan, engine).tolist() == right, units
 
 
-@pytest.mark.parametrize("engine", able("dot", Register("e2m1", "e2m1", 48).plan))
+@pytest.mark.parametrize("engine", engines_of("dot", Register("e2m1", "e2m1", 48).plan))
 def test_a_register_that_comes_back_has_overflowed(engine: str) -> None:
     """What left the register is refused though the rest of K brings the sum back."""
     register = Register("e2m1", "e2m1", 48)
@@ -235,7 +235,7 @@ def test_overflow_beside_what_is_infinite(name: str) -> None:
     assert len(set(wanted)) >= 7
     for order in (np.arange(len(wanted)), np.arange(len(wanted))[::-1], np.random.default_rng(80).permutation(len(wanted))):
         given, right = [None if side is None else side[order] for side in sides], [wanted[i] for i in order]
-        for engine in able("dot", plan):
+        for engine in engines_of("dot", plan):
             assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, engine
             for form in FORMS if engine == "native" else ():
                 assert kernel_datapath.dot(*given, plan, form=form).tolist() == right, form
@@ -254,6 +254,6 @@ def test_one_output_beyond_the_largest_number(name: str) -> None:
                 order = np.full(40, calm)
                 order[lane], order[(lane + 1) % 40] = wild, beside
                 given, right = [None if side is None else side[order] for side in sides], [wanted[i] for i in order]
-                for engine in able("dot", plan):
+                for engine in engines_of("dot", plan):
                     if engine != "exact" or lane == 0:
                         assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, (engine, lane)

@@ -69,7 +69,7 @@ def test_the_weights_of_one_layer(quick_judge: Any, model_file: Path, fp32: Form
 
 
 @pytest.mark.parametrize("name", sorted(set(FAMILIES) & set(FAST)))
-def test_a_few_rows_by_the_oracle(judge: Any, model_file: Path, fp32: Format, name: str) -> None:
+def test_a_few_rows_by_the_reference_model(judge: Any, model_file: Path, fp32: Format, name: str) -> None:
     recipe = get("recipe", name)
     rows, lanes = get("block", recipe.facts.block).facts.shape
     weights = matrices(model_file, DENSE)[DENSE]

@@ -1,4 +1,4 @@
-"""Random recipe programs, every step that the checker accepts: each column gives the oracle's bits, or the same kind of error.
+"""Random recipe programs, every step that the checker accepts: each column gives the reference model's bits, or the same kind of error.
 
 Levels of granularity {sub: 1} hold intermediate values as they are, so that what is compared is every step and not only the codes.
 """
@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from emu.base.errors import EmuError, EngineError, SpecError
 from emu.engines.c_ref import block as native
 from emu.engines.exact import block as exact
-from emu.engines.numpy import block as fast
+from emu.engines.numpy import block as numpy_block
 from emu.engines.numpy import tables
 from emu.engines.table import TABLE
 from emu.spec import derive
@@ -247,24 +247,24 @@ def outcome(run: Callable[[], Any]) -> Any:
 
 
 def by_numpy(recipe: Recipe, x: Any, fp32: Format, **operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The NumPy column: codes by name, and where they are open."""
-    found = fast.quantize(recipe, x, fp32, masked=True, **operands)
+    """The NumPy engine: codes by name, and where they are open."""
+    found = numpy_block.quantize(recipe, x, fp32, masked=True, **operands)
     codes, is_open = {}, {}
     for name, fmt in formats_of(recipe).items():
         mine = found.codes if name == "codes" else found.levels[name]
         marked = mine == tables.mark(derive.OPEN, fmt) if mine.dtype == tables.marker_dtype(fmt) else np.zeros(mine.shape, np.bool_)
-        codes[name], is_open[name] = np.where(marked, 0, mine).astype(fast.code_dtype(fmt)), marked
+        codes[name], is_open[name] = np.where(marked, 0, mine).astype(numpy_block.code_dtype(fmt)), marked
     return codes, is_open
 
 
 def by_c_ref(recipe: Recipe, x: Any, fp32: Format, **operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The C column: codes by name, and where they are open."""
+    """The C reference: codes by name, and where they are open."""
     found, marks = native.quantize_with_open(recipe, x, fp32, **operands)
     return {"codes": found.codes, **found.levels}, {"codes": marks.codes != 0, **{name: mark != 0 for name, mark in marks.levels.items()}}
 
 
 QUANTIZE: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {"numpy": by_numpy, "c_ref": by_c_ref}
-DEQUANTIZE: dict[str, Callable[..., Any]] = {"numpy": fast.dequantize, "c_ref": native.dequantize}
+DEQUANTIZE: dict[str, Callable[..., Any]] = {"numpy": numpy_block.dequantize, "c_ref": native.dequantize}
 
 
 def formats_of(recipe: Recipe) -> dict[str, Format]:
@@ -292,7 +292,7 @@ def drawn_input(recipe: Recipe, rng: np.random.Generator) -> tuple[Any, dict[str
 
 
 def agree(recipe: Recipe, rng: np.random.Generator, names: list[str]) -> bool:
-    """Compare columns with the oracle on one drawn tensor; whether there were bits to compare both ways."""
+    """Compare columns with the reference model on one drawn tensor; whether there were bits to compare both ways."""
     x, operands = drawn_input(recipe, rng)
     fp32, lists = get("format", "fp32"), dict(operands)
     lists["random"] = None if operands["random"] is None else operands["random"].tolist()

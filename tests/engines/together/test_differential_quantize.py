@@ -1,4 +1,4 @@
-"""quantize and dequantize of every recipe: the oracle and each engine of the table give the same bits, or the same kind of error."""
+"""quantize and dequantize of every recipe: the exact engine and each engine of the table give the same bits, or the same kind of error."""
 
 from __future__ import annotations
 

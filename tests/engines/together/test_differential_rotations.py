@@ -1,4 +1,4 @@
-"""Rotations of 2 to 256 elements, which a user's own file may ask for: every engine that says it can, against the oracle.
+"""Rotations of 2 to 256 elements, which a user's own file may ask for: every engine that says it can, against the reference model.
 
 The shipped rotations have 16 elements. Larger ones reach further: sign masks of several words, rows of the matrix whose numbers have
 more than four bits, sums of more terms than binary64 holds at the spread of 16.
@@ -57,7 +57,7 @@ def rotations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def able(chosen: Any) -> list[str]:
+def engines_of(chosen: Any) -> list[str]:
     """Engines that say they can; torch where it is installed, but for exact sums of many terms, which take it tens of seconds."""
     rows = [row for row in engine_table.TABLE if row.operation == "transform" and row.engine != "exact"]
     found = [row.engine for row in rows if row.can(chosen, get("format", "fp32"))]
@@ -85,10 +85,10 @@ def wanted(codes: Any, chosen: Any, signs: int | None) -> list[list[int]]:
 def test_every_size_and_order(size: int, order: str) -> None:
     chosen, codes = get("transform", f"rotation{size}_{order}"), groups(size)
     if size >= 128 and order != "butterfly":
-        codes = codes[1:2]  # a row of the matrix for each element: seconds for the oracle
+        codes = codes[1:2]  # a row of the matrix for each element: seconds for the reference model
     right = wanted(codes, chosen, None)
-    assert {"numpy", "c_ref"} <= set(able(chosen))
-    for engine in able(chosen):
+    assert {"numpy", "c_ref"} <= set(engines_of(chosen))
+    for engine in engines_of(chosen):
         found = engine_run.run_transform(codes, get("format", "fp32"), chosen, None, engine)
         assert found.tolist() == right, engine
 
@@ -102,7 +102,7 @@ def test_a_sign_in_every_word_of_a_mask(size: int) -> None:
         flipped = codes.copy()
         flipped[0, place] ^= np.uint32(0x80000000)
         right = wanted(flipped, chosen, 0)
-        for engine in able(chosen):
+        for engine in engines_of(chosen):
             assert engine_run.run_transform(codes, fp32, chosen, 1 << place, engine).tolist() == right, (engine, place)
 
 
@@ -118,7 +118,7 @@ def test_the_spread_of_an_exact_rotation_of_any_size(size: int) -> None:
         terms[-2:] = 2.0**-spread * (1 + 2.0**-23), -(2.0**-spread)
         codes = (terms * own).astype(np.float32).view(np.uint32)[np.newaxis]
         first = transform_first(terms, size)
-        for engine in able(chosen):
+        for engine in engines_of(chosen):
             assert int(engine_run.run_transform(codes, fp32, chosen, None, engine)[0, 0]) == first, (engine, spread)
 
 

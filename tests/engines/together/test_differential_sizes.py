@@ -1,7 +1,7 @@
 """Sizes just over every chunk, band and lane block of every engine: convert, decode, quantize, dequantize, rotate, largest magnitude.
 
 The inputs repeat a few distinct values or blocks. Their number is a prime that divides no power of two, so that a place taken from another
-chunk holds something else. What each of them gives is asked of the oracle once, and spread over the whole array by its place.
+chunk holds something else. What each of them gives is asked of the reference model once, and spread over the whole array by its place.
 The sizes are read from the engines' own constants: they stay just over when a constant changes.
 """
 
@@ -60,8 +60,8 @@ def torch_constant(module: str, name: str) -> int:
     return int(getattr(import_module(f"emu.engines.torch.{module}"), name))
 
 
-def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out; torch is among them where it is installed."""
+def engines_of(operation: str, *facts: Any) -> list[str]:
+    """Engines that say they can do it, the reference model left out; torch is among them where it is installed."""
     return [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
 
 
@@ -108,7 +108,9 @@ def source_values(source: str) -> Any:
 
 KINDS = ("format", "format", "rounding", "policy")
 CONVERT_CASES = [
-    (engine, case) for case in CONVERTED for engine in able("convert", *(get(kind, name) for kind, name in zip(KINDS, case, strict=True)))
+    (engine, case)
+    for case in CONVERTED
+    for engine in engines_of("convert", *(get(kind, name) for kind, name in zip(KINDS, case, strict=True)))
 ]
 
 
@@ -135,7 +137,8 @@ DECODED = [("e2m1", "fp32"), ("e4m3", "bf16"), ("bf16", "fp32")]
 
 
 @pytest.mark.parametrize(
-    ("engine", "fmt", "result"), [(engine, *pair) for pair in DECODED for engine in able("decode", *(get("format", name) for name in pair))]
+    ("engine", "fmt", "result"),
+    [(engine, *pair) for pair in DECODED for engine in engines_of("decode", *(get("format", name) for name in pair))],
 )
 def test_decode_just_over_a_chunk(engine: str, fmt: str, result: str) -> None:
     facts = get("format", fmt), get("format", result)
@@ -160,7 +163,7 @@ QUANTIZED = ["nvfp4_te_ref", "mxfp4_torchao_rceil", "e2m1_fp32scale", "ufp4", "u
 
 
 class Tiles:
-    """Distinct tiles of a recipe, and what the oracle makes of each one alone."""
+    """Distinct tiles of a recipe, and what the reference model makes of each one alone."""
 
     def __init__(self, name: str, source: str) -> None:
         self.recipe, self.source = get("recipe", name), get("format", source)
@@ -208,7 +211,7 @@ def quantizers(engine: str, tiles: Tiles) -> Iterator[Callable[..., Any]]:
 QUANTIZE_CASES = [
     (engine, name, source)
     for name, source in [*((name, "fp32") for name in QUANTIZED), ("nvfp4_te_ref", "bf16"), ("ufp4", "bf16")]
-    for engine in able("quantize", get("recipe", name), get("format", source))
+    for engine in engines_of("quantize", get("recipe", name), get("format", source))
 ]
 
 
@@ -229,7 +232,7 @@ def test_quantize_just_over_a_chunk(engine: str, name: str, source: str) -> None
 
 
 DEQUANTIZED = ["nvfp4_te_ref", "e2m1_fp32scale", "mxfp4_torchao_rceil", "nvfp4_te_2d_ref", "hif4"]
-DEQUANTIZE_CASES = [(engine, name) for name in DEQUANTIZED for engine in able("dequantize", get("recipe", name), None)]
+DEQUANTIZE_CASES = [(engine, name) for name in DEQUANTIZED for engine in engines_of("dequantize", get("recipe", name), None)]
 
 
 @pytest.mark.parametrize(("engine", "name"), DEQUANTIZE_CASES)
@@ -264,7 +267,7 @@ def groups_at_a_time(engine: str) -> int:
 
 
 ROTATIONS = ("rht16_exact", "rht16_te", "rht16_butterfly", "rht16_ufp4")
-ROTATED = [(engine, name) for name in ROTATIONS for engine in able("transform", get("transform", name), FP32)]
+ROTATED = [(engine, name) for name in ROTATIONS for engine in engines_of("transform", get("transform", name), FP32)]
 
 
 @pytest.mark.parametrize(("engine", "name"), ROTATED)
@@ -315,7 +318,7 @@ def test_the_largest_magnitude_stands_anywhere_kernel(size: int, form: int) -> N
             bits[place] = one
 
 
-@pytest.mark.parametrize("engine", able("quantize", get("recipe", "nvfp4_te_ref"), FP32))
+@pytest.mark.parametrize("engine", engines_of("quantize", get("recipe", "nvfp4_te_ref"), FP32))
 def test_the_largest_magnitude_reaches_the_scales(engine: str) -> None:
     """One element decides the scale of the tensor, wherever it stands: chunks of each engine, the last element of a row, a short row."""
     recipe = get("recipe", "nvfp4_te_ref")

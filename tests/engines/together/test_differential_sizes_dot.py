@@ -1,6 +1,6 @@
 """Dot and matrix products just over every lane block, tile, panel and chunk of K of every engine, in one thread and in several.
 
-A few distinct rows of A, B and C are repeated; each pair of them is asked of the oracle once. The sizes are the engines' own constants and
+A few distinct rows of A, B and C are repeated; each pair of them is asked of `exact` once. The sizes are the engines' own constants and
 one more: they stay just over when a constant changes.
 """
 
@@ -18,7 +18,7 @@ from emu.engines import table as engine_table
 from emu.engines.exact.datapath import dot
 from emu.engines.native import convert as kernel
 from emu.engines.native import datapath as kernel_datapath
-from emu.engines.numpy import datapath as fast
+from emu.engines.numpy import datapath as npy
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, resolve
@@ -76,12 +76,12 @@ def addends(plan: DatapathPlan) -> Any:
 
 
 def alone(given: Operands, i: int, j: int, c: int, plan: DatapathPlan) -> int:
-    """What the oracle gives for row i of A and row j of B."""
+    """What the reference model gives for row i of A and row j of B."""
     scales = [[] if side is None else side[row].tolist() for side, row in ((given.scale_a, i), (given.scale_b, j))]
     return dot(given.a[i].tolist(), given.b[j].tolist(), scales[0], scales[1], c, plan).code
 
 
-def able(plan: DatapathPlan) -> list[str]:
+def engines_of(plan: DatapathPlan) -> list[str]:
     return [row.engine for row in engine_table.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)]
 
 
@@ -89,7 +89,7 @@ def part(side: Any, rows: Any) -> Any:
     return None if side is None else side[rows]
 
 
-CASES = [(engine, name) for name, plan in PLANS.items() for engine in able(plan)]
+CASES = [(engine, name) for name, plan in PLANS.items() for engine in engines_of(plan)]
 
 
 def torch_tile(plan: DatapathPlan) -> int:
@@ -99,7 +99,7 @@ def torch_tile(plan: DatapathPlan) -> int:
 def pairs_at_a_time(engine: str, plan: DatapathPlan) -> list[int]:
     if engine == "torch":
         return [torch_tile(plan)]
-    return {"native": [LANES, kernel_datapath.PANEL_ROWS], "numpy": [fast.PAIRS], "c_ref": [1]}[engine]
+    return {"native": [LANES, kernel_datapath.PANEL_ROWS], "numpy": [npy.PAIRS], "c_ref": [1]}[engine]
 
 
 @pytest.mark.parametrize(("engine", "name"), CASES)
@@ -118,7 +118,7 @@ def test_pairs_of_rows_just_over_a_panel(engine: str, name: str) -> None:
 
 def length_at_a_time(engine: str) -> int:
     """Elements of K that an engine takes at a time; others take one step."""
-    return {"native": kernel_datapath.CHUNK, "numpy": fast.CHUNK}.get(engine, 0)
+    return {"native": kernel_datapath.CHUNK, "numpy": npy.CHUNK}.get(engine, 0)
 
 
 @pytest.mark.parametrize(("engine", "name"), [case for case in CASES if length_at_a_time(case[0])])
@@ -139,7 +139,7 @@ def outputs_at_a_time(engine: str, plan: DatapathPlan) -> list[tuple[int, int]]:
         return [(isqrt(torch_tile(plan)), isqrt(torch_tile(plan)))]
     return {
         "native": [(1, LANES), (kernel_datapath.PANEL_ROWS, kernel_datapath.PANEL_COLUMNS)],
-        "numpy": [(fast.TILE_ROWS, fast.TILE_COLUMNS), (fast.PANEL_ROWS, fast.PANEL_COLUMNS)],
+        "numpy": [(npy.TILE_ROWS, npy.TILE_COLUMNS), (npy.PANEL_ROWS, npy.PANEL_COLUMNS)],
         "c_ref": [(1, 1)],
     }[engine]
 

@@ -1,4 +1,4 @@
-"""Rotations: the oracle and each engine of the table give the same bits for every shipped one, source and sign mask."""
+"""Rotations: the reference model and each engine of the table give the same bits for every shipped one, source and sign mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that no file has: sources, destinations, blocks and programs drawn at random; every engine that takes them equals the oracle."""
+"""Objects that no file has: sources, destinations, blocks and programs drawn at random; every engine that takes them equals `exact`."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ SHAPES = ([1, 8], [4, 8], [1, 6], [1, 1], [3, 5], [1, 16])
 QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-def able(operation: str, *facts: Any) -> list[str]:
-    """Engines that say they can do it, the oracle left out."""
+def engines_of(operation: str, *facts: Any) -> list[str]:
+    """Engines that say they can do it, the reference model left out."""
     found = [row.engine for row in engine_table.TABLE if row.operation == operation and row.engine != "exact" and row.can(*facts)]
     return list(dict.fromkeys(found))
 
 
 def agree(operation: str, facts: tuple[Any, ...], ask: Any) -> Any:
-    """The oracle's arrays, which every able engine gave too; an error is answered by an error."""
+    """The reference model's arrays, which every engine that can gave too; an error is answered by an error."""
     wanted = outcome(lambda: ask("exact"))
-    for engine in able(operation, *facts):
+    for engine in engines_of(operation, *facts):
         found = outcome(lambda engine=engine: ask(engine))
         if isinstance(found, type) or isinstance(wanted, type):
             known = (found, wanted) in ((OpenError, OperandError), (OperandError, OpenError))  # which element is named first

@@ -1,4 +1,4 @@
-"""Datapaths that no file has: every engine that takes one of them gives the oracle's codes."""
+"""Datapaths that no file has: every engine that takes one of them gives the reference model's codes."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ def datapaths(draw: st.DrawFn, elements: tuple[str, str], scale: str) -> dict[st
 
 
 def compare(plan: DatapathPlan, seed: int) -> int:
-    """Every engine that can against the oracle; how many there were."""
+    """Every engine that can against the reference model; how many there were."""
     rows, k = 6, 2 * plan.facts.k
     a, b = (USER.some_codes(fmt, seed + number, (rows, k), finite=number + seed % 2 == 1) for number, fmt in enumerate((plan.a, plan.b)))
     scales = [None, None]
     if plan.scale is not None:
         scales = [USER.some_codes(plan.scale, seed + number, (rows, k // plan.block), finite=seed % 3 > 0) for number in (5, 6)]
     c = USER.some_codes(plan.c, seed + 9, (rows,), finite=seed % 4 > 0)
-    able = {row.engine for row in engine_table.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)}
+    names = {row.engine for row in engine_table.TABLE if row.operation == "dot" and row.engine != "exact" and row.can(plan)}
     wanted = outcome(a, b, scales, c, plan, "exact")
-    for engine in sorted(able):
+    for engine in sorted(names):
         found = outcome(a, b, scales, c, plan, engine)
         if isinstance(found, type) or isinstance(wanted, type):
             assert found in (wanted, EngineError), f"{engine}: {found}, not {wanted}"
             continue
         assert found.dtype == wanted.dtype and np.array_equal(found, wanted), f"{engine}: {found} is not {wanted}"
-    return len(able)
+    return len(names)
 
 
 def outcome(a: Any, b: Any, scales: list[Any], c: Any, plan: DatapathPlan, engine: str) -> Any:

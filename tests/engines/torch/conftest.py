@@ -1,4 +1,4 @@
-"""What the tests of the torch column share: the suites of vectors/.
+"""What the tests of the torch engine share: the suites of vectors/.
 
 Each module skips with a reason where torch is absent; EMU_NEED_TORCH makes that a failure.
 """

@@ -1,4 +1,4 @@
-"""quantize and dequantize of the torch column: every recipe on directed blocks against the oracle, larger tensors, axes, tails."""
+"""quantize and dequantize of the torch engine: every recipe on directed blocks against the reference model, larger tensors, axes, tails."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_profile_reads_back(name):
     "name", ["nvfp4_te_ref", "mxfp4_torchao_floor", "nvufp4", "ufp4", "hif4", "nvfp4_te_4over6_mse_256", "nvfp4_te_2d_ref"]
 )
 def test_every_16_bit_source_code_against_the_numpy_column(name, source):
-    """Chunks, tables and place arithmetic at size; the NumPy column is judged by the oracle elsewhere."""
+    """Chunks, tables and place arithmetic at size; the NumPy engine is judged by the reference model elsewhere."""
     every = words(53, 1 << 16).argsort(kind="stable").astype(np.uint16).reshape(256, 256)
     calm = every & np.uint16(0xBBFF)  # no Inf, no NaN
     for codes in (every, calm, calm.T, calm[::2, :128]):

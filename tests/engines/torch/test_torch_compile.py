@@ -33,9 +33,9 @@ def everything(x):
     q = api.quantize(x - 0.0, "nvfp4_te_ref")
     back = api.dequantize(q) + 1
     stochastic = api.convert(x, "e2m1", "sr_add8", random=(x.view(torch.int32) & 0xFF).to(torch.int64))
-    turned = api.transform(x, "rht16_te")
+    transposed = api.transform(x, "rht16_te")
     product = api.matmul(q.codes, q.codes, "blackwell_mxf4nvf4_b16_ue4m3", a_scales=q.levels["scale"], b_scales=q.levels["scale"])
-    return codes, wide, q.codes, q.levels["scale"], q.levels["tensor"], back, stochastic, turned, product
+    return codes, wide, q.codes, q.levels["scale"], q.levels["tensor"], back, stochastic, transposed, product
 
 
 def same(first, second):
@@ -65,8 +65,8 @@ def test_values_agree_with_the_functions_on_arrays():
     q, wanted = api.quantize(x, "nvfp4_te_ref"), emu.quantize(x.numpy(), "nvfp4_te_ref")
     assert np.array_equal(q.codes.numpy(), wanted.codes) and np.array_equal(q.levels["scale"].numpy(), wanted.scales)
     assert np.array_equal(api.dequantize(q).numpy().view(np.uint32), wanted.dequantize().view(np.uint32))
-    turned = emu.transform(x.numpy(), "rht16_te")
-    assert np.array_equal(api.transform(x, "rht16_te").view(torch.int16).numpy(), turned.view(np.int16))
+    transposed = emu.transform(x.numpy(), "rht16_te")
+    assert np.array_equal(api.transform(x, "rht16_te").view(torch.int16).numpy(), transposed.view(np.int16))
     stack = api.quantize(x.view(2, 2, 64), "mxfp4_torchao_floor")
     assert stack.codes.shape == (2, 2, 64) and stack.levels["scale"].shape == (2, 2, 2)
     assert np.array_equal(stack.levels["scale"].reshape(4, 2).numpy(), emu.quantize(x.numpy(), "mxfp4_torchao_floor").scales)

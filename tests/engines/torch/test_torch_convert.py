@@ -1,4 +1,4 @@
-"""convert and decode of the torch column: every 16-bit code of the main contracts, thresholds of binary32, every other format and mode."""
+"""convert and decode of the torch engine: every 16-bit code of the main contracts, thresholds of binary32, every other format and mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from emu.spec.models.rounding import Word
 from emu.spec.one_table import table_is_exact
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-able = importlib.import_module("emu.engines.torch.can")
+can_torch = importlib.import_module("emu.engines.torch.can")
 odd = importlib.import_module("emu.engines.torch.odd")
 
 MODES = ("rne", "rna", "rz", "ru", "rd", "odd")
@@ -46,7 +46,7 @@ def answer(work):
 
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("to", NARROW)
-def test_16_bit_codes_against_the_oracle(source, to):
+def test_16_bit_codes_against_the_reference_model(source, to):
     """One code in 13, and in 97 of the other modes; modes and policies take turns, so that each pair of format and mode is met."""
     fmt_in, fmt = get("format", source), get("format", to)
     codes, compared = np.arange(1 << 16, dtype=np.uint16), 0
@@ -54,7 +54,7 @@ def test_16_bit_codes_against_the_oracle(source, to):
     for number, mode in enumerate(MODES):
         rounding = get("rounding", mode)
         policies = [name for name in POLICIES if has(name, to)]
-        if not policies or not able.can_convert(fmt_in, fmt, rounding):
+        if not policies or not can_torch.can_convert(fmt_in, fmt, rounding):
             continue
         policy = policies[number % len(policies)]
         part = codes[finite] if number else codes
@@ -71,7 +71,7 @@ def test_16_bit_codes_against_the_oracle(source, to):
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("to", ["e2m1", "e1m2"])
 def test_every_16_bit_code_of_the_main_contracts(source, to):
-    """nvidia, nearest even: the oracle on every code."""
+    """nvidia, nearest even: the reference model on every code."""
     codes, fmt = np.arange(1 << 16, dtype=np.uint16), get("format", to)
     found = emu.convert(codes, to, source=source, engine="torch")
     facts = get("format", source), fmt, get("rounding", "rne"), get("policy", "nvidia")
@@ -99,7 +99,7 @@ def test_thresholds_of_binary32(to):
     assert compared >= 6
 
 
-def test_formats_roundings_and_policies_against_the_oracle():
+def test_formats_roundings_and_policies_against_the_reference_model():
     """Every pair of formats; each meets every rounding somewhere."""
     draw, compared, refused = words(2606, 1 << 14), 0, set()
     modes, policies = names("rounding"), names("policy")
@@ -167,7 +167,7 @@ def test_tables_are_used_only_where_they_are_exact():
         for mode in MODES:
             mine = get("rounding", mode)
             entry = derive.EntryCodes("saturate", (0, 0))
-            if not able.can_convert(get("format", "fp32"), fmt, mine) or not table_is_exact(fmt, mine, entry):
+            if not can_torch.can_convert(get("format", "fp32"), fmt, mine) or not table_is_exact(fmt, mine, entry):
                 continue
             codes = torch.from_numpy(edges(name).astype(np.int64))
             direct = conversion.convert_number(numbers.split(codes, get("format", "fp32")), fmt, mine, entry, None)

@@ -1,4 +1,4 @@
-"""dot, matmul, epilogues of the torch column against the oracle: every datapath that it takes; tiles; refusals; exact sums of limbs."""
+"""dot, matmul, epilogues of the torch engine against `exact`: every datapath that it takes; tiles; refusals; exact sums of limbs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from emu.spec.datapath import plans_of, resolve
 from emu.spec.models.datapath import Accumulator
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-able = importlib.import_module("emu.engines.torch.can")
+can_torch = importlib.import_module("emu.engines.torch.can")
 datapath = importlib.import_module("emu.engines.torch.datapath")
 edge = importlib.import_module("emu.engines.torch.arrays")
 limbs = importlib.import_module("emu.engines.torch.limbs")
@@ -30,7 +30,7 @@ def plans():
     found = []
     for name in names("datapath"):
         try:
-            every = [plan for plan in plans_of(name) if able.can_dot(plan)]
+            every = [plan for plan in plans_of(name) if can_torch.can_dot(plan)]
         except OpenError:
             continue
         found += [every[i] for i in sorted({0, len(every) // 2, len(every) - 1})] if every else []
@@ -99,7 +99,7 @@ def found_of(plan, a, b, sa, sb, c):
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
-def test_every_datapath_against_the_oracle(plan):
+def test_every_datapath_against_the_reference_model(plan):
     for finite in (True, False):
         rows = rows_of(plan, 8, 61, finite)
         wanted = judged(plan, *rows)

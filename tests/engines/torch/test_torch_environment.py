@@ -1,4 +1,4 @@
-"""The torch column refuses what it cannot do right: flushed subnormals, another rounding mode, no torch, work that is not its own."""
+"""The torch engine refuses what it cannot do right: flushed subnormals, another rounding mode, no torch, work that is not its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of the torch column made wrong at a time: the directed rows see every one."""
+"""One step of the torch engine made wrong at a time: the directed rows see every one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""transform of the torch column: every rotation against the oracle, on groups where the order of additions and every bit count."""
+"""transform of the torch engine: every rotation against the reference model, on groups where the order of additions and every bit count."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answer(x, name, engine, **more):
 
 
 @pytest.mark.parametrize("name", names("transform"))
-def test_every_rotation_against_the_oracle(name):
+def test_every_rotation_against_the_reference_model(name):
     x = groups()
     assert answer(x, name, "torch", source="fp32") == answer(x, name, "exact", source="fp32")
     low = (x >> np.uint32(16)).astype(np.uint16)

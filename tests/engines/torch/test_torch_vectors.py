@@ -1,4 +1,4 @@
-"""The frozen vectors, row by row, through the torch column: every row of an operation that it claims gives the stored codes."""
+"""The frozen vectors, row by row, through the torch engine: every row of an operation that it claims gives the stored codes."""
 
 from __future__ import annotations
 

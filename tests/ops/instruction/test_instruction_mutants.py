@@ -1,4 +1,4 @@
-"""A wrong fact of a form makes a witness of its family fail: order of lanes and operands, rounding, policy, random bits, scale, flags."""
+"""A wrong fact of a form makes a example of its family fail: order of lanes and operands, rounding, policy, random bits, scale, flags."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -59,29 +59,29 @@ def without_upper_half(random: Any) -> Any:
     return random.model_copy(update={"profiles": profiles})
 
 
-def holds(call: Executable, witness: Any, order: tuple[str, ...]) -> bool:
-    wanted = [text for text in (witness.result, witness.scale_result, witness.flags) if text is not None]
+def holds(call: Executable, example: Any, order: tuple[str, ...]) -> bool:
+    wanted = [text for text in (example.result, example.scale_result, example.flags) if text is not None]
     try:
-        found = run(call, witness, order)
+        found = run(call, example, order)
     except EmuError:
         return False
     return len(found) == len(wanted) and [register_text(value, len(text)) for value, text in zip(found, wanted, strict=True)] == wanted
 
 
 def killed(family: Any) -> dict[str, bool]:
-    """What is wrong -> does some witness of the family fail."""
+    """What is wrong -> does some worked example of the family fail."""
     found: dict[str, bool] = {}
-    for witness in family.expect:
-        form = next(item for item in forms(family) if item.id == form_id(witness.form))
-        call = instruction(witness.form, **witness.choose)
-        assert holds(call, witness, call.operands)
+    for example in family.expect:
+        form = next(item for item in forms(family) if item.id == form_id(example.form))
+        call = instruction(example.form, **example.choose)
+        assert holds(call, example, call.operands)
         for what, facts in mutants(call.facts):
-            found[what] = found.get(what, False) or not holds(Executable(family, form, facts), witness, call.operands)
+            found[what] = found.get(what, False) or not holds(Executable(family, form, facts), example, call.operands)
     return found
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_wrong_fact_fails_a_witness(name: str) -> None:
+def test_a_wrong_fact_fails_an_example(name: str) -> None:
     found = killed(get("instruction", name))
     assert [what for what, dies in found.items() if not dies] == []
 
@@ -90,7 +90,7 @@ def test_every_kind_of_fault_was_tried() -> None:
     tried = {
         what
         for name in FAMILIES
-        for witness in get("instruction", name).expect[:3]
-        for what, _ in mutants(instruction(witness.form, **witness.choose).facts)
+        for example in get("instruction", name).expect[:3]
+        for what, _ in mutants(instruction(example.form, **example.choose).facts)
     }
     assert tried >= {"order of the result", "order of the operands", "rounding", "policy", "random", "scale", "flags", "datapath"}

@@ -62,7 +62,7 @@ def test_the_page_is_the_record() -> None:
 def test_the_record_is_whole(record: dict) -> None:
     """Every recipe on all data, rotated and not, and every datapath that takes it; a lost bit is shown."""
     cells = {(row["data"], row["recipe"], row["rotation"] != "none") for row in record["errors"]}
-    assert cells == {(item["name"], recipe, turned) for item in record["data"] for recipe in RECIPES for turned in (False, True)}
+    assert cells == {(item["name"], recipe, transposed) for item in record["data"] for recipe in RECIPES for transposed in (False, True)}
     assert {name for row in record["errors"] for name in row["datapaths"]} == set(DATAPATHS)
     assert sum(item["name"].startswith("minilm") for item in record["data"]) == 4
     assert record["proof"]["loss"]["code"] != record["proof"]["loss"]["wider"]

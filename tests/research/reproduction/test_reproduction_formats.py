@@ -63,9 +63,9 @@ def test_engines_agree_where_codes_are_double(name: str) -> None:
     middles = [(a + b) / 2 for a, b in pairwise(known)]
     around = np.array([*known, *middles, 0.0, -0.0, 100.0, -100.0], np.float32)
     x = np.concatenate([around, np.nextafter(around, np.float32(np.inf)), np.nextafter(around, np.float32(-np.inf))])
-    law = api.convert(x, name, engine="exact")
+    wanted = api.convert(x, name, engine="exact")
     for engine in ENGINES:
-        assert np.array_equal(api.convert(x, name, engine=engine), law), engine
+        assert np.array_equal(api.convert(x, name, engine=engine), wanted), engine
 
 
 @pytest.mark.parametrize("name", RESTRICTED)

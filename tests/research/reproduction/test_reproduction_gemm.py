@@ -96,8 +96,8 @@ def test_gains_of_operands_are_those_of_the_rotated_ones_and_the_product_is_the_
         row = gemm_row(pair, E2M1, rotated)
         for name, values in (("alpha_a", pair.a), ("alpha_b", pair.b)):
             assert row[name] == tensor_row(Tensor("x", "drawn", values), E2M1, rotated)["alpha"]
-    plain, turned = (gemm(pair.a, pair.b, E2M1, None, *rotation_of(rotated)) for rotated in (False, True))
-    assert plain.product.signal == turned.product.signal and plain.a.signal != turned.a.signal
+    plain, transposed = (gemm(pair.a, pair.b, E2M1, None, *rotation_of(rotated)) for rotated in (False, True))
+    assert plain.product.signal == transposed.product.signal and plain.a.signal != transposed.a.signal
 
 
 def test_int4_is_e1m2_to_the_last_bit(small: dict[str, Pair]) -> None:

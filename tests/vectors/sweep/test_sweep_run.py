@@ -74,7 +74,7 @@ def test_the_first_input_is_named_whatever_the_jobs(wrong: Any) -> None:
             sweeps.run([E2M1], codes=CODES, jobs=jobs, shard=1)
 
 
-def test_the_oracle_joins_where_all_engines_are_wrong_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_model_joins_where_all_engines_are_wrong_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     real = judge.run_convert
 
     def convert(codes: Any, *rest: Any) -> Any:

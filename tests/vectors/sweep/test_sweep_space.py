@@ -1,4 +1,4 @@
-"""What is planned: every combination that the spec has, every input once, and inputs worth the oracle's time."""
+"""What is planned: every combination that the spec has, every input once, and inputs worth the reference model's time."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_random_operands() -> None:
     assert (words[0] != words[1]).any()
 
 
-def test_the_oracle_sees_thresholds_exponents_specials_and_strata() -> None:
+def test_the_reference_model_sees_thresholds_exponents_specials_and_strata() -> None:
     sweep = BY_NAME["fp32/e2m1/rne/saturate"]
     listed = set(judge._listed(sweep.source, sweep.fmt).tolist())
     for tie in (0x3E800000, 0x3F400000, 0x40A00000, 0x40C00000, 0x40E00000):

@@ -1,5 +1,5 @@
 // Checks of convert as concurrent assertions, bound to every module `dut`: for Verilator (--assert) and simulators that know SVA and bind.
-// Add this file, -I<this folder> and --assert to the command of the bench, after the suite's .svh. A failing law ends the run without
+// Add this file, -I<this folder> and --assert to the command of the bench, after the suite's .svh. A failing rule ends the run without
 // a RESULT.
 `timescale 1ns / 1ps
 `define EMU_RULE(E_NAME, E_TEXT, E_OK) \

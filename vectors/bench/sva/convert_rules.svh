@@ -1,4 +1,4 @@
-// Laws of convert between IEEE-like sources and sign-magnitude destinations (E2M1, E1M2, E3M0, E2M3, E3M2, E0M3 and 8-bit floats), whatever
+// Rules of convert between IEEE-like sources and sign-magnitude destinations (E2M1, E1M2, E3M0, E2M3, E3M2, E0M3 and 8-bit floats), whatever
 // the rounding. Rows whose source is NaN are left to the golden vectors: policies differ there.
 //
 // EMU_SRC_EXP_BITS  exponent bits of the source (default 8: bf16, fp32; 5: fp16)

@@ -1,4 +1,4 @@
-// Laws of a dot product of 4-bit elements without NaN (E2M1, E1M2, E0M3, INT4) with fp32 C and D, on datapaths that align and add integers.
+// Rules of a dot product of 4-bit elements without NaN (E2M1, E1M2, E0M3, INT4) with fp32 C and D, on datapaths that align and add integers.
 // Not for the `promote` family, where a product of two scales may overflow. Whatever lies between, the golden vectors judge.
 //
 // EMU_SCALE_BITS          of one scale (default 8), EMU_SCALE_NAN the bits that are all ones in a NaN scale (default 8'h7f: UE4M3;

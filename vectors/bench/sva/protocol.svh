@@ -1,8 +1,8 @@
-// What every checker watches, of any operation: rows in flight, and the laws of the handshake. The module that includes this has the ports
+// What every checker watches, of any operation: rows in flight, and the rules of the handshake. The module that includes this has the ports
 // clk, rst, in_valid, out_valid, IN_BITS and OUT_BITS, and `given`, `taken`: all inputs and all outputs side by side.
 //
-// Laws of the contract: answers come in order, one for each row, none without a row, none after a reset for a row before it; none takes
-// longer than LATENCY cycles; a valid output has no unknown bit. There is no law of a stable output: an output means something only while
+// Rules of the contract: answers come in order, one for each row, none without a row, none after a reset for a row before it; none takes
+// longer than LATENCY cycles; a valid output has no unknown bit. There is no rule of a stable output: an output means something only while
 // out_valid is 1, and there is no ready to wait for.
 
 `ifndef EMU_LATENCY

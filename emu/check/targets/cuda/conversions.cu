@@ -2,7 +2,7 @@
  *
  * nvcc: each element in a thread of the device, where the compiler chooses instructions. A host compiler: the headers' own host path.
  * int SOURCE_to_FORMAT(const SOURCE_BITS *x, size_t n, uint8_t *codes): 0, or the CUDA error. Saturation, nearest even;
- * _to_e8m0_ru and _to_e8m0_rz round up and toward zero. Not here: what must come out (spec/conversion/nvidia.yaml).
+ * _to_e8m0_ru and _to_e8m0_rz round up and toward zero. Not here: what must come out (spec/policy/nvidia.yaml).
  */
 #include <cuda_fp4.h>
 #include <cuda_fp6.h>

@@ -39,15 +39,15 @@ def row_and_column_kernel(
     row, column = first_row + tl.arange(0, height)[:, None], first_column + tl.arange(0, width)[None, :]
     tile, one = load_tile(x, row, column, rows, columns, source), tl.zeros((1, 1, 1), tl.int32)
     drawn = load_random(random0, row, column, rows, columns, draw0)
-    turned = to_values(canonical(rotate(tile, signs0, turn0))) if len(turn0) != 0 else tile
+    rotated = to_values(canonical(rotate(tile, signs0, turn0))) if len(turn0) != 0 else tile
     maximum = to_values(tl.load(amax0 + one))
-    quantize_tile(turned, drawn, maximum, signs0, row, column, rows, stored0, codes0, level00, level01, flag, side0)
+    quantize_tile(rotated, drawn, maximum, signs0, row, column, rows, stored0, codes0, level00, level01, flag, side0)
     across = tl.trans(tile)
     drawn = tl.trans(load_random(random1, row, column, rows, columns, draw1))
-    turned = to_values(canonical(rotate(across, signs1, turn1))) if len(turn1) != 0 else across
+    rotated = to_values(canonical(rotate(across, signs1, turn1))) if len(turn1) != 0 else across
     row, column = first_column + tl.arange(0, width)[:, None], first_row + tl.arange(0, height)[None, :]
     maximum = to_values(tl.load(amax1 + one))
-    quantize_tile(turned, drawn, maximum, signs1, row, column, columns, stored1, codes1, level10, level11, flag, side1)
+    quantize_tile(rotated, drawn, maximum, signs1, row, column, columns, stored1, codes1, level10, level11, flag, side1)
 
 
 def prepare_both(x: torch.Tensor, sides: tuple[Side, Side], amaxes: tuple[torch.Tensor, torch.Tensor], flag: torch.Tensor) -> Launch:

@@ -108,7 +108,7 @@ def test_random_tensors(judge: Any, recipe: str, scale: float) -> None:
     "recipe", ["nvfp4_te_ref", "nvfp4_te_cuda", "mxfp4_te_pow2", "ufp4", "nvufp4", "mxfp4_torchao_floor", "nvfp4_modelopt"]
 )
 @pytest.mark.parametrize("source", ["bf16", "fp16", "fp32"])
-def test_specials_against_the_oracle(judge: Any, recipe: str, source: str) -> None:
+def test_specials_against_the_reference_model(judge: Any, recipe: str, source: str) -> None:
     """Each special alone among ordinary numbers; NaN and Inf raise OpenError where the recipe leaves them open."""
     rng = np.random.default_rng(3)
     values = rng.standard_normal((len(SPECIALS), 32)).astype(np.float32).view(np.uint32)

@@ -24,7 +24,7 @@ def test_philox_words_are_those_of_emu(tensor: Any, equal: Any, shape: tuple[int
 
 
 @pytest.mark.parametrize("random", [0, 127, 128, 255])
-def test_explicit_integers_against_the_oracle(judge: Any, random: int) -> None:
+def test_explicit_integers_against_the_reference_model(judge: Any, random: int) -> None:
     codes = np.random.default_rng(9).standard_normal((2, 32)).astype(np.float32).view(np.uint32)
     judge(codes, "fp32", "ufp4_sr", engine="exact", random=np.full(codes.shape, random, np.uint8))
 

@@ -41,7 +41,7 @@ def test_rotations(tensor: Any, bits: Any, name: str, source: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_rotations_against_the_oracle(tensor: Any, bits: Any, name: str) -> None:
+def test_rotations_against_the_reference_model(tensor: Any, bits: Any, name: str) -> None:
     from emu.engines.torch.triton.transform import transform
 
     codes = np.concatenate([rows[:2] for rows in cases("bf16").values()])

@@ -1,4 +1,4 @@
-"""Witnesses of instructions through every way of running them, fused quantizers, and the numbers that the rationales quote."""
+"""Worked examples of instructions through every way of running them, fused quantizers, and the numbers that the rationales quote."""
 
 from typing import Any
 
@@ -12,37 +12,37 @@ from emu.contracts.insn.contract import run
 from emu.ops.instruction import instruction, register_of, register_text
 from emu.spec import get, names
 
-WITNESSES = [(name, number) for name in names("instruction") for number in range(len(get("instruction", name).expect))]
-NO_WITNESS = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
+EXAMPLES = [(name, number) for name in names("instruction") for number in range(len(get("instruction", name).expect))]
+NO_EXAMPLE = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
 
 
-@pytest.mark.parametrize(("name", "number"), WITNESSES, ids=[f"{name}-{number}" for name, number in WITNESSES])
-def test_a_witness_holds(name: str, number: int, reading: Any) -> None:
-    """By the oracle as `emu doctor` runs it, by the engine that auto takes, and by the second reading of conftest.py."""
+@pytest.mark.parametrize(("name", "number"), EXAMPLES, ids=[f"{name}-{number}" for name, number in EXAMPLES])
+def test_an_example_holds(name: str, number: int, reading: Any) -> None:
+    """By the reference model as `emu doctor` runs it, by the engine that auto takes, and by the second reading of conftest.py."""
     family = get("instruction", name)
-    witness = family.expect[number]
-    assert check(family, witness) is None
-    call = instruction(witness.form, **witness.choose)
+    example = family.expect[number]
+    assert check(family, example) is None
+    call = instruction(example.form, **example.choose)
     facts = call.facts
     if facts.performs == "mma":
         return
-    texts = [*witness.operands, *(text for text in (witness.random, witness.scale) if text is not None)]
+    texts = [*example.operands, *(text for text in (example.random, example.scale) if text is not None)]
     found = call(*(register_of(text) for text in texts))
     first = found[0] if isinstance(found, tuple) else found
-    assert register_text(first, len(witness.result)) == witness.result
+    assert register_text(first, len(example.result)) == example.result
     if facts.performs in ("convert", "widen"):
-        operands = [int(text, 16) for text in witness.operands]
-        again = reading.execute(facts, operands, int(witness.random or "0", 16), int(witness.scale or "0", 16))
-        assert again == int(witness.result, 16)
+        operands = [int(text, 16) for text in example.operands]
+        again = reading.execute(facts, operands, int(example.random or "0", 16), int(example.scale or "0", 16))
+        assert again == int(example.result, 16)
 
 
-def test_every_known_family_has_witnesses() -> None:
-    assert {name for name in names("instruction") if not get("instruction", name).expect} == NO_WITNESS
-    assert len(WITNESSES) >= 160
+def test_every_known_family_has_examples() -> None:
+    assert {name for name in names("instruction") if not get("instruction", name).expect} == NO_EXAMPLE
+    assert len(EXAMPLES) >= 160
     assert all(fault is None for name in ("riscv_fcvt_h_s", "prop_rht_quantize") for _, fault in faults(get("instruction", name)))
 
 
-def test_a_witness_that_fails_says_what_came_out() -> None:
+def test_an_example_that_fails_says_what_came_out() -> None:
     family = get("instruction", "ptx_cvt_f4x2")
     wrong = family.expect[0].model_copy(update={"result": "F2"})
     assert check(family, wrong) == "2F, not F2"

@@ -10,7 +10,7 @@ from support.dots import Operands, changed, exact_codes
 
 from emu.base.errors import OpenError
 from emu.engines.c_ref.datapath import dot as dot_of_c
-from emu.engines.numpy import datapath as fast
+from emu.engines.numpy import datapath as npy
 from emu.engines.numpy.datapath_chain import Register
 from emu.spec.datapath import resolve
 
@@ -43,11 +43,11 @@ def at_an_end(bits: int, end: str, beyond: bool, whole: bool) -> tuple[Operands,
 
 @pytest.mark.parametrize("end", ["largest", "least"])
 @pytest.mark.parametrize(
-    ("column", "bits"), [("numpy", 49), ("c_ref", 49), ("c_ref", 64), pytest.param("numpy", 64, marks=pytest.mark.exhaustive)]
+    ("engine", "bits"), [("numpy", 49), ("c_ref", 49), ("c_ref", 64), pytest.param("numpy", 64, marks=pytest.mark.exhaustive)]
 )
-def test_a_register_holds_both_ends_of_its_range(column: str, bits: int, end: str) -> None:
-    """The two ends are held, one unit beyond is refused; 64 bits take K = 2.7 and 3.1 million, too many for the oracle to add."""
-    plan, dot = changed(resolve("int64", "int4", "int4", block=16), accumulator={"bits": bits}), fast.dot if column == "numpy" else dot_of_c
+def test_a_register_holds_both_ends_of_its_range(engine: str, bits: int, end: str) -> None:
+    """The two ends are held, one unit beyond is refused; 64 bits take K = 2.7 and 3.1 million, too many for the reference model to add."""
+    plan, dot = changed(resolve("int64", "int4", "int4", block=16), accumulator={"bits": bits}), npy.dot if engine == "numpy" else dot_of_c
     (held, _), (refused, _) = at_an_end(bits, end, False, True), at_an_end(bits, end, True, True)
     assert dot(*held, plan).tolist() == [end_code(bits, end)]
     with pytest.raises(OpenError, match=f"the {bits}-bit accumulator overflows"):
@@ -77,9 +77,9 @@ def test_a_register_of_64_bits_that_has_run_for_long(end: str, monkeypatch: pyte
                 self.acc += start
                 self.k = shape.plan.largest_k
 
-        monkeypatch.setattr(fast, "Register", Started)
+        monkeypatch.setattr(npy, "Register", Started)
         if beyond:
             with pytest.raises(OpenError, match="the 64-bit accumulator overflows"):
-                fast.dot(*found, plan)
+                npy.dot(*found, plan)
         else:
-            assert fast.dot(*found, plan).tolist() == [end_code(64, end)]
+            assert npy.dot(*found, plan).tolist() == [end_code(64, end)]

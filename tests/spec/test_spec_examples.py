@@ -1,7 +1,7 @@
 """Every hand-checked example (`expect`) of formats, roundings, conversions, blocks and transforms, and that a wrong fact fails them.
 
 The arithmetic is written again here, small enough to check by eye; nothing of emu is imported but the registry.
-Witnesses of recipes are run in tests/engines/exact/test_exact_witness.py: a second interpreter would not be hand-sized.
+Worked examples of recipes are run in tests/engines/exact/test_exact_example.py: a second interpreter would not be hand-sized.
 """
 
 from __future__ import annotations
@@ -241,19 +241,19 @@ HOLDS: dict[str, Any] = {
     "block": block_holds,
     "transform": transform_holds,
 }
-WITNESSES = [(kind, name, i) for kind in HOLDS for name in names(kind) for i in range(len(get(kind, name).expect))]
+EXAMPLES = [(kind, name, i) for kind in HOLDS for name in names(kind) for i in range(len(get(kind, name).expect))]
 
 
-@pytest.mark.parametrize(("kind", "name", "number"), WITNESSES, ids=[f"{kind}-{name}-{i}" for kind, name, i in WITNESSES])
-def test_witness(kind: str, name: str, number: int) -> None:
+@pytest.mark.parametrize(("kind", "name", "number"), EXAMPLES, ids=[f"{kind}-{name}-{i}" for kind, name, i in EXAMPLES])
+def test_example(kind: str, name: str, number: int) -> None:
     thing = get(kind, name)
     assert HOLDS[kind](thing, thing.expect[number])
 
 
-def test_everything_has_witnesses() -> None:
+def test_everything_has_examples() -> None:
     few = {"format": 2, "rounding": 2, "policy": 3, "block": 1, "transform": 1}
     assert [f"{kind}/{name}" for kind in HOLDS for name in names(kind) if len(get(kind, name).expect) < few[kind]] == []
-    assert len(WITNESSES) >= 350
+    assert len(EXAMPLES) >= 350
 
 
 def changed(model: Any, path: tuple[Any, ...], value: Any) -> Any:
@@ -266,7 +266,7 @@ def changed(model: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def dies(thing: Any, path: tuple[Any, ...], value: Any) -> bool:
-    """Does some witness of its own fail when one fact is replaced?"""
+    """Does some worked example of its own fail when one fact is replaced?"""
     mutant = changed(thing, ("facts", *path), value)
     return not all(HOLDS[thing.kind](mutant, row) for row in thing.expect)
 
@@ -287,7 +287,7 @@ def format_mutants(facts: Any) -> list[tuple[tuple[str, ...], Any]]:
 
 
 @pytest.mark.parametrize("name", names("format"))
-def test_a_wrong_fact_of_a_format_fails_its_witnesses(name: str) -> None:
+def test_a_wrong_fact_of_a_format_fails_its_examples(name: str) -> None:
     thing = get("format", name)
     mutants = format_mutants(thing.facts)
     assert mutants and [path for path, value in mutants if not dies(thing, path, value)] == []
@@ -298,29 +298,29 @@ def rounding_mutants(facts: Any) -> list[tuple[tuple[str, ...], Any]]:
         return [(("add",), other) for other in ("add", "cmp", "half", "te_fma") if other != facts.add]
     sides = ["magnitude"] if facts.magnitude else ["positive", "negative"]
     return [
-        ((side, part), turned(getattr(getattr(facts, side), part)))
+        ((side, part), transposed(getattr(getattr(facts, side), part)))
         for side in sides
         for part in ("less_than_half", "half", "more_than_half")
     ]
 
 
-def turned(choice: str) -> str:
+def transposed(choice: str) -> str:
     return {"keep": "next", "next": "keep", "to_even_code": "to_odd_code", "to_odd_code": "to_even_code"}[choice]
 
 
 @pytest.mark.parametrize("name", names("rounding"))
-def test_a_wrong_fact_of_a_rounding_fails_its_witnesses(name: str) -> None:
+def test_a_wrong_fact_of_a_rounding_fails_its_examples(name: str) -> None:
     thing = get("rounding", name)
     assert [(path, value) for path, value in rounding_mutants(thing.facts) if not dies(thing, path, value)] == []
 
 
-def test_rne_witnesses_tell_the_four_rules_at_a_half_apart() -> None:
+def test_rne_examples_tell_the_four_rules_at_a_half_apart() -> None:
     for other in ("keep", "next", "to_odd_code"):
         assert dies(get("rounding", "rne"), ("magnitude", "half"), other)
 
 
 @pytest.mark.parametrize("name", names("policy"))
-def test_a_wrong_fact_of_a_policy_fails_its_witnesses(name: str) -> None:
+def test_a_wrong_fact_of_a_policy_fails_its_examples(name: str) -> None:
     """A finite number beyond the maximum and a NaN are among them, but for a NaN without an answer."""
     thing = get("policy", name)
     assert any(dies(thing, (key, "overflow"), "wrap") for key in thing.facts)
@@ -344,5 +344,5 @@ def test_a_wrong_fact_of_a_policy_fails_its_witnesses(name: str) -> None:
         ("policy", "ieee", ("fp16", "overflow"), "inf"),
     ],
 )
-def test_a_wrong_fact_fails_a_witness(kind: str, name: str, path: tuple[str, ...], value: str) -> None:
+def test_a_wrong_fact_fails_an_example(kind: str, name: str, path: tuple[str, ...], value: str) -> None:
     assert dies(get(kind, name), path, value)

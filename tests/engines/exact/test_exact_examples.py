@@ -1,6 +1,6 @@
-"""Witnesses of recipes and blocks: the oracle gives them, and a block's formula agrees with the recipe's dequantize programs.
+"""Worked examples of recipes and blocks: the exact engine gives them, and a block's formula agrees with the recipe's dequantize programs.
 
-Independent code here: a decoder of block witnesses that reads the generating facts itself.
+Independent code here: a decoder of block worked examples that reads the generating facts itself.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ def digits(text: str) -> list[int]:
     return [int(digit, 16) for digit in text.replace(" ", "")]
 
 
-WITNESSES = [(name, number) for name in names("recipe") for number in range(len(get("recipe", name).expect))]
+EXAMPLES = [(name, number) for name in names("recipe") for number in range(len(get("recipe", name).expect))]
 
 
-def witness_rows(recipe: Any, codes: list[int]) -> list[list[int]]:
-    """A witness lists whole rows of its block, row-major."""
+def example_rows(recipe: Any, codes: list[int]) -> list[list[int]]:
+    """A worked example lists whole rows of its block, row-major."""
     width = get("block", recipe.facts.block).facts.shape[1]
     return [codes[i : i + width] for i in range(0, len(codes), width)]
 
 
 def level_codes(recipe: Any, text: str, level: str) -> list[int]:
-    """Codes of a level as a witness writes them: whole hex digits per code, spaces ignored."""
+    """Codes of a level as a worked example writes them: whole hex digits per code, spaces ignored."""
     formats = {item.name: item.format for item in get("block", recipe.facts.block).facts.levels}
     size = {"fp32": 8, "ue4m3": 2, "e8m0": 2, "e6m2": 2, "ue1m0": 1, "uint1": 1}[formats[level]]
     text = text.replace(" ", "")
     return [int(text[i : i + size], 16) for i in range(0, len(text), size)]
 
 
-@pytest.mark.parametrize(("name", "number"), WITNESSES, ids=[f"{name}-{number}" for name, number in WITNESSES])
-def test_recipe_witness(name: str, number: int) -> None:
+@pytest.mark.parametrize(("name", "number"), EXAMPLES, ids=[f"{name}-{number}" for name, number in EXAMPLES])
+def test_recipe_example(name: str, number: int) -> None:
     recipe = get("recipe", name)
     row = recipe.expect[number]
     amax = int(row.tensor_amax, 16) if row.tensor_amax else None
-    random = witness_rows(recipe, words(row.random)) if row.random else None
-    result = quantize(recipe, witness_rows(recipe, words(row.x)), get("format", row.source), tensor_amax=amax, random=random)
-    assert result.codes == witness_rows(recipe, digits(row.codes))
+    random = example_rows(recipe, words(row.random)) if row.random else None
+    result = quantize(recipe, example_rows(recipe, words(row.x)), get("format", row.source), tensor_amax=amax, random=random)
+    assert result.codes == example_rows(recipe, digits(row.codes))
     assert set(row.levels) == set(result.levels)
     for level, text in row.levels.items():
         assert [code for line in result.levels[level] for code in line] == level_codes(recipe, text, level)
     for profile, text in row.values.items():
-        assert dequantize(recipe, result.codes, result.levels, profile=profile) == witness_rows(recipe, words(text))
+        assert dequantize(recipe, result.codes, result.levels, profile=profile) == example_rows(recipe, words(text))
 
 
-def test_every_recipe_has_a_witness_with_values() -> None:
+def test_every_recipe_has_an_example_with_values() -> None:
     assert len(names("recipe")) == 36
-    # the witness of the 2-D recipe shows codes only: its dequantize program is that of nvfp4_te_ref
+    # the worked example of the 2-D recipe shows codes only: its dequantize program is that of nvfp4_te_ref
     assert [name for name in names("recipe") if not any(row.values for row in get("recipe", name).expect)] == ["nvfp4_te_2d_ref"]
     assert get("recipe", "nvfp4_te_2d_ref").facts.dequantize == get("recipe", "nvfp4_te_ref").facts.dequantize
     measured = {name for name in names("recipe") if any((row.why or "").startswith("measured") for row in get("recipe", name).expect)}
@@ -125,7 +125,7 @@ def written(text: str) -> Fraction | str:
 
 
 @pytest.mark.parametrize("name", names("block"))
-def test_block_witness(name: str) -> None:
+def test_block_example(name: str) -> None:
     block = get("block", name)
     assert block.expect
     for row in block.expect:
@@ -142,13 +142,13 @@ def fp32_order(code: int) -> int:
     return -(code & 0x7FFFFFFF) if code >> 31 else code
 
 
-@pytest.mark.parametrize(("name", "index"), WITNESSES, ids=[f"{name}-{index}" for name, index in WITNESSES])
+@pytest.mark.parametrize(("name", "index"), EXAMPLES, ids=[f"{name}-{index}" for name, index in EXAMPLES])
 def test_block_agrees_with_the_dequantize_program(name: str, index: int) -> None:
     """element * levels * factor lies between the binary32 neighbours that the program's rounded steps can reach."""
     recipe = get("recipe", name)
     block, row = get("block", recipe.facts.block), recipe.expect[index]
     levels = {level: level_codes(recipe, text, level) for level, text in row.levels.items()}
-    rows = witness_rows(recipe, digits(row.codes))
+    rows = example_rows(recipe, digits(row.codes))
     shaped = {level: [codes] if len(codes) * len(rows) <= len(codes) else [[code] for code in codes] for level, codes in levels.items()}
     for profile, steps in recipe.facts.dequantize.items():
         steps_rounded = sum(step.op in ("mul", "div") for step in steps) + 1

@@ -1,4 +1,4 @@
-"""Pages of the oracle: its source text function by function, and for each operation the functions it runs through."""
+"""Pages of the reference model: its source text function by function, and for each operation the functions it runs through."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tools.docs.source import FOLDER, Module, closure
 
 Target = tuple[str, str]
 
-FOLDER_OF_PAGES = "docs/reference/oracle"
+FOLDER_OF_PAGES = "docs/reference/reference_model"
 
-# Operation of a contract -> the oracle's entry.
+# Operation of a contract -> the reference model's entry.
 ENTRIES = {
     "decode": ("decode", "decode_code"),
     "convert": ("convert", "convert_code"),
@@ -28,7 +28,7 @@ ENTRIES = {
 COMPOSED = ("accumulate", "insn")
 
 
-def oracle_pages(modules: dict[str, Module]) -> dict[str, str]:
+def reference_model_pages(modules: dict[str, Module]) -> dict[str, str]:
     """Return path -> text: one page per module, and the page of operations."""
     users = _users(modules)
     pages = {f"{FOLDER_OF_PAGES}/{name}.md": _page(module, users) for name, module in modules.items()}
@@ -39,7 +39,7 @@ def _page(module: Module, users: Mapping[Target, Sequence[Target]]) -> str:
     pieces = [
         (piece, _links(piece.uses, module.name), _links(users.get((piece.module, piece.name), ()), module.name)) for piece in module.pieces
     ]
-    return render("oracle", Links("", functions=""), TEMPLATES, module=module, folder=FOLDER, pieces=pieces)
+    return render("reference_model", Links("", functions=""), TEMPLATES, module=module, folder=FOLDER, pieces=pieces)
 
 
 def _links(targets: Sequence[Target], here: str) -> list[Any]:
