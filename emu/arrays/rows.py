@@ -1,6 +1,6 @@
 """An array turned to rows, and the way back: engines take matrices of codes, callers have arrays of any shape and axis order.
 
-    caller's array, blocked along `axis`          matrix of R rows and C columns         result of an engine
+    caller's array, blocked along `axis`          matrix of R rows and C values         result of an engine
     [..., axis, ..., row_axis, ...]   Rows.of ->  row_axis and axis last, the rest   ->  restore -> the caller's axis order
                                                   of the axes laid before the rows
 

@@ -32,7 +32,7 @@ SEED, CHOSEN = 20261122, 3
 NEEDED = ("tie", "sticky", "nan", "inf", "zero_sign", "subnormal", "saturate", "packing", "order", "sr_threshold", *ARRAY_CLASSES)
 FOLDER = "emu/engines/native/kernels/"
 KEYS = ["id", "layer", "class", "form", "where", "change", "text", "killedBy"]
-LINE = '  - {id: "kernel_NAME", class: "edge", tests: ["a/b.py::test_c"], text: "t", file: "native/kernels/dot.c", old: "a", new: "b"}\n'
+LINE = '  - {id: "kernel_NAME", class: "edge", tests: ["a/b.py::test_c"], text: "t", file: "engines/native/kernels/dot.c", old: "a", new: "b"}\n'
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_a_seeded_choice_is_killed_by_its_tests(named: list[NamedFault], checkou
     mine = sorted(can_run(named), key=lambda fault: hashlib.sha256(f"{SEED}/{fault.id}".encode()).digest())[:CHOSEN]
     bench = NamedBench(tmp_path, checkout / "tests")
     whole = tuple(dict.fromkeys(name for fault in mine for name in fault.tests))
-    assert bench.judged(NamedFault("kernel_right", "", whole, "", "native/kernels/dot.c", "", "")) == []
+    assert bench.judged(NamedFault("kernel_right", "", whole, "", "engines/native/kernels/dot.c", "", "")) == []
     assert bench.run(mine) == {fault.id: list(fault.tests) for fault in mine}, COMMAND
 
 
@@ -115,7 +115,7 @@ def test_kill_named_json(named: list[NamedFault], named_file: Path, checkout: Pa
         pytest.skip(f"this machine lacks the vector instructions of {[fault.id for fault in todo if fault not in can_run(todo)]}")
     bench = NamedBench(tmp_path, checkout / "tests")
     whole = tuple(dict.fromkeys(name for fault in todo for name in fault.tests))
-    assert not whole or bench.judged(NamedFault("kernel_right", "", whole, "", "native/kernels/dot.c", "", "")) == []
+    assert not whole or bench.judged(NamedFault("kernel_right", "", whole, "", "engines/native/kernels/dot.c", "", "")) == []
     text = render(named_record(named, failing | bench.run(todo, min(4, os.cpu_count() or 1))))
     if mode in ("write", "changed"):
         named_file.write_text(text, encoding="ascii")

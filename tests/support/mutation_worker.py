@@ -66,7 +66,7 @@ def derive(folder: Path, fault: Fault, suites: Sequence[Suite], wanted: dict[str
         write_package(folder / fault.id, None if right else fault)
         sys.path.insert(0, str(folder / fault.id))
     library = Library(folder / "c", shared=True).make(None if right else fault) if fault.layer == "c" else None
-    for name in [name for name in sys.modules if name == "emu" or name.startswith("emu.")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("emu", "support")]:  # support holds names of emu
         del sys.modules[name]
     if library is not None:
         module: Any = types.ModuleType("emu.engines.c_ref._c")
