@@ -79,7 +79,7 @@ class Rows:
 
     @property
     def lead(self) -> tuple[int, ...]:
-        """Lengths of the axes before the last two of the turned array: those of a stack of matrices."""
+        """Lengths of the axes before the last two of the array once its axes are moved: those of a stack of matrices."""
         ndim = len(self.shape)
         taken = (self.axis % ndim, self.row_axis % ndim)
         return tuple(length for number, length in enumerate(self.shape) if ndim > 1 and number not in taken)

@@ -26,7 +26,7 @@ def answers(folder: Path, first: str, every: int) -> dict[str, list[Any]]:
     assert run.returncode == 0, run.stderr[-2000:]
     found: dict[str, list[Any]] = json.loads(run.stdout)
     assert {name.partition("/")[0] for name in found} == OPERATIONS
-    assert sum(len(original) > 2 for original, _ in found.values()) > 0.8 * len(found)
+    assert sum(len(original) > 2 for original, _ in found.values()) > 0.6 * len(found)  # most have a second engine, also without torch
     return found
 
 
