@@ -217,7 +217,8 @@ def meetings(plan: DatapathPlan, largest: int, scale: int | None) -> tuple[list[
     sign, minus = derive.codes(plan.a).sign_bit, derive.codes(plan.d).sign_bit
     one, most, infinity, nan = ADDENDS[plan.d.id]
     k, rows, wanted = max(plan.facts.k, plan.block), list[Any](), list[int]()
-    for first, then in ((0, 0), (largest, largest), (largest | sign, largest | sign), (largest, largest | sign), (0, largest | sign)):
+    plus, negative = largest, largest | sign
+    for first, then in ((0, 0), (plus, plus), (negative, negative), (plus, negative), (0, negative), (negative, plus)):
         beyond = infinity | (minus if (first or then) & sign else 0) if then else None
         for c in (0, one, one | minus, most, most | minus, infinity, infinity | minus, nan):
             rows.append(([first] * k + [then] * k, [largest] * 2 * k, c))
@@ -246,9 +247,8 @@ def test_one_output_beyond_the_largest_number(name: str) -> None:
     """A single overflow in a panel of numbers, of either sign, at any lane, and with an infinite C at the next one."""
     plan, largest, scale = OVERFLOWING[name]
     sides, wanted = meetings(plan, largest, scale)
-    _, _, infinity, _ = ADDENDS[plan.d.id]
-    calm, minus = 1, derive.codes(plan.d).sign_bit
-    for wild in (next(i for i, d in enumerate(wanted) if d == code and i > 8) for code in (infinity, infinity | minus)):
+    calm = 1
+    for wild in (9, 17):  # C is -1, and both instructions overflow: upwards, downwards
         for lane in (0, 1, 15, 31, 32, 39):
             for beside in (calm, 5):  # C is 1, or infinite
                 order = np.full(40, calm)
@@ -257,3 +257,26 @@ def test_one_output_beyond_the_largest_number(name: str) -> None:
                 for engine in engines_of("dot", plan):
                     if engine != "exact" or lane == 0:
                         assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, (engine, lane)
+
+
+@pytest.mark.parametrize("name", OVERFLOWING)
+def test_one_overflow_that_comes_back(name: str) -> None:
+    """A single output is infinite after the first instruction, of either sign, and stays so though the second one takes as much away.
+
+    The other outputs are sums of the largest products that cancel: as large as the overflow is what is added there, and the result is +0.
+    """
+    plan, largest, scale = OVERFLOWING[name]
+    sides, wanted = meetings(plan, largest, scale)
+    sign = derive.codes(plan.a).sign_bit
+    for wild in (24, 40):  # C is 1; the first instruction overflows upwards, downwards
+        for lane in (0, 15, 31, 39):
+            given = [None if side is None else np.repeat(side[wild : wild + 1], 40, axis=0) for side in sides]
+            elements, c, right = given[0], given[-1], [0] * 40
+            others = np.arange(40) != lane
+            elements[others, ::2], elements[others, 1::2], c[others] = largest, largest | sign, 0
+            right[lane] = wanted[wild]
+            for engine in engines_of("dot", plan):
+                if engine != "exact" or lane == 0:
+                    assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, (engine, lane)
+                for form in FORMS if engine == "native" else ():
+                    assert kernel_datapath.dot(*given, plan, form=form).tolist() == right, (form, lane)
