@@ -32,7 +32,10 @@ SEED, CHOSEN = 20261122, 3
 NEEDED = ("tie", "sticky", "nan", "inf", "zero_sign", "subnormal", "saturate", "packing", "order", "sr_threshold", *ARRAY_CLASSES)
 FOLDER = "emu/engines/native/kernels/"
 KEYS = ["id", "layer", "class", "form", "where", "change", "text", "killedBy"]
-LINE = '  - {id: "kernel_NAME", class: "edge", tests: ["a/b.py::test_c"], text: "t", file: "engines/native/kernels/dot.c", old: "a", new: "b"}\n'
+LINE = (
+    '  - {id: "kernel_NAME", class: "edge", tests: ["a/b.py::test_c"], text: "t", file: "engines/native/kernels/dot.c", '
+    'old: "a", new: "b"}\n'
+)
 
 
 @pytest.fixture(scope="module")

@@ -148,7 +148,10 @@ def test_list_prints_every_configuration(capsys):
         (["--config", "student_teacher", "--capture", "250"], "emu: --capture 250: student_teacher has steps 0 to 249"),
         (["--config", "student_teacher", "--plot", "x.pdf"], "emu: x.pdf: loss curves are drawn as .png or .svg"),
         (["--config", "student_teacher", "--collect", "--out", "nowhere"], "emu: nowhere: no finished run of student_teacher"),
-        (["--check", "nowhere.json"], "emu: nowhere.json: no record of training (No such file or directory): make it with: python -m research train"),
+        (
+            ["--check", "nowhere.json"],
+            "emu: nowhere.json: no record of training (No such file or directory): make it with: python -m research train",
+        ),
     ],
 )
 def test_misuse_is_one_line(capsys, arguments, message):
