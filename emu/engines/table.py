@@ -19,7 +19,7 @@ from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
-from emu.spec.programs.lowering import lacking, refusal
+from emu.spec.programs.lowering import decodes_beyond, lacking, refusal
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.registry import get
 
@@ -67,7 +67,7 @@ def _c_ref(*_: Any) -> bool:
 
 
 def _c_ref_program(program: Program) -> bool:
-    return _c_ref() and lacking(program, "c_ref") is None
+    return _c_ref() and lacking(program, "c_ref") is None and decodes_beyond(program) is None
 
 
 def _native_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy) -> bool:

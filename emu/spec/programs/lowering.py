@@ -115,6 +115,12 @@ def refusal(program: Program, engine: str, can_cast: Callable[[Format, Format, R
     return next(filter(None, (_refused(item, program, can_cast) for item in program.instructions)), None)
 
 
+def decodes_beyond(program: Program) -> Format | None:
+    """Return a format that a step decodes and whose values are not all numbers of the program's arithmetic, or None."""
+    decoded = (item.to for item in program.instructions if item.op == "decode" and item.to is not None)
+    return next((fmt for fmt in decoded if not is_within(fmt, program.arithmetic)), None)
+
+
 def _refused(item: Instruction, program: Program, can_cast: Callable[[Format, Format, Rounding], bool]) -> str | None:
     to: Any = item.to
     if item.op == "sum" and item.step.order == "exact":
