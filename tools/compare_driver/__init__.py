@@ -1,1 +1,0 @@
-"""TODO tools/compare_driver."""
