@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 import click
 
 from emu.cli.main import run as run_commands
-from emu.cli.settings import common_options
+from emu.cli.settings import LazyGroup, common_options
 
 # Each command and the module that holds it.
 COMMANDS = {
@@ -25,22 +24,7 @@ COMMANDS = {
 }
 
 
-class _Commands(click.Group):
-    """Commands by name; a command's module is imported when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, or None when there is none of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
-        return command
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @common_options
 def commands() -> None:
     """Reproduce the paper, study datapaths, train models, count gates; keep what comes out as records."""

@@ -9,56 +9,40 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NoReturn
 
 import click
 
 import emu
 from emu.base.errors import EmuError, ToolError
-from emu.cli.settings import Settings, common_options, settings_of
+from emu.cli.settings import LazyGroup, Settings, common_options, settings_of
 
-# Each command and the module under emu/cli that holds it, in the order of help.
+# Each command and the module that holds it, in the order of help.
 COMMANDS = {
-    "list": "list",
-    "show": "show.command",
-    "convert": "convert",
-    "quantize": "quantize",
-    "dequantize": "dequantize",
-    "analyze": "analyze",
-    "explain": "explain.group",
-    "compare-datapaths": "explain.compare_datapaths",
-    "probe": "explain.probe",
-    "check": "check",
-    "study": "study.group",
-    "identify": "identify",
-    "vectors": "vectors.group",
-    "rtl": "rtl.group",
-    "sweep": "vectors.sweep",
-    "docs": "docs",
-    "bench": "bench",
-    "doctor": "doctor",
+    "list": "emu.cli.list",
+    "show": "emu.cli.show.command",
+    "convert": "emu.cli.convert",
+    "quantize": "emu.cli.quantize",
+    "dequantize": "emu.cli.dequantize",
+    "analyze": "emu.cli.analyze",
+    "explain": "emu.cli.explain.group",
+    "compare-datapaths": "emu.cli.explain.compare_datapaths",
+    "probe": "emu.cli.explain.probe",
+    "check": "emu.cli.check",
+    "study": "emu.cli.study.group",
+    "identify": "emu.cli.identify",
+    "vectors": "emu.cli.vectors.group",
+    "rtl": "emu.cli.rtl.group",
+    "sweep": "emu.cli.vectors.sweep",
+    "docs": "emu.cli.docs",
+    "bench": "emu.cli.bench",
+    "doctor": "emu.cli.doctor",
 }
 MISUSE = 2
 TOOL_MISSING = 5
 
 
-class _Commands(click.Group):
-    """Commands by name; a command's module is imported when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, or None when there is none of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"emu.cli.{COMMANDS[cmd_name]}").command
-        return command
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(emu.__version__, prog_name="emu")
 @common_options
 @click.pass_context

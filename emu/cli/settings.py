@@ -1,12 +1,13 @@
-"""Options every command has: --spec, --json, --quiet; and how results are printed."""
+"""Options every command has: --spec, --json, --quiet; groups whose commands are imported when asked for; and how results are printed."""
 
 from __future__ import annotations
 
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -27,6 +28,28 @@ class Settings:
 
     json: bool = False
     quiet: bool = False
+
+
+class LazyGroup(click.Group):
+    """A group of commands by name, each the `command` of a module that is imported when it is asked for.
+
+    modules: name of a command -> module, in the order of help.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of help."""
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None when there is none of that name."""
+        if cmd_name not in self.modules:
+            return None
+        command: click.Command = import_module(self.modules[cmd_name]).command
+        return command
 
 
 def settings_of(ctx: click.Context | None = None) -> Settings:
