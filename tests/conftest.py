@@ -6,8 +6,9 @@ import importlib.util
 import json
 import os
 import runpy
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -89,6 +90,26 @@ def pytest_configure() -> None:
 def checkout() -> Path:
     """The root of the source tree that these tests belong to."""
     return ROOT
+
+
+def _need(*tools: str) -> None:
+    for tool in tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} here (Debian: apt-get install {tool})")
+
+
+@pytest.fixture(scope="session")
+def need() -> Callable[..., None]:
+    """A function of names of tools: it skips, with the reason, where one is absent."""
+    return _need
+
+
+@pytest.fixture(scope="module")
+def study_recipes(kept_registry: None) -> None:
+    """The recipes that nobody published, for the module that asks; kept_registry takes them out again."""
+    from emu.analysis.cells import load_recipes  # here: that emu is the right one is checked when the session starts
+
+    load_recipes()
 
 
 @pytest.fixture(scope="module", autouse=True)

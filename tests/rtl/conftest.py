@@ -21,18 +21,6 @@ from emu.vectors.files.writers import counts_of
 Done = subprocess.CompletedProcess[str]
 
 
-def _need(*tools: str) -> None:
-    for tool in tools:
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} here (Debian: apt-get install {tool})")
-
-
-@pytest.fixture(scope="session")
-def need() -> Callable[..., None]:
-    """A function of names of tools: it skips, with the reason, where one is absent."""
-    return _need
-
-
 @pytest.fixture(scope="session")
 def kit(checkout: Path) -> Path:
     """The kit of this checkout."""
@@ -40,9 +28,9 @@ def kit(checkout: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def c_reference(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def c_reference(checkout: Path, tmp_path_factory: pytest.TempPathFactory, need: Callable[..., None]) -> Path:
     """A built copy of c_ref: libraries, the DPI library and the command emu_ref."""
-    _need("make", "gcc")
+    need("make", "gcc")
     folder = tmp_path_factory.mktemp("reference") / "c_ref"
     shutil.copytree(checkout / "c_ref", folder, ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
     done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=folder, capture_output=True, text=True)

@@ -30,6 +30,7 @@ from emu.engines.exact.datapath import Dot, dot
 from emu.engines.exact.datapath_stages import Stage, fixed_lsb_exp, stage_codes, stage_columns
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
+from emu.engines.table import DOT_ENGINES
 from emu.spec import derive
 from emu.spec.contract import ContractName, plan_of
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
@@ -236,18 +237,18 @@ def _stage_columns(stages: Sequence[Stage], result: Format) -> list[Column]:
     return out
 
 
-# The implementations of dot products beside the reference model that are present, each with the one interface of the columns.
+# The engines that derive rows of dot products again beside the reference model, where they are present; all have one interface.
 
 
-MODULES: Final = {"numpy": "emu.engines.numpy.datapath", "c_ref": "emu.engines.c_ref.datapath", "native": "emu.engines.native.datapath"}
+DERIVING: Final = ("numpy", "c_ref", "native")
 
 
 def dot_engines(plan: DatapathPlan) -> dict[str, Callable[..., Any]]:
     """Return engine -> dot(a, b, scale_a, scale_b, c, plan) of those that can do a plan."""
     found: dict[str, Callable[..., Any]] = {}
-    for name, path in MODULES.items():
+    for name in DERIVING:
         try:
-            module = import_module(path)
+            module = import_module(DOT_ENGINES[name])
         except ImportError:  # not built
             continue
         if module.can_dot(plan):
