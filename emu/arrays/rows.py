@@ -64,7 +64,7 @@ class Rows:
         lead = self.lead
         stack = math.prod(lead)
         shaped = matrix.reshape(*lead, matrix.shape[0] // stack if stack else self.shape[self.row_axis], matrix.shape[1])
-        return np.moveaxis(shaped, (-2, -1), (self.row_axis, self.axis))
+        return shaped if self.in_memory_order else np.moveaxis(shaped, (-2, -1), (self.row_axis, self.axis))
 
     def restore_levels(self, levels: Mapping[str, Array], block: Block) -> dict[str, Array]:
         """Return the codes of each level in the caller's axis order, without axes where the whole tensor shares one.
@@ -106,7 +106,8 @@ def _turned(array: Array, axis: int, row_axis: int) -> Array:
         raise ShapeError(f"axis {axis} and row_axis {row_axis} must lie in the {array.ndim} dimensions of the array")
     if axis % array.ndim == row_axis % array.ndim:
         raise ShapeError("axis and row_axis must differ")
-    moved = np.moveaxis(array, (row_axis, axis), (-2, -1))
+    last = (row_axis % array.ndim, axis % array.ndim) == (array.ndim - 2, array.ndim - 1)
+    moved = array if last else np.moveaxis(array, (row_axis, axis), (-2, -1))
     return moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
 
 

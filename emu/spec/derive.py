@@ -202,6 +202,15 @@ def policy_entry(policy: Policy, fmt: Format) -> EntryCodes:
 
     Raises: SpecError when the policy has no entry for it, or an outcome the format cannot code.
     """
+    key = (policy.facts_digest, fmt.facts_digest, fmt.id)
+    found = _entries.get(key)
+    return found if found is not None else _entries.keep(key, _policy_entry(policy, fmt))
+
+
+_entries: Cache[tuple[str, str, str], EntryCodes] = Cache("emu.spec.derive._entries", 4096, names=True)
+
+
+def _policy_entry(policy: Policy, fmt: Format) -> EntryCodes:
     default = "with_nan" if codes(fmt).nan else "without_nan"
     entry = policy.facts.get(fmt.id) or _entry_by_facts(policy, fmt) or policy.facts.get(default)
     if entry is None:
@@ -251,6 +260,8 @@ def _outcome(word: str, fmt: Format) -> int:
         return code
     if word in ("open", "refuse"):
         return OPEN if word == "open" else REFUSE
+    if isinstance(fmt.facts, CodebookFacts):
+        return _codebook_outcome(word, fmt)
     negative = word.startswith("negative_")
     base = word.removeprefix("negative_")
     table: dict[str, int | None] = {
@@ -267,6 +278,36 @@ def _outcome(word: str, fmt: Format) -> int:
     if code_or_none is None:
         raise SpecError(f"{fmt.id} has no code for {word}")
     return code_or_none | (derived.sign_bit if negative and (base != "zero" or derived.neg_zero) else 0)
+
+
+def _codebook_outcome(word: str, fmt: Format) -> int:
+    """Return the first code of a codebook whose value a word names, wherever in the list it stands. Raises: SpecError (no such value)."""
+    assert isinstance(fmt.facts, CodebookFacts)
+    order = _codebook_order(fmt.facts)
+    sizes = [size for size, _ in order]
+    wanted = {
+        "max": (max(sizes), False),
+        "min": (min(sizes), True),
+        "zero": (Fraction(0), False),
+        "negative_zero": (Fraction(0), True),
+        "smallest": (min(sizes, key=abs), False),
+    }.get(word)
+    if wanted is None or wanted[0] not in sizes:
+        raise SpecError(f"{fmt.id} has no code for {word}")
+    return order.index(wanted) if wanted in order else sizes.index(wanted[0])
+
+
+def _codebook_order(facts: CodebookFacts) -> list[tuple[Fraction, bool]]:
+    """Return (number, sign) of each code of a codebook; the numbers stand in the order of the values, 0 for zero."""
+    if facts.values is not None:
+        return [(Fraction(0) if text == "-0" else parse_exact(text), text.startswith("-")) for text in facts.values]
+    from emu.spec.registry import get
+
+    assert facts.values_bits is not None and facts.values_format is not None
+    known, text = codes(get("format", facts.values_format)), facts.values_bits.replace(" ", "")
+    digits = -(-known.bits // 4)
+    found = [int(text[start : start + digits], 16) for start in range(0, len(text), digits)]
+    return [(Fraction(-(code & ~known.sign_bit) if code & known.sign_bit else code), bool(code & known.sign_bit)) for code in found]
 
 
 def arithmetic_entry(fmt: Format) -> EntryCodes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final, Literal
 
+from emu.base.caches import Cache
 from emu.spec import derive
 from emu.spec.models import Format, Rounding
 from emu.spec.models.common import SpecObject
@@ -41,6 +42,9 @@ _DIRECTIONS: Final[dict[tuple[Words, Words, str, str], Direction]] = {  # positi
     (_ODD, _ODD, "max", "max"): "odd",
 }
 
+_formats: Cache[str, tuple[BinaryFormat | None]] = Cache("emu.spec.ieee._formats", 4096)
+_directions: Cache[str, tuple[Direction | None]] = Cache("emu.spec.ieee._directions", 4096)
+
 
 def same_facts(one: SpecObject, other: SpecObject) -> bool:
     """Tell whether two objects of one kind state the same facts; ids, titles, sources and examples do not count."""
@@ -52,6 +56,11 @@ def binary_format(fmt: Format) -> BinaryFormat | None:
 
     It has a sign, subnormals, -0, infinities and NaN as IEEE 754 has them, and no spare bits. Source: IEEE 754-2019, 3.4.
     """
+    found = _formats.get(fmt.facts_digest)
+    return (found if found is not None else _formats.keep(fmt.facts_digest, (_binary_format(fmt),)))[0]
+
+
+def _binary_format(fmt: Format) -> BinaryFormat | None:
     facts = fmt.facts
     if not isinstance(facts, FloatFacts) or facts.unused_high_bits:
         return None
@@ -70,6 +79,11 @@ def direction(rounding: Rounding) -> Direction | None:
 
     rne: to nearest, ties to even.   rna: ties away.   rz, ru, rd: toward zero, up, down.   odd: an inexact value takes the odd code.
     """
+    found = _directions.get(rounding.facts_digest)
+    return (found if found is not None else _directions.keep(rounding.facts_digest, (_direction(rounding),)))[0]
+
+
+def _direction(rounding: Rounding) -> Direction | None:
     facts = rounding.facts
     if facts.random != "none":
         return None

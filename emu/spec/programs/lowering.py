@@ -50,6 +50,7 @@ class LoweredProgram:
 
 
 _lowered: Cache[str, LoweredProgram] = Cache("emu.spec.programs.lowering._lowered", 512)
+_refusals: Cache[tuple[str, str], tuple[str | None]] = Cache("emu.spec.programs.lowering._refusals", 1024)
 
 
 def lower(program: Program) -> LoweredProgram:
@@ -107,6 +108,12 @@ def refusal(program: Program, engine: str, can_cast: Callable[[Format, Format, R
 
     can_cast: whether the engine converts from one format to another with a rounding.
     """
+    key = (program.digest, engine)
+    found = _refusals.get(key)
+    return (found if found is not None else _refusals.keep(key, (_refusal(program, engine, can_cast),)))[0]
+
+
+def _refusal(program: Program, engine: str, can_cast: Callable[[Format, Format, Rounding], bool]) -> str | None:
     if not is_binary32(program.arithmetic):
         return f"arithmetic in {program.arithmetic.id}, not fp32"
     missing = lacking(program, engine)

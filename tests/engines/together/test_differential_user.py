@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -227,3 +228,28 @@ def test_the_grid_of_an_integer_goes_on_above_its_codes(number: float) -> None:
 def test_a_policy_knows_a_destination_by_its_facts(name: str) -> None:
     copy = get("format", name).model_copy(update={"id": "mine"})
     assert derive.policy_entry(get("policy", "nvidia"), copy) == derive.policy_entry(get("policy", "nvidia"), get("format", name))
+
+
+UNSORTED = "0 1/16 3/4 1 3/8 1/2 3/16 1/4 -0 -1/16 -3/4 -1 -3/8 -1/2 -3/16 -1/4"  # the order of a sign and magnitudes out of order
+
+
+@pytest.mark.parametrize(("word", "code"), [("max", 3), ("min", 11), ("zero", 0), ("negative_zero", 8), ("smallest", 0)])
+@pytest.mark.parametrize("bits", [False, True])
+def test_a_word_of_a_policy_is_the_code_of_that_value_in_any_order_of_a_codebook(word: str, code: int, bits: bool) -> None:
+    listed: dict[str, Any] = {"values": tuple(UNSORTED.split())}
+    if bits:
+        numbers = np.array([-0.0 if text == "-0" else float(Fraction(text)) for text in UNSORTED.split()], np.float32)
+        listed = {"values_bits": " ".join(f"{number:08X}" for number in numbers.view(np.uint32)), "values_format": "fp32"}
+    fmt = USER.model(Format, {"class": "codebook", "bits": 4, **listed, "tie": "lower"}, "unsorted")
+    policy = USER.model(Policy, {"unsorted": {"overflow": "saturate", "nan": {"positive": word, "negative": word}}}, "words")
+    x = np.array([np.nan, 0.9], np.float32)
+    facts = (get("format", "fp32"), fmt, get("rounding", "rne"), policy)
+    (codes,) = agree("convert", facts, lambda engine: (emu.convert(x, fmt, policy=policy, engine=engine),))
+    assert codes.tolist() == [code, 3]
+
+
+def test_a_word_that_a_codebook_has_no_value_for_is_refused() -> None:
+    fmt = USER.model(Format, {"class": "codebook", "bits": 2, "values": ("1", "2", "3", "4"), "tie": "lower"}, "positive")
+    policy = USER.model(Policy, {"positive": {"overflow": "saturate", "nan": {"positive": "zero", "negative": "zero"}}}, "words")
+    with pytest.raises(SpecError, match="positive has no code for zero"):
+        emu.convert(np.array([np.nan], np.float32), fmt, policy=policy)
