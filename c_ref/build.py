@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cffi import FFI
 
-HEADERS = ["c_ref/emu_ref.h", *sorted(path for path in glob("c_ref/*.h") if path != "c_ref/emu_ref.h")]
-SOURCES = sorted(glob("c_ref/*.c"))
+HEADERS = ["c_ref/emu_ref.h", *sorted(glob("c_ref/src/**/*.h", recursive=True))]
+SOURCES = sorted(glob("c_ref/src/*/*.c"))
 FLAGS = ["-O3", "-std=c99", "-ffp-contract=off", "-fno-wrapv", "-Werror=incompatible-pointer-types"]
 DIGEST = sha256(b"".join(Path(path).read_bytes() for path in HEADERS + SOURCES)).hexdigest()
 

@@ -1,5 +1,5 @@
 /* list.c: emu_ref list: every name that a contract can be made of, one a line; aliases behind their id. */
-#include "../tables.h"
+#include "../src/tables/tables.h"
 #include "tool.h"
 
 /* Prints a name of a kind: an id, or an alias with the id that it stands for. */

@@ -1,5 +1,5 @@
 /* make_dot.c: the columns of dot and accumulate: one instruction a row, with the stages of every fused step. */
-#include "../tables.h"
+#include "../src/tables/tables.h"
 #include "tool.h"
 
 enum { MOST_APART = 8, EXP_BITS = 12 };

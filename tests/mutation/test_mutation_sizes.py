@@ -23,7 +23,7 @@ from emu.spec.loader import read
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = Path(__file__).with_name("catalogue") / "sizes.yaml"
 CLASSES = ("chunk", "stride", "lane", "thread", "cache", "limit", "sticky", "order")
-BUILD = {"emu/engines/native/kernels": ("emu/engines/native/kernels/build.py", "_kernels"), "c_ref": ("c_ref/build.py", "_c")}
+BUILD = {"emu/engines/native/kernels": ("emu/engines/native/kernels/build.py", "_kernels"), "c_ref/src": ("c_ref/build.py", "_c")}
 COMPILE = ("cc", "-O0", "-std=c99", "-fPIC", "-ffp-contract=off", "-fno-wrapv")
 
 
@@ -81,11 +81,11 @@ class Copies:
             shutil.copy(path, target / "emu" / "engines" / path.parent.name)
 
     def units(self, source: str) -> list[str]:
-        return sorted(path.name for path in (ROOT / source).glob("*.c"))
+        return sorted(path.relative_to(ROOT / source).as_posix() for path in (ROOT / source).rglob("*.c"))
 
     def link(self, target: Path, source: str, script: str, name: str, fresh: list[str]) -> None:
         """Compile files of an extension anew, take the other objects from the right copy, and link them."""
-        objects, include = target / "objects" / name, ["-I", sysconfig.get_path("include"), "-I", str(target / source)]
+        objects, include = target / "objects" / name, ["-I", sysconfig.get_path("include"), "-I", str((target / script).parent)]
         objects.mkdir(parents=True)
         if target == self.right:
             with pytest.MonkeyPatch.context() as patch:
@@ -93,7 +93,7 @@ class Copies:
                 runpy.run_path(script)["ffi"].emit_c_code(str(objects / "wrapper.c"))
             self.run([*COMPILE, *include, "-c", "wrapper.c"], objects)
         self.run([*COMPILE, *include, "-c", *(str(target / source / unit) for unit in fresh)], objects)
-        names = [f"{unit[:-2]}.o" for unit in [*self.units(source), "wrapper.c"]]
+        names = [f"{Path(unit).stem}.o" for unit in [*self.units(source), "wrapper.c"]]
         paths = [str(path if (path := objects / name).is_file() else self.right / "objects" / objects.name / name) for name in names]
         library = next((target / "emu" / "engines").glob(f"*/{name}.*so"))
         self.run([COMPILE[0], "-shared", "-o", str(library), *paths], objects)
@@ -108,9 +108,8 @@ class Copies:
         self.copy(target)
         (target / item.file).write_text(item.changed(), encoding="utf-8")
         for source, (script, name) in BUILD.items():
-            folder, unit = item.file.rsplit("/", 1)
-            changed = folder == source and unit.endswith((".c", ".h"))
-            if changed:
+            unit = item.file.removeprefix(f"{source}/")
+            if unit != item.file and unit.endswith((".c", ".h")):
                 self.link(target, source, script, name, [other for other in self.units(source) if unit in includes(target / source, other)])
         return target
 

@@ -7,7 +7,9 @@ Not here: the rows that judge (mutation_rows), the process that derives them (mu
 
 from __future__ import annotations
 
+import posixpath
 import shlex
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -178,7 +180,7 @@ class Library:
 
     def __init__(self, folder: Path, shared: bool = False) -> None:
         self.folder = folder
-        self.units = sorted(path.name for path in c_folder().glob("*.c"))
+        self.units = sorted(path.relative_to(c_folder()).as_posix() for path in c_folder().glob("src/*/*.c"))
         if not shared:
             self.build(folder, None)
 
@@ -191,14 +193,12 @@ class Library:
 
     def build(self, folder: Path, fault: Fault | None) -> None:
         """Compile a copy: one file anew for a fault in it, all of them for a fault in a header."""
-        folder.mkdir()
-        for path in c_folder().glob("*.[ch]"):
-            (folder / path.name).write_bytes(path.read_bytes())
+        shutil.copytree(c_folder(), folder, ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "tool", "dpi", "emu_ref"))
         if fault is not None:
             (folder / fault.file).write_text(fault.changed(), encoding="utf-8")
         fresh = self.units if fault is None else [unit for unit in self.units if fault.file in includes(folder, unit)]
         self.run([*COMPILE, "-c", *fresh], folder)
-        objects = [(folder if unit in fresh else self.folder) / f"{unit[:-2]}.o" for unit in self.units]
+        objects = [(folder if unit in fresh else self.folder) / f"{Path(unit).stem}.o" for unit in self.units]
         self.run([COMPILE[0], "-shared", "-o", LIBRARY, *map(str, objects)], folder)
 
     def run(self, command: Sequence[str], folder: Path) -> None:
@@ -212,15 +212,14 @@ class Library:
 
 
 def includes(folder: Path, name: str) -> set[str]:
-    """Return a C file and all files of the folder that it includes."""
+    """Return a C file and all files that it includes, as paths from the folder."""
     found, todo = set(), [name]
     while todo:
-        name = todo.pop()
+        name = posixpath.normpath(todo.pop())
         if name not in found and (folder / name).is_file():
             found.add(name)
-            todo += [
-                line.split('"')[1] for line in (folder / name).read_text(encoding="utf-8").splitlines() if line.startswith('#include "')
-            ]
+            lines = (folder / name).read_text(encoding="utf-8").splitlines()
+            todo += [posixpath.join(posixpath.dirname(name), line.split('"')[1]) for line in lines if line.startswith('#include "')]
     return found
 
 

@@ -1,6 +1,6 @@
-"""c_ref/tables.c: the descriptors of the shipped spec as C constants, written from the very structs that emu.engines.c_ref.convert builds.
+"""c_ref/src/tables/tables.c: the descriptors of the shipped spec as C constants, written from the structs that emu.engines.c_ref builds.
 
-Equal descriptors are one constant. Not here: what the functions that find them do (c_ref/names.c).
+Equal descriptors are one constant. Not here: what the functions that find them do (c_ref/src/tables/names.c).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from emu.spec.models.rounding import Word
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from tools.docs.c_text import Constants, quoted
 
-PATH = "c_ref/tables.c"
+PATH = "c_ref/src/tables/tables.c"
 HEAD = """/* tables.c: what the shipped spec says, as descriptors. Generated from spec/ by: python -m tools.docs build. Do not edit.
  *
  * Constants first, one for all objects that mean the same; then the tables that names.c searches, ids before aliases.

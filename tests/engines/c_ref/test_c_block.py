@@ -27,7 +27,7 @@ def matrix(shape: tuple[int, int]) -> Any:
 
 def band_elements(checkout: Path) -> int:
     """Elements of a band, as program.c says."""
-    found = re.search(r"EMU_BAND_ELEMENTS = ([0-9]+)", (checkout / "c_ref" / "program.c").read_text(encoding="utf-8"))
+    found = re.search(r"EMU_BAND_ELEMENTS = ([0-9]+)", (checkout / "c_ref" / "src" / "program" / "program.c").read_text(encoding="utf-8"))
     assert found is not None
     return int(found[1])
 

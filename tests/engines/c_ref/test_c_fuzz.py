@@ -44,7 +44,7 @@ def build(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Build:
     def compile_driver(*flags: str, name: str) -> Path:
         if name not in made:
             assert COMPILER is not None
-            sources = [*sorted(str(path) for path in (checkout / "c_ref").glob("*.c")), *sorted(str(path) for path in here.glob("fuzz*.c"))]
+            sources = sorted(str(path) for path in (*(checkout / "c_ref" / "src").glob("*/*.c"), *here.glob("fuzz*.c")))
             command = [COMPILER, "-std=c99", *WARNINGS, *flags, f"-I{checkout / 'c_ref'}", *sources, "-o", name]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr

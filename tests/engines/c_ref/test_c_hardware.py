@@ -22,7 +22,7 @@ def program(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The comparing program; floats in its own file alone."""
     folder, here = tmp_path_factory.mktemp("hardware"), Path(__file__).parent
     assert COMPILER is not None
-    sources = sorted(str(path) for path in (checkout / "c_ref").glob("*.c"))
+    sources = sorted(str(path) for path in (checkout / "c_ref" / "src").glob("*/*.c"))
     flags = ["-std=c99", "-O2", *WARNINGS, f"-I{checkout / 'c_ref'}"]
     for command in (
         [COMPILER, *flags, "-c", *sources],

@@ -331,7 +331,7 @@ def test_the_command_runs_clean_under_the_sanitizers(checkout: Path, tmp_path: P
     probe = subprocess.run(["gcc", *sanitize, "probe.c", "-o", "probe"], cwd=tmp_path, capture_output=True)
     if probe.returncode or subprocess.run(["./probe"], cwd=tmp_path).returncode:
         pytest.skip("the compiler has no sanitizers here")
-    sources = sorted(str(path) for folder in ("", "tool") for path in (checkout / "c_ref" / folder).glob("*.c"))
+    sources = sorted(str(path) for pattern in ("src/*/*.c", "tool/*.c") for path in (checkout / "c_ref").glob(pattern))
     done = subprocess.run(["gcc", "-std=c99", "-O1", *sanitize, *sources, "-o", "emu_ref"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     command = tmp_path / "emu_ref"
