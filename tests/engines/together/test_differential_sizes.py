@@ -44,14 +44,14 @@ FP32 = get("format", "fp32")
 
 def constant(folder: Path, name: str) -> int:
     """A constant of C that Python does not see."""
-    found = [int(n) for path in sorted(folder.glob("*.[ch]")) for n in re.findall(rf"\b{name} = (\d+)", path.read_text(encoding="utf-8"))]
+    found = [int(n) for path in sorted(folder.rglob("*.[ch]")) for n in re.findall(rf"\b{name} = (\d+)", path.read_text(encoding="utf-8"))]
     assert len(found) == 1, (name, found)
     return found[0]
 
 
 KERNELS = Path(str(files("emu"))) / "engines" / "native" / "kernels"
 KERNEL_CHUNK, KERNEL_LANES = constant(KERNELS, "EMU_CHUNK"), int(kernel.lib.EMU_LANES)
-C_CHUNK, C_BAND = constant(c_folder(), "EMU_CHUNK"), constant(c_folder(), "EMU_BAND_ELEMENTS")
+C_CHUNK, C_BAND = (constant(c_folder() / "src", name) for name in ("EMU_CHUNK", "EMU_BAND_ELEMENTS"))
 
 
 def torch_constant(module: str, name: str) -> int:
