@@ -19,7 +19,8 @@ EXTENSIONS = (
     ("c_ref/build.py", "c_ref._c", "emu_source_digest"),
     ("emu/engines/native/kernels/build.py", "native._kernels", "emu_kernels_digest"),
 )
-sys.path += [str(ROOT / "tests"), str(ROOT)]  # at the end: `support`, `tools` and `research` are found, and the installed emu comes first
+# at the end: `support`, `tools`, `research` and the reader of the bench kit are found, and the installed emu comes first
+sys.path += [str(ROOT / "tests"), str(ROOT), str(ROOT / "vectors" / "bench" / "cocotb")]
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)

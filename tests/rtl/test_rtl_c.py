@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from emu_rows import Suite, read_suite
 
-from emu.rtl.simulate.read import Suite, read_suite
 from emu.rtl.simulate.units import find_unit
 
 STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O0"]

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from emu_rows import read_suite
 
-from emu.rtl.simulate.read import read_suite
 from emu.rtl.simulate.units import Unit, find_unit
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from emu.rtl.simulate.read import Suite, read_suite
+from emu_rows import Suite, read_suite
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 RANDOM = "convert__bf16_to_e2m1__nvidia_sr_add8__directed"

@@ -1,6 +1,6 @@
 """Golden rows for a bench in plain Python: reads `.mem` or `.tv`, compares under masks, prints MISMATCH and RESULT lines.
 
-This file stands alone: copy it beside your bench (vectors/bench/cocotb/emu_rows.py is it, byte for byte). It needs Python >= 3.11 alone.
+This file stands alone: copy it beside your bench. It needs Python >= 3.11 alone.
 """
 
 from __future__ import annotations
