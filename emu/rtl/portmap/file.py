@@ -201,11 +201,10 @@ def spans(place: Wiring, column: Column, rows: int) -> list[tuple[str, int, int]
     """Return (port, lowest bit, bits) of everything that a place takes of the design's ports."""
     if place.pieces is not None:
         return [(piece.port, piece.lsb, piece.bits) for piece in place.pieces]
-    ports = place.ports or ((place.port,) if place.port else ())
     if place.low_bits is not None:
-        return [(port, place.lsb, place.low_bits) for port in ports]
+        return [(port, place.lsb, place.low_bits) for port in place.names]
     stride = place.element_bits or column.lane_bits
-    return [(port, place.lsb, stride * rows * column.lanes // len(ports)) for port in ports]
+    return [(port, place.lsb, stride * rows * column.lanes // len(place.names)) for port in place.names]
 
 
 def _clashes(model: PortMap, inputs: dict[str, Column]) -> Iterator[tuple[Where, str]]:
@@ -217,7 +216,8 @@ def _clashes(model: PortMap, inputs: dict[str, Column]) -> Iterator[tuple[Where,
         if name in inputs:
             claims += [(("ports", name), name, *span) for span in spans(place, inputs[name], model.rows_per_beat)]
     claims += [(("ties", number), f"tie {number}", tie.port, tie.lsb, tie.bits) for number, tie in enumerate(model.ties)]
-    read = {piece for name, place in model.ports.items() if name not in inputs for piece in _ports_of(place)}
+    outs = [place for name, place in model.ports.items() if name not in inputs]
+    read = {port for place in outs for port in place.names} | {piece.port for place in outs for piece in place.pieces or ()}
     read |= {model.flags.port} if model.flags else set()
     for where, name, port, lsb, bits in claims:
         if port in single:
@@ -232,12 +232,6 @@ def _clashes(model: PortMap, inputs: dict[str, Column]) -> Iterator[tuple[Where,
     for number, tie in enumerate(model.ties):
         if int(tie.value, 16) >> tie.bits:
             yield ("ties", number, "value"), f"has more than {tie.bits} bits"
-
-
-def _ports_of(place: Wiring) -> tuple[str, ...]:
-    if place.pieces is not None:
-        return tuple(piece.port for piece in place.pieces)
-    return place.ports or ((place.port,) if place.port else ())
 
 
 def _single_ports(model: PortMap) -> dict[str, Any]:

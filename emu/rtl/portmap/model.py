@@ -74,6 +74,11 @@ class Wiring(Part):
         default=None, ge=1, le=64, description="bits from one element to the next, where wider than its code: higher bits are 0, unread"
     )
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ports with equal shares of the elements; none where pieces or a value say it."""
+        return self.ports or ((self.port,) if self.port else ())
+
 
 class Tie(Part):
     """An input of the design that never changes."""

@@ -45,7 +45,7 @@ def runs_of(place: Wiring, column: Column, rows: int) -> list[Run]:
             top -= piece.bits
             out.append(Run(piece.port, top, 1, piece.bits, piece.lsb))
         return out
-    ports = place.ports or ((place.port,) if place.port else ())
+    ports = place.names
     each, width = rows * column.lanes // max(len(ports), 1), column.lane_bits
     if place.low_bits is not None:
         each, width = 1, place.low_bits
@@ -83,20 +83,11 @@ class Wires:
                 out[port] = max(out.get(port, 0), lsb + bits)
         return out
 
-    def declared(self) -> Iterator[str]:
-        """Yield the wires to and from the design."""
-        for prefix, inputs in (("to", True), ("from", False)):
-            yield from (f"{MARGIN}wire [{bits - 1}:0] {prefix}_{port};" for port, bits in self.widths(inputs).items())
-
-    def links(self) -> list[tuple[str, str]]:
-        """Return (port, wire) of the instance."""
-        return [(port, f"{prefix}_{port}") for prefix, inputs in (("to", True), ("from", False)) for port in self.widths(inputs)]
-
-    def driven(self, names: Mapping[str, str]) -> Iterator[str]:
-        """Yield the assignments to the design's inputs. names: column -> the signal that holds it."""
+    def driven(self, ending: str) -> Iterator[str]:
+        """Yield the assignments to the design's inputs. ending: of the signal that holds a column, behind its name."""
         for column, runs in self.ins.items():
             for number, run in enumerate(runs):
-                yield from _assign(run, names[column], f"to_{run.port}", True, f"{column}_{number}")
+                yield from _assign(run, column + ending, f"to_{run.port}", True, f"{column}_{number}")
         for port, lsb, bits, value in self.ties:
             yield f"{MARGIN}assign to_{port}[{lsb + bits - 1}:{lsb}] = {bits}'h{value[2:]};"
         for port, bits in self.widths(True).items():
@@ -119,13 +110,11 @@ class Wires:
                 out = [*out[:-1], (out[-1][0], bit)] if out and out[-1][1] == bit - 1 else [*out, (bit, bit)]
         return out
 
-    def collected(self, names: Mapping[str, str]) -> Iterator[str]:
-        """Yield the assignments from the design's outputs. names: column -> the signal that takes it; others are passed over."""
-        for column, runs in self.outs.items():
-            if column not in names:
-                continue
-            signal = names[column]
-            if signal.endswith("_all"):
+    def collected(self, columns: Sequence[Column], ending: str) -> Iterator[str]:
+        """Yield the assignments from the design's outputs to some columns. ending: of the signal that takes a column, behind its name."""
+        for column, runs in ((item.name, self.outs[item.name]) for item in columns if item.name in self.outs):
+            signal = column + ending
+            if ending:
                 yield f"{MARGIN}wire [{sum(run.elements * run.bits for run in runs) - 1}:0] {signal};"
             for number, run in enumerate(runs):
                 yield from _assign(run, signal, f"from_{run.port}", False, f"{column}_{number}")
@@ -135,20 +124,6 @@ class Wires:
                     for bit in range(self.unread[column].bit_length())
                     if self.unread[column] >> bit & 1
                 )
-
-    def checks(self) -> Iterator[str]:
-        """Yield the check, at the start of a simulation, that the design's ports are as wide as the map says."""
-        tests = [(port, bits, "!=") for port, bits in self.widths(True).items()]
-        tests += [(port, bits, "<") for port, bits in self.widths(False).items()]
-        yield "`ifndef SYNTHESIS"
-        yield f"{MARGIN}initial begin"
-        for port, bits, sign in tests:
-            yield f"{MARGIN * 2}if ($bits(u_design.{port}) {sign} {bits}) begin"
-            yield f'{MARGIN * 3}$display("PORTMAP width port={port} design=%0d map={bits}", $bits(u_design.{port}));'
-            yield f"{MARGIN * 3}$fatal;"
-            yield f"{MARGIN * 2}end"
-        yield f"{MARGIN}end"
-        yield "`endif"
 
 
 def wires_of(model: PortMap, layout: Layout) -> Wires:
