@@ -83,11 +83,6 @@ def bits_needed(value: int) -> int:
     return (value if value >= 0 else ~value).bit_length() + 1
 
 
-def sign_of(code: int, fmt: Format) -> int:
-    """Return the sign bit of a code of a float format."""
-    return int(bool(code & derive.codes(fmt).sign_bit))
-
-
 def waves(signals: Sequence[tuple[str, int, int | None]], title: str) -> str:
     """Return the VCD of signals (name, bits, value; None: x) that stand from time 0 on. title: its comment."""
     lines = [f"$comment {title} $end", "$timescale 1ns $end", "$scope module golden $end"]
