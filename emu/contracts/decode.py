@@ -17,7 +17,7 @@ from emu.contracts.examples import compare
 from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import Inputs
-from emu.contracts.text import code_text, value_text
+from emu.contracts.text import class_of, code_text, value_text
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.numpy.convert import to_fp32
@@ -30,7 +30,7 @@ from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get, names
 
 WIDEST: Final = 16  # bits of codes of which every one gets a row
-SUBNORMAL: Final = 1  # of CLASSES
+KINDS: Final = ("zero", "subnormal", "normal", "inf", "nan")  # of codes, by the number in the column
 CLASSES: Final = "0 zero, 1 subnormal, 2 normal, 3 infinite, 4 NaN"
 
 
@@ -81,17 +81,7 @@ class DecodeContract(Contract):
             value = decode_code(values[0], self.fmt)
         except OpenError:
             return ((OPEN,), (OPEN,))
-        return ((encode_value(value, self.fp32),), (self.class_of(values[0], value.kind, value.is_zero),))
-
-    def class_of(self, code: int, kind: str, is_zero: bool) -> int:
-        """Return the class of a code that has a meaning."""
-        if kind != "finite":
-            return 4 if kind == "nan" else 3
-        if is_zero:
-            return 0
-        facts = self.fmt.facts
-        field = (code & ~derive.codes(self.fmt).sign_bit) >> facts.frac_bits if isinstance(facts, FloatFacts) else 1
-        return 1 if field == 0 and isinstance(facts, FloatFacts) and facts.subnormals == "yes" else 2
+        return ((encode_value(value, self.fp32),), (KINDS.index(class_of(values[0], self.fmt)),))
 
     def case(self, code: int) -> Input:
         """Return the case of a code, with what it is: zero, subnormal, the ends of the range, infinite, NaN, an unused bit."""
@@ -100,9 +90,9 @@ class DecodeContract(Contract):
         if code >> derived.bits:
             return Input("all", ("code", "scale_signbit"), (code,))
         value = decode_code(code, self.fmt)
-        kind = self.class_of(code, value.kind, value.is_zero)
-        flags += {0: ["zero"], 1: ["subnormal"], 2: [], 3: ["inf"], 4: ["nan_quiet"]}[kind]
-        flags += ["negative"] if value.sign and kind != 4 else []
+        kind = class_of(code, self.fmt)
+        flags += {"normal": [], "nan": ["nan_quiet"]}.get(kind, [kind])
+        flags += ["negative"] if value.sign and kind != "nan" else []
         return Input("all", tuple(flags), (code,))
 
     def engines(self) -> dict[str, Batch]:
@@ -167,7 +157,7 @@ class DecodeContract(Contract):
                 yield Deviation(f"the bias is {facts.bias + off}, not {facts.bias}", "exponent", replace(self, fmt=changed).exact)
             zero = derive.codes(self.fmt).sign_bit if derive.codes(self.fmt).neg_zero else 0
             yield Deviation("subnormal codes are read as zero", "value", lambda values: self.exact(
-                (values[0] & zero,) if self.exact(values)[1] == (SUBNORMAL,) else values
+                (values[0] & zero,) if self.exact(values)[1] == (KINDS.index("subnormal"),) else values
             ))  # fmt: skip
         for other in names("format"):
             if other != self.fmt.id and stored_bits(get("format", other)) == stored_bits(self.fmt):

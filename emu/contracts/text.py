@@ -12,6 +12,7 @@ from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
 from emu.spec import derive
 from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
 
 _LARGEST_DECIMAL = 1 << 20
 _FINEST_DECIMAL = 6
@@ -71,6 +72,17 @@ def meaning(code: int, fmt: Format) -> str:
 def named(code: int, fmt: Format) -> str:
     """Return a code with its value: 0x37 (2^-72)."""
     return f"{code_text(code, fmt)} ({meaning(code, fmt)})"
+
+
+def class_of(code: int, fmt: Format) -> str:
+    """Return the class of a code: zero, subnormal, normal, inf, nan; a set bit above the code is dropped."""
+    value, facts, known = value_of(code, fmt), fmt.facts, derive.codes(fmt)
+    if value.kind != "finite":
+        return value.kind
+    if value.is_zero or not isinstance(facts, FloatFacts):
+        return "zero" if value.is_zero else "normal"
+    field = (code & (1 << known.bits) - 1 & ~known.sign_bit) >> facts.frac_bits
+    return "normal" if field or facts.subnormals != "yes" else "subnormal"
 
 
 def signed_hex(value: int, bits: int) -> str:

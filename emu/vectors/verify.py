@@ -118,7 +118,7 @@ def check_manifest(folder: Path) -> None:
     path = folder / manifest.MANIFEST
     if not path.is_file():
         raise FileError(f"{manifest.MANIFEST}: missing: the build did not finish")
-    listed = dict(line.split("  ", 1)[::-1] for line in path.read_text(encoding="ascii", errors="replace").splitlines() if "  " in line)
+    listed = manifest.listed_files(path)
     names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} - {manifest.MANIFEST}
     for name in sorted(set(listed) - names):
         raise FileError(f"{name}: listed in {manifest.MANIFEST} and missing")

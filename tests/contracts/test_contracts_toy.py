@@ -96,9 +96,8 @@ def test_a_kernel_is_judged():
 
 
 def test_a_mismatch_is_explained():
-    from emu.rtl.mismatch.explain import explain_mismatch
+    from emu.rtl.mismatch.explain import explain_mismatch, lines_of
     from emu.rtl.mismatch.lines import parse_log
-    from emu.rtl.mismatch.text import lines_of
 
     stem = "negate__e2m1_to_e2m1__exact__all"
     log = [f"MISMATCH suite={stem} tc={code + 1} out=y in={code:x} want={code ^ 8:x} got={code:x} mask=f" for code in range(16)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from emu_rows import Suite, read_suite
 
-from emu.rtl.simulate.units import find_unit
+from emu.rtl.simulate.units import read_units
 
 STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O0"]
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
@@ -195,7 +195,7 @@ def test_own_stimuli_go_through_the_reference(kit: Path, copy: Path, checker: Pa
 @pytest.mark.exhaustive
 def test_a_verilated_model_takes_the_place_of_the_function(checkout: Path, kit: Path, need: Callable[..., None], tmp_path: Path) -> None:
     need("verilator", "g++", "make")
-    unit = find_unit(kit, "convert_bf16_e2m1_rne")
+    unit = read_units(kit)["convert_bf16_e2m1_rne"]
     words = [
         "verilator",
         "--cc",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emu.contracts.columns import Column
-from emu.rtl.simulate.units import find_unit
+from emu.rtl.simulate.units import read_units
 
 CONVERT = "convert__bf16_to_e2m1__nvidia_rne__directed"
 SMALL = "dot__e2m1xe2m1_ue4m3_to_fp32__made__smoke"
@@ -150,7 +150,7 @@ def test_plain_checks_of_dot(kit: Path, need: Callable[..., None], frozen: Calla
     (tmp_path / "dut.sv").write_text(DOT)
     prove(icarus(kit, dots, "dot", [str(tmp_path / "dut.sv")], tmp_path), DOT_FAULTS, (0,))
     for name in ("lane_nv_like_e1m2", "lane_nv_like_e1m2_pipe"):
-        unit = find_unit(kit, name)
+        unit = read_units(kit)[name]
         design = [*(f"-D{macro}={value}" for macro, value in unit.defines.items()), *map(str, unit.sources)]
         assert fired(icarus(kit, frozen(LANE), "dot", design, tmp_path)) == ([], ["RESULT PASS reason=none"], 0)
 

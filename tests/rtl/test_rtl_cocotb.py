@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from emu_rows import read_suite
 
-from emu.rtl.simulate.units import Unit, find_unit
+from emu.rtl.simulate.units import Unit, read_units
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 PORTS = "input clk, input rst, input in_valid, input [15:0] x, output out_valid, output [3:0] y"
@@ -54,7 +54,7 @@ def words_of(unit: Unit, **changed: int) -> list[str]:
 
 
 def test_right_designs_pass_and_a_wrong_one_does_not(kit: Path, copy: Path) -> None:
-    unit, suite = find_unit(kit, "convert_bf16_e2m1_rne"), read_suite(copy)
+    unit, suite = read_units(kit)["convert_bf16_e2m1_rne"], read_suite(copy)
     passed = f"RESULT PASS reason=none suite={STEM} rows_sha256={suite.rows_sha256} compared={len(suite.rows)} mismatch=0 x=0 masked=0"
     assert run(kit, copy, *words_of(unit))[:2] == (0, [passed])
     assert run(kit, copy, *words_of(unit, EMU_PIPE=1))[:2] == (0, [passed])
@@ -72,7 +72,7 @@ def test_a_design_that_does_not_answer_rightly_fails_with_the_reason(kit: Path, 
 
 
 def test_broken_files_and_misuse_end_with_two(kit: Path, copy: Path) -> None:
-    unit = find_unit(kit, "convert_bf16_e2m1_rne")
+    unit = read_units(kit)["convert_bf16_e2m1_rne"]
     assert run(kit, copy.with_name("none.mem"), *words_of(unit))[0] == 2
     code, lines, errors = run(kit, copy)  # no design
     assert (code, lines) == (2, []) and errors

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.rtl.simulate.units import Unit, find_unit
+from emu.rtl.simulate.units import Unit, read_units
 
 CONVERT = "convert__bf16_to_e2m1__nvidia_rne__directed"
 RANDOM = "convert__bf16_to_e2m1__nvidia_sr_add8__directed"
@@ -56,7 +56,7 @@ def simulate(program: Path, *words: str) -> tuple[str, list[int], list[str], int
 
 @pytest.mark.exhaustive  # compiles the reference into a simulator
 def test_a_converter_meets_the_reference_on_random_codes(kit: Path, build: Callable[..., Path], frozen: Callable[[str], Path]) -> None:
-    program = build("convert_random", frozen(CONVERT), find_unit(kit, "convert_bf16_e2m1_rne"))
+    program = build("convert_random", frozen(CONVERT), read_units(kit)["convert_bf16_e2m1_rne"])
     names = ("+source=bf16", "+destination=e2m1", "+policy=nvidia", "+rounding=rne")
     verdict, counts, _, code = simulate(program, *names)
     assert (verdict, counts, code) == ("PASS reason=none", [100000, 0, 0, 0], 0)
@@ -78,7 +78,7 @@ def test_a_converter_meets_the_reference_on_random_codes(kit: Path, build: Calla
 
 @pytest.mark.exhaustive
 def test_random_bits_reach_the_reference_and_the_design_alike(kit: Path, build: Callable[..., Path], frozen: Callable[[str], Path]) -> None:
-    program = build("convert_random", frozen(RANDOM), find_unit(kit, "convert_bf16_e2m1_sr_add8_pipe"))
+    program = build("convert_random", frozen(RANDOM), read_units(kit)["convert_bf16_e2m1_sr_add8_pipe"])
     names = ("+source=bf16", "+destination=e2m1", "+policy=nvidia")
     assert simulate(program, *names, "+rounding=sr_add8", "+stall=5")[:2] == ("PASS reason=none", [100000, 0, 0, 0])
     assert simulate(program, *names, "+rounding=sr_cmp8")[0] == "FAIL reason=mismatch"
@@ -86,7 +86,7 @@ def test_random_bits_reach_the_reference_and_the_design_alike(kit: Path, build: 
 
 @pytest.mark.exhaustive
 def test_a_lane_meets_the_reference_on_random_operands(kit: Path, build: Callable[..., Path], frozen: Callable[[str], Path]) -> None:
-    program = build("dot_random", frozen(DOT), find_unit(kit, "lane_nv_like_e1m2_pipe"))
+    program = build("dot_random", frozen(DOT), read_units(kit)["lane_nv_like_e1m2_pipe"])
     verdict, counts, _, code = simulate(program, "+datapath=nv_like/e1m2xe1m2/ue4m3/16", "+n=20000", "+stall=1")
     assert (verdict, counts, code) == ("PASS reason=none", [20000, 0, 0, 0], 0)
     verdict, counts, _, _ = simulate(program, "+datapath=nv_like/e1m2xe1m2/ue4m3/16", "+n=300", "+flip=300")

@@ -12,9 +12,8 @@ from emu.contracts.dot.rows import answer as by_exact
 from emu.contracts.dot.variants import hypotheses
 from emu.contracts.rows import make_row, mismatches, unpack, value_of
 from emu.rtl.mismatch.deviations_plain import MOST_STUCK
-from emu.rtl.mismatch.explain import explain_mismatch
+from emu.rtl.mismatch.explain import explain_mismatch, lines_of
 from emu.rtl.mismatch.lines import parse_log
-from emu.rtl.mismatch.text import lines_of
 from emu.vectors.suites.plan import find
 
 CONVERT = "convert__fp32_to_e2m1__nvidia_rne__directed"

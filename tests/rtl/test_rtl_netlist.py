@@ -15,7 +15,7 @@ from emu.rtl.mutants.netlist import Mutants, draw, elaborate
 from emu.rtl.mutants.record import judge
 from emu.rtl.simulate import simulator
 from emu.rtl.simulate.suites import golden
-from emu.rtl.simulate.units import Unit, find_unit
+from emu.rtl.simulate.units import Unit, read_units
 from emu.vectors.files.suite import Suite
 
 SUITE = "decode__e2m1_to_fp32__exact__all"
@@ -23,7 +23,7 @@ SUITE = "decode__e2m1_to_fp32__exact__all"
 
 @pytest.fixture
 def unit(kit: Path) -> Unit:
-    return find_unit(kit, "decode_e2m1")
+    return read_units(kit)["decode_e2m1"]
 
 
 def test_two_folders_draw_the_same_mutants(unit: Unit, frozen: Callable[[str], Path], need: Callable[..., None], tmp_path: Path) -> None:

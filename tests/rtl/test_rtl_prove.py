@@ -16,7 +16,7 @@ from emu.rtl.export import prove_z3, yosys
 from emu.rtl.export.functions import Golden, golden
 from emu.rtl.export.prove import prove, render_mem, render_tv
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.units import Unit, find_unit, read_units
+from emu.rtl.simulate.units import Unit, read_units
 from emu.spec.registry import get
 
 needs_yosys = pytest.mark.skipif(not (shutil.which("yosys") and shutil.which("yosys-abc")), reason="yosys absent: apt-get install yosys")
@@ -58,7 +58,7 @@ QUICK = ["decode_int4", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "p
 @needs_yosys
 @pytest.mark.parametrize("name", QUICK)
 def test_a_reference_design_is_the_golden_function(name: str) -> None:
-    files, defines = sources_of(find_unit(simulator.path(), name))
+    files, defines = sources_of(read_units(simulator.path())[name])
     assert prove(golden(*contract_of(name)), files, defines) == ("proven", None, False, "")
 
 
@@ -66,7 +66,7 @@ def test_a_reference_design_is_the_golden_function(name: str) -> None:
 @needs_z3
 @pytest.mark.parametrize("name", ["decode_e2m1", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "convert_bf16_e1m2_rz_pipe"])
 def test_z3_proves_it_too_from_the_smt_lib_form(name: str) -> None:
-    files, defines = sources_of(find_unit(simulator.path(), name))
+    files, defines = sources_of(read_units(simulator.path())[name])
     assert prove(golden(*contract_of(name)), files, defines, solver="z3") == ("proven", None, name.endswith("_pipe"), "")
 
 
@@ -94,7 +94,7 @@ def test_an_absent_z3_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @needs_yosys
 def test_a_pipeline_is_proven_as_a_function() -> None:
     name = "convert_bf16_e1m2_rz_pipe"
-    files, defines = sources_of(find_unit(simulator.path(), name))
+    files, defines = sources_of(read_units(simulator.path())[name])
     assert prove(golden(*contract_of(name)), files, defines) == ("proven", None, True, "")
 
 
@@ -120,7 +120,7 @@ def test_every_small_reference_design_is_its_golden_function() -> None:
     units += ["dot16_e2m1", "dot16_e1m2", "dot16_int4xe1m2"]
     chosen = units if os.environ.get("EMU_ALL") else one_of_a_family(units)
     for name in chosen:
-        files, defines = sources_of(find_unit(simulator.path(), name))
+        files, defines = sources_of(read_units(simulator.path())[name])
         assert prove(golden(*contract_of(name)), files, defines).kind == "proven", name
     assert len(units) >= 40 and len(chosen) >= 30
 
@@ -160,7 +160,7 @@ def judge_in_icarus(item: Golden, row: str, files: list[Path], defines: list[str
 @pytest.mark.parametrize(("name", "file", "old", "new", "fault"), FAULTS, ids=[f"{fault[0]}-{fault[4]}" for fault in FAULTS])
 def test_a_seeded_fault_comes_back_as_a_golden_row(name: str, file: str, old: str, new: str, fault: str, tmp_path: Path) -> None:
     item = golden(*contract_of(name))
-    files, defines = sources_of(find_unit(simulator.path(), name))
+    files, defines = sources_of(read_units(simulator.path())[name])
     text = (simulator.path() / file).read_text()
     assert text.count(old) == 1, fault
     wrong = tmp_path / "wrong.sv"

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from emu.cli.main import run
-from emu.rtl.simulate.units import find_unit
+from emu.rtl.simulate.units import read_units
 
 STEM = "dot__e1m2xe1m2_ue4m3_to_fp32__nv_like_b16__smoke"
 CHAIN = "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__"
@@ -17,7 +17,7 @@ STAGES = {"sg": 11, "tm": 19, "xa": 46}  # packed outputs: group sums, terms, al
 def lane(kit, tmp_path, need):
     """Write the lane's files with one text changed, and its map; return the map's path."""
     need("iverilog")
-    unit = find_unit(kit, "lane_nv_like_e1m2")
+    unit = read_units(kit)["lane_nv_like_e1m2"]
 
     def lane(file=None, old="", new=""):
         for path in unit.files:
@@ -79,7 +79,7 @@ def test_a_fault_is_named_by_its_first_wrong_stage(lane, tmp_path, capsys, file,
 def test_a_chain_with_the_state_given_or_its_own(kit, tmp_path, need, capsys, chain, suite):
     """The lane into a 64-bit register: `first` is one bit, `last` is no port; with its own state it has no acc_in."""
     need("iverilog")
-    unit = find_unit(kit, "chain_int64_e1m2")
+    unit = read_units(kit)["chain_int64_e1m2"]
     for path in unit.files:
         shutil.copy(path, tmp_path / path.name)
     own = int(chain == "dut")

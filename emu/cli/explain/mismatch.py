@@ -26,9 +26,8 @@ def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path
     stage, and which single deviations explain what the design gave, with the number of rows on which each holds.
     """  # fmt: skip
     from emu.base.atomic import check_target, whole_file
-    from emu.rtl.mismatch.explain import explain_mismatch, vcd_of
+    from emu.rtl.mismatch.explain import explain_mismatch, lines_of, vcd_of
     from emu.rtl.mismatch.lines import parse_log
-    from emu.rtl.mismatch.text import lines_of
 
     if vcd is not None:
         check_target(vcd, force)

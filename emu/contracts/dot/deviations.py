@@ -59,21 +59,20 @@ def _deviation(op: DotContract, text: str, stage: str, plan: DatapathPlan, chang
 def _operands(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:
     """Yield (text, stage, change of the operands)."""
     k = plan.facts.k
-    zero = 0
-    yield "C is not added", "xc (addend)", lambda g: (*g[:4], zero)
+    yield "C is not added", "xc (addend)", lambda g: (*g[:4], 0)
     negative = derive.codes(plan.c).sign_bit
     if negative:
         yield "C has the wrong sign", "xc (addend)", lambda g: (*g[:4], g[4] ^ negative)
     for side, name in ((0, "a"), (1, "b")):
-        yield f"{name}: neighbouring elements swapped (nibble order)", "packing", _at(side, lambda e: [e[i ^ 1] for i in range(len(e))])
-        yield f"{name}: elements in reverse order", "packing", _at(side, lambda e: e[::-1])
-    yield "a and b: neighbouring elements of both swapped, scales not", "packing", _both(lambda e: [e[i ^ 1] for i in range(len(e))])
+        yield f"{name}: neighbouring elements swapped (nibble order)", "packing", _many((side,), _swapped)
+        yield f"{name}: elements in reverse order", "packing", _many((side,), lambda e: e[::-1])
+    yield "a and b: neighbouring elements of both swapped, scales not", "packing", _many((0, 1), _swapped)
     if plan.scale is not None:
         yield from _scales(plan)
     for lane in range(k):
         yield f"the product of element {lane} is lost", "sg (products)", _dropped(lane)
     half = k // 2
-    yield f"elements {half} .. {k - 1} are lost", "sg (products)", lambda g: ([*g[0][:half], *[zero] * (k - half)], *g[1:])
+    yield f"elements {half} .. {k - 1} are lost", "sg (products)", lambda g: ([*g[0][:half], *[0] * (k - half)], *g[1:])
     for text, fmt, sides in (("element", plan.a, (0, 1)), ("scale", plan.scale, (2, 3))):
         if fmt is not None:
             flush = _flushing(fmt)
@@ -86,22 +85,18 @@ def _scales(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:
     assert plan.scale is not None
     one = code_of_one(plan.scale)
     yield "scales of a and b swapped", "tm (scales)", lambda g: (g[0], g[1], g[3], g[2], g[4])
-    yield "the scales of a are not applied", "tm (scales)", _at(2, lambda e: [one] * len(e))
-    yield "the scales of b are not applied", "tm (scales)", _at(3, lambda e: [one] * len(e))
+    yield "the scales of a are not applied", "tm (scales)", _many((2,), lambda e: [one] * len(e))
+    yield "the scales of b are not applied", "tm (scales)", _many((3,), lambda e: [one] * len(e))
     yield "scales in reverse order of blocks", "packing", _many((2, 3), lambda e: e[::-1])
-    yield "scales of a in reverse order of blocks", "packing", _at(2, lambda e: e[::-1])
-    yield "scales of b in reverse order of blocks", "packing", _at(3, lambda e: e[::-1])
+    yield "scales of a in reverse order of blocks", "packing", _many((2,), lambda e: e[::-1])
+    yield "scales of b in reverse order of blocks", "packing", _many((3,), lambda e: e[::-1])
     yield "every block takes the scales of block 0", "tm (scales)", _many((2, 3), lambda e: [e[0]] * len(e))
     if plan.facts.k // plan.block > 2:
-        yield "scales of neighbouring blocks swapped", "packing", _many((2, 3), lambda e: [e[i ^ 1] for i in range(len(e))])
+        yield "scales of neighbouring blocks swapped", "packing", _many((2, 3), _swapped)
 
 
-def _at(side: int, change: Callable[[list[int]], list[int]]) -> Change:
-    return _many((side,), change)
-
-
-def _both(change: Callable[[list[int]], list[int]]) -> Change:
-    return _many((0, 1), change)
+def _swapped(codes: list[int]) -> list[int]:
+    return [codes[place ^ 1] for place in range(len(codes))]
 
 
 def _many(sides: Sequence[int], change: Callable[[list[int]], list[int]]) -> Change:

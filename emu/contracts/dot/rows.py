@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -164,9 +164,3 @@ def _part(part: str, offered: list[tuple[str, str]], scales: tuple[str, ...]) ->
     if part in scales:
         return {"scale": part}
     return next(({"a": first, "b": second} for first, second in offered if f"{first}x{second}" == part), {})
-
-
-def with_length(row: DotRow, k: int, plan: DatapathPlan) -> DotRow:
-    """Return the first k elements of a row with their scales."""
-    blocks = k // plan.block if plan.block else 0
-    return replace(row, a=row.a[:k], b=row.b[:k], scale_a=row.scale_a[:blocks], scale_b=row.scale_b[:blocks])

@@ -100,7 +100,7 @@ def hypotheses(plans: Sequence[DatapathPlan], depth: int = 2) -> list[Hypothesis
         found.setdefault(deciding(plan), Hypothesis(plan))
     for count in range(1, depth + 1):
         for plan in plans:
-            for item in _changed_by(plan, count):
+            for item in _changed_by(plan, count, few=count > 1):
                 found.setdefault(deciding(item.plan), item)
     for plan in plans:
         for other in _others(plan):
@@ -127,16 +127,11 @@ def _others(plan: DatapathPlan) -> Iterator[DatapathPlan]:
 def combined(plan: DatapathPlan) -> Iterator[Hypothesis]:
     """Yield combinations of two facts, then of three with fewer values each: the search of last resort."""
     for count in range(2, MOST_CHANGES + 1):
-        values = _values(plan, few=count > 2)
-        for paths in combinations(values, count):
-            for chosen in product(*(values[path] for path in paths)):
-                item = _changed(plan, tuple(zip(paths, chosen, strict=True)))
-                if item is not None:
-                    yield item
+        yield from _changed_by(plan, count, few=count > 2)
 
 
-def _changed_by(plan: DatapathPlan, count: int) -> Iterator[Hypothesis]:
-    values = _values(plan, few=count > 1)
+def _changed_by(plan: DatapathPlan, count: int, few: bool) -> Iterator[Hypothesis]:
+    values = _values(plan, few)
     for paths in combinations(values, count):
         for chosen in product(*(values[path] for path in paths)):
             item = _changed(plan, tuple(zip(paths, chosen, strict=True)))

@@ -1,7 +1,7 @@
 """emu explain mismatch: a MISMATCH line or log beside `exact`: the trace of the row, what differs, the first wrong stage, and which
 single deviations explain it, with the number of rows on which each holds.
 
-Not here: lines to read (explain_mismatch_text), reading logs (mismatch_lines), the deviations (hypotheses_*).
+Not here: its text (mismatch.txt.j2), reading logs (lines), the deviations.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from emu.base.errors import FileError
+from emu.base.templates import filled
+from emu.contracts import parse
 from emu.contracts.columns import Column
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import inputs_of, unpack, value_of
@@ -26,6 +28,9 @@ from emu.spec.registry import get
 
 Data = dict[str, Any]
 FEWER = 2  # that hold on some rows, beside those that hold on all
+MOST_LANES = 8
+MOST_ALSO = 4
+CLEAR = 4  # mismatch rows from which a verdict on all of them means something
 STAGE_ORDER = ("sg", "tm", "ss", "lv", "e", "xa", "xc", "p", "s", "rs")
 
 
@@ -166,3 +171,11 @@ def vcd_of(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
     golden, this, _, _ = chosen(log, vectors, suite, tc)
     op, values = golden.plan.operation, inputs_of(golden.layout, this.row)
     return waves(op.signals(values, this.got), f"{golden.name} tc={this.tc}")
+
+
+def lines_of(found: Data) -> list[str]:
+    """Return the text of explain_mismatch."""
+    ((_, trace),) = found["trace"].items()
+    told = parse(found["contract"]).lines(trace)
+    template = Path(__file__).with_name("mismatch.txt.j2")
+    return filled(template, found=found, trace=told, most_lanes=MOST_LANES, most_also=MOST_ALSO, clear=CLEAR).splitlines()

@@ -84,7 +84,7 @@ def check_manifest(folder: Path, names: Iterable[str]) -> None:
     path = folder / manifest.MANIFEST
     if not path.is_file():
         raise FileError(f"{folder}: has no {manifest.MANIFEST}: the build did not finish, or files were taken out: build it again")
-    listed = dict(line.split("  ", 1)[::-1] for line in path.read_text(encoding="ascii", errors="replace").splitlines() if "  " in line)
+    listed = manifest.listed_files(path)
     for name in names:
         if listed.get(name) != manifest.file_sha256(folder / name):
             raise FileError(f"{name}: its sha256 is not the one of {manifest.MANIFEST}: it was edited")

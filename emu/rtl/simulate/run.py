@@ -5,7 +5,7 @@ Not here: the suites that a map leaves rows out of (portmap_rows), simulators (s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from emu.rtl.portmap.rows import Derived, derive_suite, write_derived
 from emu.rtl.portmap.suite import stored
 from emu.rtl.portmap.wrapper import wrapper_text
 from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
-from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run
+from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run, seeding
 from emu.rtl.simulate.suites import built
 from emu.vectors.files.suite import Suite
 from emu.vectors.files.write import write_text
@@ -176,21 +176,14 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
         entry.hint = "rows got lost or came twice: does the design take one row each clock (pipelined, ready), and does reset empty it?"
     elif reason not in ("mismatch", "x"):
         return
-    again = run(bench, bench.shard.mem, [*way.plusargs, "+rows", *_verilator_seed(bench, way)])
+    again = run(bench, bench.shard.mem, [*way.plusargs, "+rows", *seeding(bench, way.seeds[0])])
     listed = [line for line in again.lines if line.startswith("ROW ")]
     if rows:
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
-        entry.lines = [*hidden, *(line for line in entry.lines if not line.startswith("RESULT ")), *listed, *_results(entry.lines)]
+        results = [line for line in entry.lines if line.startswith("RESULT ")]
+        entry.lines = [*hidden, *(line for line in entry.lines if line not in results), *listed, *results]
     if file.map.latency is not None and way.mode != "stall" and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
-
-
-def _verilator_seed(bench: Built, way: Pass) -> list[str]:
-    return ["+verilator+rand+reset+2", f"+verilator+seed+{way.seeds[0]}"] if bench.simulator.name == "verilator" else []
-
-
-def _results(lines: Sequence[str]) -> Iterator[str]:
-    yield from (line for line in lines if line.startswith("RESULT "))
 
 
 # A wrong latency in a port map, told from its outputs: they are the expected ones of a neighbouring row.

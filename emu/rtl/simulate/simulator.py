@@ -128,9 +128,9 @@ def judge(built: Built, plusargs: Sequence[str] = (), seeds: Sequence[int] = SEE
     if taken or not seeds:
         raise OperandError(f"{', '.join(taken) or 'no seed'}: judge chooses the file and the counts itself")
     shard, extra = built.shard, list(plusargs)
-    test = run(built, shard.negative, [*extra, f"+n={shard.counts.negative}", *_seeding(built, seeds[0])], timeout)
+    test = run(built, shard.negative, [*extra, f"+n={shard.counts.negative}", *seeding(built, seeds[0])], timeout)
     chosen = seeds if built.simulator.name == "verilator" else seeds[:1]
-    runs = tuple(run(built, shard.mem, [*extra, *_seeding(built, seed)], timeout) for seed in chosen)
+    runs = tuple(run(built, shard.mem, [*extra, *seeding(built, seed)], timeout) for seed in chosen)
     code, why = _verdict(built, runs)
     complaint = _self_test_complaint(test, shard)
     if code == FINE and complaint:
@@ -138,7 +138,8 @@ def judge(built: Built, plusargs: Sequence[str] = (), seeds: Sequence[int] = SEE
     return Judgement(code, why, test, runs)
 
 
-def _seeding(built: Built, seed: int) -> list[str]:
+def seeding(built: Built, seed: int) -> list[str]:
+    """Return the plusargs with which Verilator starts unwritten bits from a seed; none for others."""
     return ["+verilator+rand+reset+2", f"+verilator+seed+{seed}"] if built.simulator.name == "verilator" else []
 
 

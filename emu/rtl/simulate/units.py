@@ -41,14 +41,6 @@ def read_units(kit: Path) -> dict[str, Unit]:
     return {name: _unit(kit, document, name, entry) for name, entry in data["units"].items()}
 
 
-def find_unit(kit: Path, name: str) -> Unit:
-    """Return one unit. Raises: FileError where there is no such id."""
-    units = read_units(kit)
-    if name not in units:
-        raise FileError(f"{name}: no unit of {kit / 'rtl' / 'units.yaml'}: it has {', '.join(units)}")
-    return units[name]
-
-
 def _unit(kit: Path, document: Document, name: str, entry: Any) -> Unit:
     where = document.where(("units", name))
     if not isinstance(entry, dict) or set(entry) != set(KEYS):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from emu.base.caches import Cache, lazy
 from emu.contracts.contract import Values
 from emu.contracts.convert.contract import ConvertContract
+from emu.contracts.text import class_of
 from emu.engines.exact.codebook import round_to_codebook
 from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.overflow import largest_magnitude
@@ -24,7 +25,7 @@ from emu.spec import derive
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.registry import digest
-from emu.vectors.coverage.model import Bin, Point, Settled
+from emu.vectors.coverage.model import Bin, Point, Settled, settled_by
 
 NARROW = 8  # bits: a bin for each code; above that one for each exponent
 SIGNS = ("plus", "minus")
@@ -104,7 +105,7 @@ class ConvertCover:
     def points(self, values: Values) -> list[Point]:
         """Return one point: what kind of source it is, and for a number where it lies and where it goes."""
         value = decode_code(values[0], self.source)
-        point = {"source": self.class_of(values[0], value), "sign": SIGNS[value.sign]}
+        point = {"source": self.source_class(values[0]), "sign": SIGNS[value.sign]}
         if self.bits:
             point["random"] = self.draw(values[1])
         sign = 0 if self.drops_sign else value.sign
@@ -120,13 +121,10 @@ class ConvertCover:
             point["move"] = self.move(value, sign, found, values[1] if self.bits else None)
         return [point]
 
-    def class_of(self, code: int, value: Value) -> str:
+    def source_class(self, code: int) -> str:
         """Return the class of a source code."""
-        if value.kind == "nan":
-            return "nan_quiet" if code >> (self.frac_bits - 1) & 1 else "nan_signalling"
-        if value.kind == "inf" or value.is_zero:
-            return "inf" if value.kind == "inf" else "zero"
-        return "normal" if (code & ~self.known.sign_bit) >> self.frac_bits else "subnormal"
+        found = class_of(code, self.source)
+        return found if found != "nan" else "nan_quiet" if code >> (self.frac_bits - 1) & 1 else "nan_signalling"
 
     def range_of(self, magnitude: Fraction, found: Position) -> str:
         """Return the part of the destination's range that a magnitude lies in."""
@@ -222,12 +220,7 @@ class ConvertCover:
 
     def settle(self, axes: Sequence[str], bins: Sequence[Bin]) -> Mapping[Bin, Settled]:
         """Return for every bin an example, or that no code of the source reaches it."""
-        examples: dict[Bin, Values] = {}
-        for values, point in self.reached:
-            if all(axis in point for axis in axes):
-                examples.setdefault(tuple(point[axis] for axis in axes), values)
-        none = Settled("thresholds", self.argument)
-        return {one: Settled(None, "", examples[one]) if one in examples else none for one in bins}
+        return settled_by(self.reached, axes, bins, Settled("thresholds", self.argument))
 
     @lazy
     def argument(self) -> str:

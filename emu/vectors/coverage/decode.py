@@ -8,13 +8,12 @@ from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.contracts.contract import Values, stored_bits
 from emu.contracts.decode import DecodeContract
+from emu.contracts.text import class_of
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
-from emu.vectors.coverage.model import Bin, Point, Settled
-
-CLASSES = ("zero", "subnormal", "normal", "inf", "nan")
+from emu.vectors.coverage.model import Bin, Point, Settled, settled_by
 
 
 class DecodeCover:
@@ -42,7 +41,7 @@ class DecodeCover:
         except OpenError:
             return [{"class": "open", "sign": "plus"}]
         sign = ("plus", "minus")[value.sign]
-        point = {"class": CLASSES[self.op.class_of(code, value.kind, value.is_zero)], "sign": sign}
+        point = {"class": class_of(code, self.fmt), "sign": sign}
         facts = self.fmt.facts
         if isinstance(facts, FloatFacts):
             ones, magnitude = (1 << facts.frac_bits) - 1, code & ~self.known.sign_bit
@@ -58,9 +57,4 @@ class DecodeCover:
 
     def settle(self, axes: Sequence[str], bins: Sequence[Bin]) -> Mapping[Bin, Settled]:
         """Return for every bin an example, or that no code reaches it."""
-        examples: dict[Bin, Values] = {}
-        for values, point in self.reached:
-            if all(axis in point for axis in axes):
-                examples.setdefault(tuple(point[axis] for axis in axes), values)
-        none = Settled("exhaustion", f"all {len(self.reached)} codes of {self.fmt.id} were tried")
-        return {one: Settled(None, "", examples[one]) if one in examples else none for one in bins}
+        return settled_by(self.reached, axes, bins, Settled("exhaustion", f"all {len(self.reached)} codes of {self.fmt.id} were tried"))

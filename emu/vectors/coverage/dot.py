@@ -14,10 +14,10 @@ from emu.contracts.accumulate import AccumulateContract
 from emu.contracts.contract import Values
 from emu.contracts.dot.contract import DotContract
 from emu.contracts.dot.special import kinds_of_step, possible_kinds
+from emu.contracts.text import class_of
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.datapath_terms import Term
 from emu.spec import derive
-from emu.spec.models import Format
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
 from emu.vectors.coverage.dot_proof import Proofs
@@ -118,27 +118,16 @@ class DotCover:
             return []
         first, last = values[:2]
         if self.plan.accumulator is None:
-            state = {"inf": "special", "nan": "special"}.get(kind := self.class_of(c, self.plan.c), kind)
+            state = {"inf": "special", "nan": "special"}.get(kind := class_of(c, self.plan.c), kind)
         else:
             state = "normal" if values[-1] else "zero"
         return [{"chain": "only" if first and last else "first" if first else "last" if last else "middle", "state": state}]
-
-    def class_of(self, code: int, fmt: Format) -> str:
-        """Return the class of a code of C or of the result."""
-        known, facts = derive.codes(fmt), fmt.facts
-        assert isinstance(facts, FloatFacts)
-        magnitude = code & ~known.sign_bit
-        if derive.is_nan_code(code, fmt):
-            return "nan"
-        if magnitude == known.inf:
-            return "inf"
-        return "normal" if magnitude >> facts.frac_bits else "subnormal" if magnitude else "zero"
 
     def step_points(self, step: Step, code: int, special: bool) -> list[Point]:
         """Return the points of one fused step: its sum and its result, then each live operand."""
         fmt = self.plan.d
         known = derive.codes(fmt)
-        kind = self.class_of(code, fmt)
+        kind = class_of(code, fmt)
         if kind == "inf" and not special:
             kind = "overflow"
         elif code & ~known.sign_bit == known.max_code:

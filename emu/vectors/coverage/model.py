@@ -40,6 +40,15 @@ class Subject(Protocol):
         """Return what is known of bins; a bin that is absent is one of which nothing is known."""
 
 
+def settled_by(reached: Iterable[tuple[Values, Point]], axes: Sequence[str], bins: Sequence[Bin], none: Settled) -> Mapping[Bin, Settled]:
+    """Return for every bin an example, or `none`. reached: all points that there are, each with inputs that reach it."""
+    examples: dict[Bin, Values] = {}
+    for values, point in reached:
+        if all(axis in point for axis in axes):
+            examples.setdefault(tuple(point[axis] for axis in axes), values)
+    return {one: Settled(None, "", examples[one]) if one in examples else none for one in bins}
+
+
 class Hit(NamedTuple):
     """rows: how many rows lie in a bin.   first: ids of the first ones."""
 

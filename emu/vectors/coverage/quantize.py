@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from emu.contracts.contract import Values
 from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.text import class_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
 from emu.spec import derive
@@ -14,18 +15,6 @@ from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
 from emu.vectors.coverage.model import Bin, Point, Settled
-
-
-def class_of(code: int, fmt: Format) -> str:
-    """Return the class of a code: zero, subnormal, normal, inf, nan."""
-    value = decode_code(code & ((1 << derive.codes(fmt).bits) - 1), fmt)
-    if value.kind != "finite":
-        return value.kind
-    facts = fmt.facts
-    if value.is_zero or not isinstance(facts, FloatFacts):
-        return "zero" if value.is_zero else "normal"
-    low = not (code & ~derive.codes(fmt).sign_bit) >> facts.frac_bits and facts.subnormals == "yes"
-    return "subnormal" if low else "normal"
 
 
 class QuantizeCover:

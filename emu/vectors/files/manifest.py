@@ -33,6 +33,12 @@ def render_manifest(folder: Path) -> str:
     return "".join(f"{file_sha256(folder / name)}  {name}\n" for name in files if name != MANIFEST)
 
 
+def listed_files(path: Path) -> dict[str, str]:
+    """Return file name -> sha256 of a MANIFEST.sha256, as far as its lines have that form. Raises: OSError."""
+    lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+    return {name: digest for digest, gap, name in (line.partition("  ") for line in lines) if gap}
+
+
 def render_digests(digests: Mapping[str, str]) -> str:
     """Return the text of DIGESTS.sha256. digests: stem -> rows_sha256."""
     return "".join(f"{digests[stem]}  {stem}\n" for stem in sorted(digests))

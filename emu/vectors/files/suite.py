@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,16 +58,30 @@ def rows_sha256(layout: Layout, rows: Iterable[Row]) -> str:
     return digest.hexdigest()
 
 
+def shard_entry(layout: Layout, rows: Sequence[Row], name: str, first: int) -> dict[str, Any]:
+    """Return the entry of `shards` of one shard. name: its file name without ending.   first: tcId of its first row."""
+    return {"file": f"{name}.mem", "tcFirst": first, "rows": len(rows), "sha256": rows_sha256(layout, rows)}
+
+
+def shard_texts(layout: Layout, rows: Sequence[Row], entry: dict[str, Any], negative: int) -> dict[str, str]:
+    """Return file name -> text of the files of one shard. negative: rows of the `.neg.mem`."""
+    name, first = entry["file"].removesuffix(".mem"), entry["tcFirst"]
+    counts = counts_of(layout, rows, name, first, negative, entry["sha256"])
+    return {
+        f"{name}.mem": writers.render_mem(layout, rows, first),
+        f"{name}.tv": writers.render_tv(layout, rows),
+        f"{name}.svh": writers.render_svh(layout, counts),
+        f"{name}.h": writers.render_h(layout, counts),
+    }
+
+
 def shards_of(stem: str, layout: Layout, rows: tuple[Row, ...]) -> list[tuple[dict[str, Any], tuple[Row, ...]]]:
     """Return (entry of `shards`, rows) of every shard."""
     count = shard_count(len(rows))
     out = []
     for index in range(count):
         part = rows[index * SHARD_ROWS : (index + 1) * SHARD_ROWS]
-        name = shard_name(stem, index, count)
-        out.append(
-            ({"file": f"{name}.mem", "tcFirst": 1 + index * SHARD_ROWS, "rows": len(part), "sha256": rows_sha256(layout, part)}, part)
-        )
+        out.append((shard_entry(layout, part, shard_name(stem, index, count), 1 + index * SHARD_ROWS), part))
     return out
 
 
@@ -79,14 +93,7 @@ def render(suite: Suite) -> dict[str, str]:
     out = {f"{stem}.json": record.render(suite.record), f"{stem}.neg.mem": writers.render_mem(layout, negative)}
     out[f"{stem}.desc"] = writers.render_desc(layout, stem, len(suite.rows), suite.record["rows_sha256"])
     for entry, rows in shards:
-        name = entry["file"].removesuffix(".mem")
-        counts = counts_of(layout, rows, name, entry["tcFirst"], len(negative), entry["sha256"])
-        out |= {
-            f"{name}.mem": writers.render_mem(layout, rows, entry["tcFirst"]),
-            f"{name}.tv": writers.render_tv(layout, rows),
-            f"{name}.svh": writers.render_svh(layout, counts),
-            f"{name}.h": writers.render_h(layout, counts),
-        }
+        out |= shard_texts(layout, rows, entry, len(negative))
     return out
 
 

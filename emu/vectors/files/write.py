@@ -14,8 +14,7 @@ from emu.contracts.rows import Row
 from emu.vectors.compute import compute
 from emu.vectors.files import record, writers
 from emu.vectors.files.manifest import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
-from emu.vectors.files.suite import contract_record, generator_record
-from emu.vectors.files.writers import counts_of
+from emu.vectors.files.suite import contract_record, generator_record, shard_entry, shard_texts
 from emu.vectors.suites.plan import SuitePlan
 
 Step = Callable[[int], None]
@@ -24,18 +23,6 @@ Step = Callable[[int], None]
 def write_text(path: Path, text: str) -> None:
     """Write an ASCII file with LF line ends. Raises: OSError."""
     path.write_bytes(text.encode("ascii"))
-
-
-def shard_files(folder: Path, layout: Layout, rows: Sequence[Row], name: str, first: int, negative: int) -> dict[str, Any]:
-    """Write `.mem`, `.tv`, `.svh` and `.h` of one shard; return its entry of `shards`."""
-    lines = writers.row_lines(layout, rows)
-    digest = hashlib.sha256("".join(line + "\n" for line in lines).encode("ascii")).hexdigest()
-    counts = counts_of(layout, rows, name, first, negative, digest)
-    write_text(folder / f"{name}.mem", writers.render_mem(layout, rows, first))
-    write_text(folder / f"{name}.tv", "\n".join([*lines, writers.trailer(layout, len(rows))]) + "\n")
-    write_text(folder / f"{name}.svh", writers.render_svh(layout, counts))
-    write_text(folder / f"{name}.h", writers.render_h(layout, counts))
-    return {"file": f"{name}.mem", "tcFirst": first, "rows": len(rows), "sha256": digest}
 
 
 class Totals:
@@ -97,19 +84,17 @@ def write_suite(plan: SuitePlan, folder: Path, scratch: Path, step: Step) -> str
     work = scratch / plan.stem
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    layout, totals, shards, negative = (
-        plan.operation.layout,
-        Totals(plan.operation.layout, record.lists_tests(plan.operation.layout, plan.size)),
-        [],
-        0,
-    )
-    count = shard_count(plan.size)
+    layout, count = plan.operation.layout, shard_count(plan.size)
+    totals, negative = Totals(layout, record.lists_tests(layout, plan.size)), 0
+    shards: list[dict[str, Any]] = []
     for index, rows in enumerate(shard_rows(plan, totals, step)):
         if index == 0:
             flipped = writers.negative_rows(layout, rows)
             negative = len(flipped)
             write_text(work / f"{plan.stem}.neg.mem", writers.render_mem(layout, flipped))
-        shards.append(shard_files(work, layout, rows, shard_name(plan.stem, index, count), 1 + index * SHARD_ROWS, negative))
+        shards.append(shard_entry(layout, rows, shard_name(plan.stem, index, count), 1 + index * SHARD_ROWS))
+        for name, text in shard_texts(layout, rows, shards[-1], negative).items():
+            write_text(work / name, text)
     whole = master(plan, totals, shards)
     write_text(work / f"{plan.stem}.desc", writers.render_desc(layout, plan.stem, totals.groups.count, whole["rows_sha256"]))
     write_text(work / f"{plan.stem}.json", record.render(whole))

@@ -86,11 +86,6 @@ def negative_rows(layout: Layout, rows: Sequence[Row]) -> list[Row]:
     raise FileError("no row of this suite can be compared: a self-test is impossible")
 
 
-def render_neg(layout: Layout, rows: Sequence[Row]) -> str:
-    """Return the text of a `.neg.mem` file from the rows of the first shard."""
-    return render_mem(layout, negative_rows(layout, rows))
-
-
 # The constants of a bench, shared by `.svh` and `.h`: row counts, widths, field positions, the stem and its digest.
 
 
