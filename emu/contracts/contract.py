@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emu.base.errors import EngineError, SpecError
 from emu.contracts import suites
 from emu.contracts.columns import Layout
-from emu.contracts.form import Form, row_form
+from emu.contracts.form import Form, integer_dtype, row_form
 from emu.contracts.rows import Answer, Input, make_row, value_of
 from emu.contracts.suites import Inputs
 from emu.spec import derive
@@ -170,14 +170,9 @@ def stored_bits(fmt: Format) -> int:
     return derive.codes(fmt).bits + derive.unused_high_bits(fmt)
 
 
-def dtype_of(bits: int) -> type[np.unsignedinteger]:
-    """Return the smallest unsigned dtype that holds `bits` bits."""
-    return np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32 if bits <= 32 else np.uint64
-
-
 def array_of(codes: Sequence[Any], fmt: Format) -> NDArray[np.unsignedinteger]:
     """Return codes as an unsigned array of the format's dtype."""
-    return np.array(codes, dtype_of(stored_bits(fmt)))
+    return np.array(codes, integer_dtype(fmt))
 
 
 def present(table: Mapping[str, Batch]) -> dict[str, Batch]:

@@ -12,9 +12,8 @@ import pytest
 from emu.base.errors import FileError, OpenError, OperandError, ShapeError
 from emu.contracts.columns import Column, layout_of
 from emu.contracts.dot.rows import DotRow, evaluate, plan_of, row_of
-from emu.contracts.dot.trace import explain_dot
+from emu.contracts.dot.trace import explain_dot, vcd_text
 from emu.contracts.dot.trace_text import lines_of
-from emu.contracts.dot.vcd import vcd_text
 from emu.contracts.rows import Input, make_row
 from emu.contracts.text import dyadic
 from emu.engines.exact.datapath_stages import stage_codes, stage_columns

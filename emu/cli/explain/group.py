@@ -63,9 +63,8 @@ def dot_command(
     The row comes from --a and --b, from --suite and --tc, or from --random. Longer K is a chain of instructions.
     """
     from emu.base.atomic import check_target, whole_file
-    from emu.contracts.dot.trace import explain_dot
+    from emu.contracts.dot.trace import explain_dot, vcd_text
     from emu.contracts.dot.trace_text import lines_of
-    from emu.contracts.dot.vcd import vcd_text
 
     if vcd is not None:
         check_target(vcd, force)

@@ -20,9 +20,8 @@ from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of,
 from emu.contracts.dot import deviations, suite
 from emu.contracts.dot.form import DotForm
 from emu.contracts.dot.rows import DotRow
-from emu.contracts.dot.trace import explain_dot
+from emu.contracts.dot.trace import explain_dot, signals_dot
 from emu.contracts.dot.trace_text import lines_of
-from emu.contracts.dot.vcd import signals_dot
 from emu.contracts.examples import compare, parse_value, split
 from emu.contracts.form import Form
 from emu.contracts.rows import Answer, pack, unpack

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from emu.contracts.contract import Deviation, Values
 from emu.contracts.dot.rows import DotRow, answers
-from emu.contracts.dot.variants import hypotheses
+from emu.contracts.dot.variants import FACTS, hypotheses
 from emu.contracts.rows import Answer
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
@@ -20,20 +20,13 @@ if TYPE_CHECKING:
 
 Operands = tuple[list[int], list[int], list[int], list[int], int]
 Change = Callable[[Operands], Operands]
-STAGES = {
-    "align.fraction_bits": "xa, xc (alignment)", "align.rounding": "xa, xc (alignment)", "align.floor": "e (largest exponent)",
-    "align.cancelled_group_counts": "lv (live terms)", "align.exponent": "e (largest exponent)", "group": "sg (group sums)",
-    "step": "rs (fused steps)", "round.mode": "rs (last rounding)", "round.keep": "rs (last rounding)", "late_c": "p (C joins late)",
-    "promote.scale_product": "ss (product of scales)", "promote.term": "tm (scaled term)", "promote.acc": "rs (last sum)",
-    "promote.fused": "tm (scaled term)",
-}  # fmt: skip
 
 
 def deviations(op: DotContract) -> Iterator[Deviation]:
     """Yield the single deviations of a dot contract: one fact of the datapath, other datapaths, and what becomes of operands."""
     for item in hypotheses([op.plan], depth=1):
         if item.changes:
-            yield _deviation(op, item.text, STAGES.get(item.changes[0][0], "the datapath"), item.plan)
+            yield _deviation(op, item.text, FACTS[item.changes[0][0]]["stage"], item.plan)
         elif item.plan.datapath.id != op.plan.datapath.id:
             yield _deviation(op, item.text, "the datapath", item.plan)
     for text, stage, change in _operands(op.plan):

@@ -1,6 +1,6 @@
 """explain dot: every stage of one dot product as plain data: products, terms, alignment with what each term lost, sum, rounding.
 
-Integers that may pass 2^53 and exact values are text; codes are hex. Not here: text to read (explain_dot_text), waves (explain_dot_vcd).
+Integers that may pass 2^53 and exact values are text; codes are hex. Not here: text to read (trace_text).
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from emu.contracts.contract import stored_bits
 from emu.contracts.dot.rows import DotRow, evaluate
-from emu.contracts.text import bits_needed, code_text, dyadic, meaning, named, signed_hex, value_of, value_text
-from emu.engines.exact.datapath_stages import fixed_lsb_exp, stage_codes, sum_bits
+from emu.contracts.rows import pack
+from emu.contracts.text import bits_needed, code_text, dyadic, meaning, named, signed_hex, value_of, value_text, waves
+from emu.engines.exact.datapath_stages import fixed_lsb_exp, stage_codes, stage_columns, sum_bits
 from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.datapath_terms import Term, Triple, decode_operand, decode_triple, group_sum, products_of
 from emu.engines.exact.value import Value, power_of_two
@@ -370,3 +372,37 @@ def _infinite(row: DotRow, c: int, start: int, plan: DatapathPlan) -> str | None
     if first is not None:
         return f"infinities of both signs: {seen[0][1]}, {first[1]}"
     return seen[0][1] if seen else None
+
+
+# The golden stages of one dot product as VCD, to overlay on a simulation in a wave viewer. No date: same row, same bytes.
+
+
+def vcd_text(row: DotRow, plan: DatapathPlan) -> str:
+    """Return the VCD of a row: inputs a, sa, b, sb, c, the stage columns u<step>_<stage> of every fused step, and d.
+
+    Names, widths and bit order are those of golden vectors: element i of width w at bits w*i .. w*i+w-1. All values stand from time 0 on.
+    Stages that NaN or infinity skipped are x.   Raises: as emu.engines.exact.datapath.dot.   Tests: tests/explain/test_explain_dot.py.
+    """
+    return waves(signals_dot(row, plan), f"dot/{plan.name}")
+
+
+def signals_dot(row: DotRow, plan: DatapathPlan) -> list[tuple[str, int, int | None]]:
+    """Return the signals of vcd_text: (name, bits, value; None: x)."""
+    found = evaluate(row, plan)
+    signals: list[tuple[str, int, int | None]] = [_packed("a", row.a, plan.a)]
+    signals += [_packed("sa", row.scale_a, plan.scale)] if plan.scale else []
+    signals += [_packed("b", row.b, plan.b)]
+    signals += [_packed("sb", row.scale_b, plan.scale)] if plan.scale else []
+    signals.append(("c", derive.codes(plan.c).bits, row.c))
+    values: dict[str, int] = {}
+    for number, step in enumerate(found.steps):
+        values |= stage_codes(step, number, plan)
+    columns = stage_columns(plan, len(row.a) // plan.step)
+    signals += [(column.name, column.bits, values.get(column.name)) for column in columns]
+    signals.append(("d", derive.codes(plan.d).bits, found.code))
+    return signals
+
+
+def _packed(name: str, codes: Sequence[int], fmt: Format) -> tuple[str, int, int]:
+    bits = stored_bits(fmt)
+    return name, bits * len(codes), pack(codes, bits)

@@ -9,12 +9,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from emu.base.errors import OpenError, SpecError
 from emu.spec import get, names
 from emu.spec.checks.datapath import check_plan
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
+from emu.spec.loader import read
 from emu.spec.models import Datapath
 from emu.spec.models.datapath import DatapathFacts
 
@@ -45,24 +47,13 @@ class Hypothesis:
         return {"datapath": self.plan.datapath.id, "changes": dict(self.changes), "text": self.text}
 
 
+FACTS: Final[dict[str, dict[str, str]]] = {one["fact"]: one for one in read(Path(__file__).with_name("facts.yaml")).data["facts"]}
+
+
 def _words(path: str, value: Any) -> str:
-    texts = {
-        "align.fraction_bits": f"F {value}",
-        "align.floor": "no floor" if value == "none" else f"floor {value}",
-        "group": f"groups of {value}",
-        "step": f"fused steps of {value}",
-        "align.cancelled_group_counts": "a cancelled group does not count" if value == "no" else "a cancelled group counts",
-        "align.exponent": f"{value} exponents",
-        "align.rounding": f"aligned terms {value}",
-        "round.mode": f"result {value}",
-        "round.keep": f"{value} fraction bits kept",
-        "late_c": "C added after rounding",
-        "promote.scale_product": f"scale product {value}",
-        "promote.term": f"term {value}",
-        "promote.acc": f"sum {value}",
-        "promote.fused": "fused multiply-add" if value == "yes" else "no fused multiply-add",
-    }
-    return texts.get(path, f"{path} {value}")
+    """Return what a changed fact says: words of its own for a value, or those of the fact with the value in them."""
+    fact = FACTS.get(path, {"words": f"{path} {{}}"})
+    return fact.get(str(value), fact["words"]).format(value)
 
 
 def bases(datapath: str | Datapath, a: Any = None, b: Any = None, scale: Any = None, block: int | None = None) -> list[DatapathPlan]:

@@ -16,6 +16,7 @@ from emu.base.errors import OpenError, SpecError
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, entry, native, present
 from emu.contracts.convert.contract import split_rounding
+from emu.contracts.examples import split
 from emu.contracts.insn import cases, registers
 from emu.contracts.insn.registers import AMAX_BITS, SIGN_BITS
 from emu.contracts.quantize.contract import QuantizeContract
@@ -314,11 +315,5 @@ def run(call: Executable, example: Any, order: tuple[str, ...] | None = None) ->
 def _matrices(call: Executable, texts: tuple[str, ...]) -> dict[str, Any]:
     """Return one row of A, one of B, their scales and C: every code with the digits its format needs, element 0 first."""
     plan = plan_of(call.facts)
-    formats = {"a": plan.a, "b": plan.b, "a_scales": plan.scale, "b_scales": plan.scale, "c": plan.c}
-    return {name: np.array([_codes(text, formats[name])], np.uint64) for name, text in zip(call.operands, texts, strict=True)}
-
-
-def _codes(text: str, fmt: Format | None) -> list[int]:
-    assert fmt is not None
-    digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
-    return [int(text[start : start + digits], 16) for start in range(0, len(text), digits)]
+    formats: dict[str, Any] = {"a": plan.a, "b": plan.b, "a_scales": plan.scale, "b_scales": plan.scale, "c": plan.c}
+    return {name: np.array([split(text, formats[name])], np.uint64) for name, text in zip(call.operands, texts, strict=True)}

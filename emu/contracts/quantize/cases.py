@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emu.contracts.grid import code_at, grid_values
@@ -12,6 +13,7 @@ from emu.contracts.rows import Input, pack
 from emu.contracts.suites import row_words, spread, wide
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
+from emu.spec.loader import read
 from emu.spec.registry import get
 
 if TYPE_CHECKING:
@@ -20,24 +22,7 @@ if TYPE_CHECKING:
 RANDOM_ROWS: Final = 4096
 ORDER_ROWS: Final = 8
 SPREAD_ROWS: Final = 8
-# fp32 blocks with their tensor maximum where TransformerEngine, fouroversix and torchao give different scales; found by a directed search
-ORDER_FP32: Final = {
-    "40556d1d": "bd6ff7ef bdc6263d bc94a378 3cfba063 3da9f968 3c035039 bd255f87 bd6ad614 "
-    "3d600da6 3df49840 3ca33ee3 bdb8878e bd8f5ff0 3def64b5 3c72d736 be019489",
-    "4086f48a": "bde809fa bd7b0f2f bd42b194 bd8e4a7a 3d5cc64b bbc9595c bd6b287b 3d236d9c "
-    "3da589e0 be23dfcc bcccd953 bdc3a36a bc8a29c8 be009b1a 3b0412cf bb71d640",
-    "40db22d5": "be0b9364 bd5313f8 be115b4a be3480dc 3cef848f be13c1c2 3e1bdfda 3dbee34e "
-    "be850c02 3d10fb5c be12bd7b 3b8ce51b 3bb9f75c be846bf8 bcf8b87c bd0846ec",
-}
-
-# ts -> bf16 elements; with the scale 1 an element times the multiplier lies half an ulp of binary32 beside a midpoint of the grid. Two
-# meet E2M1, two E1M2.
-STEP_TIES: Final = {
-    "40584ccc": "3bce bbce 3b4e bb4e 3ace 3a4e 3c4e 3bf7 bbf7",
-    "407e9fff": "39c2 b9c2 3942 b942 38c2 3842 3a42 3c11 bc11",
-    "40306666": "3b10 bb10 3a90 ba90 3a10 3990 3b90 3bca bbca",
-    "4036638d": "3b86 bb86 3b06 bb06 3a86 3a06 3c06 3bd0 bbd0",
-}
+BLOCKS: Final[dict[str, tuple[dict[str, str], ...]]] = read(Path(__file__).with_name("blocks.yaml")).data  # found by a search
 
 
 class Cases:
@@ -193,8 +178,8 @@ def _orders(out: Cases) -> None:
         lanes = [code << widen for code in decision.blocks(at, at + 1)[0].tolist()]
         out.add("orders", ("order", "decision"), lanes, decision.tensor_bits(int(decision.pairs()[at, 1])))
     if out.op.src == "fp32":
-        for bits, codes in ORDER_FP32.items():
-            out.add("orders", ("order",), [int(code, 16) for code in codes.split()], int(bits, 16))
+        for found in BLOCKS["orders"]:
+            out.add("orders", ("order",), [int(code, 16) for code in found["lanes"].split()], int(found["ts"], 16))
 
 
 def _step_ties(out: Cases) -> None:
@@ -203,8 +188,8 @@ def _step_ties(out: Cases) -> None:
     if out.op.n != decision.LANES or not out.op.reads_amax or scale is None or scale.id != "ue4m3" or out.op.src == "fp16":
         return
     widen = derive.codes(out.op.source).bits - 16
-    for bits, codes in STEP_TIES.items():
-        out.add("step_ties", ("step_tie",), [int(code, 16) << widen for code in codes.split()], int(bits, 16))
+    for found in BLOCKS["step_ties"]:
+        out.add("step_ties", ("step_tie",), [int(code, 16) << widen for code in found["lanes"].split()], int(found["ts"], 16))
 
 
 def drawn_block(op: QuantizeContract, words: list[int]) -> tuple[list[int], int]:

@@ -16,7 +16,6 @@ from emu.base.errors import FileError
 from emu.base.templates import filled
 from emu.contracts import parse
 from emu.contracts.columns import Column
-from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import inputs_of, unpack, value_of
 from emu.contracts.text import meaning, waves
 from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, rows_needed, tried
@@ -149,7 +148,7 @@ def _first_wrong(golden: Golden, this: Case, verdicts: Sequence[Verdict]) -> Dat
         by = f"what explains this row: {best.hypothesis.text}{part}{more}"
         return {"stage": best.hypothesis.stage, "by": by, "settled": best.whole and not others}
     levels = [name for name in wrong if name != "codes"]
-    if isinstance(golden.plan.operation, QuantizeContract) and levels:
+    if levels and any(column.name == "codes" for column in golden.layout.results):
         return {"stage": levels[0], "by": "levels are made before codes", "settled": True}
     known = f"every one of {len(stages)} printed stages is right, the output is not" if stages else "no stage is printed"
     return {"stage": wrong[0], "by": f"{known}; no deviation that was tried explains it", "settled": False}
