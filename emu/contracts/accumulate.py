@@ -15,11 +15,10 @@ from emu.contracts.columns import Column
 from emu.contracts.contract import Contract, Deviation, Values
 from emu.contracts.dot import suite
 from emu.contracts.dot.contract import DotContract
-from emu.contracts.dot.field import DotCase
+from emu.contracts.dot.rows import DotRow, arrays_of, evaluate
 from emu.contracts.form import Form, row_form
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import SEED, Inputs
-from emu.engines.exact.datapath import dot
 from emu.engines.exact.datapath_round import round_sum, shift
 from emu.engines.exact.datapath_terms import decode_triple
 from emu.spec.derive import OPEN
@@ -80,7 +79,7 @@ class AccumulateContract(DotContract):
         acc = (held - (1 << bits) if held >> (bits - 1) else held) + result.accumulator
         if not -(1 << (bits - 1)) <= acc < 1 << (bits - 1):
             return (OPEN,), (OPEN,)
-        return (self.finished(acc, self.taken(values)[4]) if values[1] else OPEN,), (acc & ((1 << bits) - 1),)
+        return (self.finished(acc, self.taken(values).c) if values[1] else OPEN,), (acc & ((1 << bits) - 1),)
 
     def trace(self, values: Values, lane: int = 0) -> Any:
         """The place of the row in its chain, the stages of its instruction, and what becomes of the register."""
@@ -132,11 +131,11 @@ class AccumulateContract(DotContract):
     def chained(self, rows: Sequence[Values], engine: Callable[..., Any]) -> Answer:
         """Compute a whole chain in one call."""
         cases = [self.taken(values) for values in rows]
-        a, b, scale_a, scale_b = ([code for part in parts for code in part] for parts in list(zip(*cases, strict=True))[:4])
-        arrays = self.arrays([(a, b, scale_a, scale_b, cases[-1][4])])
-        return ((int(np.asarray(engine(*arrays, self.plan))[0]),),)
+        a, b, scale_a, scale_b = (tuple(code for part in parts for code in part) for parts in list(zip(*cases, strict=True))[:4])
+        whole = arrays_of([DotRow(a, b, scale_a, scale_b, cases[-1].c)], self.plan)
+        return ((int(np.asarray(engine(*whole, self.plan))[0]),),)
 
-    def chain(self, group: str, flags: tuple[str, ...], case: DotCase) -> list[Input]:
+    def chain(self, group: str, flags: tuple[str, ...], case: DotRow) -> list[Input]:
         """Return the rows of one chain: a case of several instructions, C of it starts the chain.
 
         A row gets the state that the reference model gave the row before; a chain ends where the reference model refuses.
@@ -145,11 +144,11 @@ class AccumulateContract(DotContract):
         count, out, state, acc = len(case.a) // k, [], case.c, 0
         for number in range(count):
             part, scales = slice(number * k, (number + 1) * k), slice(number * per, (number + 1) * per)
-            operands = (case.a[part], case.b[part], case.scale_a[scales], case.scale_b[scales])
+            operands = DotRow(case.a[part], case.b[part], case.scale_a[scales], case.scale_b[scales], state)
             named = {"first": [int(number == 0)], "last": [int(number == count - 1)], "acc_in": [acc]}
-            out.append(Input(group, flags, self.packed_values(*operands, state, named)))
+            out.append(Input(group, flags, self.packed_values(operands, **named)))
             try:
-                result = dot(*operands, state, self.plan)
+                result = evaluate(operands, self.plan)
             except OpenError:
                 break
             if self.plan.accumulator is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -127,10 +126,10 @@ def test_bits_that_fall_off_stand_at_their_place() -> None:
     """-7/16 * 3*2^-8 * 7*2^-9 under E = 16 moves right by 3; under a C of 2^63 far more, and the zeros between are counted."""
     plan = plan_of("nv_like/e1m2xe1m2/ue4m3/16")
     row = row_of(plan, "44" + "0" * 14 + "1" + "0" * 47, "4c" + "0" * 14 + "f" + "0" * 47, "7e067e7e", "7e007e7e", None)
-    trace = explain_dot(replace(row, scale_b=(0x7E, 0x07, 0x38, 0x38)), plan)
+    trace = explain_dot(row._replace(scale_b=(0x7E, 0x07, 0x38, 0x38)), plan)
     term = trace["steps"][0]["terms"][1]
     assert term["significand"] == -7 * 6 * 7 and term["shift"] == -3 and term["dropped_bits"] == "110" and term["dropped_zeros"] == 0
-    far = explain_dot(replace(row, scale_b=(0x7E, 0x01, 0x38, 0x38), a=(*row.a[:16], 1, *row.a[17:]), c=0x5F000000), plan)
+    far = explain_dot(row._replace(scale_b=(0x7E, 0x01, 0x38, 0x38), a=(*row.a[:16], 1, *row.a[17:]), c=0x5F000000), plan)
     term = far["steps"][0]["terms"][1]
     assert term["dropped_zeros"] == -term["shift"] - len(term["dropped_bits"]) > 24
     assert any(f"0.({term['dropped_zeros']} zeros){term['dropped_bits']}" in line for line in lines_of(far))

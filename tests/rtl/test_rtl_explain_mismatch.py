@@ -7,7 +7,6 @@ import pytest
 
 from emu.base.errors import FileError
 from emu.cli.main import run
-from emu.contracts.dot.rows import DotRow
 from emu.contracts.dot.rows import answer as by_exact
 from emu.contracts.dot.variants import hypotheses
 from emu.contracts.rows import make_row, mismatches, unpack, value_of
@@ -237,8 +236,8 @@ def test_another_datapath_is_named(suites):
     changed = next(item for item in hypotheses([operation.plan], 1) if item.changes == (("round.mode", "rne"),))
 
     def answer(_, want):
-        a, b, sa, sb, c = operation.taken(tuple(want[column.name] for column in suite.layout.inputs))
-        code = None if operation.has_open_bit((*sa, *sb)) else by_exact(DotRow(tuple(a), tuple(b), tuple(sa), tuple(sb), c), changed.plan)
+        taken = operation.taken(tuple(want[column.name] for column in suite.layout.inputs))
+        code = None if operation.has_open_bit(taken) else by_exact(taken, changed.plan)
         return {} if code is None else {"d": code}
 
     found = explain_mismatch(parse_log(suite.log(answer)))

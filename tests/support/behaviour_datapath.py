@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from emu.base.errors import EmuError
 from emu.contracts.dot.cases import CATEGORIES, applies, rows
-from emu.contracts.dot.field import DotCase
+from emu.contracts.dot.rows import DotRow
 from emu.contracts.suites import spread
 from emu.engines.exact.datapath import dot
 from emu.spec.datapath import known_facts, pairs, resolve
@@ -24,7 +24,7 @@ class DotOperands(NamedTuple):
     b: str
     scale: str | None
     block: int | None
-    cases: tuple[DotCase, ...]
+    cases: tuple[DotRow, ...]
 
 
 def datapath_rows(datapath: Datapath) -> list[DotOperands]:
@@ -55,7 +55,7 @@ def datapath_runs(datapath: Datapath, given: Sequence[DotOperands]) -> Iterator[
         yield from (_tried(datapath, choice, case) for case in choice.cases)
 
 
-def _tried(datapath: Datapath, choice: DotOperands, case: DotCase) -> Any:
+def _tried(datapath: Datapath, choice: DotOperands, case: DotRow) -> Any:
     try:
         found = dot(*case, resolve(datapath, choice.a, choice.b, choice.scale, choice.block))
     except (EmuError, AssertionError) as error:

@@ -14,7 +14,8 @@ from emu.contracts.dot import cases_cancel as cases_dot_cancel
 from emu.contracts.dot import cases_edges as cases_dot_edges
 from emu.contracts.dot import cases_spread as cases_dot_spread
 from emu.contracts.dot.draws import Draw
-from emu.contracts.dot.field import DotCase, Draft, Field
+from emu.contracts.dot.field import Draft, Field
+from emu.contracts.dot.rows import DotRow
 from emu.spec.datapath import DatapathPlan
 
 Maker = Callable[[Field, Draw], Draft]
@@ -53,7 +54,7 @@ def applies(category: str, plan: DatapathPlan) -> bool:
     return True
 
 
-def rows(category: str, plan: DatapathPlan, count: int, start: int = 0) -> list[DotCase]:
+def rows(category: str, plan: DatapathPlan, count: int, start: int = 0) -> list[DotRow]:
     """Return rows start .. start + count - 1 of a category: one instruction each, `chain` eight.
 
     The same for a plan's name everywhere; any split gives the same rows.   Raises: KeyError (unknown category).
@@ -62,7 +63,7 @@ def rows(category: str, plan: DatapathPlan, count: int, start: int = 0) -> list[
     return [_row(category, field, Draw(stream, number)) for number in range(start, start + count)]
 
 
-def _row(category: str, field: Field, draw: Draw) -> DotCase:
+def _row(category: str, field: Field, draw: Draw) -> DotRow:
     if category != "chain":
         return MAKERS[category](field, draw).case()
     parts = [MAKERS[draw.of(CHAINED)](field, draw) for _ in range(CHAIN)]

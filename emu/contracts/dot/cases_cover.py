@@ -11,7 +11,8 @@ from itertools import combinations
 from typing import Final
 
 from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.field import DotCase, Draft, Field
+from emu.contracts.dot.field import Draft, Field
+from emu.contracts.dot.rows import DotRow
 from emu.contracts.dot.special import OF_C, possible_kinds
 from emu.spec.derive import codes as derived_codes
 
@@ -20,7 +21,7 @@ GAP: Final = 3  # places between exponents that shall differ
 STYLES: Final = ("plain", "full", "cancelled", "tiny", "whole", "even")
 
 
-def special_pairs(field: Field) -> Iterator[DotCase]:
+def special_pairs(field: Field) -> Iterator[DotRow]:
     """Yield rows of each kind of special operand, each pair of kinds, and all kinds that one row can hold."""
     kinds = possible_kinds(field.plan)
     sets = [*((kind,) for kind in kinds), *combinations(kinds, 2)]
@@ -68,7 +69,7 @@ def _special_element(field: Field, draft: Draft, kind: str, lane: int) -> bool:
     return bool(derived_codes(field.plan.a if side == "a" else field.plan.b).sign_bit) or kind != "minus_inf"
 
 
-def exponents(field: Field) -> Iterator[DotCase]:
+def exponents(field: Field) -> Iterator[DotRow]:
     """Yield rows of every live pattern: each operand in it sets E once, then all together."""
     terms = _terms(field)
     patterns = range(1 << terms) if terms <= FEW else (0, 1, (1 << terms) - 2, (1 << terms) - 1)
@@ -91,7 +92,7 @@ def exponents(field: Field) -> Iterator[DotCase]:
             yield draft.case()
 
 
-def distances(field: Field) -> Iterator[DotCase]:
+def distances(field: Field) -> Iterator[DotRow]:
     """Yield rows of every distance from E, up to two places below the adder, and of every place of the leading bit."""
     low, high = _span(field)
     top, terms = min(high, field.c.max_exp), _terms(field)
@@ -114,7 +115,7 @@ def distances(field: Field) -> Iterator[DotCase]:
     yield from _carries(field, top)
 
 
-def cancellations(field: Field) -> Iterator[DotCase]:
+def cancellations(field: Field) -> Iterator[DotRow]:
     """Yield rows where groups that cancel set E, alone, in pairs, or above two terms that cancel wholly, or but for little."""
     terms, middle = _terms(field), _middle(field)
     for first in range(min(terms, FEW)):
@@ -130,7 +131,7 @@ def cancellations(field: Field) -> Iterator[DotCase]:
             yield draft.case()
 
 
-def sums_of_nothing(field: Field) -> Iterator[DotCase]:
+def sums_of_nothing(field: Field) -> Iterator[DotRow]:
     """Yield rows whose sum is 0, or nearly, though one operand alone sets E, or the floor does."""
     middle, floor = _middle(field), _under_floor(field)
     for by_c in (False, True):
@@ -150,7 +151,7 @@ def sums_of_nothing(field: Field) -> Iterator[DotCase]:
         yield draft.case()
 
 
-def overflows(field: Field) -> Iterator[DotCase]:
+def overflows(field: Field) -> Iterator[DotRow]:
     """Yield rows of a term just beyond the largest C and a C whose last bits are kept, lost as a half, or more than that."""
     top = field.c.max_exp + 1
     if top > _span(field)[1]:
@@ -166,7 +167,7 @@ def overflows(field: Field) -> Iterator[DotCase]:
                 yield draft.case()
 
 
-def roundings(field: Field) -> Iterator[DotCase]:
+def roundings(field: Field) -> Iterator[DotRow]:
     """Yield rows of C with an even and an odd last bit and terms of the same sign below it: a half, a quarter, both of its last place."""
     keep, middle = field.plan.facts.round.keep, _middle(field)
     exp = min(middle + keep + 1, field.c.max_exp)
@@ -181,7 +182,7 @@ def roundings(field: Field) -> Iterator[DotCase]:
                 yield draft.case()
 
 
-def _under_a_cancelled_pair(field: Field, top: int, distance: int, fraction: int, sign: int) -> Iterator[DotCase]:
+def _under_a_cancelled_pair(field: Field, top: int, distance: int, fraction: int, sign: int) -> Iterator[DotRow]:
     """C at a distance below products that cancel: the sum is what is left of C."""
     if top - distance >= field.c.min_exp:
         draft = field.draft()
@@ -190,7 +191,7 @@ def _under_a_cancelled_pair(field: Field, top: int, distance: int, fraction: int
         yield draft.case()
 
 
-def _low_c(field: Field, distance: int) -> Iterator[DotCase]:
+def _low_c(field: Field, distance: int) -> Iterator[DotRow]:
     """The least C, subnormal where there are such, at a distance below a product; only where products reach down there."""
     exp = field.c.min_exp + distance
     if _span(field)[0] <= exp <= _span(field)[1]:
@@ -201,7 +202,7 @@ def _low_c(field: Field, distance: int) -> Iterator[DotCase]:
             yield draft.case()
 
 
-def _carries(field: Field, top: int) -> Iterator[DotCase]:
+def _carries(field: Field, top: int) -> Iterator[DotRow]:
     """Sums of 2, 4, 8 ... equal products, plain and full, both signs: the leading bit climbs above 2^E."""
     count = 1
     while count <= field.plan.step:
@@ -297,7 +298,7 @@ def _pair(field: Field, exp: int) -> tuple[int, int]:
     return first, min(max(exp - first, field.b.min_exp), field.b.max_exp)
 
 
-def covering_rows(field: Field) -> Iterator[tuple[str, DotCase]]:
+def covering_rows(field: Field) -> Iterator[tuple[str, DotRow]]:
     """Yield (flag, row) of all that is here; alignment and sums for datapaths that cut terms and C under one E."""
     plan = field.plan
     yield from (("cover_special", case) for case in special_pairs(field))

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.field import DotCase, Draft, Field
+from emu.contracts.dot.field import Draft, Field
+from emu.contracts.dot.rows import DotRow
 
 # of a sum: (place, sign); place 0 is the first term, 1 the last bit of the result, -1 half of it, -2 a quarter
 TERMS: Final = (((0, 0), (-1, 0)), ((0, 0), (1, 0), (-1, 0)), ((0, 0), (-2, 1)))
 BELOW: Final = (None, 44, 66, 0)  # C: none, so many places below the first term, or the smallest there is
 
 
-def result_ties(field: Field) -> Iterator[DotCase]:
+def result_ties(field: Field) -> Iterator[DotRow]:
     """Yield sums half way between two results (even, odd, below a power of two), alone and with a C far below that breaks the tie.
 
     For group sums under scales that reach far enough; nothing elsewhere.
@@ -30,7 +31,7 @@ def result_ties(field: Field) -> Iterator[DotCase]:
                         yield draft.case()
 
 
-def c_is_half(field: Field) -> Iterator[DotCase]:
+def c_is_half(field: Field) -> Iterator[DotRow]:
     """Yield one product of a power of two and C of half a last bit of it, its lowest fraction bit clear and set; then an infinite C."""
     if field.plan.facts.scale.apply != "group" or field.scale is None:
         return
@@ -72,7 +73,7 @@ def _addend(codes: Codes, exp: int | None, sign: int) -> int:
     return codes.signed(1 if exp is None else codes.at(exp, codes.full), sign)
 
 
-def largest_sums(field: Field) -> Iterator[DotCase]:
+def largest_sums(field: Field) -> Iterator[DotRow]:
     """Yield the largest sum of either sign: every element and every scale the largest, C zero. Nothing without scales."""
     if field.scale is None:
         return

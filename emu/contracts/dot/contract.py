@@ -16,10 +16,10 @@ import numpy as np
 from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, present, stored_bits
+from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.dot import deviations, suite
 from emu.contracts.dot.form import DotForm
-from emu.contracts.dot.rows import DotRow
+from emu.contracts.dot.rows import DotRow, arrays_of, evaluate
 from emu.contracts.dot.trace import explain_dot, signals_dot
 from emu.contracts.dot.trace_text import lines_of
 from emu.contracts.examples import compare, parse_value, split
@@ -99,10 +99,10 @@ class DotContract(Contract):
         result = Column("d", "out", stored_bits(self.plan.d), self.plan.d.id, any_nan=self.any_nan)
         return [result, *_stage_columns(self.stages, self.plan.d)]
 
-    def taken(self, values: Values) -> tuple[list[int], list[int], list[int], list[int], int]:
-        """Return a, b, scales of a, scales of b, c of a row."""
-        found = {column.name: list(unpack(value, column)) for column, value in zip(self.layout.inputs, values, strict=True)}
-        return found["a"], found["b"], found.get("sa", []), found.get("sb", []), found["c"][0]
+    def taken(self, values: Values) -> DotRow:
+        """Return the operands of a row."""
+        found = {column.name: unpack(value, column) for column, value in zip(self.layout.inputs, values, strict=True)}
+        return DotRow(found["a"], found["b"], found.get("sa", ()), found.get("sb", ()), found["c"][0])
 
     def form(self, result: Format) -> Form:
         """a, b, scale_a, scale_b, c -> d."""
@@ -119,17 +119,16 @@ class DotContract(Contract):
 
     def computed(self, values: Values) -> Dot | None:
         """Return the dot product by the reference model; None where it is open."""
-        a, b, scale_a, scale_b, c = self.taken(values)
-        if self.has_open_bit((*scale_a, *scale_b)):
-            return None
+        row = self.taken(values)
         try:
-            return dot(a, b, scale_a, scale_b, c, self.plan)
+            return None if self.has_open_bit(row) else evaluate(row, self.plan)
         except OpenError:
             return None
 
-    def has_open_bit(self, scales: Sequence[int]) -> bool:
+    def has_open_bit(self, row: DotRow) -> bool:
         """Tell whether a scale has a bit above its code: what it means is open, also where a model ignores it."""
-        return self.plan.scale is not None and any(code >> derive.codes(self.plan.scale).bits for code in scales)
+        scale = self.plan.scale
+        return scale is not None and any(code >> derive.codes(scale).bits for code in (*row.scale_a, *row.scale_b))
 
     def stage_lanes(self, result: Dot) -> list[tuple[int, ...]]:
         """Return the lanes of every stage column."""
@@ -155,23 +154,16 @@ class DotContract(Contract):
         """Compute rows through an array column; a row with an open bit is open."""
         out: list[Answer | None] = [((OPEN,),)] * len(rows)
         cases = [self.taken(values) for values in rows]
-        known = [place for place, case in enumerate(cases) if not self.has_open_bit((*case[2], *case[3]))]
+        known = [place for place, case in enumerate(cases) if not self.has_open_bit(case)]
         if known:
-            found = np.asarray(engine(*self.arrays([cases[place] for place in known]), self.plan)).tolist()
+            found = np.asarray(engine(*arrays_of([cases[place] for place in known], self.plan), self.plan)).tolist()
             for place, code in zip(known, found, strict=True):
                 out[place] = ((int(code),),)
         return out
 
-    def arrays(self, cases: Sequence[tuple[list[int], list[int], list[int], list[int], int]]) -> tuple[Any, ...]:
-        """Return a, b, scales of a and b (None without scales), c as arrays of codes."""
-        plan = self.plan
-        a, b, scale_a, scale_b, c = zip(*cases, strict=True)
-        scales = [None if plan.scale is None else array_of(list(codes), plan.scale) for codes in (scale_a, scale_b)]
-        return array_of(list(a), plan.a), array_of(list(b), plan.b), *scales, array_of(list(c), plan.c)
-
     def trace(self, values: Values, lane: int = 0) -> Any:
         """Every stage of every fused step: see explain_dot; no stages for a row that is open."""
-        return explain_dot(self.row_of(values), self.plan) if self.computed(values) is not None else []
+        return explain_dot(self.taken(values), self.plan) if self.computed(values) is not None else []
 
     def lines(self, trace: Any) -> list[str]:
         """The trace as lines."""
@@ -179,12 +171,7 @@ class DotContract(Contract):
 
     def signals(self, values: Values, got: Mapping[str, int | None]) -> list[tuple[str, int, int | None]]:
         """The stages of the datapath, d last."""
-        return signals_dot(self.row_of(values), self.plan) if self.computed(values) is not None else super().signals(values, got)
-
-    def row_of(self, values: Values) -> DotRow:
-        """Return the operands of a row."""
-        a, b, scale_a, scale_b, c = self.taken(values)
-        return DotRow(tuple(a), tuple(b), tuple(scale_a), tuple(scale_b), c)
+        return signals_dot(self.taken(values), self.plan) if self.computed(values) is not None else super().signals(values, got)
 
     def deviations(self) -> Iterator[Deviation]:
         """See emu.contracts.dot.deviations."""
@@ -211,11 +198,9 @@ class DotContract(Contract):
             },
         }  # fmt: skip
 
-    def packed_values(
-        self, a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, more: Mapping[str, Sequence[int]]
-    ) -> Values:
+    def packed_values(self, row: DotRow, **more: Sequence[int]) -> Values:
         """Return the input values of a row, one integer a column. more: columns beyond those of dot."""
-        named: dict[str, Sequence[int]] = {"a": a, "b": b, "sa": scale_a, "sb": scale_b, "c": [c], **more}
+        named: dict[str, Sequence[int]] = {"a": row.a, "b": row.b, "sa": row.scale_a, "sb": row.scale_b, "c": [row.c], **more}
         return tuple(pack(named[column.name], column.lane_bits) for column in self.layout.inputs)
 
 

@@ -8,26 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
 
 from emu.base.caches import lazy
 from emu.contracts.dot.codes import Codes
 from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.rows import DotRow
 from emu.engines.exact.value import power_of_two
 from emu.spec.datapath import DatapathPlan
 from emu.spec.reach import reach
 
 USUAL_FRAC_BITS = 35  # distances are taken from this where a datapath loses nothing: somebody else's adder does
-
-
-class DotCase(NamedTuple):
-    """The inputs of one row: element codes, one scale code per block (none without scales), and C."""
-
-    a: tuple[int, ...]
-    b: tuple[int, ...]
-    scale_a: tuple[int, ...]
-    scale_b: tuple[int, ...]
-    c: int
 
 
 @dataclass
@@ -41,9 +31,9 @@ class Draft:
     c: int = 0
     used: list[int] = field(default_factory=list)
 
-    def case(self) -> DotCase:
+    def case(self) -> DotRow:
         """Return the finished row."""
-        return DotCase(tuple(self.a), tuple(self.b), tuple(self.scale_a), tuple(self.scale_b), self.c)
+        return DotRow(tuple(self.a), tuple(self.b), tuple(self.scale_a), tuple(self.scale_b), self.c)
 
 
 class Field:

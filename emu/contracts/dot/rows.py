@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from emu.arrays.values import Codes
 from emu.base.errors import OpenError, OperandError, SpecError
+from emu.contracts.contract import array_of
 from emu.contracts.text import digits_of
 from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import Dot, dot
 from emu.engines.exact.encode import code_of_one
-from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
 from emu.spec.models import Datapath, Format
@@ -23,8 +20,7 @@ from emu.spec.models import Datapath, Format
 _HEX = re.compile(r"[0-9a-fA-F]+\Z")
 
 
-@dataclass(frozen=True)
-class DotRow:
+class DotRow(NamedTuple):
     """One row. a, b: element codes, element 0 first.   scale_a, scale_b: one code per block, empty without scales.   c: code of C."""
 
     a: tuple[int, ...]
@@ -47,7 +43,7 @@ class DotRow:
 
 def evaluate(row: DotRow, plan: DatapathPlan) -> Dot:
     """Return the dot product of a row, by the reference model. Raises: ShapeError, OperandError, OpenError."""
-    return dot(row.a, row.b, row.scale_a, row.scale_b, row.c, plan)
+    return dot(*row, plan)
 
 
 def answer(row: DotRow, plan: DatapathPlan) -> int | None:
@@ -58,21 +54,19 @@ def answer(row: DotRow, plan: DatapathPlan) -> int | None:
         return None
 
 
+def arrays_of(rows: Sequence[DotRow], plan: DatapathPlan) -> tuple[Codes, Codes, Codes | None, Codes | None, Codes]:
+    """Return a, b, scales of a and b (None without scales), c of rows of one K as arrays of codes."""
+    a, b, scale_a, scale_b, c = zip(*rows, strict=True)
+    scales = [None if plan.scale is None else array_of(codes, plan.scale) for codes in (scale_a, scale_b)]
+    return array_of(a, plan.a), array_of(b, plan.b), scales[0], scales[1], array_of(c, plan.c)
+
+
 def answers(rows: Sequence[DotRow], plan: DatapathPlan, engine: str = "auto") -> list[int | None]:
     """Return the result codes of rows of one K; None where a row is refused. engine: as emu.dot; all give the same bits."""
     if not rows:
         return []
-
-    def table(codes: list[tuple[int, ...]], fmt: Format) -> Codes:
-        return np.array(codes, code_dtype(fmt))
-
-    first, second = table([row.a for row in rows], plan.a), table([row.b for row in rows], plan.b)
-    scale_a = scale_b = None
-    if plan.scale is not None:
-        scale_a, scale_b = table([row.scale_a for row in rows], plan.scale), table([row.scale_b for row in rows], plan.scale)
-    addend = np.array([row.c for row in rows], code_dtype(plan.c))
     try:
-        found = run_dot(first, second, scale_a, scale_b, addend, plan, engine)
+        found = run_dot(*arrays_of(rows, plan), plan, engine)
     except OpenError:
         return [answer(row, plan) for row in rows]
     return [int(code) for code in found]

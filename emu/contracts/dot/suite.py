@@ -10,7 +10,8 @@ from emu.contracts.dot import cases as cases_dot
 from emu.contracts.dot import cases_cover as cases_dot_cover
 from emu.contracts.dot import cases_ties as cases_dot_ties
 from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.field import DotCase, Field
+from emu.contracts.dot.field import Field
+from emu.contracts.dot.rows import DotRow
 from emu.contracts.rows import Input
 from emu.contracts.suites import LATER
 from emu.spec import derive
@@ -47,11 +48,11 @@ def directed(op: DotContract, stream: str = "") -> list[Input]:
     return [*rows, *(case for values, case in added.items() if values not in there)]
 
 
-def _c_flags(op: DotContract, case: DotCase) -> tuple[str, ...]:
+def _c_flags(op: DotContract, case: DotRow) -> tuple[str, ...]:
     return ("result_tie",) if derive.is_finite_code(case.c, op.plan.c) else ("special_c",)
 
 
-def c_fields(field: Field) -> Iterator[DotCase]:
+def c_fields(field: Field) -> Iterator[DotRow]:
     """Yield rows of every exponent of C with the lowest and with all fraction bits, of every single bit of its subnormals and NaN payloads.
 
     In turn C stands alone and beside one product of 1: a design may look at part of an exponent, a fraction or a shift distance.
@@ -67,11 +68,11 @@ def c_fields(field: Field) -> Iterator[DotCase]:
         yield draft.case()
 
 
-def _input(op: DotContract, group: str, flags: tuple[str, ...], case: DotCase) -> Input:
-    return Input(group, flags, op.packed_values(case.a, case.b, case.scale_a, case.scale_b, case.c, {}))
+def _input(op: DotContract, group: str, flags: tuple[str, ...], case: DotRow) -> Input:
+    return Input(group, flags, op.packed_values(case))
 
 
-def element_pairs(field: Field) -> Iterator[DotCase]:
+def element_pairs(field: Field) -> Iterator[DotRow]:
     """Yield rows of one product: every pair of 4-bit codes, a spread of wider ones; in lanes 0, 1, last - 1, last, and in all lanes.
 
     NaN and infinite codes have their own category.
@@ -102,7 +103,7 @@ def _ends(codes: Codes) -> list[int]:
     return [*magnitudes, *(code | codes.sign_bit for code in magnitudes)]
 
 
-def scale_codes(field: Field) -> Iterator[DotCase]:
+def scale_codes(field: Field) -> Iterator[DotRow]:
     """Yield rows of products of 1 under every scale code (a spread of fp32 ones) against 0, the least, subnormal, one, largest and NaN."""
     scale = field.scale
     if scale is None:

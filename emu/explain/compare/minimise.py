@@ -6,7 +6,6 @@ Every step keeps the difference by `exact` and lowers the row's weight, so it en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from emu.contracts.dot.rows import DotRow, differs
 from emu.contracts.text import value_of
@@ -104,7 +103,7 @@ class _Search:
         return DotRow(cut[0], cut[1], scales[0], scales[1], row.c)
 
     def _no_c(self) -> Iterator[DotRow]:
-        yield replace(self.row, c=0)
+        yield self.row._replace(c=0)
 
     def _fewer(self) -> Iterator[DotRow]:
         """Zero ever smaller runs of products; pairs of products too, since two often cancel."""
@@ -121,7 +120,7 @@ class _Search:
         a, b = list(self.row.a), list(self.row.b)
         for k in places:
             a[k] = b[k] = 0
-        return replace(self.row, a=tuple(a), b=tuple(b))
+        return self.row._replace(a=tuple(a), b=tuple(b))
 
     def _one_scales(self) -> Iterator[DotRow]:
         """All scales 1; both of a block; each alone; and all exponents of a side moved together to where block 0 is 1."""
@@ -129,7 +128,7 @@ class _Search:
             return
         one = code_of_one(self.plan.scale)
         count = len(self.row.scale_a)
-        yield replace(self.row, scale_a=(one,) * count, scale_b=(one,) * count)
+        yield self.row._replace(scale_a=(one,) * count, scale_b=(one,) * count)
         for block in range(count):
             yield self._scaled(block, one, one)
         for block in range(count):
@@ -140,7 +139,7 @@ class _Search:
         row = self.row
         a, b = list(row.scale_a), list(row.scale_b)
         a[block], b[block] = first, second
-        return replace(row, scale_a=tuple(a), scale_b=tuple(b))
+        return row._replace(scale_a=tuple(a), scale_b=tuple(b))
 
     def _scales(self) -> Iterator[DotRow]:
         """Every scale by a simpler code, simplest first."""
@@ -167,7 +166,7 @@ class _Search:
                     continue
                 for code in self._element_choices(codes[k], fmt):
                     changed = (*codes[:k], code, *codes[k + 1 :])
-                    yield replace(self.row, a=changed) if name == "a" else replace(self.row, b=changed)
+                    yield self.row._replace(a=changed) if name == "a" else self.row._replace(b=changed)
 
     def _element_choices(self, code: int, fmt: Format) -> list[int]:
         if derive.codes(fmt).bits <= 8:
@@ -179,7 +178,7 @@ class _Search:
         """C = 1, positive, with ever fewer fraction bits."""
         sign = derive.codes(self.plan.c).sign_bit
         for code in (code_of_one(self.plan.c), self.row.c & ~sign, *_shorter_fraction(self.row.c, self.plan.c)):
-            yield replace(self.row, c=code)
+            yield self.row._replace(c=code)
 
     def _moved(self) -> Iterator[DotRow]:
         """Products to the first free place of their group, groups to the first blocks."""

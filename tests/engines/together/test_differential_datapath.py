@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from emu.contracts.contract import array_of
 from emu.contracts.dot.cases import CATEGORIES, applies, rows
 from emu.contracts.dot.contract import dot_engines
-from emu.contracts.dot.field import DotCase
+from emu.contracts.dot.rows import DotRow
 from emu.engines.exact.datapath import dot
 from emu.spec import derive
 from emu.spec.contract import plans
@@ -32,7 +32,7 @@ KINDS = (
 FEW, SHARE = 4, 40
 
 
-def compare(plan: DatapathPlan, cases: Sequence[DotCase]) -> int:
+def compare(plan: DatapathPlan, cases: Sequence[DotRow]) -> int:
     """Every engine that can do a plan gives the reference model's codes; returns how many engines there were."""
     wanted = [dot(*case, plan).code for case in cases]
     arrays = stacked(plan, cases)
@@ -50,14 +50,14 @@ def same(code: int, wanted: int, plan: DatapathPlan) -> bool:
     return derive.is_nan_code(code, plan.d) if free else code == wanted
 
 
-def stacked(plan: DatapathPlan, cases: Sequence[DotCase]) -> tuple[Any, ...]:
+def stacked(plan: DatapathPlan, cases: Sequence[DotRow]) -> tuple[Any, ...]:
     """The cases as arrays: a, b, scales of a and b or None, c."""
     formats = (plan.a, plan.b, plan.scale, plan.scale, plan.c)
     return tuple(None if fmt is None else array_of([list(row) if isinstance(row, tuple) else row for row in column], fmt)
                  for column, fmt in zip(zip(*cases, strict=True), formats, strict=True))  # fmt: skip
 
 
-def directed(plan: DatapathPlan, count: int) -> list[DotCase]:
+def directed(plan: DatapathPlan, count: int) -> list[DotRow]:
     """Rows of every category of one instruction; those with an open bit are left out."""
     return [
         case for name in CATEGORIES if name not in ("chain", "scale_signbit") and applies(name, plan) for case in rows(name, plan, count)
@@ -105,7 +105,7 @@ def finite_or_not(fmt: Format) -> st.SearchStrategy[int]:
 
 
 @st.composite
-def drawn(draw: st.DrawFn, plan: DatapathPlan) -> DotCase:
+def drawn(draw: st.DrawFn, plan: DatapathPlan) -> DotRow:
     """One row: a few elements set, the others zero; scales and C anywhere."""
     k = plan.facts.k
     sides = []
@@ -117,7 +117,7 @@ def drawn(draw: st.DrawFn, plan: DatapathPlan) -> DotCase:
     scales = (
         [] if plan.scale is None else [tuple(draw(st.lists(finite_or_not(plan.scale), min_size=count, max_size=count))) for _ in range(2)]
     )
-    return DotCase(sides[0], sides[1], scales[0] if scales else (), scales[1] if scales else (), draw(finite_or_not(plan.c)))
+    return DotRow(sides[0], sides[1], scales[0] if scales else (), scales[1] if scales else (), draw(finite_or_not(plan.c)))
 
 
 @settings(max_examples=100)

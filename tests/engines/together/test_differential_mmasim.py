@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from emu.contracts.dot.cases import MAKERS, applies, rows
-from emu.contracts.dot.field import DotCase
+from emu.contracts.dot.rows import DotRow
 from emu.engines.exact.datapath import dot
 from emu.spec import derive
 from emu.spec.contract import parse, plan_of
@@ -56,7 +56,7 @@ def packed(codes: Sequence[Any]) -> Any:
     return torch.from_numpy(array[:, ::2] << 4 | array[:, 1::2])
 
 
-def simulated(entry: dict[str, Any], plan: DatapathPlan, cases: Sequence[DotCase]) -> list[int]:
+def simulated(entry: dict[str, Any], plan: DatapathPlan, cases: Sequence[DotRow]) -> list[int]:
     """The codes that mmasim gives."""
     a, b, scale_a, scale_b, c = zip(*cases, strict=True)
     pair = plan.facts.scale.apply == "group"
