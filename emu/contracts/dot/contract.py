@@ -179,9 +179,20 @@ class DotContract(Contract):
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
-        """See emu.contracts.dot.contract."""
+        """Return None where a worked example of a datapath holds, else what came out instead."""
         assert isinstance(thing, Datapath)
-        return replay(thing, example)
+        if isinstance(example, WidthExample):
+            plan = resolve(thing, example.a, example.b, example.scale or _first(thing, "formats"), _first(thing, "blocks"))
+            wanted = example.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
+            names = {"fraction_bits": "frac_bits"}
+            wrong = [key for key, value in wanted.items() if getattr(plan, names.get(key, key)) != value]
+            return f"{wrong[0]} is {getattr(plan, names.get(wrong[0], wrong[0]))}, not {wanted[wrong[0]]}" if wrong else None
+        if isinstance(example, ValueExample):
+            return _equal_elements(thing, example)
+        plan = resolve(thing, example.a_format, example.b_format, example.scale_format, example.block)
+        first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (example.scale_a, example.scale_b))
+        found = dot(split(example.a, plan.a), split(example.b, plan.b), first, second, int(example.c, 16), plan).code
+        return None if found == int(example.d, 16) else f"{found:#x}, not {example.d}"
 
     def described(self) -> dict[str, Any]:
         """Return the numbers of the datapath and its special rules."""
@@ -241,22 +252,6 @@ def dot_engines(plan: DatapathPlan) -> dict[str, Callable[..., Any]]:
 
 
 # Worked examples of datapaths: widths of a plan, equal elements under every choice of operands, and whole rows, by the exact engine.
-
-
-def replay(datapath: Datapath, example: Any) -> str | None:
-    """Return None where a worked example of a datapath holds, else what came out instead."""
-    if isinstance(example, WidthExample):
-        plan = resolve(datapath, example.a, example.b, example.scale or _first(datapath, "formats"), _first(datapath, "blocks"))
-        wanted = example.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
-        names = {"fraction_bits": "frac_bits"}
-        wrong = [key for key, value in wanted.items() if getattr(plan, names.get(key, key)) != value]
-        return f"{wrong[0]} is {getattr(plan, names.get(wrong[0], wrong[0]))}, not {wanted[wrong[0]]}" if wrong else None
-    if isinstance(example, ValueExample):
-        return _equal_elements(datapath, example)
-    plan = resolve(datapath, example.a_format, example.b_format, example.scale_format, example.block)
-    first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (example.scale_a, example.scale_b))
-    found = dot(split(example.a, plan.a), split(example.b, plan.b), first, second, int(example.c, 16), plan).code
-    return None if found == int(example.d, 16) else f"{found:#x}, not {example.d}"
 
 
 def _first(datapath: Datapath, key: str) -> Any:

@@ -215,9 +215,15 @@ class InstructionContract(Contract):
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
-        """See emu.contracts.insn.contract."""
+        """Return None when a worked example holds, else what came out instead."""
         assert isinstance(thing, Instruction)
-        return replay(thing, example)
+        call = instruction(example.form, **example.choose)
+        found = run(call, example)
+        wanted = [text for text in (example.result, example.scale_result, example.flags) if text is not None]
+        if len(found) != len(wanted):
+            return f"{len(found)} results, not {len(wanted)}"
+        texts = [register_text(value, len(text)) for value, text in zip(found, wanted, strict=True)]
+        return None if texts == wanted else f"{' '.join(texts)}, not {' '.join(wanted)}"
 
     def deviations(self) -> Iterator[Deviation]:
         """Another order of lanes, rounding, policy, or way to apply the scale; of a quantizer those of its recipe."""
@@ -290,17 +296,6 @@ def _changed(facts: InstructionFacts) -> Iterator[tuple[str, InstructionFacts]]:
 
 
 # Worked examples of instructions: one execution each, on raw registers, by the exact engine.
-
-
-def replay(family: Instruction, example: Any) -> str | None:
-    """Return None when a worked example holds, else what came out instead."""
-    call = instruction(example.form, **example.choose)
-    found = run(call, example)
-    wanted = [text for text in (example.result, example.scale_result, example.flags) if text is not None]
-    if len(found) != len(wanted):
-        return f"{len(found)} results, not {len(wanted)}"
-    texts = [register_text(value, len(text)) for value, text in zip(found, wanted, strict=True)]
-    return None if texts == wanted else f"{' '.join(texts)}, not {' '.join(wanted)}"
 
 
 def run(call: Executable, example: Any, order: tuple[str, ...] | None = None) -> tuple[Any, ...]:

@@ -273,14 +273,34 @@ class QuantizeContract(Tiles, Contract):
         return trace_quantize(self, values, lane)
 
     def deviations(self) -> Iterator[Deviation]:
-        """See emu.contracts.quantize.contract."""
-        return deviations_of_recipe(self)
+        """The recipe with one step rounded another way, then with one rule of an axis applied."""
+        seen = {self.recipe.facts_digest}
+        for text, stage, recipe in (*_rounded(self.recipe), *_ruled(self.recipe)):
+            if recipe.facts_digest not in seen:
+                seen.add(recipe.facts_digest)
+                yield Deviation(text, stage, replace(self, recipe=recipe).exact)
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
-        """See emu.contracts.quantize.contract."""
+        """Return None where a worked example of a recipe holds, else what came out instead."""
         assert isinstance(thing, Recipe)
-        return replay(thing, example)
+        block: Block = get("block", thing.facts.block)
+        element, source = get("format", block.element_formats[0]), get("format", example.source)
+        rows, columns = block.facts.shape
+        x = split(example.x, source)
+        width = columns if rows > 1 else len(x)
+        draws = None if example.random is None else _draws(example.random, thing)
+        amax = None if example.tensor_amax is None else int(example.tensor_amax, 16)
+        random = None if draws is None else _fold(draws, len(draws) // max(len(x) // width, 1))
+        found = quantize(thing, _fold(x, width), source, tensor_amax=amax, random=random)
+        fault = compare_codes("codes", _flat(found.codes), split(example.codes, element))
+        for name, text in example.levels.items():
+            level = next(item for item in block.facts.levels if item.name == name)
+            fault = fault or compare_codes(name, _flat(found.levels[name]), split(text, get("format", level.format)))
+        for profile, text in example.values.items():
+            values = dequantize(thing, found.codes, found.levels, profile=profile)
+            fault = fault or compare_codes(f"values of {profile}", _flat(values), split(text, get("format", thing.facts.arithmetic.to)))
+        return fault
 
     def described(self) -> dict[str, Any]:
         """Tail rule, arithmetic and domain."""
@@ -297,15 +317,6 @@ class QuantizeContract(Tiles, Contract):
 
 
 MODES = ("rne", "rz", "rna", "ru", "rd")
-
-
-def deviations_of_recipe(op: QuantizeContract) -> Iterator[Deviation]:
-    """Yield the recipe with one step rounded another way, then with one rule of an axis applied."""
-    seen = {op.recipe.facts_digest}
-    for text, stage, recipe in (*_rounded(op.recipe), *_ruled(op.recipe)):
-        if recipe.facts_digest not in seen:
-            seen.add(recipe.facts_digest)
-            yield Deviation(text, stage, replace(op, recipe=recipe).exact)
 
 
 def _rounded(recipe: Recipe) -> Iterator[tuple[str, str, Recipe]]:
@@ -333,27 +344,6 @@ def _ruled(recipe: Recipe) -> Iterator[tuple[str, str, Recipe]]:
 
 
 # Worked examples of recipes: one tensor each, by the exact engine: codes, levels, and values of the profiles.
-
-
-def replay(recipe: Recipe, example: Any) -> str | None:
-    """Return None where a worked example of a recipe holds, else what came out instead."""
-    block: Block = get("block", recipe.facts.block)
-    element, source = get("format", block.element_formats[0]), get("format", example.source)
-    rows, columns = block.facts.shape
-    x = split(example.x, source)
-    width = columns if rows > 1 else len(x)
-    draws = None if example.random is None else _draws(example.random, recipe)
-    amax = None if example.tensor_amax is None else int(example.tensor_amax, 16)
-    random = None if draws is None else _fold(draws, len(draws) // max(len(x) // width, 1))
-    found = quantize(recipe, _fold(x, width), source, tensor_amax=amax, random=random)
-    fault = compare_codes("codes", _flat(found.codes), split(example.codes, element))
-    for name, text in example.levels.items():
-        level = next(item for item in block.facts.levels if item.name == name)
-        fault = fault or compare_codes(name, _flat(found.levels[name]), split(text, get("format", level.format)))
-    for profile, text in example.values.items():
-        values = dequantize(recipe, found.codes, found.levels, profile=profile)
-        fault = fault or compare_codes(f"values of {profile}", _flat(values), split(text, get("format", recipe.facts.arithmetic.to)))
-    return fault
 
 
 def _draws(text: str, recipe: Recipe) -> list[int]:

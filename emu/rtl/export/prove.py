@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from emu.base.errors import EngineError, FileError
+from emu.base.templates import filled
 from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.equivalence import AIGER, Kind, Verdict, solve
@@ -113,41 +114,22 @@ def _ports(item: Golden, files: Sequence[Path], defines: Sequence[str], work: Pa
     return ports
 
 
-def _top(item: Golden, ports: Mapping[str, tuple[str, int]]) -> str:
-    """Return the module that joins both; its output is 1 where they differ and the row is not open."""
-    inputs = ", ".join(f"input [{bits - 1}:0] {name}" for name, bits in item.circuit.inputs)
-    lines = [f"module emu_top (input emu_clk, {inputs}, output bad);"]
-    lines += [f"    wire [{bits - 1}:0] want_{name};" for name, bits in item.circuit.outputs]
-    lines += [f"    wire [{column.bits - 1}:0] got_{column.name};" for column in item.layout.results]
-    plain = [f".{name}({name})" for name, _ in item.circuit.inputs]
-    golden = [*plain, *(f".{name}(want_{name})" for name, _ in item.circuit.outputs)]
-    design = [*plain, *(f".{column.name}(got_{column.name})" for column in item.layout.results)]
-    design += [f".{name}({value})" for name, value in HANDSHAKE.items() if name in ports]
-    valid = ports.get("out_valid") == ("output", 1)
-    lines += ["    wire valid;"] if valid else ["    wire valid = 1'b1;"]
-    design += [".out_valid(valid)"] if valid else []
-    lines += [f"    emu_golden golden ({', '.join(golden)});", f"    {TOP} design ({', '.join(design)});"]
-    return "\n".join([*lines, f"    assign bad = ~valid | ~want_open & ({' | '.join(_differ(item))});", "endmodule", ""])
-
-
-def _differ(item: Golden) -> Iterator[str]:
-    """Yield one condition per result; a NaN of any payload is right where the golden function says so."""
-    kinds = {name for name, _ in item.circuit.outputs}
-    for column in item.layout.results:
-        plain = f"got_{column.name} != want_{column.name}"
-        if f"k_{column.name}" in kinds:
-            nan = f"got_{column.name}[30:23] == 8'hff & got_{column.name}[22:0] != 23'h0"
-            yield f"(want_k_{column.name} != 4'h0 ? ~({nan}) : {plain})"
-        else:
-            yield plain
-
-
 def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, reading: str, work: Path, seconds: float) -> bool:
     """Write the miter as an and-inverter graph, or the design alone as SMT-LIB; tell whether the design has registers."""
     (work / "golden.v").write_text(export_verilog.render(replace(item.circuit, name="emu_golden")), encoding="ascii")
-    (work / "top.v").write_text(_top(item, ports) if solver == "abc" else _alone(item, ports), encoding="ascii")
-    (work / "wires.v").write_text(_WIRES, encoding="ascii")
     top = "emu_top" if solver == "abc" else DESIGN_TOP
+    text = filled(
+        Path(__file__).with_name("prove.v.j2"),
+        top=top,
+        dut=TOP,
+        inputs=item.circuit.inputs,
+        wants=item.circuit.outputs if solver == "abc" else (),
+        results=item.layout.results,
+        tied=[(name, value) for name, value in HANDSHAKE.items() if name in ports],
+        valid=ports.get("out_valid") == ("output", 1),
+    )
+    (work / "top.v").write_text(text, encoding="ascii")
+    (work / "wires.v").write_text(_WIRES, encoding="ascii")
     begin = ["read_verilog golden.v top.v", reading, f"hierarchy -check -top {top}", "proc -norom", "flatten"]
     flat = ["memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
     wires = ["techmap -map wires.v t:$dff", "opt_clean", "scc -expect 0", "setundef -undriven -anyseq", "opt -full", "wreduce"]
@@ -155,16 +137,3 @@ def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, r
     words = ["setundef -undriven -anyseq", "opt_clean", f"write_smt2 -wires {DESIGN}"]
     run_yosys([*begin, *flat, *wires, *(graph if solver == "abc" else words)], work, seconds)
     return bool((work / "registers.txt").read_text(encoding="ascii", errors="replace").split())
-
-
-def _alone(item: Golden, ports: Mapping[str, tuple[str, int]]) -> str:
-    """Return the module that ties the handshake of the design and shows its columns."""
-    columns = [("input", name, bits) for name, bits in item.circuit.inputs]
-    columns += [("output", column.name, column.bits) for column in item.layout.results]
-    heads = [f"{direction} [{bits - 1}:0] {name}" for direction, name, bits in columns]
-    pins = [f".{name}({name})" for _, name, _ in columns]
-    pins += [f".{name}({value})" for name, value in HANDSHAKE.items() if name in ports]
-    valid = ports.get("out_valid") == ("output", 1)
-    pins += [".out_valid(valid)"] if valid else []
-    lines = [f"module {DESIGN_TOP} (input emu_clk, {', '.join(heads)}, output valid);", f"    {TOP} design ({', '.join(pins)});"]
-    return "\n".join([*lines, *([] if valid else ["    assign valid = 1'b1;"]), "endmodule", ""])

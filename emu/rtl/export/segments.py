@@ -59,23 +59,16 @@ def segments(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes)
 def _one_sign(source: Format, grid: MagnitudeSteps) -> Iterator[Segment]:
     derived = derive.codes(source)
     base = derived.sign_bit if grid.sign else 0
-    fixed = Fixed(grid)
-    yield Segment(base, fixed.code(Value("finite", grid.sign)))
+    yield Segment(base, _fixed(grid, Value("finite", grid.sign)))
     yield from (item._replace(last=base | item.last, condition=_moved(item.condition, base)) for item in _finite(source, grid))
     if derived.inf is not None:
-        yield Segment(base | derived.inf, fixed.code(Value("inf", grid.sign)))
-    yield Segment(base | ((1 << derived.magnitude_bits) - 1), fixed.code(Value("nan", grid.sign)))
+        yield Segment(base | derived.inf, _fixed(grid, Value("inf", grid.sign)))
+    yield Segment(base | ((1 << derived.magnitude_bits) - 1), _fixed(grid, Value("nan", grid.sign)))
 
 
-class Fixed(NamedTuple):
-    """The values that no rounding moves: zero, infinity, NaN."""
-
-    grid: MagnitudeSteps
-
-    def code(self, value: Value) -> int:
-        """Return the reference model's code."""
-        rounding = self.grid.rounding
-        return convert_value(value, self.grid.fmt, rounding, self.grid.entry, 0 if rounding.random_bits else None)
+def _fixed(grid: MagnitudeSteps, value: Value) -> int:
+    """Return the reference model's code of a value that no rounding moves: zero, infinity, NaN."""
+    return convert_value(value, grid.fmt, grid.rounding, grid.entry, 0 if grid.rounding.random_bits else None)
 
 
 def _moved(condition: Condition | None, base: int) -> Condition | None:

@@ -7,7 +7,7 @@ import pytest
 
 import emu
 from emu.cli.examples.run import faults
-from emu.contracts.insn.contract import replay as check
+from emu.contracts import replay as check
 from emu.contracts.insn.contract import run
 from emu.ops.instruction import instruction, register_of, register_text
 from emu.spec import get, names
