@@ -1,4 +1,7 @@
-"""emu vectors build: chosen suites into a folder. Each suite is moved into place when it is complete; a second run skips what is right."""
+"""emu vectors build: chosen suites into a folder. Each suite is moved into place when it is complete; a second run skips what is right.
+
+And emu vectors merge: the folders of several shards as one, byte for byte what one build makes.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from emu.vectors.files.suite import generator_record, load, render, stem_of
 from emu.vectors.files.write import digest_suite, write_suite, write_text
 from emu.vectors.suites.frozen import selection
 from emu.vectors.suites.plan import SuitePlan, families, plans_of
+from emu.vectors.verify import check_manifest
 from emu.vectors.versioning import apply_erratum
 
 Progress = Callable[[str, int, int], None]
@@ -247,3 +251,39 @@ def finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
         write_text(folder / manifest.DIGESTS, manifest.render_digests(digests))
         write_cover(folder)
         write_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))
+
+
+def merge(out: Path, folders: Sequence[Path]) -> int:
+    """Copy the suites of finished builds into one folder and sign it; return how many files it holds of them.
+
+    out: new, empty, or a build.   folders: builds; a file that several hold must have the same bytes.
+    Raises: FileError (an unfinished or changed folder, two files that differ), before anything is copied.
+    Tests: tests/vectors/test_vectors_shards.py.
+    """
+    check_folder(out)
+    sources: dict[str, Path] = {}
+    digests: dict[str, str] = {}
+    for folder in folders:
+        found = [folder / op for op in OPERATIONS if (folder / op).is_dir()]
+        if not found:
+            raise FileError(f"{folder}: holds no vectors")
+        for place in found:
+            check_manifest(place)
+            for stem, digest in manifest.read_digests(place).items():
+                if digests.setdefault(stem, digest) != digest:
+                    raise FileError(f"{place}: another digest of {stem} than an earlier folder has")
+            for file in sorted(place.iterdir()):
+                if file.name not in OTHER_FILES:
+                    _take(sources, f"{place.name}/{file.name}", file)
+    for name, file in sources.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, out / name)
+    finish(out, {name.partition("/")[0] for name in sources} | {stem.partition("__")[0] for stem in digests}, digests)
+    return len(sources)
+
+
+def _take(sources: dict[str, Path], name: str, file: Path) -> None:
+    """Note a file. Raises: FileError (another one of this name differs)."""
+    known = sources.setdefault(name, file)
+    if known != file and known.read_bytes() != file.read_bytes():
+        raise FileError(f"{file}: differs from {known}: the builds are of different specs or versions")

@@ -18,8 +18,7 @@ from support.mutation_rtl_record import COMMAND, judged_by, record
 
 from emu.rtl.mutants.record import read_record, sources_sha256, stale
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.suites import golden
-from emu.rtl.simulate.units import Unit, read_units
+from emu.rtl.simulate.units import Unit, golden, read_units
 from emu.spec.loader import read
 
 CATALOGUE = Path(__file__).with_name("catalogue")

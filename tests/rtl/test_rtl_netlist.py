@@ -14,8 +14,7 @@ from emu.base.errors import EngineError, FileError, ToolError
 from emu.rtl.mutants.netlist import Mutants, draw, elaborate
 from emu.rtl.mutants.record import judge
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.suites import golden
-from emu.rtl.simulate.units import Unit, read_units
+from emu.rtl.simulate.units import Unit, golden, read_units
 from emu.vectors.files.suite import Suite
 
 SUITE = "decode__e2m1_to_fp32__exact__all"

@@ -7,7 +7,7 @@ from emu.rtl.portmap.file import load_map
 from emu.rtl.portmap.suite import plans_for
 from emu.rtl.simulate.run import run_map
 from emu.rtl.simulate.simulator import find
-from emu.rtl.simulate.suites import built
+from emu.rtl.simulate.units import built
 from emu.vectors.suites.plan import find as find_plan
 
 QUANTIZE = "quantize__bf16_to_nvfp4__nvfp4_te_ref__smoke"

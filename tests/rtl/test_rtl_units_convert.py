@@ -9,8 +9,7 @@ from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import finite
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.suites import golden, path_of
-from emu.rtl.simulate.units import read_units
+from emu.rtl.simulate.units import golden, path_of, read_units
 from emu.spec import derive
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get

@@ -12,8 +12,7 @@ import pytest
 
 from emu.base import philox
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.suites import golden, path_of
-from emu.rtl.simulate.units import read_units
+from emu.rtl.simulate.units import golden, path_of, read_units
 from emu.spec import derive
 from emu.spec.datapath import resolve
 from emu.spec.models.format import FloatFacts

@@ -9,9 +9,9 @@ import pytest
 from emu.base.errors import EngineError, FileError, SpecError
 from emu.contracts.convert.contract import ConvertContract
 from emu.vectors import build, find, load, verify
+from emu.vectors.build import merge
 from emu.vectors.compute import PLAIN, SAMPLE, compute
 from emu.vectors.files.manifest import MANIFEST, render_manifest
-from emu.vectors.files.merge import merge
 
 CONTRACTS = ("convert/e2m1/rne/nvidia", "convert/e1m2/rz/ocp_saturate", "layout/nvfp4/sf128x4", "insn/vfext_vf2")
 PARTS = 3

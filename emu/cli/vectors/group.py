@@ -85,7 +85,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 @common_options
 def merge_command(folders: tuple[Path, ...], out: Path) -> None:
     """Make one folder of the FOLDERS that builds with --shard wrote: the bytes of one run."""
-    from emu.vectors.files.merge import merge
+    from emu.vectors.build import merge
 
     count = merge(out, folders)
     note(f"{out}: {count} files of {len(folders)} folders")

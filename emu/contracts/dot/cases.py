@@ -13,7 +13,7 @@ from emu.base.caches import bounded
 from emu.contracts.dot import cases_cancel as cases_dot_cancel
 from emu.contracts.dot import cases_edges as cases_dot_edges
 from emu.contracts.dot import cases_spread as cases_dot_spread
-from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.codes import Draw
 from emu.contracts.dot.field import Draft, Field
 from emu.contracts.dot.rows import DotRow
 from emu.spec.datapath import DatapathPlan

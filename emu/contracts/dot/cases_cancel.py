@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.codes import Draw
 from emu.contracts.dot.field import Draft, Field
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from emu.contracts.dot.cases_cancel import align_edge
 from emu.contracts.dot.cases_spread import exp_spread, gaussian
-from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.codes import Codes, Draw
 from emu.contracts.dot.field import Draft, Field
 from emu.engines.exact.value import power_of_two
 

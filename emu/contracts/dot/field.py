@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from emu.base.caches import lazy
-from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.codes import Codes, Draw
 from emu.contracts.dot.rows import DotRow
 from emu.engines.exact.value import power_of_two
 from emu.spec.datapath import DatapathPlan

@@ -9,7 +9,7 @@ from typing import Final
 from emu.base import philox
 from emu.base.errors import FileError, OperandError
 from emu.contracts.dot import cases as cases_dot
-from emu.contracts.dot.draws import Draw
+from emu.contracts.dot.codes import Draw
 from emu.contracts.dot.rows import DotRow, plan_of
 from emu.contracts.rows import value_of
 from emu.spec import derive

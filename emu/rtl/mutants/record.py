@@ -18,8 +18,7 @@ from emu.rtl.mutants.bench import render
 from emu.rtl.mutants.netlist import Mutants, draw
 from emu.rtl.mutants.settle import settle
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.suites import golden, path_of
-from emu.rtl.simulate.units import Unit
+from emu.rtl.simulate.units import Unit, golden, path_of
 from emu.vectors.files import writers
 from emu.vectors.files.suite import Suite
 from emu.vectors.suites.plan import find

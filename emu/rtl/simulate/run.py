@@ -18,7 +18,7 @@ from emu.rtl.portmap.suite import stored
 from emu.rtl.portmap.wrapper import wrapper_text
 from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
 from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run, seeding
-from emu.rtl.simulate.suites import built
+from emu.rtl.simulate.units import built
 from emu.vectors.files.suite import Suite
 from emu.vectors.files.write import write_text
 from emu.vectors.suites.plan import SuitePlan

@@ -1,4 +1,7 @@
-"""Units of the reference designs: `rtl/units.yaml` of the kit as data. Not here: running them (simulator.py), the suites (emu/vectors)."""
+"""Units of the reference designs: `rtl/units.yaml` of the kit as data; and the golden suites that judge them.
+
+Not here: running them (simulator.py), suites of a folder of golden vectors (portmap/suite.py).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from emu.base.errors import FileError
 from emu.spec.loader import Document, read
+from emu.vectors.files.suite import Suite, load
+from emu.vectors.files.write import write_suite
+from emu.vectors.suites.plan import SuitePlan, find
 
 KEYS: Final = ("text", "wrapper", "files", "defines", "suites")
 
@@ -55,3 +61,31 @@ def _unit(kit: Path, document: Document, name: str, entry: Any) -> Unit:
         raise FileError(f"{where}: suites is a list of stems, empty for a part that no suite drives alone")
     defines = {macro.upper(): value for macro, value in entry["defines"].items()}
     return Unit(name, entry["text"], files[-1], files[:-1], defines, tuple(entry["suites"]))
+
+
+# Golden suites of designs: made again from the spec into a work folder, with the constants that simulators read.
+
+
+FOLDER: Final = "golden"
+_SCRATCH: Final = "building"
+
+
+def golden(stem: str, work: Path) -> Suite:
+    """Return the suite of a stem; as `built`. Raises: FileError (the spec plans no such suite), EngineError."""
+    return built(find(stem), work)
+
+
+def built(plan: SuitePlan, work: Path) -> Suite:
+    """Return a suite, computed by the reference model and cross-checked; its files are left in a work folder and read there the next time.
+
+    Raises: EngineError (implementations differ).
+    """
+    folder = work / FOLDER
+    if not (folder / f"{plan.stem}.json").is_file():
+        write_suite(plan, folder, work / _SCRATCH, lambda _: None)
+    return load(folder, plan.stem)
+
+
+def path_of(stem: str, work: Path) -> Path:
+    """Return the path without ending of the files that `golden` or `built` leave in a work folder."""
+    return work / FOLDER / stem
