@@ -239,7 +239,7 @@ def test_the_judge_in_shell_runs_through_make(
     assert (code, text.splitlines()[-1]) == (0, f"judge: passed: {STEM}")
     code, text = make(f"SUITE={path}", f"ARGS=+table={path}.mem +fault=flip +at=3")
     assert (code, "MISMATCH suite=" in text, "Error 1" in text) == (2, True, True)
-    code, text = make("all-suites", f"FOLDER={path.parent}", f"MATCH={STEM[:-5]}*", f"ARGS=+table={path}.mem")
+    code, text = make("all-suites", f"FOLDER={path.parent}", f"MATCH={STEM[:-2]}*", f"ARGS=+table={path}.mem")
     assert (code, text.splitlines()[-1]) == (0, "judge: 1 suites, code 0")
     code, text = make("all-suites", f"FOLDER={path.parent}", "MATCH=nothing*")
     assert "no suite" in text
