@@ -19,6 +19,8 @@ COMMANDS = {
     "gemm": "research.cli.study_gemm",
     "depth": "research.cli.study_depth",
     "datapath": "research.cli.study_datapath",
+    "regime": "research.cli.study_regime",
+    "minilm": "research.cli.minilm",
     "train": "research.cli.train",
     "cost": "research.cli.rtl_cost",
 }

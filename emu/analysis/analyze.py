@@ -53,14 +53,14 @@ def tensor_report(
     Raises: OpenError, ShapeError, OperandError (a transform for a recipe that rotates by itself), SpecError, EngineError.
     Source: SQNR, alpha and B_eff as in arXiv 2606.20381.   Tests: tests/analysis/test_analysis_analyze.py.
     """
+    by: Recipe = get("recipe", recipe)
     if transform is None:
-        return quantizer_report(x, recipe, signs=signs, axis=axis, row_axis=row_axis, source=source, random=random, engine=engine)
+        return _quantizer_report(x, by, axis, row_axis, random, engine, signs, source)
     chosen: Transform = get("transform", transform)
-    if inner_transform(get("recipe", recipe)) is not None:
-        raise OperandError(f"recipe {get('recipe', recipe).id} rotates by itself: leave the transform out")
+    if inner_transform(by) is not None:
+        raise OperandError(f"recipe {by.id} rotates by itself: leave the transform out")
     rotated = api.transform(x, chosen, axis, signs, source, engine)
-    found = quantizer_report(rotated, recipe, axis=axis, row_axis=row_axis, random=random, engine=engine)
-    return replace(found, transform=chosen.id)
+    return replace(_quantizer_report(rotated, by, axis, row_axis, random, engine), transform=chosen.id)
 
 
 def inner_transform(recipe: Recipe) -> Transform | None:
@@ -77,24 +77,12 @@ def inner_transform(recipe: Recipe) -> Transform | None:
     return chosen
 
 
-def quantizer_report(
-    x: Any,
-    recipe: str | Recipe,
-    *,
-    signs: int | None = None,
-    axis: int = -1,
-    row_axis: int = -2,
-    source: str | Format | None = None,
-    random: Any = None,
-    engine: str = "auto",
+def _quantizer_report(
+    x: Any, recipe: Recipe, axis: int, row_axis: int, random: Any, engine: str, signs: int | None = None, source: str | Format | None = None
 ) -> Report:
-    """Measure what a recipe does to a tensor as it stands; x of a recipe that rotates by itself is the rotated tensor.
-
-    Arguments, result and errors: as tensor_report.
-    """
-    chosen: Recipe = get("recipe", recipe)
-    inner = inner_transform(chosen)
-    found = api.quantize(x, chosen, axis, row_axis, source, random=random, signs=None if inner is None else signs, engine=engine)
+    """Measure what a recipe does to a tensor as it stands; x of a recipe that rotates by itself is the rotated tensor."""
+    inner = inner_transform(recipe)
+    found = api.quantize(x, recipe, axis, row_axis, source, random=random, signs=None if inner is None else signs, engine=engine)
     values = found.dequantize(np.float32, engine=engine)
     if inner is not None:
         given: Matrix = api.transform(x, inner, axis, signs, source, engine)

@@ -59,7 +59,6 @@ _PLAIN: Final[dict[str, Callable[[Shape, Seed], NDArray[np.float32]]]] = {
 }
 _SPREAD: Final[dict[str, Callable[[float, Shape, Seed], NDArray[np.float32]]]] = {"lognormal": lognormal, "columns": columns}
 NAMES: Final = (*_PLAIN, *(f"{name}_SIGMA" for name in _SPREAD))
-FAMILY: Final = ("gaussian", "laplace", "student_t3", "lognormal_0.8", "lognormal_1.0", "lognormal_1.2", "columns_1.0")
 
 
 def drawn(name: str, shape: Shape = SHAPE, seed: Seed = SEED) -> NDArray[np.float32]:

@@ -46,11 +46,6 @@ class Grid:
         return self.values[-1]
 
     @property
-    def top_step(self) -> Fraction:
-        """Distance of the two largest values."""
-        return self.steps[-1]
-
-    @property
     def is_uniform(self) -> bool:
         """Are all steps equal."""
         return len(set(self.steps)) == 1
@@ -98,11 +93,6 @@ def grid_from(values: Sequence[Fraction | int | str], name: str = "values") -> G
         raise OperandError(f"grid {name}: {len(listed)} distinct values of {len(values)}: list at least two, each once")
     zero = listed.index(Fraction(0)) if Fraction(0) in listed else 0
     return Grid(name, listed, tuple((number + 1 - zero) % 2 == 0 for number in range(len(listed) - 1)))
-
-
-def values_of(fmt: str | Format) -> tuple[Fraction, ...]:
-    """Return the distinct finite values of a format of at most 8 bits, ascending. Raises: as grid_of."""
-    return grid_of(fmt).values
 
 
 def as_grid(grid: Grid | str | Format | Sequence[Fraction | int | str]) -> Grid:

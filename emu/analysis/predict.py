@@ -7,14 +7,14 @@ flat_term: the formula of flat bins on the true masses, which is the argument of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.analysis.analyze import element_scales, inner_transform
-from emu.analysis.bias import Bin, Expected, bin_bias, expected, local_bias
+from emu.analysis.bias import Expected, bin_bias, expected
 from emu.analysis.density import Empirical, Symmetric, empirical
 from emu.analysis.grid import Grid, grid_of
 from emu.analysis.scaled import maxima_range, model
@@ -115,25 +115,6 @@ def _divides(found: Quantized) -> bool:
     return len(facts.levels) == 1 and facts.levels[0].format == "fp32" and any(
         step.op == "div" and step.args[-1] == "scale" for step in found.recipe.facts.steps if hasattr(step, "args")
     )  # fmt: skip
-
-
-def measured_bins(found: Scaled) -> tuple[Bin, ...]:
-    """Return mass, bias and error of every bin as the recipe chose them (by its codes, not by borders); exact Fractions.
-
-    Equal to bin_bias(found.grid, empirical(found.numbers)) where the recipe rounds to nearest.
-    """
-    local = local_bias(found.grid)
-    out = []
-    for number, item in enumerate(bin_bias(found.grid, _counted(found))):
-        chosen = found.numbers[found.values == float(item.value)]
-        if not chosen.size:
-            out.append(replace(item, mass=item.mass * 0, bias=None, error=None))
-            continue
-        parts = Empirical(chosen, None, "bin").parts(None, None)
-        mass = parts.mass * chosen.size / found.numbers.size
-        square = item.value * item.value - 2 * item.value * parts.first + parts.second
-        out.append(Bin(item.value, item.low, item.high, mass, item.value - parts.first, square, local[number]))
-    return tuple(out)
 
 
 def _counted(found: Scaled) -> Empirical:

@@ -1,4 +1,4 @@
-"""The studies as records ready for JSON: bias per bin, tensors, scale codecs, regimes. Not here: printing (emu.cli), plots (plots.py)."""
+"""The studies as records ready for JSON: bias per bin, tensors, scale codecs. Not here: printing (emu.cli), plots (plot.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from emu.analysis import drawn_tensors as data
-from emu.analysis import regime, scales
+from emu.analysis import scales
 from emu.analysis.bias import Bin, Expected, bin_bias, expected
 from emu.analysis.cells import fp32_scaled
 from emu.analysis.density import Density, Symmetric, empirical, flat, gaussian, laplace
@@ -147,17 +147,6 @@ def scales_record(tensors: Iterable[Named], signs: int | None = None, tick: Tick
             record["rows"].append({**head, **cell.report.figures(), "digest": digest(get("recipe", cell.recipe))})
         record["leads"] += [{**asdict(lead), "wins": lead.wins, "text": lead.text()} for lead in scales.leads(found)]
     return record
-
-
-def regime_record(**options: Any) -> Record:
-    """Return the regime map: points, winners, crossings of E1M2 and E2M1. options: as regime.regime_map. Raises: as it."""
-    points = regime.regime_map(**options)
-    return {
-        "family": "lognormal",
-        "points": [{**asdict(point), "regime": point.regime} for point in points],
-        "winners": [asdict(item) for item in regime.winners(points)],
-        "crossings": [asdict(item) for item in regime.crossings(points)],
-    }
 
 
 KIND: Final = Kind(

@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from emu.base.errors import OperandError
+
+FIGURES: Final = (
+    *("recipe", "transform", "elements", "sqnr_db", "alpha_minus_1", "nmse", "coherent", "incoherent", "coherent_share"),
+    *("bucket_ratio", "clipped_share", "zero_share"),
+)
 
 
 @dataclass(frozen=True)
@@ -90,21 +96,7 @@ class Report:
 
     def figures(self) -> dict[str, float | int | str | None]:
         """Return every figure by name, for tables and JSON; an infinite SQNR is the text "inf"."""
-        sqnr = self.sqnr_db
-        return {
-            "recipe": self.recipe,
-            "transform": self.transform,
-            "elements": self.elements,
-            "sqnr_db": "inf" if sqnr == math.inf else sqnr,
-            "alpha_minus_1": self.alpha_minus_1,
-            "nmse": self.nmse,
-            "coherent": self.coherent,
-            "incoherent": self.incoherent,
-            "coherent_share": self.coherent_share,
-            "bucket_ratio": self.bucket_ratio,
-            "clipped_share": self.clipped_share,
-            "zero_share": self.zero_share,
-        }
+        return {name: "inf" if (value := getattr(self, name)) == math.inf else value for name in FIGURES}
 
 
 def total(reports: Sequence[Report]) -> Report:

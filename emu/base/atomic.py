@@ -55,6 +55,12 @@ def whole_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO
                 temporary.unlink()
 
 
+def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
+    """Write a text as UTF-8, whole or not at all. Raises: as whole_file."""
+    with whole_file(path, force) as stream:
+        stream.write(text.encode("utf-8"))
+
+
 def _failed(target: Path, error: OSError) -> FileError:
     if error.errno == errno.EEXIST:
         return FileError(f"{target}: exists already: name another file, or say --force")

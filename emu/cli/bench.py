@@ -6,7 +6,7 @@ import os
 
 import click
 
-from emu.cli.settings import common_options, progress, settings_of
+from emu.cli.settings import bar_of, common_options, settings_of
 
 
 @click.command("bench")
@@ -25,14 +25,12 @@ def command(elements: int, repeats: int, only: str, jobs: int, model: str | None
     from emu import bench
 
     if model is not None:
-        with progress() as bar:
-            task = bar.add_task("model", total=None)
-            count, stages = bench.run_model(model, recipe, lambda name: bar.update(task, advance=1, description=name))
+        with bar_of("model") as tick:
+            count, stages = bench.run_model(model, recipe, tick)
         click.echo((bench.model_json(count, stages) if settings_of().json else bench.model_markdown(count, stages)).rstrip("\n"))
         return
-    with progress() as bar:
-        task = bar.add_task("bench", total=None)
-        found = bench.run(elements, repeats, only, lambda name: bar.update(task, advance=1, description=name), jobs)
+    with bar_of("bench") as tick:
+        found = bench.run(elements, repeats, only, tick, jobs)
     if not found:
         raise click.UsageError(f"no case contains {only!r}: leave --only out to see their names")
     click.echo((bench.as_json(found) if settings_of().json else bench.as_markdown(found)).rstrip("\n"))

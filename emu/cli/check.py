@@ -49,7 +49,7 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     TARGET: py:module:function or file.py:function, c:lib.so:symbol, exec:command. With --emit and --results there is none: the inputs are
     run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared.
     """
-    from emu.base.atomic import check_target, whole_file
+    from emu.base.atomic import check_target, write_text
 
     emit, results, junit, force = (options.pop(name) for name in ("emit", "results", "junit", "force"))
     if (target is not None) + (emit is not None) + (results is not None) != 1:
@@ -61,8 +61,7 @@ def command(target: str | None, contract: str, **options: Any) -> int:
         return _emit(emit, contract, options, force)
     report = _report(target, results, contract, options)
     if junit is not None:
-        with whole_file(junit, force) as stream:
-            stream.write(report.junit().encode("utf-8"))
+        write_text(junit, report.junit(), force)
     click.echo(report.json() if settings_of().json else report.text())
     return int(report.exit_code)
 

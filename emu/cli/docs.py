@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.cli.settings import common_options, note, settings_of, show
 
 
 @click.group("docs")
@@ -26,7 +26,7 @@ def build(folder: Path, force: bool) -> None:
 
     A page has the facts, what follows from them, and rows that the exact engine computes. Nothing is written when a file is at fault.
     """
-    from emu.base.atomic import check_target, whole_file
+    from emu.base.atomic import check_target, write_text
     from emu.base.errors import FileError
     from emu.pages.objects import user_pages
 
@@ -40,10 +40,7 @@ def build(folder: Path, force: bool) -> None:
     except OSError as error:
         raise FileError(f"{folder}: cannot be made: {error.strerror}: name another folder") from None
     for path, text in pages.items():
-        with whole_file(path, force) as file:
-            file.write(text.encode("utf-8"))
-    if settings_of().json:
-        print_json([str(path) for path in pages])
-    else:
-        click.echo("\n".join(map(str, pages)))
+        write_text(path, text, force)
+    show([str(path) for path in pages], map(str, pages))
+    if not settings_of().json:
         note(f"{len(pages)} pages written")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from emu.base.errors import OperandError
-from emu.cli.settings import common_options, print_json, progress, settings_of
+from emu.cli.settings import common_options, progress, show
 
 
 @click.command("identify")
@@ -88,7 +88,7 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     except TargetError as error:
         click.echo(f"{text}: {error.verdict}: {error}")
         return 1
-    print_json(found.json()) if settings_of().json else click.echo(found.text())
+    show(found.json(), [found.text()])
     return found.exit_code
 
 
@@ -96,5 +96,5 @@ def _files(quantized: Path, original: Path | None, dequantized: Path | None) -> 
     from emu.checkpoint import identify_files
 
     report = identify_files(quantized, original, dequantized)
-    print_json(report.json()) if settings_of().json else click.echo(report.text())
+    show(report.json(), [report.text()])
     return int(report.exit_code)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from emu.cli.settings import common_options, print_json, print_table, settings_of
+from emu.cli.settings import common_options, print_json, print_table, settings_of, show
 from emu.spec import KINDS, SpecObject, get, names
 
 _WORDS = {f"{kind}s": kind for kind in KINDS} | {kind: kind for kind in KINDS}
@@ -46,8 +46,4 @@ def _list_contracts() -> None:
     from emu.spec.contract import contracts, instruction_contracts, vector_instructions
 
     found = list(dict.fromkeys(str(contract) for contract in (*contracts(), *instruction_contracts(), *vector_instructions())))
-    if settings_of().json:
-        print_json(found)
-        return
-    for contract in found:
-        click.echo(contract)
+    show(found, found)

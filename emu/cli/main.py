@@ -20,7 +20,7 @@ from emu.cli.settings import LazyGroup, Settings, common_options, settings_of
 # Each command and the module that holds it, in the order of help.
 COMMANDS = {
     "list": "emu.cli.list",
-    "show": "emu.cli.show.command",
+    "show": "emu.cli.show",
     "convert": "emu.cli.convert",
     "quantize": "emu.cli.quantize",
     "dequantize": "emu.cli.dequantize",
@@ -29,10 +29,10 @@ COMMANDS = {
     "compare-datapaths": "emu.cli.explain.compare_datapaths",
     "probe": "emu.cli.explain.probe",
     "check": "emu.cli.check",
-    "study": "emu.cli.study.group",
+    "study": "emu.cli.study",
     "identify": "emu.cli.identify",
     "vectors": "emu.cli.vectors.group",
-    "rtl": "emu.cli.rtl.group",
+    "rtl": "emu.cli.rtl",
     "sweep": "emu.cli.vectors.sweep",
     "docs": "emu.cli.docs",
     "bench": "emu.cli.bench",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ class Settings:
 
 
 class LazyGroup(click.Group):
-    """A group of commands by name, each the `command` of a module that is imported when it is asked for.
+    """A group of commands by name, each the `command` of a module, or `module:name`, imported when it is asked for.
 
     modules: name of a command -> module, in the order of help.
     """
@@ -48,7 +49,8 @@ class LazyGroup(click.Group):
         """Return a command, or None when there is none of that name."""
         if cmd_name not in self.modules:
             return None
-        command: click.Command = import_module(self.modules[cmd_name]).command
+        module, _, name = self.modules[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name or "command")
         return command
 
 
@@ -73,19 +75,27 @@ def _set(name: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
     return store
 
 
-def common_options(function: Function) -> Function:
-    """Add --spec, --json and --quiet to a command; they may stand before or after its name."""
-    options = (
-        click.option("--spec", metavar="DIR", multiple=True, expose_value=False, is_eager=True, callback=_add_spec, help="Add spec files."),
-        click.option("--json", is_flag=True, expose_value=False, callback=_set("json"), help="Print JSON on stdout."),
-        click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_set("quiet"), help="No progress, no notes."),
-    )
-    return functools.reduce(lambda inner, option: option(inner), reversed(options), function)
+def stacked(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """Return a decorator that adds options to a command, in this order."""
+    return lambda function: functools.reduce(lambda inner, option: option(inner), reversed(options), function)
+
+
+# --spec, --json and --quiet of every command; they may stand before or after its name.
+common_options = stacked(
+    click.option("--spec", metavar="DIR", multiple=True, expose_value=False, is_eager=True, callback=_add_spec, help="Add spec files."),
+    click.option("--json", is_flag=True, expose_value=False, callback=_set("json"), help="Print JSON on stdout."),
+    click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_set("quiet"), help="No progress, no notes."),
+)
 
 
 def print_json(data: Any) -> None:
     """Print data as indented JSON. NaN and Inf must have been turned into text or None before."""
     click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show(data: Any, lines: Iterable[str]) -> None:
+    """Print data as JSON under --json, lines otherwise."""
+    print_json(data) if settings_of().json else click.echo("\n".join(lines))
 
 
 def print_table(rows: Iterable[Sequence[object]], header: Sequence[str], right: Sequence[str] = (), title: str | None = None) -> None:
@@ -116,3 +126,11 @@ def progress() -> Progress:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=settings.quiet or not console.is_terminal)
+
+
+@contextmanager
+def bar_of(title: str, parts: int | None = None) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar; yields what takes the name of each part as it begins. parts: None: how many is not known."""
+    with progress() as bar:
+        task = bar.add_task(title, total=parts)
+        yield lambda name: bar.update(task, advance=1, description=name)

@@ -54,10 +54,11 @@ def _level(level: LevelFacts, block: Block) -> tuple[Any, ...]:
     bits = _stored_bits(get("format", level.format))
     shared = _elements_per(level, block)
     each = Fraction(bits, shared) if shared else None
-    return Code(level.name), Ref("format", level.format), _granularity(level), bits, each, level.meaning
+    return Code(level.name), Ref("format", level.format), granularity(level), bits, each, level.meaning
 
 
-def _granularity(level: LevelFacts) -> str:
+def granularity(level: LevelFacts) -> str:
+    """Return in words what shares one code of a level."""
     return f"{level.granularity.sub} elements" if isinstance(level.granularity, Sub) else level.granularity
 
 

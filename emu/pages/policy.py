@@ -1,4 +1,4 @@
-"""The page of a policy, and the comparison of all policies: who does what with NaN, Inf, -0 and overflow."""
+"""The page of a policy: who does what with NaN, Inf, -0 and overflow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emu.engines.exact.decode import codebook_values, decode_code
 from emu.engines.exact.value import Value
 from emu.pages.frame import Data, Writer
 from emu.pages.grid import TABLE_BITS
-from emu.pages.render import OPEN, Anchor, Code, Links, Ref, joined, render
+from emu.pages.render import OPEN, Code, Ref, joined
 from emu.spec import Format, Policy, derive, get, names
 from emu.spec.models.format import CodebookFacts
 
@@ -84,44 +84,14 @@ def data(policy: Policy) -> Data:
             silent.append(Ref("format", name))
             continue
         found = found._replace(beyond_rz="") if found.beyond_rz == found.beyond_rne else found
-        rows.append((_told(policy, "format", name, name), *found))
+        rows.append((told(policy, "format", name, name), *found))
         by_pattern |= name not in policy.facts
     return {"header": HEADER, "rows": rows, "by_pattern": by_pattern, "silent": silent}
 
 
-def _told(policy: Policy, kind: str, name: str, destination: str) -> tuple[Any, ...]:
+def told(policy: Policy, kind: str, name: str, destination: str) -> tuple[Any, ...]:
     """Return a link, with a star where the policy's pattern speaks and not an entry of its own."""
     return Ref(kind, name), "" if destination in policy.facts else " \\*"
-
-
-def comparison_page() -> str:
-    """Return the page that compares all policies, destination by destination; policies that agree share a row."""
-    narrow: list[Format] = [fmt for fmt in (get("format", name) for name in names("format")) if derive.codes(fmt).bits <= TABLE_BITS]
-    tables = []
-    for fmt in narrow:
-        groups: dict[Outcome, list[Any]] = {}
-        silent = []
-        for name in names("policy"):
-            policy: Policy = get("policy", name)
-            found = outcome(policy, fmt)
-            if found is None:
-                silent.append(Code(name))
-            else:
-                groups.setdefault(found, []).append(_told(policy, "policy", name, fmt.id))
-        tables.append((fmt.id, *_side_by_side(groups), silent))
-    destinations = [Anchor(fmt.id, fmt.id) for fmt in narrow]
-    return render("policies", Links(""), destinations=destinations, tables=tables)
-
-
-def _side_by_side(groups: dict[Outcome, list[Any]]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return head and rows of one destination; columns that say nothing, or the same as the one before, are left out."""
-    keep = [number for number in range(len(HEADER)) if any(found[number] for found in groups)]
-    header = dict(enumerate(HEADER))
-    if all(found.beyond_rne == found.beyond_rz for found in groups):
-        keep.remove(HEADER.index("beyond max, rz"))
-        header[HEADER.index("beyond max, rne")] = "beyond max, rne and rz"
-    rows = [(policies, *(found[number] for number in keep)) for found, policies in groups.items()]
-    return ["policies", *(header[number] for number in keep)], rows
 
 
 WRITER = Writer("policy", data, ("convert.convert_code", "convert.convert_value", "overflow.overflow", "encode.attach_sign"))

@@ -1,21 +1,21 @@
-"""A example of a recipe run through the exact engine, with every intermediate result kept. Not here: how it is shown (pages/recipe.py)."""
+"""A worked example of a recipe, run through the exact engine, with every intermediate result kept. How it is shown: pages/recipe.py."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from emu.contracts import form_of
 from emu.contracts.examples import digits, split
-from emu.engines.exact.arithmetic import largest_magnitude_of
-from emu.engines.exact.decode import decode_code
+from emu.contracts.quantize import steps
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.program import Cells, run
-from emu.engines.exact.random_bits import element_bits
-from emu.engines.exact.value import Value, finite
-from emu.spec import Format, Recipe, Rounding, get
+from emu.engines.exact.value import Value
+from emu.spec import Block, Recipe, get
 from emu.spec.models.rounding import Word
-from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, padded_size
 
 
 @dataclass(frozen=True)
@@ -48,38 +48,18 @@ class Trace:
 
 def trace_quantize(recipe: Recipe, example: Any) -> Trace:
     """Return the run of a worked example through the quantize program."""
-    program = quantize_program(recipe)
-    source: Format = get("format", example.source)
-    values = [decode_code(code, source) for code in split(example.x, source)]
-    width = program.block.facts.shape[1] if program.block.facts.shape[0] > 1 else len(values)
-    height = len(values) // width
-    rows, columns = padded_size(recipe, height, width)
-    elements: Cells = {(r, c): finite(Fraction(0)) for r in range(rows) for c in range(columns)}
-    elements.update({(number // width, number % width): value for number, value in enumerate(values)})
-    given: dict[str, Cells] = {"x": elements}
-    if program.reads("tensor_amax"):
-        given["tensor_amax"] = {(0, 0): _amax(example, values)}
-    if program.reads("random"):
-        drawn = _draws(program, example.random, len(values))
-        given["random"] = {(r, c): drawn[r * width + c] if r < height and c < width else 0 for r, c in elements}
-    return Trace(program, run(program, given, rows, columns), rows, columns)
-
-
-def _amax(example: Any, values: list[Value]) -> Value:
-    if example.tensor_amax is None:
-        return largest_magnitude_of(values, "propagate")
-    return decode_code(int(example.tensor_amax, 16), get("format", "fp32"))
-
-
-def _draws(program: Program, text: str, count: int) -> list[int]:
-    """Return the random integer of each element, out of shared words where the rounding has them."""
-    rounding: Rounding = next(item.rounding for item in program.instructions if item.rounding and item.rounding.random_bits)
-    source, packed = rounding.facts.random, text.replace(" ", "")
-    wide = -(-(source.word if isinstance(source, Word) else rounding.random_bits) // 4)
-    words = [int(packed[start : start + wide], 16) for start in range(0, len(packed), wide)]
-    if not isinstance(source, Word):
-        return words
-    return [element_bits(words[number // source.lanes], rounding, number % source.lanes) for number in range(count)]
+    form, source = form_of(f"quantize/{recipe.id}", example.source), get("format", example.source)
+    values = split(example.x, source)
+    block: Block = get("block", recipe.facts.block)
+    width = block.facts.shape[1] if block.facts.shape[0] > 1 else len(values)
+    operands = {"x": np.array(values, object).reshape(-1, width)}
+    if example.tensor_amax is not None:
+        operands["tensor_amax"] = np.array(int(example.tensor_amax, 16))
+    if form.draws is not None:
+        shared, packed = form.draws.facts.random, example.random.replace(" ", "")
+        wide = -(-(shared.word if isinstance(shared, Word) else form.draws.random_bits) // 4)
+        operands["random"] = np.array([int(packed[start : start + wide], 16) for start in range(0, len(packed), wide)], object)
+    return Trace(*steps.trace_quantize(form, operands), *padded_size(recipe, *operands["x"].shape))
 
 
 def trace_dequantize(recipe: Recipe, profile: str, quantized: Trace) -> Trace:

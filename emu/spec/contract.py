@@ -164,7 +164,8 @@ class _Choosing(Grammar):
         kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "d", "pairs")}
         kept["scale"] = {key: value for key, value in facts["scale"].items() if key not in ("formats", "blocks")}
         formats = [None if fmt is None else digest(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d)]
-        roundings = [digest(get(kind, each)) for kind, each, _ in plan.datapath.references() if kind == "rounding"]
+        named = [(path[1] in ("promote", "epilogue"), name) for kind, name, path in plan.datapath.references() if kind == "rounding"]
+        roundings = [digest(get("rounding", name)) for _, name in sorted(named, key=lambda pair: pair[0])]  # those that all have, first
         return [kept, *formats, plan.block, roundings]
 
     def check(self, name: ContractName) -> None:

@@ -37,10 +37,10 @@ def family(name: str) -> Family | None:
     if block is not None:
         elements, scales = _facts(block)
         what = f"{' or '.join(elements)} elements" + (f", {' and '.join(scales)} scales" if scales else ", no scales")
-        return Family(name, what, _members(lambda other: _facts(other) == (elements, scales)))
+        return Family(name, what, _members(lambda other: _digests(other) == _digests(block)))
     fmt = next((item for item in (get("format", each) for each in names("format")) if wanted == item.id or name in item.accepted), None)
     if fmt is not None:
-        return Family(name, f"{fmt.id} elements", _members(lambda other: fmt.id in _facts(other)[0]))
+        return Family(name, f"{fmt.id} elements", _members(lambda other: fmt.facts_digest in _digests(other)[0]))
     words = _NAME.fullmatch(wanted)
     if words is None:
         return None
@@ -100,6 +100,11 @@ def _facts(block: Block) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the formats of the elements, and of the levels that scale less than a row."""
     finer = [level for level in block.facts.levels if level.meaning != "flag" and level.granularity not in ("tensor", "row")]
     return block.element_formats, tuple(level.format for level in finer)
+
+
+def _digests(block: Block) -> tuple[tuple[str, ...], ...]:
+    """Return the same as digests of facts: a format under another name is the same format."""
+    return tuple(tuple(get("format", name).facts_digest for name in each) for each in _facts(block))
 
 
 def _members(fits: Callable[[Block], bool]) -> tuple[str, ...]:

@@ -62,11 +62,6 @@ class TrainingPlan:
         first, second = (item for item in self.operands.values() if item.gemm == gemm)
         return first, second
 
-    @property
-    def quantizes(self) -> bool:
-        """Tell whether any operand has a recipe."""
-        return any(item.recipe is not None for item in self.operands.values())
-
 
 _plans: Cache[str, TrainingPlan] = Cache("emu.spec.training._plans", 256)
 

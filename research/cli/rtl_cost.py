@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from emu.base.atomic import check_target
-from emu.cli.settings import common_options, print_json, print_table, settings_of
-from research.cli.kept_record import STALE, bar_of, keep
+from emu.cli.settings import bar_of, common_options, print_json, print_table, settings_of
+from research.cli.kept_record import STALE, keep
 
 HEADER = ("part", "operands", "GE", "cells", "flip-flops", "depth")
 

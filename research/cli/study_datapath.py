@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from emu.base.atomic import check_target
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
-from research.cli.kept_record import bar_of, judge, keep
+from emu.cli.settings import bar_of, common_options, note, print_json, print_table, settings_of
+from research.cli.kept_record import judge, keep
 
 HEADER = ("data", "recipe", "rotation", "quantization", "datapath", "relative", "nearest %", "mean ulp", "largest ulp")
 
@@ -30,8 +30,8 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     Elements E2M1, E1M2, INT4 x scales UE4M3, UE5M3, E8M0, FP32 x datapaths, on normal data, outliers, wide ranges and MiniLM.
     docs/datapath_errors.md is written from the record by `python -m tools.docs build`.
     """
-    from emu.analysis.minilm import model_folder
     from research.datapath import study
+    from research.minilm import model_folder
 
     if check is not None:
         return judge(check, study.stale(study.read_record(check)), study.COMMAND)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from emu.base.atomic import check_target, whole_file
+from emu.base.atomic import check_target, whole_file, write_text
 from emu.base.errors import SpecError
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 
@@ -75,8 +75,7 @@ def _write(rows: list[dict[str, Any]], groups: list[Any], kind: str | None, opti
             plot.plot_chains([(runs[0].recipe + (" rotated" if runs[0].transform else ""), runs) for runs in groups], file, kind)
         note(f"{options['plot']}: plot of {len(groups)} chains")
     if options["out"] is not None:
-        with whole_file(options["out"], options["force"]) as file:
-            file.write((json.dumps(rows, indent=1) + "\n").encode())
+        write_text(options["out"], json.dumps(rows, indent=1) + "\n", options["force"])
 
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:

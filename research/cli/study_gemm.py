@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from emu.base.atomic import check_target, whole_file
+from emu.base.atomic import check_target, whole_file, write_text
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 
 RECIPES = ("e2m1_fp32scale", "e1m2_fp32scale", "study_e2m1_to2", "study_e2m1_even")
@@ -75,8 +75,7 @@ def _write(rows: list[dict[str, Any]], kind: str | None, options: dict[str, Any]
             plot.plot_gemms(rows, file, kind)
         note(f"{options['plot']}: plot of {len(rows)} products")
     if options["out"] is not None:
-        with whole_file(options["out"], options["force"]) as file:
-            file.write((json.dumps(rows, indent=1) + "\n").encode())
+        write_text(options["out"], json.dumps(rows, indent=1) + "\n", options["force"])
 
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from emu.base.atomic import check_target
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
-from research.cli.kept_record import bar_of, judge, keep
+from emu.cli.settings import bar_of, common_options, note, print_json, print_table, settings_of
+from research.cli.kept_record import judge, keep
 
 HEADER = ("where", "what", "paper", "ours", "same sign", "same size")
 
@@ -31,7 +31,7 @@ def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path |
     safetensors or npz with float matrices [rows, K], the contraction axis last and K a multiple of 16; names NAME.GEMM.OPERAND (GEMM fprop,
     dgrad or wgrad; OPERAND x, w or dy) make products of them.
     """
-    from emu.analysis.minilm import model_folder
+    from research.minilm import model_folder
     from research.reproduction import compare, real
     from research.reproduction import record as study
 

@@ -13,8 +13,8 @@ import numpy as np
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 
-from emu.analysis import minilm
 from emu.base import philox
+from research import minilm
 
 KEY: Final = 5  # of Philox4x32-10; the stream is the name of the array
 OUTPUTS: Final = 64

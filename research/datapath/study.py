@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from emu.analysis import minilm
 from emu.analysis.cells import load_recipes
 from emu.base.errors import OperandError
 from emu.files.record import Record, changed, digests_of
 from emu.spec import digest, get
 from emu.spec.datapath import resolve
+from research import minilm
 from research.datapath import proof
 from research.datapath.data import Data, is_asked, model_products, synthetic
 from research.datapath.errors import DATAPATHS, RECIPES, cell_of, error_rows, plans_of, quantized

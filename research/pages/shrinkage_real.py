@@ -6,8 +6,8 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
-from emu.analysis.minilm import PARTS
 from emu.pages.render import Code
+from research.minilm import PARTS
 from research.pages.charts import Axis, Dots, Mark
 from research.pages.shrinkage_tables import GRID_NAMES, arrow, plain
 from research.reproduction.compare import E1M2, E2M1, VERDICTS, amplification, amplifications, names, pair

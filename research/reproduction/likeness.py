@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.analysis.report import add_up
 from emu.base.errors import ShapeError
 
 CHUNK = 1 << 16
@@ -74,8 +75,4 @@ def likeness(y: NDArray[Any], x: NDArray[Any]) -> Likeness:
             wide, made = (item[start : start + CHUNK].astype(np.float64) for item in (flat_x, flat_y))
             lost = made - wide
             sums.append(tuple(float(np.sum(item)) for item in (wide * wide, made * made, wide * made, lost * lost)))
-    return Likeness(*(_add_up(column) for column in zip(*sums, strict=True)))
-
-
-def _add_up(numbers: tuple[float, ...]) -> float:
-    return math.fsum(numbers) if all(math.isfinite(number) for number in numbers) else math.nan
+    return Likeness(*(add_up(column) for column in zip(*sums, strict=True)))

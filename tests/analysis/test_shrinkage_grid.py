@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import emu
-from emu.analysis.grid import Grid, as_grid, grid_from, grid_of, values_of
+from emu.analysis.grid import Grid, as_grid, grid_from, grid_of
 from emu.base.errors import OperandError, SpecError
 from emu.spec import derive, get
 from emu.spec.registry import names
@@ -24,7 +24,7 @@ BY_HAND = {  # magnitudes, written down from the definitions
 @pytest.mark.parametrize("name", BY_HAND)
 def test_values_by_hand(name):
     wanted = sorted({sign * value for value in BY_HAND[name] for sign in (1, -1)})
-    assert values_of(name) == tuple(wanted)
+    assert grid_of(name).values == tuple(wanted)
 
 
 def test_integers_reach_further_below():
@@ -51,7 +51,7 @@ def test_ties_are_those_of_the_reference_model(name):
 def test_facts_of_grids():
     assert {name for name in ("e2m1", "e1m2", "e0m3", "int4", "e3m0", "nf4") if grid_of(name).is_uniform} == {"e1m2", "e0m3", "int4"}
     assert (grid_of("e2m1").dynamic_range, grid_of("e1m2").dynamic_range, grid_of("int4").dynamic_range) == (12, 7, 7)
-    assert (grid_of("e2m1").top_step, grid_of("e1m2").top_step) == (2, Fraction(1, 4))
+    assert (grid_of("e2m1").steps[-1], grid_of("e1m2").steps[-1]) == (2, Fraction(1, 4))
     assert (grid_of("e2m1").largest, grid_of("e1m2").largest, grid_of("e4m3").largest) == (6, Fraction(7, 4), 448)
 
 
@@ -67,7 +67,7 @@ def test_listed_values():
 
 def test_a_listed_grid_has_the_ties_of_the_format():
     for name in ("e2m1", "e1m2", "e0m3"):
-        assert grid_from(values_of(name)).ties_up == grid_of(name).ties_up
+        assert grid_from(grid_of(name).values).ties_up == grid_of(name).ties_up
 
 
 @pytest.mark.parametrize("given", [[1], [], [1, 1], [0, Fraction(2, 2), 1]])

@@ -1,16 +1,18 @@
 """Prediction against measurement: scaled numbers explain a recipe exactly, the density model within sampling error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import emu
 from emu.analysis.analyze import element_scales
-from emu.analysis.bias import bin_bias
+from emu.analysis.bias import Bin, bin_bias, local_bias
 from emu.analysis.cells import CELLS
-from emu.analysis.density import empirical, gaussian, laplace
+from emu.analysis.density import Empirical, empirical, gaussian, laplace
 from emu.analysis.drawn_tensors import drawn
 from emu.analysis.grid import grid_of
-from emu.analysis.predict import measured_bins, model_of, predict, scaled
+from emu.analysis.predict import Scaled, model_of, predict, scaled
 from emu.analysis.tensor import ROTATION, block_of, measure
 from emu.base.errors import OperandError, ShapeError
 
@@ -25,6 +27,25 @@ DIVIDING = [
     "study_nf4_fp32scale",
     "mxfp4_torchao_floor",
 ]
+
+
+def measured_bins(found: Scaled) -> tuple[Bin, ...]:
+    """Return mass, bias and error of every bin as the recipe chose them (by its codes, not by borders); exact Fractions.
+
+    Equal to bin_bias(found.grid, empirical(found.numbers)) where the recipe rounds to nearest.
+    """
+    local = local_bias(found.grid)
+    out = []
+    for number, item in enumerate(bin_bias(found.grid, empirical(found.numbers, name="scaled numbers"))):
+        chosen = found.numbers[found.values == float(item.value)]
+        if not chosen.size:
+            out.append(replace(item, mass=item.mass * 0, bias=None, error=None))
+            continue
+        parts = Empirical(chosen, None, "bin").parts(None, None)
+        mass = parts.mass * chosen.size / found.numbers.size
+        square = item.value * item.value - 2 * item.value * parts.first + parts.second
+        out.append(Bin(item.value, item.low, item.high, mass, item.value - parts.first, square, local[number]))
+    return tuple(out)
 
 
 @pytest.mark.parametrize("recipe", DIVIDING)

@@ -10,7 +10,7 @@ import pytest
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.contracts.dot.rows import answer, answers, differs, plan_of, row_of
 from emu.engines.exact.encode import code_of_one
-from emu.explain.compare.data import data_rows, generated, operand
+from emu.explain.compare.data import data_rows, generated, operand, recipe_for
 from emu.explain.compare.datapaths import Tally, compare_datapaths, exact_value, tally_of, ulp_of, ulps_between
 from emu.explain.compare.minimise import minimise
 from emu.explain.compare.pair import common_k, common_plans, same_by_facts
@@ -151,3 +151,12 @@ def test_a_constructed_row_has_the_value_that_its_text_says() -> None:
     texts = {item.text: item.row for item in constructed(plan)}
     assert exact_value(texts["2^16 - 2^16 in two groups, and 2^-19"], plan) == Fraction(1, 1 << 19)
     assert exact_value(texts["C = 2^16, and products -2^16 and -2^-4"], plan) == Fraction(-1, 1 << 4)
+
+
+def test_a_recipe_is_found_by_the_facts_of_its_formats() -> None:
+    """A format with the facts of the operand's under another name is the same operand."""
+    plan = resolve(NVFP4, "e2m1", "e2m1")
+    copy = plan.a.model_copy(update={"id": "my_fp4"})
+    found, again = recipe_for(plan, plan.a), recipe_for(plan, copy)
+    assert found is not None and again is not None and found.id == again.id
+    assert operand(np.ones((1, 16), np.float32), plan, copy, found)[2] == found.id

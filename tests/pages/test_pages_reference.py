@@ -16,17 +16,16 @@ from emu.engines.exact.convert import convert_code
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import round_value
 from emu.engines.exact.value import finite
-from emu.pages.charts import same_data
-from emu.pages.contents import STATUS
 from emu.pages.grid import grid
-from emu.pages.grids import four_bit_grids
-from emu.pages.grids_picture import grid_rows, grids_picture
 from emu.spec import KINDS, derive, get, names
 from emu.spec.contract import GRAMMARS
 from emu.spec.models.common import Status
 from emu.spec.models.datapath import DotExample
 from emu.spec.models.format import CodebookFacts
+from research.pages.charts import same_data
 from tools.docs import tree
+from tools.docs.grids import four_bit_grids, grid_rows, grids_picture
+from tools.docs.overviews import STATUS
 from tools.docs.reference_model import COMPOSED, ENTRIES
 from tools.docs.source import closure, reference_model
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from emu.pages import charts as svg
 from research.cost import measure as cost
 from research.datapath import study as datapath_study
 from research.pages import (
@@ -47,7 +46,7 @@ def named(request: pytest.FixtureRequest, checkout: Path) -> tuple[str, Any]:
 def test_the_file_in_git_shows_the_data_of_the_record(named: tuple[str, Any], checkout: Path) -> None:
     name, chart = named
     drawn = (charts.draw_dots if isinstance(chart, Dots) else charts.draw_curves)(chart)
-    assert svg.same_data((checkout / "docs" / f"{name}.svg").read_text(encoding="utf-8"), drawn)
+    assert charts.same_data((checkout / "docs" / f"{name}.svg").read_text(encoding="utf-8"), drawn)
 
 
 def test_every_mark_has_a_row_and_a_series_and_lies_on_the_axis(named: tuple[str, Any]) -> None:
@@ -88,9 +87,9 @@ def dots(value: float = 1.0) -> Dots:
 
 def test_the_same_data_give_the_same_bytes_and_other_data_another_digest() -> None:
     first, again, other = charts.draw_dots(dots()), charts.draw_dots(dots()), charts.draw_dots(dots(1.5))
-    assert first == again and svg.same_data(first, again) and not svg.same_data(first, other)
+    assert first == again and charts.same_data(first, again) and not charts.same_data(first, other)
     assert "<dc:date>" not in first and "A &amp; B" in first and first.count("data sha256 ") == 1
-    assert not svg.same_data("<svg/>", "<svg/>")  # a file without a digest shows nothing that could be compared
+    assert not charts.same_data("<svg/>", "<svg/>")  # a file without a digest shows nothing that could be compared
 
 
 def test_zero_has_a_place_of_its_own_on_a_logarithmic_axis() -> None:

@@ -88,3 +88,24 @@ def test_show_prints_the_family_as_a_table(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err.startswith("emu: 'mxfp8' is unknown: no recipe has 8-bit float elements")
     assert run(["quantize", "none.npy", "--recipe", "mxfp4"]) == 2
     assert "is a family of 7" in capsys.readouterr().err
+
+
+def test_a_copy_of_a_format_means_the_same_family(tmp_path: Path) -> None:
+    """A format with the facts of e2m1 under another name, and a block and recipe that name it, are of the family of e2m1 and of mxfp4."""
+    shipped = Path(__file__).parents[2] / "spec"
+    for kind, old, new in (("format", "e2m1", "my_fp4"), ("block", "mxfp4", "my_block"), ("recipe", "mxfp4_torchao_floor", "my_floor")):
+        text = (shipped / kind / f"{old}.yaml").read_text(encoding="utf-8").replace(f'id: "{old}"', f'id: "{new}"')
+        text = text.replace('block: "mxfp4"', 'block: "my_block"').replace('element: {format: "e2m1"}', 'element: {format: "my_fp4"}')
+        text = "\n".join(line for line in text.splitlines() if not line.startswith("aliases:"))
+        (tmp_path / f"{new}.yaml").write_text(text, encoding="utf-8")
+    before = {name: members(name) for name in ("e2m1", "mxfp4")}
+    with restored():
+        emu.spec.load_spec(tmp_path)
+        assert members("my_fp4") == members("e2m1") == {*before["e2m1"], "my_floor"}
+        assert members("my_block") == members("mxfp4") == {*before["mxfp4"], "my_floor"}
+
+
+def members(name: str) -> set[str]:
+    found = family(name)
+    assert found is not None
+    return set(found.members)

@@ -92,7 +92,7 @@ CASES = [
         'facts.e2m1.nan.positive: "largest" must be a code such as "0x7F", or one of max, ',
     ),
     ("block", BLOCK, '"ue4m3"', '"ue4m"', "format 'ue4m' is unknown: did you mean ue4m3 or"),
-    ("block", BLOCK, "[1, 16]", "[1, 0]", "facts: shape must be positive"),
+    ("block", BLOCK, "[1, 16]", "[1, 0]", "facts.shape.1: 0 must be greater than or equal to 1"),
     ("block", BLOCK, '"scale", format', '"codes", format', "facts: level names must differ from one another and from codes"),
     ("block", BLOCK, '"block", meaning', "{sub: 5}, meaning", "facts: level scale: 5 does not divide the block of 16"),
     ("block", BLOCK, "shape:", 'factor: "nan", shape:', "facts.factor: nan is not a rational number"),

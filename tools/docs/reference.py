@@ -1,4 +1,4 @@
-"""The reference of the spec files: every kind and key with its description and allowed values. Not here: the objects (contents.py)."""
+"""The reference of the spec files: every kind and key with its description and allowed values. Not here: the objects (overviews.py)."""
 
 from __future__ import annotations
 

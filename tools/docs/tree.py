@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import emu.engines.exact
-from emu.base.atomic import whole_file
+from emu.base.atomic import write_text
 from emu.base.errors import FileError
-from emu.pages.charts import same_data
 from emu.spec.registry import isolated
+from research.pages.charts import same_data
 from research.pages.datapath_errors import study_pages
 from research.pages.hardware_cost import cost_pages
 from research.pages.shrinkage import shrinkage_pages
@@ -64,8 +64,7 @@ def build(root: Path) -> list[str]:
     changed = [path for path, text in wanted.items() if not _is(root / path, text)]
     for path in changed:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(root / path, force=True) as file:
-            file.write(wanted[path].encode("utf-8"))
+        write_text(root / path, wanted[path], force=True)
     stale = _stale(root, wanted)
     for path in stale:
         (root / path).unlink()

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emu.pages.contents import contents_page
-from emu.pages.datapaths import comparison_page as datapaths_page
 from emu.pages.frame import all_users
-from emu.pages.grids import four_bit_grids, grids_page
-from emu.pages.grids_picture import grids_picture
-from emu.pages.instructions import comparison_page as instructions_page
 from emu.pages.objects import object_page
-from emu.pages.policy import comparison_page
 from emu.pages.render import Links
-from emu.pages.sources import sources_page
 from emu.spec import KINDS, get, names
+from tools.docs.grids import four_bit_grids, grids_page, grids_picture
+from tools.docs.overviews import contents_page, datapaths_page, instructions_page, policies_page, sources_page
 from tools.docs.reference import spec_page
 from tools.docs.reference_model import reference_model_pages
 from tools.docs.source import reference_model
@@ -32,7 +27,7 @@ def reference_texts(root: Path) -> dict[str, str]:
     texts = {
         f"{FOLDER}/spec.md": spec_page(),
         f"{FOLDER}/contents.md": contents_page(),
-        f"{FOLDER}/policies.md": comparison_page(),
+        f"{FOLDER}/policies.md": policies_page(),
         f"{FOLDER}/grids.md": grids_page(),
         f"{FOLDER}/grids.svg": grids_picture(four_bit_grids()),
         f"{FOLDER}/datapaths.md": datapaths_page(),

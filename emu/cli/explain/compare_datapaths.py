@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emu.cli.explain import FREE, free_options
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ HEADER = ("rows", "compared", "differ", "largest", "mean", "worst error A", "wor
 @click.command("compare-datapaths")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option("--a-format", metavar="ID", help="Format of the elements of A, where both leave it free.")
-@click.option("--b-format", metavar="ID", help="Format of the elements of B.")
-@click.option("--scale-format", metavar="ID", help="Format of the scales.")
-@click.option("--block", type=click.IntRange(1), help="Elements per scale.")
+@free_options
 @click.option("--rows", default=32, show_default=True, type=click.IntRange(2, 1 << 20), help="Random rows per category, and rows of data.")
 @click.option("--key", default=1, show_default=True, type=click.IntRange(0, (1 << 64) - 1), help="Key of the random rows.")
 @click.option("--data", type=click.Path(path_type=Path), help="Measure on the rows of this .npy, .npz or .safetensors matrix too.")
@@ -37,10 +35,6 @@ HEADER = ("rows", "compared", "differ", "largest", "mean", "worst error A", "wor
 def command(
     first: str,
     second: str,
-    a_format: str | None,
-    b_format: str | None,
-    scale_format: str | None,
-    block: int | None,
     rows: int,
     key: int,
     data: Path | None,
@@ -49,6 +43,7 @@ def command(
     gaussian: bool,
     outlier: bool,
     full: bool,
+    **free: Any,
 ) -> int:
     """Compare datapaths A and B on the operands both take: ids, or id/e1m2xe1m2/ue4m3/16, also of files added by --spec.
 
@@ -59,7 +54,7 @@ def command(
     from emu.explain.compare.pair import common_plans
     from emu.explain.compare.text import lines_of
 
-    one, two = common_plans(first, second, a_format, b_format, scale_format, block)
+    one, two = common_plans(first, second, *map(free.get, FREE))
     given = _data(one, two, rows, key, recipe, (data, tensor), [name for name, on in (("gaussian", gaussian), ("outlier", outlier)) if on])
     with progress() as bar:
         task = bar.add_task("compare", total=None)

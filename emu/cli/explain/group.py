@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.base.errors import EmuError, OperandError
-from emu.cli.explain.mismatch import mismatch_command
-from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.base.errors import EmuError, FileError, OperandError
+from emu.cli.explain import FREE, free_options
+from emu.cli.settings import common_options, note, show
 
 if TYPE_CHECKING:
     from emu.contracts.dot.rows import DotRow
     from emu.spec.datapath import DatapathPlan
+
+MOST_BYTES = 1 << 28  # of a log
 
 
 @click.group("explain")
@@ -29,10 +32,7 @@ def command() -> None:
 @click.option("--sa", metavar="HEX", help="Scale codes of A, block 0 first; left out: all 1.")
 @click.option("--sb", metavar="HEX", help="Scale codes of B; left out: all 1.")
 @click.option("--c", "c", metavar="HEX", help="Code of C; left out: +0.")
-@click.option("--a-format", metavar="ID", help="Format of A, where the datapath leaves it free.")
-@click.option("--b-format", metavar="ID", help="Format of B.")
-@click.option("--scale-format", metavar="ID", help="Format of the scales.")
-@click.option("--block", type=click.IntRange(1), help="Elements per scale.")
+@free_options
 @click.option("--suite", type=click.Path(path_type=Path), help="A golden suite of dot products: one of its files, or folder/stem.")
 @click.option("--tc", type=click.IntRange(1), help="tcId of the row of --suite.")
 @click.option("--random", "key", metavar="KEY", type=click.IntRange(0, (1 << 64) - 1), help="A random row, drawn with this key.")
@@ -47,43 +47,36 @@ def dot_command(
     sa: str | None,
     sb: str | None,
     c: str | None,
-    a_format: str | None,
-    b_format: str | None,
-    scale_format: str | None,
-    block: int | None,
     suite: Path | None,
     tc: int | None,
     key: int | None,
     category: str,
     vcd: Path | None,
     force: bool,
+    **free: Any,
 ) -> None:
     """Explain one dot product of DATAPATH: an id, or id/e1m2xe1m2/ue4m3/16 where it leaves choices.
 
     The row comes from --a and --b, from --suite and --tc, or from --random. Longer K is a chain of instructions.
     """
-    from emu.base.atomic import check_target, whole_file
+    from emu.base.atomic import check_target, write_text
     from emu.contracts.dot.trace import explain_dot, vcd_text
     from emu.contracts.dot.trace_text import lines_of
 
     if vcd is not None:
         check_target(vcd, force)
     given = (a, b, sa, sb, c)
-    row, plan = _row(datapath, (a_format, b_format, scale_format, block), given, (suite, tc), (key, category))
+    row, plan = _row(datapath, tuple(map(free.get, FREE)), given, (suite, tc), (key, category))
     trace = explain_dot(row, plan)
     if vcd is not None:
-        with whole_file(vcd, force) as stream:
-            stream.write(vcd_text(row, plan).encode("ascii"))
+        write_text(vcd, vcd_text(row, plan), force)
         note(f"{vcd}: golden stages of {len(trace['steps'])} fused step{'s' if len(trace['steps']) > 1 else ''}")
-    if settings_of().json:
-        print_json(trace)
-    else:
-        click.echo("\n".join(lines_of(trace)))
+    show(trace, lines_of(trace))
 
 
 def _row(
     datapath: str | None,
-    choices: tuple[str | None, str | None, str | None, int | None],
+    choices: tuple[Any, ...],
     given: tuple[str | None, ...],
     suite: tuple[Path | None, int | None],
     random: tuple[int | None, str],
@@ -115,7 +108,7 @@ def _row(
     return row_of(plan, a, b, sa, sb, c), plan
 
 
-def _block_of(datapath: str, choices: tuple[str | None, str | None, str | None, int | None], given: tuple[str | None, ...]) -> int | None:
+def _block_of(datapath: str, choices: tuple[Any, ...], given: tuple[str | None, ...]) -> int | None:
     """Return the only block size under which the scales fit the elements, where the datapath takes several; else None."""
     from emu.contracts.dot.rows import plan_of, row_of
     from emu.spec import get
@@ -129,10 +122,51 @@ def _block_of(datapath: str, choices: tuple[str | None, str | None, str | None, 
     assert a is not None and b is not None
     for block in blocks:
         with suppress(EmuError):
-            row = row_of(plan_of(datapath, *choices[:3], block), a, b, sa, sb, c)
+            row = row_of(plan_of(datapath, *(*choices[:3], block)), a, b, sa, sb, c)
             if len(row.scale_a) * block == len(row.a):
                 return block
     return None
 
 
-command.add_command(mismatch_command)
+@command.command("mismatch")
+@click.argument("what", metavar="LINE|FILE")
+@click.option("--suite", metavar="STEM", help="Which suite of a log; left out: the one with the most rows that differ.")
+@click.option("--tc", type=click.IntRange(1), help="Which row; left out: the first that differs.")
+@click.option("--vectors", type=click.Path(path_type=Path), metavar="DIR", help="Golden vectors to read; left out: rows are computed.")
+@click.option("--vcd", type=click.Path(path_type=Path), help="Write the golden stages of the row to this VCD file too.")
+@click.option("--force", is_flag=True, help="Replace an existing VCD file.")
+@common_options
+def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path | None, vcd: Path | None, force: bool) -> None:
+    """Explain a MISMATCH line (in quotes) or a log FILE (- for stdin) of the bench kit: `exact`'s trace of the row, the first wrong
+    stage, and which single deviations explain what the design gave, with the number of rows on which each holds.
+    """  # fmt: skip
+    from emu.base.atomic import check_target, write_text
+    from emu.rtl.mismatch.explain import explain_mismatch, lines_of, vcd_of
+    from emu.rtl.mismatch.lines import parse_log
+
+    if vcd is not None:
+        check_target(vcd, force)
+    log = parse_log(*_text(what))
+    found = explain_mismatch(log, vectors, suite, tc)
+    if vcd is not None:
+        text = vcd_of(log, vectors, found["suite"], found["tc"])
+        write_text(vcd, text, force)
+        note(f"{vcd}: tc={found['tc']} of {found['suite']}")
+    show(found, lines_of(found))
+
+
+def _text(what: str) -> tuple[list[str], str]:
+    """Return the lines and their name. Raises: FileError (neither a line nor a readable file)."""
+    if "MISMATCH suite=" in what or "ROW suite=" in what:
+        return what.splitlines(), "line"
+    if what == "-":
+        return sys.stdin.read(MOST_BYTES).splitlines(), "stdin"
+    path = Path(what)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"{what}: {error.strerror}: give a MISMATCH line in quotes, or a log file") from None
+    if len(data) > MOST_BYTES:
+        raise FileError(f"{what}: more than {MOST_BYTES >> 20} MB: cut it down to the MISMATCH, ROW and RESULT lines")
+    return data.decode("utf-8", "replace").splitlines(), path.name

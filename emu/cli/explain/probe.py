@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emu.base.errors import OperandError
-from emu.cli.settings import common_options, note, print_json, progress, settings_of
+from emu.cli.explain import FREE, free_options
+from emu.cli.settings import common_options, note, print_json, progress, settings_of, show
 
 if TYPE_CHECKING:
     from emu.explain.probe.run import Finding, Probe
@@ -16,23 +17,17 @@ if TYPE_CHECKING:
 
 @click.command("probe")
 @click.argument("datapath")
-@click.option("--a-format", metavar="ID", help="Format of A, where the datapath leaves it free.")
-@click.option("--b-format", metavar="ID", help="Format of B.")
-@click.option("--scale-format", metavar="ID", help="Format of the scales.")
-@click.option("--block", type=click.IntRange(1), help="Elements per scale.")
+@free_options
 @click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 2), help="Facts changed at a time in the hypotheses.")
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="New folder for README.md, rows.tv, answers.txt and probe.json.")
 @click.option("--answers", type=click.Path(path_type=Path), help="Results of the machine: answers.txt, filled in.")
 @common_options
 def command(
     datapath: str,
-    a_format: str | None,
-    b_format: str | None,
-    scale_format: str | None,
-    block: int | None,
     depth: int,
     out: Path | None,
     answers: Path | None,
+    **free: Any,
 ) -> int:
     """Choose the rows whose results tell hypotheses about DATAPATH apart: fraction bits, floor, group size, steps, roundings, late C.
 
@@ -49,14 +44,13 @@ def command(
         def step(done: int, of: int) -> None:
             bar.update(task, completed=done, total=of)
 
-        probe = make_probe(datapath, a_format, b_format, scale_format, block, depth, step)
+        probe = make_probe(datapath, free["a_format"], free["b_format"], free["scale_format"], free["block"], depth, step)
     if answers is not None:
         finding = identify(probe, read_answers(answers, probe))
-        print_json(_finding_data(finding)) if settings_of().json else click.echo("\n".join(_finding_lines(finding)))
+        show(_finding_data(finding), _finding_lines(finding))
         return int(not finding.fits)
     if out is not None:
-        choices = (("a-format", a_format), ("b-format", b_format), ("scale-format", scale_format), ("block", block))
-        words = ["emu", "probe", datapath, *(f"--{name} {value}" for name, value in choices if value is not None)]
+        words = ["emu", "probe", datapath, *(f"--{name.replace('_', '-')} {free[name]}" for name in FREE if free[name] is not None)]
         words += [f"--depth {depth}"] if depth != 2 else []
         write_probe(probe, out, " ".join([*words, "--out", out.name]))
         note(f"{out}: {len(probe.rows)} rows that tell {len(probe.classes)} hypotheses apart")

@@ -26,7 +26,7 @@ def command(contract: str | None, form: str | None, package: str | None, source:
     CONTRACT: decode/<format>, convert/<dst>/<rounding>/<policy>, product/<a>x<b> or group_sum/<a>x<b>[/<lanes>].
     Ports are named like the columns of the golden suites; output `open` is 1 where a row must not be compared. No tool is needed.
     """
-    from emu.base.atomic import check_target, whole_file
+    from emu.base.atomic import check_target, write_text
     from emu.rtl.export import functions as export
 
     if (form is None) == (package is None):
@@ -44,8 +44,7 @@ def command(contract: str | None, form: str | None, package: str | None, source:
         from emu.rtl.export.package import render
 
         text, name = render(package or ""), "constants of the spec"
-    with whole_file(out, force) as stream:
-        stream.write(text.encode("ascii"))
+    write_text(out, text, force)
     if settings_of().json:
         print_json({"out": str(out), "name": name, "bytes": len(text)})
     note(f"{out}: {name}, {len(text.splitlines())} lines")

@@ -38,7 +38,7 @@ def command(
     not feed themselves is proven as a function; its timing is not. Needs yosys, and z3 for --solver z3.
     Exit code: 0 proven, 1 a counterexample, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is missing.
     """
-    from emu.base.atomic import check_target, whole_file
+    from emu.base.atomic import check_target, write_text
     from emu.rtl.export import functions as export
     from emu.rtl.export.prove import prove, render_mem, render_tv
 
@@ -54,6 +54,5 @@ def command(
     if proof.clocked:
         note("registers were taken as wires: the function was judged, not the timing")
     if proof.row is not None and out is not None:
-        with whole_file(out, force) as stream:
-            stream.write(render_tv(item, proof.row).encode("ascii"))
+        write_text(out, render_tv(item, proof.row), force)
     return {"proven": 0, "counterexample": DIFFERS, "unknown": NOTHING}[proof.kind]

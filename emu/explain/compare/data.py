@@ -16,8 +16,10 @@ from emu.files.tensors import open_tensors
 from emu.ops import functions as api
 from emu.spec import derive, get, names
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import same_facts
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import OneElement
+from emu.spec.programs.program import quantize_program
 
 Kind = Literal["gaussian", "outlier"]
 UNIFORMS: Final = 12
@@ -58,12 +60,18 @@ def recipe_for(plan: DatapathPlan, fmt: Format) -> Recipe | None:
     for name in names("recipe"):
         recipe: Recipe = get("recipe", name)
         block: Block = get("block", recipe.facts.block)
-        element = block.facts.element
         fine = [level for level in block.facts.levels if level.granularity != "tensor"]
-        fits = isinstance(element, OneElement) and element.format == fmt.id and block.facts.shape == (1, plan.block) and len(fine) == 1
-        if fits and plan.scale is not None and fine[0].format == plan.scale.id and not name.endswith("_sr"):
+        if len(fine) == 1 and _makes(block, fine[0].format, plan, fmt) and not quantize_program(recipe).reads("random"):
             found.append(recipe)
     return min(found, key=lambda recipe: (len(recipe.id), recipe.id), default=None)
+
+
+def _makes(block: Block, scale: str | None, plan: DatapathPlan, fmt: Format) -> bool:
+    """Tell whether elements, scales and length of a block are those of a datapath's operand; the facts of formats decide."""
+    elements = block.facts.shape == (1, plan.block) and isinstance(block.facts.element, OneElement)
+    if not elements or plan.scale is None or scale is None:
+        return False
+    return same_facts(get("format", block.element_formats[0]), fmt) and same_facts(get("format", scale), plan.scale)
 
 
 def operand(
@@ -78,14 +86,10 @@ def operand(
     if chosen is not None:
         found = api.quantize(x, chosen)
         block, scales = found.block, found.scales
-        made = (
-            block.element_formats,
-            block.facts.shape,
-            next((level.format for level in found.levels if level.granularity != "tensor"), None),
-        )
-        wanted = ((fmt.id,), (1, plan.block), plan.scale.id if plan.scale else None)
-        if made != wanted:
-            raise OperandError(f"recipe {chosen.id} makes {made[0][0]} under {made[2]} per {made[1][1]}: not the operands of {plan.name}")
+        scale = next((level.format for level in found.levels if level.granularity != "tensor"), None)
+        if not _makes(block, scale, plan, fmt):
+            made = f"{block.element_formats[0]} under {scale} per {block.facts.shape[1]}"
+            raise OperandError(f"recipe {chosen.id} makes {made}: not the operands of {plan.name}")
         return found.codes, scales, chosen.id
     ones = None if plan.scale is None else np.full((len(x), x.shape[1] // plan.block), code_of_one(plan.scale), np.uint32)
     return _nearest(x, fmt), ones, f"nearest {fmt.id}"

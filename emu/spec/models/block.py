@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from emu.spec.models.common import Exact, Hex, HexString, Id, Name, Part, SpecObject
+from emu.spec.models.common import Exact, FormatId, Hex, HexString, Name, Part, Side, SpecObject
 
 
 class Sub(Part):
     """A part of a block."""
 
-    sub: int = Field(ge=1, description="consecutive elements of the block that share it")
+    sub: Side = Field(description="consecutive elements of the block that share it")
 
 
 Granularity = Literal["tensor", "row", "tile", "block"] | Sub
@@ -21,13 +21,13 @@ Granularity = Literal["tensor", "row", "tile", "block"] | Sub
 class OneElement(Part):
     """Every element has the same format."""
 
-    format: Id = Field(description="format of the element codes")
+    format: FormatId = Field(description="format of the element codes")
 
 
 class ElementChoice(Part):
     """A flag level picks the format of the elements."""
 
-    format: Id = Field(description="format of the element codes under this value of the flag")
+    format: FormatId = Field(description="format of the element codes under this value of the flag")
     factor: Exact = Field(default="1", description="its own exact factor")
 
 
@@ -42,7 +42,7 @@ class LevelFacts(Part):
     """One layer of side data."""
 
     name: Name = Field(description="name in programs and files")
-    format: Id = Field(description="format of its codes")
+    format: FormatId = Field(description="format of its codes")
     granularity: Granularity = Field(description="what shares one code")
     meaning: Literal["multiply", "divide", "flag"] = Field(description="what the decoded value does to the element")
 
@@ -51,7 +51,7 @@ class BlockFacts(Part):
     """value = element * levels * factor."""
 
     element: OneElement | FlaggedElement = Field(description="format of the element codes")
-    shape: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] = Field(
+    shape: Annotated[tuple[Side, ...], Field(min_length=2, max_length=2)] = Field(
         description="rows and columns of a tile; [1, n] for a plain block"
     )
     factor: Exact = Field(default="1", description="exact factor of every element")
@@ -66,8 +66,6 @@ class BlockFacts(Part):
             raise ValueError("level names must differ from one another and from codes")
         if isinstance(self.element, FlaggedElement) and self.element.flag not in names:
             raise ValueError(f"element.flag names no level: {self.element.flag}")
-        if min(self.shape) < 1:
-            raise ValueError("shape must be positive")
         for level in self.levels:
             if isinstance(level.granularity, Sub) and self.shape[1] % level.granularity.sub:
                 raise ValueError(f"level {level.name}: {level.granularity.sub} does not divide the block of {self.shape[1]}")
@@ -96,13 +94,3 @@ class Block(SpecObject):
         """Ids of the element formats, flag 0 first."""
         element = self.facts.element
         return (element.format,) if isinstance(element, OneElement) else tuple(item.format for item in element.choice)
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return the element and level formats."""
-        found: list[tuple[str, str, tuple[str | int, ...]]] = []
-        if isinstance(self.facts.element, OneElement):
-            found.append(("format", self.facts.element.format, ("facts", "element", "format")))
-        else:
-            found += [("format", item.format, ("facts", "element", "choice", i)) for i, item in enumerate(self.facts.element.choice)]
-        found += [("format", level.format, ("facts", "levels", i, "format")) for i, level in enumerate(self.facts.levels)]
-        return tuple(found)

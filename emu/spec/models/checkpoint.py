@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from emu.spec.models.common import Exact, HexString, Id, Name, Part, SpecObject, YesNo
+from emu.spec.models.common import BlockId, Exact, HexString, Id, LayoutId, Name, Part, RecipeId, Side, SpecObject, YesNo
 
 Dtype = Literal["U8", "F8_E4M3", "F8_E8M0", "F32"]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -35,7 +35,7 @@ class Record(Part):
     """Levels and codes of some blocks side by side, levels first: one unit of a GGUF tensor."""
 
     type: Text = Field(description="name of the tensor type in the file")
-    elements: int = Field(ge=1, description="elements of a unit; its bytes follow from the block")
+    elements: Side = Field(description="elements of a unit; its bytes follow from the block")
 
 
 class Declared(Part):
@@ -49,7 +49,7 @@ class Declared(Part):
 class Profile(Part):
     """An order of operations by which the library reads values back."""
 
-    recipe: Id = Field(description="recipe that has the profile")
+    recipe: RecipeId = Field(description="recipe that has the profile")
     profile: Name = Field(description="one of its dequantize profiles")
 
 
@@ -57,14 +57,16 @@ class CheckpointFacts(Part):
     """Names, types and order of the stored numbers."""
 
     container: Literal["safetensors", "gguf"] = Field(description="kind of file")
-    blocks: tuple[Id, ...] = Field(min_length=1, description="block formats that it holds under these names; the first one unless told")
+    blocks: tuple[BlockId, ...] = Field(
+        min_length=1, description="block formats that it holds under these names; the first one unless told"
+    )
     packing: Literal["low_nibble_first", "halves"] = Field(
         description="halves: byte j of a block holds element j in the low nibble, element j + half in the high one"
     )
     codes: StoredCodes | None = Field(default=None, description="element codes, where they are a tensor of their own")
     levels: tuple[StoredLevel, ...] = Field(default=(), description="levels, where they are tensors of their own")
     record: Record | None = Field(default=None, description="unit of a tensor that holds both")
-    scale_layouts: tuple[Id, ...] = Field(min_length=1, description="orders in which the scales may lie")
+    scale_layouts: tuple[LayoutId, ...] = Field(min_length=1, description="orders in which the scales may lie")
     nan_scale: Literal["nan", "zero", "number"] = Field(description="how the library reads a scale code that the format calls NaN")
     high_bit: Literal["none", "refused", "ignored", "flag"] = Field(description="bit 7 of a scale of 7 bits")
     companions: tuple[Text, ...] = Field(default=(), description="suffixes of further tensors that belong to a weight and carry none of it")
@@ -118,12 +120,3 @@ class Checkpoint(SpecObject):
     kind: Literal["checkpoint"] = Field(description="the folder the file lies in")
     facts: CheckpointFacts = Field(description="names, types and order")
     expect: tuple[NamesExample | StoredExample, ...] = Field(default=(), description="hand-checked names and values")
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return the blocks, the layouts of scales, and the recipes whose profiles are named."""
-        facts = self.facts
-        found: list[tuple[str, str, tuple[str | int, ...]]] = []
-        found += [("block", name, ("facts", "blocks", number)) for number, name in enumerate(facts.blocks)]
-        found += [("layout", name, ("facts", "scale_layouts", number)) for number, name in enumerate(facts.scale_layouts)]
-        found += [("recipe", item.recipe, ("facts", "dequantize", number, "recipe")) for number, item in enumerate(facts.dequantize)]
-        return tuple(found)

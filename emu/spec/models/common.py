@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -23,8 +24,29 @@ Id = Annotated[str, StringConstraints(pattern=ID)]
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Hex = Annotated[str, StringConstraints(pattern=HEX)]
 HexString = Annotated[str, StringConstraints(pattern=HEX_STRING)]
+
+
+@dataclass(frozen=True)
+class Names:
+    """Marks an id, or ids, as the names of spec objects of a kind. unless: the word that stands there for no object."""
+
+    kind: str
+    unless: str = ""
+
+
+FormatId = Annotated[Id, Names("format")]
+RoundingId = Annotated[Id, Names("rounding")]
+BlockId = Annotated[Id, Names("block")]
+LayoutId = Annotated[Id, Names("layout")]
+TransformId = Annotated[Id, Names("transform")]
+RecipeId = Annotated[Id, Names("recipe")]
+Reference = tuple[str, str, tuple[str | int, ...]]  # kind, name, path in the file
 DIGITS = 400  # of a whole number; those of binary64 have 309
 POWER = 2000  # of 2^k
+Side = Annotated[int, Field(ge=1, le=4096)]  # a tensor is padded to whole tiles: one of 4096 x 4096 codes holds 16 million
+Count = Annotated[int, Field(ge=1, le=1 << 20)]  # products of an instruction, each an operand in memory; hardware has some hundred
+Width = Annotated[int, Field(ge=0, le=1 << 14)]  # exact sums of binary64 products with two binary64 scales need 8,400 bits
+Exponent = Annotated[int, Field(ge=-(1 << 14), le=1 << 14)]  # of such products: they lie between 2^-4296 and 2^4096
 
 
 def check_number(text: str) -> str:
@@ -48,6 +70,30 @@ class Part(BaseModel):
     """Base of every model: frozen, strict, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ignored_types=(cached_property,))
+    marks: ClassVar[dict[str, Names | None]] = {}  # field -> what it names
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_options: Any) -> None:
+        """Look up once which fields name objects."""
+        cls.marks = {key: _mark((field.annotation, *field.metadata)) for key, field in cls.model_fields.items()}
+
+
+def _mark(node: Any) -> Names | None:
+    """Return the mark inside an annotation, or a tuple of them; that of a field inside another model is not its own."""
+    inner = node if isinstance(node, tuple) else get_args(node)
+    return node if isinstance(node, Names) else next((found for item in inner if (found := _mark(item)) is not None), None)
+
+
+def _references(value: Any, mark: Names | None, path: tuple[str | int, ...]) -> Iterator[Reference]:
+    """Yield the objects that a value of a file names, whatever it holds."""
+    if isinstance(value, Part):
+        for key, inner in value.marks.items():
+            yield from _references(getattr(value, key), inner, (*path, key))
+    elif isinstance(value, tuple | dict):
+        for place, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _references(item, mark, (*path, place))
+    elif mark is not None and isinstance(value, str) and value != mark.unless:
+        yield mark.kind, value, path
 
 
 class SourceRef(Part):
@@ -69,8 +115,6 @@ class OpenPoint(Part):
 class SpecObject(Part):
     """The frame of one spec file."""
 
-    reference_kinds: ClassVar[tuple[str, ...]] = ()
-
     kind: str = Field(description="the folder the file lies in")
     id: Id = Field(description="the file name without .yaml")
     aliases: tuple[str, ...] = Field(default=(), description="other people's names, accepted on input and never printed")
@@ -89,9 +133,9 @@ class SpecObject(Part):
         """Return the facts alone as plain JSON data (no titles, sources, worked examples)."""
         return self.model_dump(mode="json", by_alias=True, include={"facts"}, exclude_none=True)["facts"]
 
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return (kind, name, path in the file) of every spec object the facts name."""
-        return ()
+    def references(self) -> tuple[Reference, ...]:
+        """Return (kind, name, path in the file) of every spec object the facts name, in the order of the model."""
+        return tuple(_references(getattr(self, "facts", None), None, ("facts",)))
 
     @property
     def accepted(self) -> tuple[str, ...]:

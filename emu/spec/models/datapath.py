@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from emu.spec.models.common import Exact, Hex, HexString, Id, Part, SpecObject, YesNo
+from emu.spec.models.common import Count, Exact, Exponent, FormatId, Hex, HexString, Id, Part, RoundingId, SpecObject, Width, YesNo
 
 Subnormals = Literal["keep", "flush"]
 Pair = Annotated[tuple[Id, ...], Field(min_length=2, max_length=2)]
@@ -23,8 +23,8 @@ class ScaleFacts(Part):
     apply: Literal["group", "product", "none", "promote"] = Field(
         description="group: multiply the exact sum of a group; product: each product; promote: in binary32, block by block; none: no scales"
     )
-    formats: tuple[Id, ...] = Field(default=(), description="formats that the scales may have")
-    blocks: tuple[int, ...] = Field(default=(), description="elements that may share a scale")
+    formats: tuple[FormatId, ...] = Field(default=(), description="formats that the scales may have")
+    blocks: tuple[Count, ...] = Field(default=(), description="elements that may share a scale")
     unused_bits: Literal["ignore", "open"] = Field(default="open", description="a set bit above the scale's code: ignored, or refused")
 
 
@@ -34,16 +34,18 @@ class AlignFacts(Part):
     exponent: Literal["nominal", "normalised"] = Field(
         default="nominal", description="exponent of a term: the sum of the exponents its codes name, or that of its leading bit"
     )
-    exponent_raise: int | Literal["open"] = Field(default=0, description="added to the exponent of every product term; its value stays")
+    exponent_raise: Exponent | Literal["open"] = Field(
+        default=0, description="added to the exponent of every product term; its value stays"
+    )
     include_c: YesNo = Field(description="is C one of the aligned terms; no only with late_c, accumulator or promote")
-    fraction_bits: int | Literal["exact", "exact_products", "open"] = Field(
+    fraction_bits: Width | Literal["exact", "exact_products", "open"] = Field(
         description="bits kept below 2^E: F; exact: nothing is lost, of C neither; exact_products: as many as the product sum needs"
     )
-    integer_bits: int | Literal["derived", "open", "none"] = Field(
+    integer_bits: Width | Literal["derived", "open", "none"] = Field(
         default="derived", description="bits of the sum at 2^0 and above: I; derived: what the largest sum needs; adder = F + I + 1 bits"
     )
-    rounding: Id = Field(default="rz", description="rounding of a term that loses bits: rz on the magnitude, rd or rne")
-    floor: int | Literal["derived", "none"] = Field(description="least E; derived: smallest normal exponent of D minus I")
+    rounding: RoundingId = Field(default="rz", description="rounding of a term that loses bits: rz on the magnitude, rd or rne")
+    floor: Exponent | Literal["derived", "none"] = Field(description="least E; derived: smallest normal exponent of D minus I")
     cancelled_group_counts: YesNo = Field(
         default="yes", description="does a group of non-zero products whose sum is 0 raise E as if it were not 0"
     )
@@ -56,8 +58,8 @@ class AlignFacts(Part):
 class LateC(Part):
     """C joins the finished sum by a second alignment."""
 
-    f2: int = Field(ge=1, description="fraction bits of the second sum")
-    drop_below: int = Field(ge=1, description="C is dropped when its exponent is lower than E by more than this")
+    f2: Width = Field(ge=1, description="fraction bits of the second sum")
+    drop_below: Width = Field(ge=1, description="C is dropped when its exponent is lower than E by more than this")
 
 
 class Accumulator(Part):
@@ -70,17 +72,17 @@ class Accumulator(Part):
 class PromoteFacts(Part):
     """acc = C; for each block, ascending: acc = acc + (sum of products) * (scale a * scale b), each operation rounded to binary32."""
 
-    scale_product: Id = Field(description="rounding of scale a * scale b")
-    term: Id = Field(description="rounding of the group sum times that")
-    acc: Id = Field(description="rounding of the addition")
+    scale_product: RoundingId = Field(description="rounding of scale a * scale b")
+    term: RoundingId = Field(description="rounding of the group sum times that")
+    acc: RoundingId = Field(description="rounding of the addition")
     fused: YesNo = Field(description="yes: term and addition are one fused multiply-add, rounded once (mode `acc`)")
 
 
 class RoundFacts(Part):
     """Rounding of the sum to the result format."""
 
-    mode: Id = Field(description="rounding mode")
-    keep: int = Field(ge=0, description="fraction bits that are kept; lower ones of the format are zero")
+    mode: RoundingId = Field(description="rounding mode")
+    keep: int = Field(ge=0, le=52, description="fraction bits that are kept; lower ones of the format are zero")
     overflow: Literal["inf", "saturate"] = Field(default="inf", description="beyond the largest number: Inf in every mode, or stop there")
 
 
@@ -108,8 +110,8 @@ class SpecialFacts(Part):
 class EpilogueFacts(Part):
     """What follows the last instruction when the operands have tensor scales: alpha = scale a * scale b, D' = alpha * D, then C."""
 
-    alpha: Id = Field(description="rounding of alpha in binary32")
-    d: Id = Field(description="rounding of alpha * D, and of the addition of C")
+    alpha: RoundingId = Field(description="rounding of alpha in binary32")
+    d: RoundingId = Field(description="rounding of alpha * D, and of the addition of C")
     c_place: Literal["before", "after"] = Field(description="before: C goes into the dot product and is multiplied too; after: it is added")
     fused: YesNo = Field(description="yes: alpha * D + C is rounded once")
 
@@ -117,17 +119,17 @@ class EpilogueFacts(Part):
 class DatapathFacts(Part):
     """One way to compute D = A * B + C."""
 
-    a: tuple[Id, ...] = Field(min_length=1, description="formats that the elements of A may have")
-    b: tuple[Id, ...] = Field(min_length=1, description="formats that the elements of B may have")
+    a: tuple[FormatId, ...] = Field(min_length=1, description="formats that the elements of A may have")
+    b: tuple[FormatId, ...] = Field(min_length=1, description="formats that the elements of B may have")
     pairs: Literal["any", "equal"] | tuple[Pair, ...] = Field(
         default="any", description="which of a and b go together: any, those of the same format, or the listed pairs"
     )
-    c: Id = Field(description="format of C")
-    d: Id = Field(description="format of the result")
-    k: int = Field(ge=1, description="products of one instruction")
-    step: int | Literal["block"] = Field(description="products of one fused step; divides k")
-    split: int = Field(default=1, ge=1, description="interleaved partial sums of one step")
-    group: int | Literal["block"] = Field(description="products that are added exactly before alignment; divides step")
+    c: FormatId = Field(description="format of C")
+    d: FormatId = Field(description="format of the result")
+    k: Count = Field(description="products of one instruction")
+    step: Count | Literal["block"] = Field(description="products of one fused step; divides k")
+    split: Count = Field(default=1, description="interleaved partial sums of one step")
+    group: Count | Literal["block"] = Field(description="products that are added exactly before alignment; divides step")
     scale: ScaleFacts = Field(description="block scales")
     align: AlignFacts = Field(description="alignment and addition")
     late_c: Literal["none", "add"] | LateC = Field(
@@ -207,25 +209,3 @@ class Datapath(SpecObject):
     based_on: Id | None = Field(default=None, description="another datapath whose facts hold where this file says nothing else")
     facts: DatapathFacts | UnknownFacts = Field(description="the datapath, or why nothing is known of it")
     expect: tuple[DotExample | WidthExample | ValueExample, ...] = Field(default=(), description="hand-checked examples")
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return the formats and rounding modes the facts name."""
-        facts = self.facts
-        if isinstance(facts, UnknownFacts):
-            return ()
-        found: list[tuple[str, str, tuple[str | int, ...]]] = []
-        for key in ("a", "b"):
-            found += [("format", name, ("facts", key, i)) for i, name in enumerate(getattr(facts, key))]
-        found += [("format", name, ("facts", "scale", "formats", i)) for i, name in enumerate(facts.scale.formats)]
-        found += [("format", facts.c, ("facts", "c")), ("format", facts.d, ("facts", "d"))]
-        found += [
-            ("rounding", facts.align.rounding, ("facts", "align", "rounding")),
-            ("rounding", facts.round.mode, ("facts", "round", "mode")),
-        ]
-        for key, part, names in (
-            ("promote", facts.promote, ("scale_product", "term", "acc")),
-            ("epilogue", facts.epilogue, ("alpha", "d")),
-        ):
-            if not isinstance(part, str):
-                found += [("rounding", getattr(part, name), ("facts", key, name)) for name in names]
-        return tuple(found)

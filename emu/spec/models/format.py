@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from emu.spec.models.common import Exact, Hex, HexString, Id, Part, SpecObject, YesNo
+from emu.spec.models.common import Exact, FormatId, Hex, HexString, Part, SpecObject, YesNo
 
 BIAS: Final = 1 << 17
 RANGE: Final = "every number of the format lies from 2^-1074 to below 2^1024, as those of binary64 do"
@@ -81,7 +81,7 @@ class CodebookFacts(Part):
         default=None, description="value of code 0, 1, ...; of codes that mean one number a conversion gives the first"
     )
     values_bits: HexString | None = Field(default=None, description="the same as bit patterns of values_format, code 0 first")
-    values_format: Id | None = Field(default=None, description="float format of values_bits")
+    values_format: FormatId | None = Field(default=None, description="float format of values_bits")
     tie: Literal["even_code", "lower", "away"] = Field(description="which neighbour a value exactly half way takes")
 
     @model_validator(mode="after")
@@ -108,9 +108,3 @@ class Format(SpecObject):
     kind: Literal["format"] = Field(description="the folder the file lies in")
     facts: FormatFacts = Field(description="the generating facts")
     expect: tuple[FormatExample, ...] = Field(default=(), description="hand-checked examples; only tests and `emu doctor` read them")
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return the format a codebook's bit patterns are written in."""
-        if isinstance(self.facts, CodebookFacts) and self.facts.values_format:
-            return (("format", self.facts.values_format, ("facts", "values_format")),)
-        return ()

@@ -16,11 +16,28 @@ from pydantic import Field, StringConstraints, model_validator
 
 from emu.base.caches import Cache
 from emu.base.errors import SpecError
-from emu.spec.models.common import Id, Name, OpenPoint, Part, SpecObject, Status
+from emu.spec.models.common import (
+    Count,
+    FormatId,
+    Id,
+    Name,
+    Names,
+    OpenPoint,
+    Part,
+    RecipeId,
+    RoundingId,
+    Side,
+    SpecObject,
+    Status,
+    TransformId,
+)
 from emu.spec.models.rounding import BitRange
 
 SourceClass = Literal["nan", "inf"]
 Choice = Id | Literal["open"]
+RoundingChoice = Annotated[Choice, Names("rounding", unless="open")]
+PolicyChoice = Annotated[Choice, Names("policy", unless="open")]
+DatapathChoice = Annotated[Choice, Names("datapath", unless="open")]
 Mnemonic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:{}=]+( [A-Za-z0-9_.:{}=]+)*$")]
 
 
@@ -42,7 +59,7 @@ class Register(Part):
 class RandomProfile(Part):
     """One reading of the random operand: which bits a lane gets, and how they are added."""
 
-    rounding: Id = Field(description="rounding that draws")
+    rounding: RoundingId = Field(description="rounding that draws")
     fields: tuple[tuple[BitRange, ...], ...] | None = Field(
         default=None,
         description="per lane, lowest lane of the result first (or one list for every lane): bit ranges, most significant first; "
@@ -80,30 +97,32 @@ class IeeeFlags(Part):
 class FormFacts(Part):
     """What one form states; a family states what all its forms share, an axis what its word changes."""
 
-    source: Id | None = Field(default=None, description="format of the operands' lanes")
-    to: Id | None = Field(default=None, description="format of the result's lanes")
+    source: FormatId | None = Field(default=None, description="format of the operands' lanes")
+    to: FormatId | None = Field(default=None, description="format of the result's lanes")
     operands: tuple[Register, ...] | None = Field(default=None, description="value operands, in the order of the assembly")
     result: Register | None = Field(default=None, description="the destination; its lanes are the operands' lanes in order")
     interleaved: Literal["yes"] | None = Field(
         default=None, description="yes: the operands take turns lane by lane; absent: one after the other"
     )
-    rounding: Choice | None = Field(default=None, description="rounding of each lane; absent where a random operand names it")
-    policy: Choice | None = Field(default=None, description="NaN, Inf, -0 and overflow of each lane")
+    rounding: RoundingChoice | None = Field(default=None, description="rounding of each lane; absent where a random operand names it")
+    policy: PolicyChoice | None = Field(default=None, description="NaN, Inf, -0 and overflow of each lane")
     refused: tuple[SourceClass, ...] | None = Field(default=None, description="sources whose result nobody states: they are refused")
     random: RandomOperand | None = Field(default=None, description="the operand of a form that draws")
     scale: ScaleOperand | None = Field(default=None, description="the operand that scales")
     flags: Literal["none", "open"] | IeeeFlags | None = Field(default=None, description="none; open: nobody says; or IEEE flags")
-    datapath: Choice | None = Field(default=None, description="mma: how A * B + C is summed and rounded, with its scales, C and D")
-    a: Id | None = Field(default=None, description="mma: element format of A")
-    b: Id | None = Field(default=None, description="mma: element format of B")
-    scale_format: Id | None = Field(default=None, description="mma: format of the block scales, where the datapath offers several")
-    block: int | None = Field(default=None, ge=1, description="mma: elements per scale, where the datapath offers several")
-    m: int | None = Field(default=None, ge=1, description="mma: rows of A; absent: the caller's")
-    n: int | None = Field(default=None, ge=1, description="mma: rows of B; absent: the caller's")
-    k: int | None = Field(default=None, ge=1, description="mma: products of one instruction")
-    recipe: Id | None = Field(default=None, description="quantize: the program")
-    transform: Id | None = Field(default=None, description="quantize: the rotation before the program; absent: none, or a step of it")
-    elements: int | None = Field(default=None, ge=1, description="quantize: elements of the block")
+    datapath: DatapathChoice | None = Field(default=None, description="mma: how A * B + C is summed and rounded, with its scales, C and D")
+    a: FormatId | None = Field(default=None, description="mma: element format of A")
+    b: FormatId | None = Field(default=None, description="mma: element format of B")
+    scale_format: FormatId | None = Field(default=None, description="mma: format of the block scales, where the datapath offers several")
+    block: Count | None = Field(default=None, description="mma: elements per scale, where the datapath offers several")
+    m: Count | None = Field(default=None, description="mma: rows of A; absent: the caller's")
+    n: Count | None = Field(default=None, description="mma: rows of B; absent: the caller's")
+    k: Count | None = Field(default=None, description="mma: products of one instruction")
+    recipe: RecipeId | None = Field(default=None, description="quantize: the program")
+    transform: TransformId | None = Field(
+        default=None, description="quantize: the rotation before the program; absent: none, or a step of it"
+    )
+    elements: Side | None = Field(default=None, description="quantize: elements of the block")
     amax_operand: Name | None = Field(default=None, description="quantize: operand with the tensor maximum, fp32 bits")
     signs_operand: Name | None = Field(
         default=None, description="quantize: name of the operand with the rotation's signs, bit i negates element i"
@@ -174,27 +193,6 @@ class Instruction(SpecObject):
     def accepted(self) -> tuple[str, ...]:
         """Aliases, and the ids and mnemonics of its forms."""
         return (*self.aliases, *accepted_names(self))
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return formats, roundings, policies, recipes and datapaths that family and axes name."""
-        found = list(_references(self.facts, ("facts",)))
-        for axis, words in self.facts.axes.items():
-            for word, variation in words.items():
-                found += _references(variation, ("facts", "axes", axis, word))
-        return tuple(found)
-
-
-def _references(facts: FormFacts, path: tuple[str | int, ...]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    named = {"source": "format", "to": "format", "rounding": "rounding", "policy": "policy"}
-    named |= {"a": "format", "b": "format", "scale_format": "format", "datapath": "datapath", "recipe": "recipe", "transform": "transform"}
-    found: list[tuple[str, str, tuple[str | int, ...]]] = []
-    for key, kind in named.items():
-        name = getattr(facts, key)
-        if name is not None and name != "open":
-            found.append((kind, name, (*path, key)))
-    for key, profile in (facts.random.profiles if facts.random else {}).items():
-        found.append(("rounding", profile.rounding, (*path, "random", "profiles", key, "rounding")))
-    return found
 
 
 _forms: Cache[tuple[str, str], tuple[InstructionVariant, ...]] = Cache("emu.spec.models.instruction._forms", 512)

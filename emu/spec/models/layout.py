@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from emu.spec.models.common import Part, SpecObject
+from emu.spec.models.common import Part, Side, SpecObject
 
 Axis = Literal["row", "idx"]
 
@@ -15,8 +15,8 @@ class Digit(Part):
     """One digit of the place: axis / step mod count."""
 
     axis: Axis = Field(description="row: of the tensor; idx: of the code in its row")
-    step: int = Field(default=1, ge=1, description="how far the axis goes until the digit counts one up")
-    count: int | None = Field(default=None, ge=2, description="values of the digit; absent: the rest of the padded axis")
+    step: Side = Field(default=1, description="how far the axis goes until the digit counts one up")
+    count: Side | None = Field(default=None, ge=2, description="values of the digit; absent: the rest of the padded axis")
 
 
 class LayoutFacts(Part):

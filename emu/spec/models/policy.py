@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from emu.spec.models.common import Hex, Id, Overflow, Part, SpecObject
+from emu.spec.models.common import Hex, Id, Overflow, Part, Reference, SpecObject
 
 OUTCOME = r"^(0x[0-9A-F]+|max|min|nan|negative_nan|inf|negative_inf|zero|negative_zero|smallest|open|refuse)$"
 Outcome = Annotated[str, StringConstraints(pattern=OUTCOME)]
@@ -57,6 +57,6 @@ class Policy(SpecObject):
     facts: dict[str, Entry] = Field(description="destination -> entry", min_length=1)
     expect: tuple[PolicyExample, ...] = Field(default=(), description="hand-checked examples")
 
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
+    def references(self) -> tuple[Reference, ...]:
         """Return the destination formats."""
         return tuple(("format", key, ("facts", key)) for key in self.facts if key not in ("with_nan", "without_nan"))

@@ -13,7 +13,21 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from emu.spec.models.block import Granularity
-from emu.spec.models.common import Hex, HexString, Id, Name, Overflow, Part, SpecObject, YesNo, check_number
+from emu.spec.models.common import (
+    BlockId,
+    FormatId,
+    Hex,
+    HexString,
+    Id,
+    Name,
+    Overflow,
+    Part,
+    RoundingId,
+    SpecObject,
+    TransformId,
+    YesNo,
+    check_number,
+)
 
 ARGUMENT = r"^([a-z][a-z0-9_]*|-?[0-9]+(/[1-9][0-9]*)?|-?2\^-?[0-9]+|0x[0-9A-F]+)$"
 Argument = Annotated[str, StringConstraints(pattern=ARGUMENT), AfterValidator(check_number)]
@@ -54,8 +68,8 @@ class ArithmeticStep(_Step):
 
     op: Literal["add", "sub", "mul", "div"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(2, "[a, b]")  # type: ignore[assignment]
-    to: Id | None = Field(default=None, description="format of the result; absent: the program's arithmetic")
-    round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
+    to: FormatId | None = Field(default=None, description="format of the result; absent: the program's arithmetic")
+    round: RoundingId | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
 
 
 class FmaStep(_Step):
@@ -63,8 +77,8 @@ class FmaStep(_Step):
 
     op: Literal["fma"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(3, "[a, b, c]")  # type: ignore[assignment]
-    to: Id | None = Field(default=None, description="format of the result")
-    round: Id | None = Field(default=None, description="rounding mode")
+    to: FormatId | None = Field(default=None, description="format of the result")
+    round: RoundingId | None = Field(default=None, description="rounding mode")
 
 
 class SignStep(_Step):
@@ -95,10 +109,10 @@ class RoundStep(_Step):
 
     op: Literal["round"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
-    to: Id = Field(
+    to: FormatId = Field(
         description="fp32, bf16, fp16 (overflow as ieee_inf), or with overflow none a format whose grid goes on above its maximum"
     )
-    round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
+    round: RoundingId | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
     overflow: Literal["ieee_inf", "none"] = Field(
         default="ieee_inf",
         description="none: the element grid continued upwards with its top spacing rule; Inf beyond the program's arithmetic",
@@ -127,8 +141,8 @@ class CastStep(_Step):
 
     op: Literal["cast"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
-    to: Id = Field(description="format of the code")
-    round: Id | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
+    to: FormatId = Field(description="format of the code")
+    round: RoundingId | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
     overflow: Overflow = Field(default="saturate", description="what becomes of a magnitude beyond max")
     nan: Hex | None = Field(default=None, description="code of a NaN; absent: the format's NaN, or open when it has none")
     random: Name | None = Field(default=None, description="name of the random operand, for a rounding that draws")
@@ -139,7 +153,7 @@ class DecodeStep(_Step):
 
     op: Literal["decode"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[code]")  # type: ignore[assignment]
-    format: Id | None = Field(default=None, description="needed only where a flag chooses between formats")
+    format: FormatId | None = Field(default=None, description="needed only where a flag chooses between formats")
 
 
 class SelectStep(_Step):
@@ -155,7 +169,7 @@ class TransformStep(_Step):
 
     op: Literal["transform"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
-    transform: Id = Field(description="id of the rotation")
+    transform: TransformId = Field(description="id of the rotation")
 
 
 class EmitStep(Part):
@@ -196,8 +210,8 @@ DecodeProgramStep = Annotated[Operation | EmitValuesStep, Field(discriminator="o
 class Arithmetic(Part):
     """Default result format and rounding of arithmetic steps."""
 
-    to: Id = Field(description="float format of results and of constants given as bits")
-    round: Id = Field(description="rounding mode")
+    to: FormatId = Field(description="float format of results and of constants given as bits")
+    round: RoundingId = Field(description="rounding mode")
 
 
 class Domain(Part):
@@ -210,7 +224,7 @@ class Domain(Part):
 class RecipeFacts(Part):
     """A block format, a tail rule and the programs."""
 
-    block: Id = Field(description="the block format it writes")
+    block: BlockId = Field(description="the block format it writes")
     tail: Literal["error", "zero_pad_keep", "zero_pad_drop"] = Field(description="what happens when a length is no multiple of the block")
     arithmetic: Arithmetic = Field(description="defaults of every step")
     domain: Domain = Field(default=Domain(), description="inputs with a known answer")
@@ -239,22 +253,3 @@ class Recipe(SpecObject):
     kind: Literal["recipe"] = Field(description="the folder the file lies in")
     facts: RecipeFacts = Field(description="block, tail and programs")
     expect: tuple[RecipeExample, ...] = Field(default=(), description="hand-checked examples")
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return every block, format, rounding and transform that the programs name."""
-        facts = self.facts
-        found: list[tuple[str, str, tuple[str | int, ...]]] = [
-            ("block", facts.block, ("facts", "block")),
-            ("format", facts.arithmetic.to, ("facts", "arithmetic", "to")),
-            ("rounding", facts.arithmetic.round, ("facts", "arithmetic", "round")),
-        ]
-        programs = [(("facts", "steps"), facts.steps)] + [
-            (("facts", "dequantize", name), steps) for name, steps in facts.dequantize.items()
-        ]
-        for path, steps in programs:
-            for number, step in enumerate(steps):
-                for key, kind in (("to", "format"), ("format", "format"), ("round", "rounding"), ("transform", "transform")):
-                    name = getattr(step, key, None)
-                    if name is not None:
-                        found.append((kind, name, (*path, number, key)))
-        return tuple(found)

@@ -6,21 +6,28 @@ wgrad: dW = dY^T X, summed over tokens. Each operand is blocked along the axis t
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from emu.spec.models.common import Id, Part, SpecObject, YesNo
+from emu.spec.models.common import FormatId, Id, Names, Part, SpecObject, YesNo
 
+RecipeOrNone = Annotated[Id, Names("recipe", unless="none")]
+TransformOrNone = Annotated[Id, Names("transform", unless="none")]
+RoundingOrNone = Annotated[Id, Names("rounding", unless="none")]
 Tail = Literal["error", "zero_pad"]
 
 
 class OperandFacts(Part):
     """One operand of one product; recipe none: it stays in the operand format."""
 
-    recipe: Id = Field(description="recipe of its codes and levels; none: not quantized")
-    transform: Id = Field(default="none", description="rotation before the recipe; none also where the recipe's own program rotates")
-    round: Id = Field(default="none", description="rounding of the recipe's cast to element codes; none where there is no recipe")
+    recipe: RecipeOrNone = Field(description="recipe of its codes and levels; none: not quantized")
+    transform: TransformOrNone = Field(
+        default="none", description="rotation before the recipe; none also where the recipe's own program rotates"
+    )
+    round: RoundingOrNone = Field(
+        default="none", description="rounding of the recipe's cast to element codes; none where there is no recipe"
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> OperandFacts:
@@ -62,7 +69,7 @@ class TailFacts(Part):
 class TrainingFacts(Part):
     """Operands, signs, random bits, and the layers left alone."""
 
-    operands: Id = Field(description="float format that every operand is rounded to first, nearest even")
+    operands: FormatId = Field(description="float format that every operand is rounded to first, nearest even")
     fprop: FpropFacts = Field(description="forward product")
     dgrad: DgradFacts = Field(description="product for the gradients of the inputs")
     wgrad: WgradFacts = Field(description="product for the gradients of the weights")
@@ -108,16 +115,6 @@ class Training(SpecObject):
     based_on: Id | None = Field(default=None, description="another training recipe whose facts hold where this file says nothing else")
     facts: TrainingFacts = Field(description="operands of the three products")
     expect: tuple[OperandExample | KeptExample, ...] = Field(default=(), description="hand-checked consequences")
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return every recipe, transform and rounding of the operands, and the operand format."""
-        found: list[tuple[str, str, tuple[str | int, ...]]] = [("format", self.facts.operands, ("facts", "operands"))]
-        for gemm, name, operand in self.operands():
-            path = ("facts", gemm, name)
-            named = (("recipe", operand.recipe), ("transform", operand.transform), ("rounding", operand.round))
-            keys = ("recipe", "transform", "round")
-            found += [(kind, value, (*path, key)) for key, (kind, value) in zip(keys, named, strict=True) if value != "none"]
-        return tuple(found)
 
     def operands(self) -> tuple[tuple[str, str, OperandFacts], ...]:
         """Return (product, operand, facts) of all six."""

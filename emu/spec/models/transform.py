@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from emu.spec.models.common import Exact, Hex, HexString, Id, Part, SpecObject, YesNo
+from emu.spec.models.common import Exact, FormatId, Hex, HexString, Id, Part, SpecObject, YesNo
 
 
 class TransformFacts(Part):
@@ -20,9 +20,9 @@ class TransformFacts(Part):
         description="exact: one rounding of the scaled sum; butterfly: strides 1, 2, 4, ..., each addition rounded, then scaled; "
         "sequential: from +0, i = 0, 1, ..., each addition rounded, then scaled"
     )
-    sum_format: Id = Field(description="float format that each addition (or the exact sum) is rounded to, nearest even")
+    sum_format: FormatId = Field(description="float format that each addition (or the exact sum) is rounded to, nearest even")
     scale: Exact = Field(description="factor applied last, a power of two")
-    result: Id = Field(description="float format of y; one more rounding, nearest even, where it differs from sum_format")
+    result: FormatId = Field(description="float format of y; one more rounding, nearest even, where it differs from sum_format")
 
     @model_validator(mode="after")
     def _power_of_two(self) -> TransformFacts:
@@ -46,7 +46,3 @@ class Transform(SpecObject):
     kind: Literal["transform"] = Field(description="the folder the file lies in")
     facts: TransformFacts = Field(description="the rotation")
     expect: tuple[TransformExample, ...] = Field(default=(), description="hand-checked examples")
-
-    def references(self) -> tuple[tuple[str, str, tuple[str | int, ...]], ...]:
-        """Return the formats of the sum and of the result."""
-        return (("format", self.facts.sum_format, ("facts", "sum_format")), ("format", self.facts.result, ("facts", "result")))

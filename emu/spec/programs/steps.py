@@ -16,7 +16,7 @@ from emu.spec import derive
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Block, Format, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.programs.types import ELEMENT, Argument, Constant, Extent, Instruction, Typed, constant, extent_of, meet
+from emu.spec.programs.types import ELEMENT, Argument, Extent, Instruction, Typed, constant, extent_of, meet
 from emu.spec.registry import get
 
 Types = Mapping[str, Typed]
@@ -317,8 +317,3 @@ def _check_level(name: str, level: Any, types: Types, block: Block, arithmetic: 
     same = any(item.facts_digest == fmt.facts_digest for item in typed.formats)
     if typed.is_code != (fmt.facts_digest != arithmetic.facts_digest) or not same:
         raise SpecError(f"level {level.name} is stored in {fmt.id}, {name} is {_what(typed)}")
-
-
-def is_constant(arg: Argument) -> bool:
-    """Tell whether an argument is a constant."""
-    return isinstance(arg, Constant)

@@ -9,11 +9,11 @@ import pytest
 from emu.analysis.cells import load_recipes
 from emu.base.errors import FileError, OperandError
 from emu.ops import functions as api
-from emu.pages.charts import same_data
 from research.__main__ import run
 from research.datapath import study
 from research.datapath.data import Data, synthetic
 from research.datapath.errors import DATAPATHS, RECIPES, SIGNS, cell_of, datapath_errors, error_rows, plans_of, quantized
+from research.pages.charts import same_data
 from research.pages.datapath_errors import PAGE, RECORD, study_pages
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from emu.analysis.minilm import model_folder
 from emu.base.errors import FileError, OpenError
 from research.__main__ import run
+from research.minilm import model_folder
 from research.reproduction import record
 from research.reproduction.cells import Tensor, tensor_row
 from research.reproduction.real import captured, captured_pairs, model_pairs, tensors_of

@@ -8,8 +8,8 @@ import pytest
 
 from emu.analysis.cells import CODECS
 from emu.base.errors import FileError, OperandError
-from emu.pages.charts import same_data
 from research.__main__ import run
+from research.pages.charts import same_data
 from research.pages.shrinkage import PAGE, PICTURES, shrinkage_pages
 from research.reproduction import compare, record
 from research.reproduction.cells import short

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -102,10 +103,14 @@ def _family(thing: SpecObject) -> list[str]:
     rows = _members(thing)
     if not rows:
         return []
-    wide = {key: max(len(row[key]) for row in [*rows, {name: name for name in rows[0]}]) for key in rows[0]}
     same = "elements of this format" if isinstance(thing, Format) else "elements and scales of these formats"
-    head = ["", f"recipes with {same}", "  " + "  ".join(key.ljust(wide[key]) for key in wide).rstrip()]
-    return head + ["  " + "  ".join(row[key].ljust(wide[key]) for key in wide).rstrip() for row in rows]
+    return ["", f"recipes with {same}", *(f"  {line}" for line in aligned([list(rows[0]), *(list(row.values()) for row in rows)]))]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines, columns below one another."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip() for row in rows]
 
 
 def plain(data: Any, indent: str = "") -> list[str]:
@@ -273,8 +278,7 @@ def lines_training(training: Training) -> list[str]:
         rotation = "in the recipe" if operand.rotates else given[key].transform
         cells = (given[key].recipe, rotation, given[key].round)
         rows.append((f"{operand.gemm}: {PRODUCTS[operand.gemm]}", operand.name, SUMMED[operand.gemm], *cells))
-    wide = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    out = ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip() for row in rows), ""]
+    out = ["", *aligned(rows), ""]
     out += [f"operands are rounded to {facts.operands} first", f"signs: {SIGNS[facts.signs]}", f"random bits: {RANDOM[facts.random]}"]
     out += [f"lengths that no block divides: features {TAIL[facts.tail.features]}; tokens {TAIL[facts.tail.tokens]}"]
     if facts.kept_first != "0" or facts.kept_last != "0":

@@ -22,7 +22,7 @@ def stochastic(grid: AnyGrid, density: Density, bits: int | None = None, occupan
     grid: as bias.bin_bias.   density: by energy, in units of the grid.   bits: random bits of an element, added to the discarded part and
     truncated; None: without end, no bias inside.   occupancy: by count, for bucket_ratio; None: density.
     Exactness: the bias of few bits is taken as its mean over a step, -step / 2^(bits + 1); its square is left out of nmse.
-    Raises: OperandError (all mass at zero; bits below 1).   Tests: tests/analysis/test_shrinkage_stochastic.py.
+    Raises: OperandError (all mass at zero; bits below 1).   Tests: tests/research/reproduction/test_reproduction_stochastic.py.
     Source: how random bits are added: roundings sr_add<N> of the spec.
     """
     if bits is not None and bits < 1:

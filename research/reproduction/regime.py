@@ -1,25 +1,28 @@
 """Regime map: along a family of ever wider tensors, which grid loses least, and what it loses to: its range or its resolution.
 
 Range-limited: more than half of the error comes from numbers that became zero or lie beyond the largest value. Resolution-limited: more
-than half comes from numbers between two values. The family is lognormal(sigma) of data.py: sigma 0 is normal, 1 has strong outliers.
+than half comes from numbers between two values. The family is lognormal(sigma) of emu.analysis.drawn_tensors: sigma 0 is normal,
+1 has strong outliers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
 from emu.analysis import drawn_tensors as data
 from emu.analysis.cells import CODECS, GRIDS, fp32_scaled, recipe_of
+from emu.analysis.plot import COLORS, finish, panels, save
 from emu.analysis.predict import Scaled, scaled
 from emu.analysis.tensor import ROTATION
 from emu.base.errors import OperandError
 from emu.spec import Recipe, derive, get
 
+Record = dict[str, Any]
 SIGMAS: Final = tuple(number / 5 for number in range(9))
 SHAPE: Final = (256, 1024)
 EQUAL_DB: Final = 0.02  # grids closer than this share a place: the order of a recipe's roundings alone moves an SQNR by 0.01 dB
@@ -99,7 +102,7 @@ def regime_map(
 
     sigmas: places, ascending.   codecs: of recipes.CELLS; fp32 has every element format of the spec with a recipe.   elements: only these.
     shape: of each tensor, the last axis a multiple of 32.   Raises: OperandError (unknown codec or element).
-    Tests: tests/analysis/test_shrinkage_regime.py.
+    Tests: tests/research/reproduction/test_reproduction_regime.py.
     """
     chosen = list(_recipes(codecs, elements))
     found = []
@@ -167,3 +170,45 @@ def crossings(points: Sequence[Point], first: str = "e1m2", second: str = "e2m1"
                 place = low + (high - low) * before / (before - after)
                 out.append(Crossing(codec, transform, first, second, place, first if after > 0 else second))
     return out
+
+
+def regime_record(**options: Any) -> Record:
+    """Return the regime map: points, winners, crossings of E1M2 and E2M1. options: as regime_map. Raises: as it."""
+    points = regime_map(**options)
+    return {
+        "family": "lognormal",
+        "points": [{**asdict(point), "regime": point.regime} for point in points],
+        "winners": [asdict(item) for item in winners(points)],
+        "crossings": [asdict(item) for item in crossings(points)],
+    }
+
+
+def plot_regime(record: Record, stream: IO[bytes], kind: str = "png") -> None:
+    """Draw SQNR along the family for the 4-bit grids under fp32 scales; hollow marks: range-limited. record: of regime_record.
+
+    Raises: OperandError (no points).
+    """
+    points = [row for row in record["points"] if row["bits"] == 4 and row["codec"] == "fp32"]
+    figure, found = panels(2 if points else 0)
+    elements = _equal_lines(points)
+    for axes, rotated in zip(found, (False, True), strict=True):
+        for number, (element, label) in enumerate(elements.items()):
+            rows = [row for row in points if row["element"] == element and (row["transform"] is not None) == rotated]
+            color = COLORS[number % len(COLORS)]
+            axes.plot([row["sigma"] for row in rows], [row["sqnr_db"] for row in rows], "-", color=color, label=label, zorder=2)
+            for limit, face in (("range", "white"), ("resolution", color)):
+                own = [row for row in rows if row["regime"] == limit]
+                axes.plot([row["sigma"] for row in own], [row["sqnr_db"] for row in own], "o", color=color, markerfacecolor=face, zorder=3)
+        finish(axes, "rotated (RHT)" if rotated else "as it is", "sigma of the lognormal factor", "SQNR, dB")
+    save(figure, found[0], "Which grid loses least (hollow: limited by its range)", stream, kind)
+
+
+def _equal_lines(points: Sequence[Record]) -> dict[str, str]:
+    """Return the first element of every set with equal lines, and the names of the set."""
+    lines: dict[str, list[Any]] = {}
+    for row in points:
+        lines.setdefault(row["element"], []).append((row["sigma"], row["transform"], round(row["sqnr_db"], 1)))
+    sets: dict[tuple[Any, ...], list[str]] = {}
+    for element, line in lines.items():
+        sets.setdefault(tuple(line), []).append(element)
+    return {same[0]: " = ".join(same) for same in sets.values()}

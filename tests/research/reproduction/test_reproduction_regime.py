@@ -1,14 +1,16 @@
 """Regime map: which grid loses least, what it loses to, and where two grids cross."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from emu.analysis import regime
 from emu.analysis.predict import scaled
 from emu.analysis.tensor import measure
 from emu.base.errors import OperandError
+from research.__main__ import run
+from research.reproduction import regime
 
 SHAPE = (128, 1024)
 
@@ -107,3 +109,15 @@ def test_bad_maps():
         regime.regime_map((0.0,), codecs=("e8m0",))
     with pytest.raises(OperandError, match="there is no regime"):
         regime.point_of(scaled(np.ones((1, 16), np.float32), "e2m1_fp32scale"), 0.0, 1.0, "fp32", None)
+
+
+def test_the_command_prints_draws_and_keeps_the_map(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("research.reproduction.regime.SIGMAS", ())
+    monkeypatch.setattr("research.reproduction.regime.regime_map.__defaults__", ((0.0, 1.2),))
+    monkeypatch.setitem(regime.regime_map.__kwdefaults__, "shape", (4, 256))
+    monkeypatch.setitem(regime.regime_map.__kwdefaults__, "codecs", ("fp32",))
+    assert run(["regime", "--plot", "map.svg", "--out", "map.json"]) == 0
+    assert "cross at" in capsys.readouterr().err
+    record = json.loads((tmp_path / "map.json").read_text())
+    assert {row["bits"] for row in record["winners"]} == {4, 6, 8}
