@@ -14,6 +14,7 @@ from emu.check.inputs.directed import directed
 from emu.check.inputs.finite import LeftOut, finite_only
 from emu.check.judge import judge
 from emu.check.model import Target
+from emu.check.progress import tell
 from emu.check.report.findings import Findings
 from emu.check.report.model import Report
 from emu.check.stochastic import judge_distribution
@@ -148,6 +149,7 @@ class _Checker:
         for difference in judged.differences:
             self.report.differing += difference.count
             self.findings.add(question, expected, got, difference)
+        tell(f"{suite}, {self.report.compared} codes compared, {self.report.differing} differ")
 
     def check_stable(self, operands: Arrays, got: Arrays) -> None:
         """Call again on a sample and refuse another answer. Raises: TargetError (unstable)."""

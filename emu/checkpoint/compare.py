@@ -32,7 +32,7 @@ FORMATS = {"F32": ("fp32", "<u4"), "BF16": ("bf16", "<u2"), "F16": ("fp16", "<u2
 class Outcome:
     """What a recipe gives against the file. codes, scales: how many differ, of how many.   factor: why the tensor factor differs, or None.
 
-    note: which maximum the file's tensor factor stands for, where it is larger than the weight's own.
+    note: whose maximum the file's tensor factor stands for, where it is not the weight's own.   amax: binary32 bits of the maximum tried.
     rows: the first departing blocks, as text.   whole: was every row compared.
     """
 
@@ -46,6 +46,7 @@ class Outcome:
     refused: str | None = None
     rows: list[str] = field(default_factory=list)
     whole: bool = False
+    amax: int | None = None
 
     @property
     def exact(self) -> bool:
@@ -104,6 +105,16 @@ class Original:
         tops = [amax(self.rows(first, step), source=self.format) for first in range(0, len(self.bits), step)]
         return int(np.array(tops, np.float32).max().view(np.uint32))
 
+    def sibling(self, tensor: StoredTensor, low: int, high: int) -> str | None:
+        """Return another weight of the same parent module whose largest magnitude is in a range of binary32 bits; None without one."""
+        parent = tensor.match.module.rpartition(".")[0]
+        for name, entry in self.container.entries.items():
+            if parent and name.startswith(f"{parent}.") and entry != self.entry and entry.dtype in FORMATS and len(entry.shape) > 1:
+                form, word = FORMATS[entry.dtype]
+                if low <= int(np.asarray(amax(self.container.raw(entry).view(word), source=form), np.float32).view(np.uint32)) <= high:
+                    return name
+        return None
+
 
 def _plain(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
@@ -116,49 +127,74 @@ def compare(tensor: StoredTensor, original: Original, shared_amax: int | None = 
     """
     own = original.amax()
     tops = [own] if shared_amax is None else [own, shared_amax]
-    found = []
-    for recipe in candidates(tensor.store):
-        outcome, amax_bits = _prepared(recipe, tensor, tops)
-        if outcome.refused is None:
-            _run(outcome, recipe, tensor, original, amax_bits, SAMPLE)
-        found.append((outcome, recipe, amax_bits))
-    found.sort(key=lambda item: (item[0].refused is not None, item[0].rate, item[0].factor is not None))
-    least = found[0][0].rate
-    for outcome, recipe, amax_bits in found:
+    found = [outcome for recipe in candidates(tensor.store) for outcome in _prepared(recipe, tensor, original, tops)]
+    for outcome in found:
+        _run(outcome, tensor, original, SAMPLE)
+    found.sort(key=_order)
+    least = found[0].rate
+    for outcome in found:
         if outcome.refused is None and outcome.rate == least and not outcome.whole:
-            again = Outcome(outcome.recipe, factor=outcome.factor, note=outcome.note)
-            _run(again, recipe, tensor, original, amax_bits, None)
+            again = Outcome(outcome.recipe, factor=outcome.factor, note=outcome.note, amax=outcome.amax)
+            _run(again, tensor, original, None)
             outcome.__dict__.update(again.__dict__)
-    return sorted((item[0] for item in found), key=lambda item: (item.refused is not None, item.rate, item.factor is not None))
+    best: dict[str, Outcome] = {}
+    for outcome in sorted(found, key=_order):
+        best.setdefault(outcome.recipe, outcome)
+    return list(best.values())
 
 
-def _prepared(recipe: Recipe, tensor: StoredTensor, tops: list[int]) -> tuple[Outcome, int | None]:
-    """Return an empty outcome and the tensor maximum to quantize with: the one that gives the stored factor, where one does."""
-    outcome = Outcome(recipe.id)
+def _order(outcome: Outcome) -> tuple[bool, float, bool]:
+    return outcome.refused is not None, outcome.rate, outcome.factor is not None
+
+
+def _prepared(recipe: Recipe, tensor: StoredTensor, original: Original, tops: list[int]) -> list[Outcome]:
+    """Return empty outcomes, one for each tensor maximum to quantize with: the one that gives the stored factor, where the original has it.
+
+    Where it has none, the factor is wrong: the codes may still be those of the weights' own maximum, or those of the factor's.
+    """
     if not has_tensor_level(recipe):
-        return outcome, None
+        return [Outcome(recipe.id)]
     stored = tensor.tensor_bits
     if stored is None or not owns(tensor.store, recipe):
-        return outcome, tops[-1]
+        return [Outcome(recipe.id, amax=tops[-1])]
     for top in tops:
         if tensor_code(recipe.id, top) == stored:
-            return outcome, top
+            return [Outcome(recipe.id, amax=top)]
     behind = maxima(recipe, stored)
-    if behind is not None and behind.high >= max(tops):
-        outcome.note = f"with the tensor maximum {behind.bits:08X} of the file, above the weights' own {max(tops):08X}"
-        return outcome, behind.bits
     given = tensor_code(recipe.id, tops[-1])
-    outcome.factor = f"the tensor factor is {stored:08X}, the original gives {'nothing' if given is None else f'{given:08X}'}"
-    if given is not None and not stored & 0xFFFF and abs(stored - given) < 1 << 16:
-        outcome.factor += ": it was rounded to bf16"
-    return outcome, tops[-1] if behind is None else behind.bits
+    factor = _factor(stored, given, None if behind is None else behind.bits, tops[-1])
+    found = [Outcome(recipe.id, factor=factor, amax=top) for top in dict.fromkeys(tops)]
+    if behind is None:
+        return found
+    sibling = original.sibling(tensor, behind.low, behind.high)
+    if sibling is not None:
+        return [Outcome(recipe.id, note=f"with the tensor maximum {behind.bits:08X} of {sibling}", amax=behind.bits)]
+    return [*found, Outcome(recipe.id, factor=factor, amax=behind.bits)]
 
 
-def _run(outcome: Outcome, recipe: Recipe, tensor: StoredTensor, original: Original, amax_bits: int | None, most: int | None) -> None:
+def _factor(stored: int, given: int | None, behind: int | None, own: int) -> str:
+    """Return what is wrong with a stored tensor factor. given: the bits that the original gives.   behind, own: maxima, binary32 bits."""
+    if given is None:
+        return f"the tensor factor is {stored:08X}, the original gives nothing"
+    text = f"the tensor factor is {stored:08X}, the original gives {given:08X}"
+    if not stored & 0xFFFF and abs(stored - given) < 1 << 16:
+        return text + ": it was rounded to bf16"
+    with np.errstate(all="ignore"):
+        mine, right = np.array([stored, given], np.uint32).view(np.float32)
+        inverse = int((np.float32(1) / right).view(np.uint32))
+        ratio = float(np.float64(mine) / np.float64(right))
+    if abs(stored - inverse) <= 1:
+        return text + ": it is the reciprocal, a multiplier in the place of a divisor or the reverse"
+    if behind is not None and behind > own:
+        text += f": it is that of the maximum {behind:08X}, above the weights' own {own:08X}, which no weight beside it has"
+    return f"{text} ({ratio:.6g} times that)"
+
+
+def _run(outcome: Outcome, tensor: StoredTensor, original: Original, most: int | None) -> None:
     """Quantize the original some rows at a time and count what differs."""
     for rows in tensor.chunks(most):
         try:
-            codes, scales, flags = _quantized(recipe, original.rows(rows.first, len(rows.codes)), original.format, amax_bits)
+            codes, scales, flags = quantized_rows(outcome, original, rows.first, len(rows.codes))
         except EmuError as error:
             outcome.refused = f"the recipe refuses the original: {error}"
             return
@@ -166,12 +202,12 @@ def _run(outcome: Outcome, recipe: Recipe, tensor: StoredTensor, original: Origi
     outcome.whole = outcome.elements == tensor.rows * tensor.shape[-1]
 
 
-def _quantized(
-    recipe: Recipe, x: NDArray[Any], source: str, amax_bits: int | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    """Return codes, scales and flags of some rows; scales of a tile once for each of its rows."""
-    top = None if amax_bits is None else np.array(amax_bits, np.uint32).view(np.float32)[()]
-    found = quantize(x, recipe, source=source, tensor_amax=top)
+def quantized_rows(outcome: Outcome, original: Original, first: int, count: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Return codes, scales and flags that an outcome's recipe gives some rows; scales of a tile once for each of its rows."""
+    recipe: Recipe = get("recipe", outcome.recipe)
+    top = None if outcome.amax is None else np.array(outcome.amax, np.uint32).view(np.float32)[()]
+    x = original.rows(first, count)
+    found = quantize(x, recipe, source=original.format, tensor_amax=top)
     rows = get("block", recipe.facts.block).facts.shape[0]
     scales = np.repeat(found.scales, rows, axis=0)[: len(x)] if rows > 1 else found.scales
     flags = next((level.codes for level in found.levels if level.meaning == "flag"), None)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from emu.checkpoint.amax import maxima
+from emu.checkpoint.amax import Maximum, maxima
 from emu.checkpoint.candidates import candidates, has_tensor_level, owns
 from emu.checkpoint.compare import Original, compare
 from emu.checkpoint.container import Container, open_checkpoint
+from emu.checkpoint.damage import named_damage
 from emu.checkpoint.dequantized import profile_findings
+from emu.checkpoint.layout import Order
 from emu.checkpoint.passive import UNSEEN, Finding, passive_findings
 from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.report import CheckpointReport, TensorReport
@@ -63,6 +66,9 @@ def _report(tensor: StoredTensor, before: Container | None, after: Container | N
     report.damage = [(text, count, places) for text, (count, places) in scan.faults.items()]
     report.tensor_factor = None if tensor.tensor_bits is None else f"{tensor.tensor_bits:08X}"
     report.notes = list(_notes(tensor, scan))
+    suspicion = _suspicion(tensor, scan)
+    if suspicion is not None:
+        report.suspicions.append(suspicion)
     if before is None:
         report.recipes = passive_findings(tensor, scan)
     else:
@@ -79,8 +85,20 @@ def _compared(report: TensorReport, tensor: StoredTensor, original: Original, sc
         report.recipes = [Finding(recipe.id, UNSEEN, original.fault) for recipe in candidates(tensor.store)]
         return
     outcomes = compare(tensor, original, shared)
+    for name in tensor.store.facts.scale_layouts if tensor.order.verdict == "not separated" and not outcomes[0].exact else ():
+        if name != tensor.order.layout:
+            other = replace(tensor, order=Order(name, None, "separated", "so they follow from the original"))
+            again = compare(other, original, shared)
+            if again[0].exact:
+                outcomes, report.layout, report.layout_verdict, report.layout_why = again, *other.order[:1], *other.order[2:]
+                break
     report.recipes = [outcome.finding() for outcome in outcomes]
-    report.rows = [] if outcomes[0].exact else outcomes[0].rows
+    if outcomes[0].exact:
+        return
+    report.rows = outcomes[0].rows
+    damage = named_damage(tensor, original, outcomes)
+    if damage is not None:
+        report.damage.append((damage, 1, []))
 
 
 def _notes(tensor: StoredTensor, scan: Scan) -> Iterable[str]:
@@ -88,17 +106,32 @@ def _notes(tensor: StoredTensor, scan: Scan) -> Iterable[str]:
         yield "scales are equal over every 16 rows: quantized in tiles"
     if scan.flagged and tensor.store.facts.high_bit != "refused":
         yield f"bit 7 of scales is set somewhere ({tensor.store.facts.high_bit})"
-    if tensor.tensor_bits is None or scan.faults:
-        return
-    recipe = next((item for item in candidates(tensor.store) if has_tensor_level(item) and owns(tensor.store, item)), None)
-    behind = None if recipe is None else maxima(recipe, tensor.tensor_bits)
-    if recipe is None or behind is None:
-        yield "the tensor factor comes from no tensor maximum that the store's recipe knows"
-    elif abs((behind.bits >> 23) - 127) > ODD:
-        value = np.array(behind.bits, np.uint32).view(np.float32)
-        yield f"the tensor factor stands for a maximum of {value}: is it a {'multiplier' if _divides(tensor) else 'divisor'} there"
-    elif behind.short:
+    behind = None if scan.faults else _maximum(tensor)
+    if behind is not None and behind.short and not _odd(behind):
         yield "the tensor factor is that of a bf16 maximum"
+
+
+def _suspicion(tensor: StoredTensor, scan: Scan) -> str | None:
+    """Return what is probably wrong with the tensor factor, by its size alone; None: nothing, or it is damaged anyway."""
+    if tensor.tensor_bits is None or scan.faults:
+        return None
+    behind = _maximum(tensor)
+    if behind is None:
+        return "the tensor factor comes from no tensor maximum that the store's recipe knows"
+    if not _odd(behind):
+        return None
+    value = np.array(behind.bits, np.uint32).view(np.float32)
+    return f"the tensor factor stands for a maximum of {value}: is it a {'multiplier' if _divides(tensor) else 'divisor'} there"
+
+
+def _maximum(tensor: StoredTensor) -> Maximum | None:
+    """Return the tensor maximum behind a stored factor under the store's own recipe; None without any."""
+    recipe = next((item for item in candidates(tensor.store) if has_tensor_level(item) and owns(tensor.store, item)), None)
+    return None if recipe is None or tensor.tensor_bits is None else maxima(recipe, tensor.tensor_bits)
+
+
+def _odd(behind: Maximum) -> bool:
+    return abs((behind.bits >> 23) - 127) > ODD
 
 
 def _divides(tensor: StoredTensor) -> bool:

@@ -14,7 +14,9 @@ FINE, DEPARTS, NOTHING = 0, 1, 3
 
 @dataclass
 class TensorReport:
-    """One weight. recipes, profiles: findings, the best first.   damage: text -> first places.   notes: what else its bytes say."""
+    """One weight. recipes, profiles: findings, the best first.   damage: text -> first places.   suspicions: what is probably
+    wrong.   notes: what else its bytes say.
+    """
 
     name: str
     store: str
@@ -30,6 +32,7 @@ class TensorReport:
     profiles: list[Finding] = field(default_factory=list)
     damage: list[tuple[str, int, list[str]]] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
+    suspicions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -82,23 +85,32 @@ class CheckpointReport:
         ]
 
     @property
+    def suspicious(self) -> list[TensorReport]:
+        """Weights with something that is probably wrong, and that no recipe explains."""
+        return [tensor for tensor in self.tensors if tensor.suspicions and not tensor.identified]
+
+    @property
     def recipes(self) -> list[str]:
-        """Recipes that explain most weights: with the original those that give every byte, without it those that nothing excludes."""
-        votes: dict[str, int] = {}
+        """Recipes that explain most weights: with the original those that give every byte, without it those that nothing excludes.
+
+        Several are named only where they explain the same weights.
+        """
+        explained: dict[str, set[str]] = {}
         wanted = "identified" if self.original is not None else "not separated"
         for tensor in self.tensors:
             for item in tensor.recipes:
                 if item.verdict == wanted:
-                    votes[item.recipe] = votes.get(item.recipe, 0) + 1
-        return [name for name, count in votes.items() if count == max(votes.values())]
+                    explained.setdefault(item.recipe, set()).add(tensor.name)
+        most = max(explained.values(), key=len, default=set())
+        return [name for name, weights in explained.items() if weights == most]
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 1 something departs or is damaged, 3 nothing is quantized."""
+        """0 fine, 1 something departs, is damaged or probably so, 3 nothing is quantized."""
         if not self.tensors:
             return NOTHING
         unread = any(item.verdict == "separated" for tensor in self.tensors for item in tensor.profiles[:1])
-        return DEPARTS if self.damaged or self.departing or unread else FINE
+        return DEPARTS if self.damaged or self.suspicious or self.departing or unread else FINE
 
     def text(self) -> str:
         """Return the report for a reader."""
@@ -114,6 +126,7 @@ class CheckpointReport:
             "declared": self.declared,
             "recipes": self.recipes,
             "damaged": [tensor.name for tensor in self.damaged],
+            "suspicious": [tensor.name for tensor in self.suspicious],
             "departing": [tensor.name for tensor in self.departing],
             "fused": [list(group) for group in self.fused],
             "not_quantized": self.others,
@@ -134,6 +147,10 @@ def _plain(tensor: TensorReport) -> dict[str, Any]:
 
 
 SHOWN = 5
+ALONE = (
+    "codes and scales alone show no damage; exchanged nibbles, scales in other places and a wrong tensor factor they cannot show: "
+    "give the original"
+)
 ORDER = ("identified", "not separated", "unobservable", "separated")
 
 
@@ -193,13 +210,17 @@ def _faults(report: CheckpointReport) -> Iterator[str]:
         for what, count, places in tensor.damage:
             yield f"damaged: {tensor.name}: {what}" + (f" ({count})" if count > 1 else "")
             yield from (f"    {place}" for place in places)
-    for tensor in report.departing[:SHOWN]:
+    for tensor in report.suspicious:
+        yield from (f"probably wrong: {tensor.name}: {what}" for what in tensor.suspicions)
+    named = {tensor.name for tensor in report.damaged}
+    departing = [tensor for tensor in report.departing if tensor.name not in named]
+    for tensor in departing[:SHOWN]:
         yield f"departs: {tensor.name}: {_nearest(tensor)}"
         yield from (f"    {row}" for row in tensor.rows)
-    if len(report.departing) > SHOWN:
-        yield f"departs: and {len(report.departing) - SHOWN} more (--json lists them)"
-    if not report.damaged and not report.departing:
-        yield "no weight is damaged" + (" or departs" if report.original is not None else "")
+    if len(departing) > SHOWN:
+        yield f"departs: and {len(departing) - SHOWN} more (--json lists them)"
+    if not (report.damaged or report.departing or report.suspicious):
+        yield "no weight is damaged or departs" if report.original is not None else ALONE
 
 
 def _nearest(tensor: TensorReport) -> str:

@@ -80,6 +80,7 @@ def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> in
 
 
 def _report(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
+    from emu.check.progress import listening
     from emu.check.run import SUITES, check
     from emu.check.targets.files import results_target
     from emu.check.targets.isolate import spawned
@@ -89,8 +90,8 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
 
     asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite")}
     gives = _gives(options["gives"])
-    with progress() as bar:
-        bar.add_task("check", total=None)
+    with progress() as bar, listening(lambda text: bar.update(task, description=f"check: {text}")):
+        task = bar.add_task("check", total=None)
         if results is not None:
             layout = {name: options[name] for name in ("packing", "scale_layout") if options[name] is not None}
             stored = results_target(
@@ -129,8 +130,8 @@ def _gives(text: str | None) -> str | tuple[str, ...] | dict[str, str] | None:
     return {outer: inner or outer for outer, _, inner in pairs}
 
 
-def _multiple(text: str) -> tuple[int, int]:
+def _multiple(text: str, option: str = "--multiple") -> tuple[int, int]:
     rows, _, columns = text.partition("x")
     if not rows.isdigit() or not columns.isdigit() or not int(rows) or not int(columns):
-        raise OperandError(f"--multiple {text!r}: write rows x columns, such as 128x64")
+        raise OperandError(f"{option} {text!r}: write rows x columns, such as 128x64")
     return int(rows), int(columns)

@@ -30,6 +30,8 @@ from emu.cli.settings import common_options, progress, show
 @click.option("--scale-layout", metavar="NAME", help="row_major or 128x4, where it is known.")
 @click.option("--device", metavar="NAME", help="Device of torch tensors.")
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
+@click.option("--multiple", metavar="RxC", help="Rows and columns that a quantize kernel needs, as multiples; left out: found out.")
+@click.option("--shapes", metavar="RxC,...", help="Confirm what was found of a quantize kernel on matrices of these shapes too.")
 @click.option("--among", metavar="IDS", help="Compare with these spec objects alone, ids with commas between.")
 @click.option(
     "--quantized", metavar="CKPT", type=click.Path(path_type=Path), help="Identify the files of a checkpoint instead of a target."
@@ -71,19 +73,28 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     from emu.base.errors import TargetError
     from emu.check.targets.isolate import spawned
     from emu.check.targets.named import make
-    from emu.cli.check import LATE, _gives, _names
+    from emu.cli.check import LATE, _gives, _multiple, _names
     from emu.identify.signatures import contracts_of, identify_any
     from emu.spec.registry import added_folders
 
     own = text.startswith("exec:")  # it stops its program by itself
     seconds = options.pop("seconds")
     contracts = contracts_of(options.pop("op"), among)
+    asked: dict[str, Any] = {}
+    multiple, shapes = options.pop("multiple"), options.pop("shapes")
+    if multiple is not None:
+        asked["multiple"] = _multiple(multiple)
+    if shapes is not None:
+        asked["shapes"] = [_multiple(shape, "--shapes") for shape in shapes.split(",")]
     given = options | {"gives": _gives(options["gives"]), "wants": _names(options["wants"])} | ({"seconds": seconds} if own else {})
     try:
         with progress() as bar:
             bar.add_task("identify", total=None)
             found = identify_any(
-                contracts, lambda contract: spawned(make, (text, contract, given, added_folders()), seconds + (LATE if own else 0)), among
+                contracts,
+                lambda contract: spawned(make, (text, contract, given, added_folders()), seconds + (LATE if own else 0)),
+                among,
+                **asked,
             )
     except TargetError as error:
         click.echo(f"{text}: {error.verdict}: {error}")

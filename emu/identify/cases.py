@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ DECISION_ROWS: Final = 200
 RANDOM_ROWS: Final = 64
 PLAIN_ROWS: Final = 8
 PLAIN_GROUPS: Final = 4
+DRAWN: Final = 1 << 15  # elements of the rows that only confirm
 MASKS: Final = (0, 0x1235, 0xFFFF, 0x0001)  # of signs: none, no palindrome of its bits, all, the first element alone
 SOURCES: Final = ("bf16", "fp32")
 
@@ -133,6 +134,37 @@ def plain(shape: tuple[int, int], signed: bool = False) -> tuple[Tile, ...]:
     return tuple(out)
 
 
+def drawn_codes(shape: tuple[int, int], narrow: bool) -> NDArray[np.int64]:
+    """Return random fp32 codes, each row in one of 8 binades and its elements in 8 below. narrow: significands of bf16."""
+    rows, columns = shape
+    words = philox.words(KEY, rows * (columns + 1), 0, philox.stream_of("identify_drawn")).reshape(rows, columns + 1).astype(np.int64)
+    exponents = 127 - (words[:, 1:] >> 24 & 7) - (words[:, :1] >> 8 & 7)
+    codes: NDArray[np.int64] = exponents << 23 | words[:, 1:] & (0x7F0000 if narrow else 0x7FFFFF) | (words[:, 1:] >> 27 & 1) << 31
+    return codes
+
+
+@bounded(8)
+def drawn(shape: tuple[int, int], narrow: bool, signed: bool) -> tuple[Tile, ...]:
+    """Return random rows for the confirmation of what was found: no choice of rows or variants has seen them.
+
+    narrow: significands of bf16, else of binary32.   signed: under each mask of signs in turn.
+    Blocks lie in 8 binades and their elements in 8 below, under four tensor maxima with ordinary significands, one of them their own.
+    """
+    size = shape[0] * shape[1]
+    count = DRAWN // size
+    codes = drawn_codes((count, size), narrow)
+    out: list[Tile] = []
+    for group in range(PLAIN_GROUPS):
+        members = codes[group::PLAIN_GROUPS]
+        top = int((members & 0x7FFFFFFF).max()) + group * (0x3A0000 if narrow else 0x3A5C3B)
+        signs = MASKS[group % len(MASKS)] if signed else 0
+        out += [
+            Tile(tuple(row), top, CORNERS + RANDOM_ROWS + number % RANDOM_ROWS, ("drawn",), signs)
+            for number, row in enumerate(members.tolist())
+        ]
+    return tuple(out)
+
+
 @bounded(8, names=True)
 def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
     """Return the directed rows of one recipe, for the confirmation of what was found; once more under signs where it takes them."""
@@ -140,6 +172,21 @@ def of_recipe(recipe: str, source: str) -> tuple[Tile, ...]:
     signed = takes_signs(get("recipe", recipe))
     again = [replace(row, signs=MASKS[1 + number % (len(MASKS) - 1)]) for number, row in enumerate(rows)] if signed else []
     return (*rows, *again)
+
+
+def confirming(bases: Sequence[str], source: str, shape: tuple[int, int]) -> Iterator[tuple[Tile, ...]]:
+    """Yield the sets of rows that confirm what was found: directed rows and changes of scales of its recipes, then random rows.
+
+    source: of the kernel.   shape: of a tile.
+    """
+    known = source if source in SOURCES else "bf16"
+    seen = set()
+    for base in bases:
+        for rows in (of_recipe(base, known), scale_edges(base, known)):
+            if rows and rows not in seen:
+                seen.add(rows)
+                yield rows
+    yield drawn(shape, known != "fp32", any(takes_signs(get("recipe", base)) for base in bases))
 
 
 @bounded(4, names=True)

@@ -15,6 +15,7 @@ from emu.identify.convert_known import (
     EXHAUSTED,
     Hypothesis,
     chosen,
+    drawn,
     element_formats,
     grid_share,
     has_meaning,
@@ -56,7 +57,26 @@ def identify_convert(target: Target, among: Sequence[str] | None) -> Identity:
     found = list(hypotheses(asked, inside or pool, among))
     if not found:
         raise OperandError(f"identify: no documented conversion {'draws' if asked.draws else 'is left'}: name others with --among")
+    if derive.codes(source).bits > EXHAUSTED:
+        asked, found = _confirmed(target, asked, inside or pool, found, among)
     return _report(target, asked, formats, inside, found)
+
+
+def _confirmed(
+    target: Target, asked: ConvertAnswers, pool: Sequence[tuple[str, str]], found: list[Hypothesis], among: Sequence[str] | None
+) -> tuple[ConvertAnswers, list[Hypothesis]]:
+    """Ask random sources that no choice has seen. Returns: answers and conversions, without those that fail there unless all do."""
+    fits = {item.name for item in found if _fits(asked, item)}
+    if not fits:
+        return asked, found
+    more = ask_sources(target, asked.source, drawn(asked.source))
+    again = list(hypotheses(more, pool, among))
+    wrong = {item.name for item in again if _wrong(more, item).any()} & fits
+    return (more, again) if wrong == fits else (asked, [item for item in found if item.name not in wrong])
+
+
+def _fits(asked: ConvertAnswers, item: Hypothesis) -> bool:
+    return bool(_known(asked, item).any()) and not _wrong(asked, item).any()
 
 
 def _known(asked: ConvertAnswers, item: Hypothesis) -> NDArray[np.bool_]:
@@ -75,7 +95,7 @@ def _report(
     target: Target, asked: ConvertAnswers, formats: Sequence[str], inside: Sequence[tuple[str, str]], found: Sequence[Hypothesis]
 ) -> Identity:
     order = sorted(found, key=lambda item: (int(_wrong(asked, item).sum()), -int(_known(asked, item).sum())))  # all answered: first
-    fits = [item for item in order if not _wrong(asked, item).any() and _known(asked, item).any()]
+    fits = [item for item in order if _fits(asked, item)]
     best = (fits or order)[0]
     axes = [Axis("format", "grid", ", ".join(formats) or "no documented grid"), Axis("rounding", "within the format", _listed(inside))]
     axes += _policy_axes(asked, best)

@@ -10,13 +10,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base import philox
 from emu.base.errors import EmuError
 from emu.contracts.convert.cases import directed
 from emu.contracts.convert.contract import ConvertContract
 from emu.engines.numpy import tables
 from emu.engines.numpy.convert import convert_marked, element_random
 from emu.identify.convert_calls import ConvertAnswers
-from emu.identify.rows import OPEN, Bits
+from emu.identify.rows import KEY, OPEN, Bits
 from emu.spec import derive
 from emu.spec.contract import parse
 from emu.spec.derive import REFUSE
@@ -26,6 +27,7 @@ from emu.spec.models.rounding import Word
 from emu.spec.registry import get, names
 
 EXHAUSTED: Final = 16  # bits of sources that are asked whole
+DRAWN: Final = 1 << 16  # random sources of each kind that confirm
 WIDEST: Final = 8  # bits of the codes that are looked for
 
 
@@ -56,6 +58,16 @@ def sources(source: Format, formats: Sequence[str]) -> Bits:
             rows = directed(ConvertContract.of(parse(f"convert/{fmt}/rne/{policy}"), source.id))
             codes.append(np.array([case.values[0] for case in rows], np.uint32))
     return np.unique(np.concatenate(codes))
+
+
+def drawn(source: Format) -> Bits:
+    """Return random source codes: of all bits, and with magnitudes near 1."""
+    from emu.engines.exact.encode import code_of_one
+
+    words = philox.words(KEY, 2 * DRAWN, 0, philox.stream_of("identify_sources")).astype(np.int64)
+    bits, one = derive.codes(source).bits, code_of_one(source)
+    near = one - (one >> 4) + words[DRAWN:] % (one >> 3) | (words[DRAWN:] >> 31) * derive.codes(source).sign_bit
+    return np.unique(np.concatenate([words[:DRAWN] & ((1 << bits) - 1), near])).astype(np.uint32)
 
 
 def chosen(kind: str, among: Sequence[str] | None) -> list[str]:

@@ -28,6 +28,9 @@ ROWS: Final = 16
 TENSORS: Final = (0x3F800000, 0x45280000, 0x3AA29C47, 0x40556D1D, 0x44498323, 0x40DB22D5, 0x3F8CCCCD, 0x00000500, 0x02A80003, 0x7E967699)
 
 
+OTHERS: Final = (0x3A2B4C5D, 0x3F9E3779, 0x42C58A3B)  # of rows that confirm: ordinary significands
+
+
 @dataclass(frozen=True)
 class Known:
     """A documented answer. values: codes of the result format, OPEN where nobody knows."""
@@ -42,6 +45,11 @@ class Known:
         """Tell where the kernel differs."""
         differs: NDArray[np.bool_] = (self.values != self.given) & (self.values != OPEN)
         return differs
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether the kernel gives every answer, and there is one."""
+        return not self.wrong.any() and bool((self.values != OPEN).any())
 
 
 def identify_decode(target: Target, among: Sequence[str] | None) -> Identity:
@@ -84,23 +92,38 @@ def identify_dequantize(target: Target, among: Sequence[str] | None) -> Identity
         operands, given = asked[key]
         if given is not None:
             found += _profiles(recipe, operands, canonical(given, result), result)
-    return _report(target, found, "profile")
+    return _report(target, _confirmed(target, found, result), "profile")
 
 
-def _asked(target: Target, block: Block) -> tuple[dict[str, Any], NDArray[np.int64] | None]:
+def _confirmed(target: Target, found: list[Known], result: Format) -> list[Known]:
+    """Ask other codes under other tensor levels of what fits. Returns: all without those that fail there; where all do, their answers."""
+    fits = [item.name for item in found if item.fits]
+    again = []
+    for name in fits:
+        recipe: Recipe = get("recipe", name.split("/")[1])
+        operands, given = _asked(target, get("block", recipe.facts.block), OTHERS, "identify_dequantize_drawn")
+        if given is not None:
+            again += [item for item in _profiles(recipe, operands, canonical(given, result), result) if item.name == name]
+    wrong = [item for item in again if item.wrong.any()]
+    return wrong if wrong and len(wrong) == len(fits) else [item for item in found if item.name not in {each.name for each in wrong}]
+
+
+def _asked(
+    target: Target, block: Block, factors: Sequence[int] = TENSORS, stream: str = "identify_dequantize"
+) -> tuple[dict[str, Any], NDArray[np.int64] | None]:
     """Return questions, one for each tensor level, stacked, and the values; None where the kernel does not take them."""
-    tensors = TENSORS if any(level.granularity == "tensor" for level in block.facts.levels) else TENSORS[:1]
-    questions = [_operands(block, bits) for bits in tensors]
+    tensors = factors if any(level.granularity == "tensor" for level in block.facts.levels) else factors[:1]
+    questions = [_operands(block, bits, stream) for bits in tensors]
     stacked = {name: np.stack([np.atleast_2d(one[name]) for one in questions]) for name in questions[0]}
     values = [_given(target, one, one["codes"].shape) for one in questions]
     return stacked, None if any(one is None for one in values) else np.stack([one for one in values if one is not None])
 
 
-def _operands(block: Block, tensor: int) -> dict[str, Any]:
+def _operands(block: Block, tensor: int, stream: str) -> dict[str, Any]:
     """Return codes and levels: every pair of an element code and a scale of eight bits at least once, wider scales in turn."""
     rows, lanes = block.facts.shape
     size = (ROWS * rows, 4 * lanes * (4 if lanes < WIDE else 1))
-    words = philox.words(KEY, size[0] * size[1], 0, philox.stream_of("identify_dequantize")).astype(np.uint32)
+    words = philox.words(KEY, size[0] * size[1], 0, philox.stream_of(stream)).astype(np.uint32)
     element: Format = get("format", block.element_formats[0])
     out: dict[str, Any] = {"codes": (words & ((1 << derive.codes(element).bits) - 1)).reshape(size).astype(np.uint8)}
     for level in block.facts.levels:
@@ -145,7 +168,7 @@ def _report(target: Target, found: Sequence[Known], axis: str) -> Identity:
             f"identify: {target.name} took no question, or no documented {axis} is left: look at --source, --result, --among"
         )
     order = sorted(found, key=lambda item: (float(item.wrong.mean()), -int((item.values != OPEN).sum())))
-    fits = [item for item in order if not item.wrong.any() and (item.values != OPEN).any()]
+    fits = [item for item in order if item.fits]
     best = (fits or order)[0]
     names_found = tuple(item.name for item in fits) or (best.name,)
     title = " or ".join(names_found) if fits else f"nothing documented; nearest {best.name}"

@@ -10,7 +10,9 @@ import numpy as np
 from emu.base.caches import bounded
 from emu.base.errors import OpenError, OperandError, SpecError, TargetError
 from emu.check.model import Target
-from emu.contracts.dot.rows import same_answer
+from emu.contracts.dot import cases
+from emu.contracts.dot.rows import DotRow, answers, same_answer
+from emu.contracts.dot.variants import Hypothesis
 from emu.engines.numpy.convert import code_dtype
 from emu.explain.probe.run import Finding, Probe, make_probe
 from emu.explain.probe.run import identify as read_probe
@@ -19,6 +21,8 @@ from emu.spec.contract import plans
 from emu.spec.datapath import DatapathPlan
 
 SHOWN: Final = 4
+DRAWN: Final = 16  # rows of each category that confirm
+FIRST_DRAWN: Final = 1 << 17  # number of the first: past every row of a suite
 DEPTH: Final = 1  # facts changed at a time; combinations are searched where nothing fits
 
 
@@ -37,7 +41,7 @@ def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
     best: tuple[Probe, Finding, list[int | None]] | None = None
     for plan in _plans(wanted):
         probe = _probe(plan)
-        given = _ask(target, probe)
+        given = _ask(target, probe.plan, [built.row for built in probe.rows])
         if given is None:
             continue
         finding = read_probe(probe, given)
@@ -47,7 +51,31 @@ def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
             break
     if best is None:
         raise OperandError(f"identify: {target.name} took no row of {', '.join(wanted)}")
-    return _report(target, *best)
+    return _report(target, *best, *_confirmed(target, best[0].plan, best[1]))
+
+
+def _confirmed(target: Target, plan: DatapathPlan, finding: Finding) -> tuple[list[Hypothesis], list[Departure]]:
+    """Ask drawn rows that no choice has seen. Returns: what fits those too; where nothing does, rows where the first departs."""
+    left, first = list(finding.fits), list[Departure]()
+    for category in (name for name in cases.MAKERS if name != "chain" and cases.applies(name, plan)) if left else ():
+        rows = [DotRow(*case) for case in cases.rows(category, plan, DRAWN, FIRST_DRAWN)]
+        given = _ask(target, plan, rows)
+        if given is None:
+            continue
+        wrong = {item.text: _wrong(item, rows, given) for item in left}
+        if all(wrong.values()):
+            number, wanted = wrong[left[0].text][0]
+            got = given[number]
+            first = [Departure(rows[number].texts(plan), "d", _hex(wanted), _hex(got))]
+            return [], first
+        left = [item for item in left if not wrong[item.text]]
+    return left, first
+
+
+def _wrong(item: Hypothesis, rows: Sequence[DotRow], given: Sequence[int | None]) -> list[tuple[int, int | None]]:
+    """Return number and wanted result of the rows where a kernel is not what is supposed; refused and open rows are not compared."""
+    pairs = enumerate(zip(answers(rows, item.plan), given, strict=True))
+    return [(at, mine) for at, (mine, got) in pairs if None not in (mine, got) and not same_answer(mine, got, item.plan)]
 
 
 def _plans(wanted: Sequence[str]) -> Iterator[DatapathPlan]:
@@ -76,9 +104,8 @@ def _rank(finding: Finding) -> tuple[bool, bool, int]:
     return bool(finding.fits), not finding.combined, finding.nearest_right
 
 
-def _ask(target: Target, probe: Probe) -> list[int | None] | None:
-    """Return the results of the rows of a probe; None where the kernel does not take them."""
-    plan, rows = probe.plan, [built.row for built in probe.rows]
+def _ask(target: Target, plan: DatapathPlan, rows: Sequence[DotRow]) -> list[int | None] | None:
+    """Return the results of rows; None where the kernel does not take them."""
     operands: dict[str, Any] = {
         "a": np.array([row.a for row in rows], code_dtype(plan.a)),
         "b": np.array([row.b for row in rows], code_dtype(plan.b)),
@@ -98,16 +125,19 @@ def _ask(target: Target, probe: Probe) -> list[int | None] | None:
     return [int(code) for code in found.reshape(-1)] if found.size == len(rows) else None
 
 
-def _report(target: Target, probe: Probe, finding: Finding, given: Sequence[int | None]) -> Identity:
-    plain = [item for item in finding.fits if not item.changes]
-    kind: Any = "documented" if plain else "variant" if finding.fits else "nearest"
-    shown = plain or list(finding.fits) or list(finding.nearest)
+def _report(
+    target: Target, probe: Probe, finding: Finding, given: Sequence[int | None], fits: list[Hypothesis], late: list[Departure]
+) -> Identity:
+    """Return the identity. fits: what every row confirmed.   late: rows that told against all that had fitted before."""
+    plain = [item for item in fits if not item.changes]
+    kind: Any = "documented" if plain else "variant" if fits else "nearest"
+    shown = plain or fits or [item for item in finding.fits if not item.changes] or list(finding.nearest or finding.fits)
     names = tuple(item.text for item in shown)
-    title = " or ".join(names) if finding.fits else f"nothing documented; nearest {' or '.join(names)}"
+    title = " or ".join(names) if fits else f"nothing documented; nearest {' or '.join(names)}"
     axes = [Axis("datapath", path, str(value)) for path, value in (shown[0].changes if len(shown) == 1 else ())]
     axes.insert(0, Axis("operands", "operands", probe.plan.name))
     numbers = [number for number, item in enumerate(probe.hypotheses) if item in shown]
-    departures = [] if finding.fits or not numbers else list(_departures(probe, numbers[0], given))
+    departures = late if finding.fits or not numbers else list(_departures(probe, numbers[0], given))
     right = finding.given - len(departures) if finding.fits else finding.nearest_right
     pairs = tuple(_pairs(probe, numbers[0])) if numbers else ()
     return Identity(target.name, target.op, kind, names, title, tuple(axes), pairs, tuple(departures[:SHOWN]), finding.given, right)

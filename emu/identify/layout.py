@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import lcm
 from typing import Any, Final
 
 import numpy as np
 
 from emu.base import philox
-from emu.base.errors import TargetError
+from emu.base.errors import OperandError, TargetError
 from emu.check.model import Target
 from emu.engines.numpy.layout import places
 from emu.identify.model import Axis
@@ -40,10 +41,16 @@ class Found:
     axes: tuple[Axis, ...]
 
 
-def find_layout(target: Target, tall: int = 1) -> Found:
-    """Return the layout of a kernel's answers. tall: rows that share a kind, for tiles. Raises: TargetError."""
+def find_layout(target: Target, tall: int = 1, multiple: tuple[int, int] = (1, 1)) -> Found:
+    """Return the layout of a kernel's answers. tall: rows that share a kind, for tiles.
+
+    multiple: rows and columns that the kernel needs, where that is known.
+    Raises: TargetError, OperandError (a multiple that is too large).
+    """
+    if any(whole % unit for whole, unit in zip(SIZE, multiple, strict=True)):
+        raise OperandError(f"identify: matrices of {SIZE[0]} x {SIZE[1]} are asked: give a multiple that divides them")
     kinds, x = question(target.source or "fp32", tall)
-    answers, size = _asked(target, x)
+    answers, size = _asked(target, x, multiple)
     if "codes" not in answers:
         why = "unobservable here: the kernel gives values, no codes"
         return Found(Views(size=size), None, (Axis("layout", "packing", why),))
@@ -58,7 +65,8 @@ def find_layout(target: Target, tall: int = 1) -> Found:
         array = answers["scale"]
         scale, said, block = _scale_view(array, kinds, tall)
         axes.append(Axis("layout", "scales", said))
-        size = size if scale in (as_given, transposed) else PADDED
+        if scale not in (as_given, transposed):
+            size = lcm(size[0], PADDED[0]), lcm(size[1], PADDED[1])
     return Found(Views(codes, scale, size, tuple(axis.finding for axis in axes)), block, tuple(axes))
 
 
@@ -78,11 +86,13 @@ def question(source: str, tall: int) -> tuple[Bits, Bits]:
     return kinds, values.astype(np.float16).view(np.uint16)
 
 
-def _asked(target: Target, x: Bits) -> tuple[dict[str, Bits], tuple[int, int]]:
-    """Ask once; and whether a matrix of one row is taken: else questions are padded to the size of this one."""
+def _asked(target: Target, x: Bits, multiple: tuple[int, int]) -> tuple[dict[str, Bits], tuple[int, int]]:
+    """Ask once; and, where no multiple is known, whether a matrix of one row is taken: else questions are padded to multiples of 128."""
     amax = int(np.float32(4).view(np.uint32))
     random = np.zeros(x.shape, np.uint32)
     answers = ask(target, x, amax, random, (1, 1))
+    if multiple != (1, 1):
+        return answers, multiple
     try:
         ask(target, x[:1, :64], amax, random[:1, :64], (1, 1))
     except TargetError as error:

@@ -13,13 +13,14 @@ from emu.base.errors import OperandError
 from emu.check.model import Target
 from emu.contracts.form import takes_signs
 from emu.contracts.quantize.variants import Variant, code_variants, documented, family, scale_variants, shape_of
-from emu.identify.cases import SOURCES, of_recipe, plain, scale_edges
+from emu.identify.cases import confirming, plain
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
 from emu.identify.model import Axis, Departure, Identity, Pair, PairVerdict
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
+from emu.identify.shapes import at_shapes
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
@@ -34,6 +35,7 @@ class QuantizeAnswers:
     """What was asked and answered.
 
     own_amax: the kernel takes the tensor maximum from x.   unsigned: rows were asked without signs, which change nothing.
+    only_finite: rows with NaN or Inf are left out.
     """
 
     rows: tuple[Tile, ...]
@@ -43,6 +45,7 @@ class QuantizeAnswers:
     own_amax: bool
     unsigned: bool
     cache: dict[str, Answers]
+    only_finite: bool = False
 
     def expected(self, item: Variant) -> Answers:
         """Return what a variant answers."""
@@ -54,7 +57,8 @@ class QuantizeAnswers:
     def finite(self) -> QuantizeAnswers:
         """Return the same with the answers of rows with NaN or Inf left out."""
         special = np.array([row.is_special or row.amax >= INFINITE for row in self.rows])
-        return replace(self, answers={name: np.where(special[:, None], OPEN, array) for name, array in self.answers.items()})
+        answers = {name: np.where(special[:, None], OPEN, array) for name, array in self.answers.items()}
+        return replace(self, answers=answers, only_finite=True)
 
     def given(self, item: Variant, name: str) -> NDArray[np.int64]:
         """Return the kernel's answers of one name, NaNs of a wide level as one code."""
@@ -88,10 +92,18 @@ class QuantizeAnswers:
         return int((good & compared).sum())
 
 
-def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
-    """Return which recipe a quantize kernel follows. Raises: TargetError, OperandError (no recipe has its blocks)."""
-    layout = _layout(target)
+def identify_quantize(
+    target: Target, among: Sequence[str] | None, multiple: tuple[int, int] = (1, 1), shapes: Sequence[tuple[int, int]] = ()
+) -> Identity:
+    """Return which recipe a quantize kernel follows.
+
+    multiple: rows and columns that it needs; (1, 1): it is found out.   shapes: of matrices that confirm what was found too.
+    Raises: TargetError, OperandError (no recipe has its blocks; shapes for a kernel that gives values alone).
+    """
+    layout = _layout(target, multiple)
     if layout.block is None:
+        if shapes:
+            raise OperandError("identify: shapes are asked of kernels that give codes: leave them out")
         from emu.identify.values import identify_values
 
         return identify_values(target, among, layout)
@@ -108,28 +120,56 @@ def identify_quantize(target: Target, among: Sequence[str] | None) -> Identity:
             layout = replace(exchanged, axes=(Axis("layout", "packing", "high nibble first (pairs exchanged)"), *layout.axes[1:]))
             asked, found = again, second
     kind, items = found
-    if kind == "nearest":
-        plain_only = _decode(asked.finite(), known)
-        items = plain_only[1] if plain_only[0] != "nearest" else items
-    if UNKNOWN in layout.views.words:  # block by block it may be right: a whole matrix is not
-        kind = "nearest"
-    if kind != "nearest":
+    known_view = UNKNOWN not in layout.views.words  # else it may be right block by block: a whole matrix is not
+    shown, special = asked, False
+    if kind != "nearest" and known_view:
         items, other = _confirmed(target, layout, asked, known, items)
-        if other is not None:
-            kind, asked = "nearest", other
-        elif asked.unsigned:
-            items = told_of_signs(target, items)
-            kind = "documented" if items[0].is_documented else "variant"
-    return report(target, layout, asked, known, kind, items)
+        if other is None:
+            items = told_of_signs(target, items) if asked.unsigned else items
+            found_it = report(target, layout, asked, known, "documented" if items[0].is_documented else "variant", items)
+            return _confirmed_at(target, layout, asked, items[0], shapes, found_it)
+        shown = other
+    plain_kind, plain_items = _decode(asked.finite(), known)
+    if plain_kind != "nearest" and known_view:
+        items, other = _confirmed(target, layout, asked.finite(), known, plain_items)
+        special, shown = other is None, other or shown
+    if special:
+        return report(target, layout, shown, known, "nearest", items, special)
+    found_it = report(target, layout, shown, known, "nearest", _documented(items, known))
+    if items[0].is_documented:
+        return found_it
+    names = [name for name in asked.answers if name != "values"]
+    count = f"{asked.score(items[0], names)} of the {len(asked.rows)} rows that were asked first, not confirmed"
+    return replace(found_it, axes=(*found_it.axes, Axis("tried", items[0].name, count)))
 
 
-def _layout(target: Target) -> Found:
+def _confirmed_at(
+    target: Target, layout: Found, asked: QuantizeAnswers, item: Variant, shapes: Sequence[tuple[int, int]], found: Identity
+) -> Identity:
+    """Return what was found with what is said of some shapes; only the nearest where the kernel departs in one."""
+    said, departures = at_shapes(target, layout.views, item, asked.source, shapes)
+    axes = (*found.axes, *said)
+    if not departures:
+        return replace(found, axes=axes, asked=found.asked + len(said), agreed=found.agreed + len(said))
+    title = f"nothing documented; nearest {item.base}: {found.found[0]} on whole blocks, departs in shapes"
+    counts = found.asked + len(said), found.agreed + len(said) - len(departures)
+    return replace(
+        found, kind="nearest", found=(item.base,), title=title, axes=axes, departures=tuple(departures), asked=counts[0], agreed=counts[1]
+    )
+
+
+def _documented(items: Sequence[Variant], known: Sequence[Variant]) -> list[Variant]:
+    """Return the recipe of what was found nearest: a changed rule that nothing confirmed is no name for a kernel."""
+    return [next((item for item in known if item.base == items[0].base), items[0])]
+
+
+def _layout(target: Target, multiple: tuple[int, int]) -> Found:
     """Return the layout under blocks of one row; where the answers do not follow those, under tiles of as many rows as columns."""
-    layout = find_layout(target)
+    layout = find_layout(target, 1, multiple)
     if layout.block is None or UNKNOWN not in layout.views.words:
         return layout
     tall = layout.block[1]
-    tiled = find_layout(target, tall)
+    tiled = find_layout(target, tall, multiple)
     if tiled.block is None or UNKNOWN in tiled.views.words:
         return layout
     return replace(tiled, block=(tall, tiled.block[1]))
@@ -161,16 +201,16 @@ def _asked(target: Target, layout: Found, known: Sequence[Variant], rows: tuple[
 def _confirmed(
     target: Target, layout: Found, asked: QuantizeAnswers, known: Sequence[Variant], found: Sequence[Variant]
 ) -> tuple[list[Variant], QuantizeAnswers | None]:
-    """Ask rows that no choice has seen: the directed rows of what was found, and blocks beside the edges of power-of-two scales.
+    """Ask rows that no choice has seen: the directed rows of what was found, blocks beside the changes of its scales, random blocks.
 
     Returns: what gives all those answers too, and None; where nothing does, the first of what was found and what was asked.
     """
     names = [name for name in asked.answers if name != "values"]
-    source = asked.source.id if asked.source.id in SOURCES else "bf16"
     bases = list(dict.fromkeys(item.base for item in found))[:MOST]
     left = list(found)
-    for rows in dict.fromkeys(rows for base in bases for rows in (of_recipe(base, source), scale_edges(base, source)) if rows):
+    for rows in confirming(bases, asked.source.id, shape_of(known[0].recipe)):
         more = _asked(target, layout, known, rows, asked.own_amax, asked.unsigned)
+        more = more.finite() if asked.only_finite else more
         fits = [item for item in left if more.agreement(item, names)[0].all()]
         if not fits:
             return left[:1], more
@@ -217,20 +257,26 @@ def _stage(
 
 
 def report(
-    target: Target, layout: Found, asked: QuantizeAnswers, known: Sequence[Variant], kind: str, found: Sequence[Variant]
+    target: Target,
+    layout: Found,
+    asked: QuantizeAnswers,
+    known: Sequence[Variant],
+    kind: str,
+    found: Sequence[Variant],
+    special: bool = False,
 ) -> Identity:
-    """Return the identity of what was found."""
+    """Return the identity of what was found. special: all rows without NaN and Inf agree, those that confirm too."""
     best = found[0]
     names = [name for name in asked.answers if name != "values"]
     good, compared = asked.agreement(best, names)
     axes = [*layout.axes, *(_axes(asked, best, names) if kind != "nearest" else ())]
-    if kind == "nearest" and asked.finite().agreement(best, names)[0].all():
+    if special:
         axes.append(Axis("rows", "rows without NaN and Inf", "all agree"))
     axes += [Axis("scale", "tensor maximum", "taken from x, not from the operand")] if asked.own_amax and _reads_amax(best) else []
     axes += signs_axis(best, asked.unsigned) if kind != "nearest" else []
     kinds: Any = kind if compared.any() else "nothing"
     title = f"{best.name} ({best.recipe.title})" if kind != "nearest" else f"nothing documented; nearest {best.name}"
-    title += ", departs only where an element or the tensor maximum is NaN or Inf" if any(axis.stage == "rows" for axis in axes) else ""
+    title += ", departs only where an element or the tensor maximum is NaN or Inf" if special else ""
     words = [axis.finding for axis in layout.axes]
     return Identity(
         target.name,

@@ -136,7 +136,7 @@ def expected(recipe: Recipe, asked: Sequence[Call], source: Format, count: int, 
     out: Answers = {"codes": np.full((count, tall * wide), OPEN, np.int64)}
     for call in asked:
         amax = amax_bits(call.x, source) if own_amax else call.amax
-        found = _quantized(recipe, program, call, source, amax if program.reads("tensor_amax") else None)
+        found = quantized(recipe, program, call, source, amax if program.reads("tensor_amax") else None)
         numbers = list(call.numbers)
         if found is None:
             continue
@@ -150,7 +150,8 @@ def expected(recipe: Recipe, asked: Sequence[Call], source: Format, count: int, 
     return out
 
 
-def _quantized(recipe: Recipe, program: Program, call: Call, source: Format, amax: int | None) -> tuple[Bits, dict[str, Bits]] | None:
+def quantized(recipe: Recipe, program: Program, call: Call, source: Format, amax: int | None) -> tuple[Bits, dict[str, Bits]] | None:
+    """Return the codes and levels that a recipe gives a call, OPEN where nobody knows; None where no engine takes it."""
     bits = random_bits(program)
     drawn = call.random & np.uint32((1 << bits) - 1) if bits else None
     signs = call.signs if takes_signs(recipe) else None

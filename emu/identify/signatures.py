@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 from emu.base.errors import OperandError, SpecError, TargetError
 from emu.check.model import Target
@@ -104,30 +105,32 @@ def _fuller(contract: str, found: Identity) -> str | None:
     return own
 
 
-def _again(contract: str, opened: Opened, among: Sequence[str] | None) -> Identity | None:
+def _again(contract: str, opened: Opened, asked: Mapping[str, Any]) -> Identity | None:
     """Return what a kernel is under one contract; None where it does not take its form. Raises: TargetError (another fault)."""
     try:
         with opened(contract) as target:
-            return identify(target, among=among)
+            return identify(target, **asked)
     except TargetError as error:
         if error.verdict not in OTHER_FORM:
             raise
         return None
 
 
-def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] | None) -> Identity:
+def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] | None, **rest: Any) -> Identity:
     """Identify a kernel whose form is not known: the contracts are tried in turn until one documented behaviour is found.
 
-    opened: gives the target of a contract.   Returns: the first documented behaviour, asked once more with the operands that it has and
+    opened: gives the target of a contract.   among, rest: as identify.
+    Returns: the first documented behaviour, asked once more with the operands that it has and
     the form had not; else what agrees on the largest part.
     Raises: TargetError (no form fits: that of the first), OperandError.
     """
+    asked = {"among": among, **rest}
     best: Identity | None = None
     faults: list[Exception] = []
     for contract in contracts:
         try:
             with opened(contract) as target:
-                found = identify(target, among=among)
+                found = identify(target, **asked)
         except TargetError as error:
             if error.verdict not in OTHER_FORM:
                 raise
@@ -138,7 +141,7 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
             continue
         if found.kind == "documented":
             own = _fuller(contract, found) if len(contracts) > 1 else None
-            return found if own is None else _again(own, opened, among) or found
+            return found if own is None else _again(own, opened, asked) or found
         if best is None or (found.kind == "variant", found.agreed * best.asked) > (best.kind == "variant", best.agreed * found.asked):
             best = found
     if best is None:

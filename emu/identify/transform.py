@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays.values import float_dtype
+from emu.base import philox
 from emu.base.errors import EmuError, OperandError, TargetError
 from emu.check.model import Target
 from emu.contracts.rows import unpack
@@ -19,7 +20,8 @@ from emu.contracts.transform.contract import OTHERS, TransformContract
 from emu.engines.exact.decode import decode_code
 from emu.engines.run import run_transform
 from emu.identify.model import Axis, Departure, Identity, Pair
-from emu.identify.rows import Bits, canonical
+from emu.identify.rows import KEY, Bits, canonical
+from emu.spec import derive
 from emu.spec.contract import parse
 from emu.spec.models import Format, Transform
 from emu.spec.models.transform import TransformFacts
@@ -31,6 +33,7 @@ IGNORED: Final = "other signs change nothing"
 OTHERWISE: Final = "other signs are not applied as documented"
 RESULTS: Final = {2: "bf16", 4: "fp32", 8: "fp64"}  # by bytes, where a target does not say its result
 SHOWN: Final = 4
+DRAWN: Final = 256  # random groups
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,21 @@ def identify_transform(target: Target, among: Sequence[str] | None) -> Identity:
         raise OperandError(f"identify: no documented rotation of {size} elements has the result {result.id}")
     best = max(right, key=lambda item: (item[0], item[1] in names("transform")))
     fits = [item for item in right if item[0] == len(x)]
-    plain = [item[1] for item in fits if item[1] in names("transform")]
-    kind: Any = "documented" if plain else "variant" if fits else "nearest"
     departures = tuple(_departures(x, best[3], given))
     asked, agreed = len(x), best[0]
+    if fits:
+        more = drawn(source, size)
+        shown = canonical(_given(target, more), result)
+        left = [item for item in fits if np.array_equal(_expected(item[2], more, source), shown)]
+        if not left:
+            best = max((item for item in right if item[1] in names("transform")), key=lambda item: item[0], default=best)
+            agreed = best[0]
+        wanted = _expected(best[2], more, source)
+        departures = departures if left else tuple(_departures(more, wanted, shown))
+        asked, agreed = asked + len(more), agreed + int((wanted == shown).all(axis=1).sum())
+        fits, best = left, (left or [best])[0]
+    plain = [item[1] for item in fits if item[1] in names("transform")]
+    kind: Any = "documented" if plain else "variant" if fits else "nearest"
     if plain and best[2].facts.signs_operand != "no":
         other = _other_signs(target, best[2], x, source, result)
         axes.append(Axis("matrix", "signs operand", other.said))
@@ -97,6 +111,15 @@ def questions(source: Format, chosen: Sequence[Transform]) -> Bits:
         for case in directed(op, f"identify_{item.id}"):
             rows.setdefault(tuple(unpack(case.values[0], op.layout.inputs[0])))
     return np.array(list(rows), _unsigned(source))
+
+
+def drawn(source: Format, size: int) -> Bits:
+    """Return random finite groups that confirm what was found. [rows, size]."""
+    from emu.engines.exact.encode import code_of_one
+
+    one, sign = code_of_one(source), derive.codes(source).sign_bit
+    words = philox.words(KEY, DRAWN * size, 0, philox.stream_of("identify_rotation")).reshape(DRAWN, size).astype(np.int64)
+    return (one - (one >> 5) + words % (one >> 4) | (words >> 31) * sign).astype(_unsigned(source))
 
 
 def _unsigned(fmt: Format) -> str:

@@ -14,7 +14,7 @@ from emu.check.model import Target
 from emu.contracts.form import takes_signs
 from emu.contracts.quantize.variants import Variant, changed, documented, family, shape_of
 from emu.engines.run import run_dequantize
-from emu.identify.cases import SOURCES, of_recipe, scale_edges
+from emu.identify.cases import confirming
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity, Pair
@@ -77,6 +77,8 @@ def identify_values(target: Target, among: Sequence[str] | None, layout: Found) 
     fits = fits or _changed(target, order, layout)
     first = (fits or order)[0]
     fits, best = _confirmed(target, fits, layout) if fits else ([], first)
+    if not fits and not best.item.is_documented:  # a changed rule that nothing confirmed is no name for a kernel
+        best = next((item for item in order if (item.item.base, item.profile) == (best.item.base, best.profile)), best)
     fits, unsigned = _told_of_signs(target, fits, layout) if fits else ([], True)
     kind = "nearest" if not fits else "documented" if fits[0].item.is_documented else "variant"
     names = tuple(item.name for item in fits) or (best.name,)
@@ -168,15 +170,14 @@ def _values(item: Variant, profile: str, call: Call, source: Format, result: For
 
 
 def _confirmed(target: Target, fits: Sequence[Faked], layout: Found) -> tuple[list[Faked], Faked]:
-    """Ask rows that no choice has seen: the directed rows of the first, and blocks beside the edges of power-of-two scales.
+    """Ask rows that no choice has seen: the directed rows of the first, blocks beside the changes of its scales, random blocks.
 
     Returns: what fits those too, and the first of it; none and what departs there.
     """
     left, base, shape = list(fits), fits[0].item.base, shape_of(fits[0].item.recipe)
-    source = target.source if target.source in SOURCES else "bf16"
-    for others in (of_recipe(base, source), scale_edges(base, source)):
+    for others in confirming([base], target.source or "fp32", shape):
         same = [item for item in left if shape_of(item.item.recipe) == shape]
-        asked = _ask(target, [item.item for item in same], shape, layout, others) if others and same else None
+        asked = _ask(target, [item.item for item in same], shape, layout, others) if same else None
         if asked is None:
             continue
         rows, questions, given, result = asked

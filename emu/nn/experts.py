@@ -7,10 +7,7 @@ from typing import Any
 import torch
 
 from emu.base.errors import OperandError, ShapeError
-from emu.engines.torch.tensors import name_of
-from emu.nn import products
-from emu.nn.draws import check_place
-from emu.nn.layers import check_features, check_gemm
+from emu.nn.layers import QuantizedLayer
 from emu.spec.models import Training
 
 
@@ -62,7 +59,7 @@ class Experts(torch.nn.Module):
         return f"experts={self.experts}, in_features={self.in_features}, out_features={self.out_features}"
 
 
-class QuantExperts(Experts):
+class QuantExperts(QuantizedLayer, Experts):
     """Experts with quantized operands: each expert is a layer of its own, with blocks, signs and random bits of its own.
 
     training, seed, gemm: as QuantLinear.   layer: number of the first expert; the others follow.   An expert without tokens draws nothing.
@@ -86,21 +83,10 @@ class QuantExperts(Experts):
         super().__init__(experts, in_features, out_features, dtype=dtype, device=device)
         if experts < 1:
             raise OperandError("experts: there must be at least one")
-        self.label = label or f"layer {layer}"
-        check_place(seed, layer + experts - 1)
-        check_features(training, in_features, out_features, self.label)
-        check_gemm(training, gemm, self.label)
-        self.recipe, self.seed, self.layer, self.gemm = name_of("training", training), seed, layer, gemm
-        self.step = torch.zeros((), dtype=torch.int64)
+        self.set_recipe(training, seed, layer, gemm, label, layers=experts)
 
     def expert(self, x: torch.Tensor, number: int) -> torch.Tensor:
         """Return the outputs of one expert. x: [tokens, in_features]."""
         if not x.shape[0]:
             return x @ self.weight[number].T.to(x.dtype)
-        about = (self.recipe, f"{self.label}[{number}]", self.seed, self.layer + number, self.gemm)
-        y: torch.Tensor = products.linear(x, self.weight[number], self.step, *about)
-        return y.to(x.dtype)
-
-    def extra_repr(self) -> str:
-        """Return the line that torch prints for the layer."""
-        return f"{super().extra_repr()}, training={self.recipe}, seed={self.seed}, layer={self.layer}, gemm={self.gemm}"
+        return self.product(x, self.weight[number], f"{self.label}[{number}]", number)

@@ -11,6 +11,7 @@ from functools import update_wrapper
 from typing import Any
 
 from emu.check.model import Target
+from emu.check.progress import on_terminal
 from emu.check.report.model import Report
 from emu.check.run import SUITES
 from emu.check.run import check as run_check
@@ -37,13 +38,16 @@ def check(
     suites, count, key, seconds, profile, multiple, finite: as emu.check.run.check.   adapter: takes, gives, wants, packing, scale_layout,
     source, result, name, device, as emu.check.targets.python.python_target.
     raises: False returns the report whatever its verdict.
-    Raises: AssertionError with the report's text (also when nothing was compared); SpecError, OperandError for a call that has no meaning.
+    Raises: AssertionError with the report's text, whose first line holds verdict and counterexample (also when nothing was compared);
+    SpecError, OperandError for a call that has no meaning.
     Tests: tests/check/test_check_python.py.
     """
+    __tracebackhide__ = True  # pytest shows the line of the test that called this, and the report
     ready = isinstance(fn, PythonTarget) or (hasattr(fn, "op") and hasattr(fn, "source"))
     target: Any = fn if ready else python_target(fn, contract, **adapter)
     asked: dict[str, Any] = {"suites": suites, "count": count, "key": key, "seconds": seconds}
-    report = run_check(target, contract, profile=profile, multiple=multiple, finite=finite, **asked)
+    with on_terminal(f"check of {target.name}"):
+        report = run_check(target, contract, profile=profile, multiple=multiple, finite=finite, **asked)
     if raises and report.verdict != "pass":
         raise AssertionError(report.text())
     return report

@@ -97,8 +97,8 @@ class Kernel(pytest.Item):
             raise AssertionError(report.text())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show the report alone: a traceback through emu says nothing about the kernel."""
-        return str(excinfo.value) if isinstance(excinfo.value, AssertionError) else super().repr_failure(excinfo, style)
+        """Show the report alone, its first line in the summary too: a traceback through emu says nothing about the kernel."""
+        return excinfo.getrepr(style="value") if isinstance(excinfo.value, AssertionError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Return where the kernel is, and the contract."""

@@ -6,13 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+import emu
+from emu.base import philox
 from emu.checkpoint import identify_files
+from emu.checkpoint.report import ALONE
+from emu.engines.numpy.layout import places
+from emu.spec import get
 
 At = Callable[[str], Path]
-Q, K = (f"model.layers.0.self_attn.{name}_proj" for name in "qk")
+Q, K, OUT = (f"model.layers.0.self_attn.{name}_proj" for name in "qko")
 
 
 @pytest.fixture
@@ -94,23 +100,144 @@ def test_a_weight_that_another_recipe_wrote_departs(recorded: At, original: At, 
     assert {tensor.name: [item.recipe for item in tensor.recipes if item.verdict == "not separated"] for tensor in report.tensors} == {
         f"{K}.weight": ["nvfp4_torchao"], f"{Q}.weight": ["nvfp4_modelopt"], "lone.weight": ["nvfp4_modelopt"]
     }  # fmt: skip
+    found |= {f"{OUT}.{part}": found[f"{Q}.{part}"] for part in ("weight", "weight_scale", "weight_scale_2")}
+    path = write(path, found)
     weights = parts(original("bfloat16"))
-    weights["lone.weight"] = weights[f"{Q}.weight"]
+    weights["lone.weight"] = weights[f"{OUT}.weight"] = weights[f"{Q}.weight"]
     whole = identify_files(path, write(tmp_path / "weights.safetensors", weights))
-    assert (whole.exit_code, whole.recipes, [item.name for item in whole.departing]) == (1, ["nvfp4_modelopt"], [f"{K}.weight"])
+    assert (whole.exit_code, whole.recipes) == (1, ["nvfp4_modelopt"])
+    assert [item.name for item in whole.departing] == ["lone.weight", f"{K}.weight"], "q and o share the factor of k, lone does not"
     lone = next(item for item in whole.tensors if item.name == "lone.weight")
-    assert lone.recipes[0].why.endswith("above the weights' own 3E7C0000")
+    assert "above the weights' own 3E7C0000, which no weight beside it has" in lone.recipes[0].why
     assert f"departs: {K}.weight: written by nvfp4_torchao: all 1024 codes" in whole.text()
 
 
-def test_a_divisor_in_the_place_of_a_multiplier_is_told(recorded: At, parts: Any, write: Any, tmp_path: Path) -> None:
+def test_a_divisor_in_the_place_of_a_multiplier_is_told(recorded: At, original: At, parts: Any, write: Any, tmp_path: Path) -> None:
     found = parts(recorded("modelopt_nvfp4") / "model.safetensors")
     for name in (Q, K):
         word, shape, data = found[f"{name}.weight_scale_2"]
         inverse = (np.float32(1) / data.view("<f4")).astype("<f4")
         found[f"{name}.weight_scale_2"] = (word, shape, inverse)
-    report = identify_files(write(tmp_path / "model.safetensors", found))
-    assert all(any(note.endswith("is it a divisor there") for note in tensor.notes) for tensor in report.tensors)
+    path = write(tmp_path / "model.safetensors", found)
+    report = identify_files(path)
+    assert all(text.endswith("is it a divisor there") for tensor in report.tensors for text in tensor.suspicions)
+    assert report.exit_code == 1 and [item.name for item in report.suspicious] == [f"{K}.weight", f"{Q}.weight"]
+    assert f"probably wrong: {Q}.weight: the tensor factor stands for a maximum of " in report.text()
+    whole = identify_files(path, original("bfloat16"))
+    assert whole.exit_code == 1 and len(whole.departing) == 2
+    assert "0 of 1024 codes and 0 of 64 scales differ; the tensor factor is" in whole.text()
+    assert "it is the reciprocal, a multiplier in the place of a divisor or the reverse" in whole.text()
+
+
+ROWS, COLUMNS = 128, 256  # whose scales have no padding in tiles
+
+
+def written(recipe: str, x: Any, **options: Any) -> tuple[Any, Any, Any]:
+    """Packed codes, scales and tensor factor of a weight."""
+    found = emu.quantize(x, recipe, **options)
+    return found.pack().copy(), found.scales.copy(), np.asarray(found.tensor_scale, "<u4").copy()
+
+
+def tiled(scales: Any) -> Any:
+    out = np.empty(scales.size, np.uint8)
+    out[places(*scales.shape, get("layout", "sf128x4"))] = scales
+    return out.reshape(scales.shape)
+
+
+def nibbles(codes: Any) -> Any:
+    return codes << 4 | codes >> 4
+
+
+DAMAGE: dict[str, Callable[[Any, Any, Any], tuple[Any, Any, Any]]] = {
+    "scales are transposed": lambda c, s, t: (c, s.T.reshape(s.shape), t),
+    "scales lie in the order sf128x4 and not row by row": lambda c, s, t: (c, tiled(s), t),
+    "scales are shifted down by 1 row": lambda c, s, t: (c, np.roll(s, 1, axis=0), t),
+    "scales are shifted up by 3 rows": lambda c, s, t: (c, np.roll(s, -3, axis=0), t),
+    "the scales of each row are shifted by one block to the right": lambda c, s, t: (c, np.roll(s, 1, axis=1), t),
+    "every 4 scales of a row stand in reverse order": lambda c, s, t: (c, s.view("<u4").byteswap().view(np.uint8), t),
+    "the rows of scales stand in reverse order": lambda c, s, t: (c, s[::-1], t),
+    "every scale code is 8 too small": lambda c, s, t: (c, s - 8, t),
+    "the nibbles of each byte are exchanged": lambda c, s, t: (nibbles(c), s, t),
+    "scales are transposed; the nibbles of each byte are exchanged": lambda c, s, t: (nibbles(c), s.T.reshape(s.shape), t),
+}
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    """A weight whose scales differ everywhere, bf16 [128, 256]."""
+    words = philox.words(1, ROWS * COLUMNS, 0, philox.stream_of("damage")).reshape(ROWS, COLUMNS).astype(np.int64)
+    codes = (120 + (words >> 20) % 3 + np.repeat(words[:, ::16] >> 24 & 3, 16, 1)) << 7 | words & 0x7F | (words >> 9 & 1) << 15
+    return codes.astype("<u2").view(ml_dtypes.bfloat16)
+
+
+@pytest.fixture
+def judged(plain: Any, write: Any, tmp_path: Path) -> Callable[..., Any]:
+    """A function: codes, scales, tensor factor as ModelOpt names them -> the reports with the original and without."""
+
+    def make(codes: Any, scales: Any, tensor: Any) -> tuple[Any, Any]:
+        before = write(tmp_path / "before.safetensors", {"m.w.weight": ("BF16", plain.shape, plain.view("<u2"))})
+        parts = {
+            "m.w.weight": ("U8", codes.shape, codes), "m.w.weight_scale": ("F8_E4M3", scales.shape, np.ascontiguousarray(scales)),
+            "m.w.weight_scale_2": ("F32", (), tensor),
+        }  # fmt: skip
+        path = write(tmp_path / "after.safetensors", parts)
+        return identify_files(path, before), identify_files(path)
+
+    return make
+
+
+@pytest.mark.parametrize("said", DAMAGE)
+def test_what_was_done_to_a_weight_is_named(said: str, plain: Any, judged: Any) -> None:
+    found, alone = judged(*DAMAGE[said](*written("nvfp4_modelopt", plain)))
+    assert found.exit_code == 1 and len(found.damaged[0].damage) == 1
+    head, _, recipes = found.damaged[0].damage[0][0].rpartition(": otherwise every byte is as ")
+    assert head == said and "nvfp4_modelopt" in recipes.removesuffix(" writes it").split(" or ")
+    assert f"damaged: m.w.weight: {said}: otherwise" in found.text() and "departs" not in found.text()
+    assert "no weight is damaged" not in alone.text()
+    assert alone.exit_code == 1 or ALONE in alone.text()
+
+
+def test_an_unharmed_weight_is_called_so(plain: Any, judged: Any) -> None:
+    found, alone = judged(*written("nvfp4_modelopt", plain))
+    assert found.exit_code == 0 and "no weight is damaged or departs" in found.text() and "nvfp4_modelopt" in found.recipes
+    assert alone.exit_code == 0 and alone.text().endswith(ALONE)
+
+
+def test_moved_scales_are_named_where_no_recipe_writes_the_codes(changed: Any, original: At, recorded: At) -> None:
+    """The codes of gpt-oss are no documented recipe's; its scales are."""
+    plain = identify_files(recorded("gpt_oss_mxfp4"), original("bfloat16"))
+    assert not plain.damaged and {item.recipes[0].why.split(" and ")[1][:14] for item in plain.tensors} == {"0 of 32 scales"}
+    turned = changed("gpt_oss_mxfp4", f"{Q}_scales", lambda data: data.__setitem__(slice(None), data.reshape(8, 4).T.reshape(-1)))
+    found = identify_files(turned, original("bfloat16"))
+    assert [item.name for item in found.damaged] == [Q]
+    assert found.damaged[0].damage[0][0].startswith("scales are transposed: otherwise every scale is as mxfp4_"), found.text()
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5, 6.0])
+def test_a_factor_that_the_original_does_not_give(factor: float, plain: Any, judged: Any) -> None:
+    """The stored number alone, and the whole weight under another maximum: both read back as other values than the original gives."""
+    codes, scales, tensor = written("nvfp4_modelopt", plain)
+    wrong = (tensor.view("<f4") * np.float32(factor)).astype("<f4")
+    found, _ = judged(codes, scales, wrong)
+    assert found.exit_code == 1 and f"({factor:g} times that)" in found.tensors[0].recipes[0].why
+    assert (
+        found.tensors[0].recipes[0].why.startswith(f"0 of {codes.size * 2} codes and 0 of {scales.size} scales differ; the tensor factor")
+    )
+    top = np.abs(plain.astype(np.float32)).max() * np.float32(factor)
+    found, _ = judged(*written("nvfp4_modelopt", plain, tensor_amax=top))
+    assert found.exit_code == 1 and found.departing and not found.recipes, found.text()
+
+
+def test_the_original_tells_the_order_that_the_padding_does_not(plain: Any, write: Any, tmp_path: Path) -> None:
+    """A store that allows both orders: what the file cannot show is no damage."""
+    codes, scales, _ = written("nvfp4_te_ref", plain)
+    top = np.abs(plain.astype(np.float32)).max().astype("<f4")
+    before = write(tmp_path / "before.safetensors", {"m": ("BF16", plain.shape, plain.view("<u2"))})
+    names = ("m._rowwise_data", "m._rowwise_scale_inv", "m._amax_rowwise")
+    for order, given in (("sf128x4", tiled(scales)), ("row_major", scales)):
+        parts = dict(zip(names, (("U8", codes.shape, codes), ("U8", scales.shape, given), ("F32", (1,), top)), strict=True))
+        report = identify_files(write(tmp_path / "after.safetensors", parts), before)
+        assert (report.exit_code, report.tensors[0].layout) == (0, order) and "nvfp4_te_ref" in report.recipes
 
 
 def test_shapes_that_do_not_fit_are_damage(recorded: At, parts: Any, write: Any, tmp_path: Path) -> None:

@@ -61,6 +61,26 @@ def test_a_documented_recipe_among_forms(kernels, capsys):
     assert "documented as: mxfp4_te_pow2" in out and "low nibble first" in out and "row_major" in out
 
 
+def test_shapes_and_multiples_reach_the_kernel(kernels, capsys):
+    words = [
+        "--op",
+        "quantize/mxfp4_torchao_even",
+        "--source",
+        "bf16",
+        "--takes",
+        "numpy.bits",
+        "--multiple",
+        "2x32",
+        "--shapes",
+        "2x64,6x32",
+    ]
+    assert run(["identify", f"{kernels}:quantize", *words]) == 0
+    out = capsys.readouterr().out
+    assert "shapes, 2x64: agrees" in out and "shapes, 6x32: agrees" in out
+    assert run(["identify", f"{kernels}:convert", "--op", "convert", "--source", "bf16", "--takes", "numpy.bits", "--shapes", "1x1"]) == 2
+    assert "multiples and shapes are of quantize kernels, not of convert" in capsys.readouterr().err
+
+
 def test_only_near_a_documented_recipe(kernels, capsys):
     words = ["--op", "quantize/mxfp4_torchao_even", "--source", "bf16", "--takes", "numpy.bits"]
     assert run(["identify", f"{kernels}:own", *words]) == 1
@@ -81,6 +101,8 @@ def test_a_kernel_that_raises(kernels, capsys):
         (["py:a:b", "--original", "x"], "--original and --dequantized go with --quantized"),
         (["py:a:b", "--op", "layout"], "layout cannot be identified"),
         (["py:a:b", "--op", "dot"], "needs --among"),
+        (["py:a:b", "--shapes", "3"], "--shapes '3': write rows x columns, such as 128x64"),
+        (["py:a:b", "--multiple", "0x4"], "--multiple '0x4': write rows x columns, such as 128x64"),
     ],
 )
 def test_misuse(capsys, words, said):

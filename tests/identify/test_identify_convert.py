@@ -106,3 +106,14 @@ def test_a_grid_with_a_hole_has_a_nearest_one(convert_target):
 
     found = identify(Without("e2m1/rne/nvidia"))
     assert found.kind == "nearest" and found.found[0].startswith("convert/e2m1/rne/") and found.axes[0].finding == "no documented grid"
+
+
+def test_a_conversion_is_confirmed_by_sources_that_were_not_used_to_find_it(convert_target):
+    class Rarely(convert_target):
+        def __call__(self, operands):
+            codes = super().__call__(operands)["codes"]
+            return {"codes": np.where(operands["codes"] & 0x3FF == 0x155, codes ^ 1, codes).astype(np.uint8)}
+
+    found = identify(Rarely("e2m1/rne/nvidia", "fp32"))
+    assert found.kind == "nearest" and int(found.departures[0].operands["x"], 16) & 0x3FF == 0x155, found.text()
+    assert identify(convert_target("e2m1/rne/nvidia", "fp32")).kind == "documented"

@@ -91,3 +91,14 @@ def test_nothing_taken():
 
     with pytest.raises(OperandError, match="took no question"):
         identify(Silent("e2m1"))
+
+
+def test_a_profile_is_confirmed_by_operands_that_were_not_used_to_find_it():
+    class Rarely(Dequantizer):
+        def __call__(self, operands):
+            values = super().__call__(operands)["values"]
+            return {"values": values ^ 1 if int(operands["tensor"]) & 0xF000 == 0x3000 else values}
+
+    found = identify(Rarely("nvfp4_te_ref", "te"), among=["nvfp4_te_ref", "nvfp4_torchao"])
+    assert found.kind == "nearest" and found.departures[0].operands["tensor"] == "3f9e3779", found.text()
+    assert identify(Dequantizer("nvfp4_te_ref", "te"), among=["nvfp4_te_ref", "nvfp4_torchao"]).kind == "documented"

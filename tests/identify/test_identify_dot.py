@@ -49,6 +49,25 @@ def test_a_changed_fact_is_named():
     assert found.kind == "variant" and "align.fraction_bits" in [axis.axis for axis in found.axes], found.text()
 
 
+def test_a_datapath_is_confirmed_by_rows_that_were_not_used_to_find_it():
+    """Right on every row of the probe, wrong on others."""
+    known = {built.row for built in _made(PLAN, "e2m1", "e2m1", "ue4m3", 16).rows}
+
+    class Learnt(Dot):
+        def __call__(self, operands):
+            found = super().__call__(operands)["d"]
+            parts = [operands[name] for name in ("a", "b", "scale_a", "scale_b")]
+            rows = [
+                DotRow(*(tuple(int(code) for code in part[row]) for part in parts), int(operands["c"][row])) for row in range(len(found))
+            ]
+            late = np.array([row not in known and code & 7 == 3 for row, code in zip(rows, found, strict=True)])
+            return {"d": np.where(late, found ^ 1, found)}
+
+    found = identify(Learnt(plan_named(PLAN)))
+    assert found.kind == "nearest" and found.title.startswith("nothing documented; nearest") and found.departures, found.text()
+    assert identify(Dot(plan_named(PLAN))).kind == "documented"
+
+
 def test_a_dot_product_needs_candidates():
     class Nameless(Dot):
         def __init__(self):

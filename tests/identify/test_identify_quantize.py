@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu.base.errors import OperandError
+from emu.base.errors import OperandError, TargetError
 from emu.contracts.quantize.axes import axes
 from emu.contracts.quantize.edit import apply
 from emu.contracts.quantize.variants import code_variants, documented, joined_of, scale_variants
@@ -141,6 +141,54 @@ def test_a_foreign_kernel_departs_in_rows(quantize_target):
     assert "nearest" in found.title and found.departures[0].where.startswith("scale")
 
 
+@pytest.mark.parametrize("lane", [9, 17, 30])
+def test_a_headline_is_confirmed_by_rows_that_were_not_used_to_find_it(quantize_target, lane):
+    """A block maximum that forgets one element, and wrong for NaN: not "departs only where NaN"."""
+
+    class Forgets(quantize_target):
+        def __call__(self, operands):
+            x = operands["x"].copy()
+            special = ~np.isfinite(self.values(x)).reshape(len(x), -1, 32).all(-1)
+            found = super().__call__(operands)
+            x[:, lane::32] = 0
+            return found | {"scale": np.where(special, 0, super().__call__(dict(operands) | {"x": x})["scale"]).astype(np.uint8)}
+
+    found = identify(Forgets(get("recipe", "mxfp4_torchao_floor"), "fp32"))
+    assert found.kind == "nearest" and found.found == ("mxfp4_torchao_floor",) and "departs only" not in found.title, found.text()
+    codes = [int(code, 16) for row in found.departures for code in row.operands["x"].split()]
+    assert codes and all(code & 0x7FFFFFFF < 0x7F800000 for code in codes), found.text()
+
+
+def test_what_departs_for_nan_alone_is_said_so(quantize_target):
+    class Nan(quantize_target):
+        def __call__(self, operands):
+            found = super().__call__(operands)
+            special = ~np.isfinite(self.values(operands["x"])).reshape(*found["scale"].shape, 32).all(-1)
+            return found | {"scale": np.where(special, 0, found["scale"]).astype(np.uint8)}
+
+    found = identify(Nan(get("recipe", "mxfp4_torchao_floor"), "fp32"))
+    assert found.kind == "nearest" and found.title.startswith("nothing documented; nearest mxfp4_torchao_floor, departs only where"), (
+        found.text()
+    )
+
+
+def test_a_changed_rule_that_nothing_confirms_is_no_name(quantize_target):
+    """The logarithm of binary32 fits the rule "block maximum rounded to bf16" on many rows, and is another."""
+
+    class Logarithm(quantize_target):
+        def __call__(self, operands):
+            found = super().__call__(operands)
+            x = np.where(operands["x"] & 0x7F800000 == 0x7F800000, 0, operands["x"]).astype(np.uint32)
+            top = np.abs(self.values(x)).reshape(*found["scale"].shape, 32).max(axis=-1)
+            with np.errstate(all="ignore"):
+                byte = np.floor(np.log2(top)) - 2 + np.float32(127)
+            return found | {"scale": np.where((byte > 0) & (byte < 254), byte, 0).astype(np.uint8)}
+
+    found = identify(Logarithm(get("recipe", "mxfp4_torchao_floor"), "fp32"))
+    assert found.kind == "nearest" and found.found == ("mxfp4_torchao_floor",) and "bf16" not in found.title, found.text()
+    assert "departs only" not in found.title
+
+
 @pytest.mark.parametrize(
     ("base", "rule"),
     [
@@ -234,3 +282,32 @@ def test_rows_are_asked_under_several_masks():
     asked = calls(rows, (1, 16), get("format", "fp32"))
     assert all(rows[number].signs == call.signs for call in asked for number in call.numbers)
     assert {row.signs for row in of_recipe("ufp4", "bf16")} == set(MASKS) and {row.signs for row in of_recipe("nve0m3", "bf16")} == {0}
+
+
+def test_a_multiple_that_is_known_is_kept_to(quantize_target):
+    class Wide(quantize_target):
+        def __call__(self, operands):
+            if operands["x"].shape[0] % 8 or operands["x"].shape[1] % 64:
+                raise TargetError("shape", "rows of 8, columns of 64")
+            return super().__call__(operands)
+
+    target = Wide(get("recipe", "mxfp4_torchao_even"))
+    assert identify(target, multiple=(8, 64)).kind == "documented" and max(rows for rows, _ in target.asked[2:] if rows % 128) % 8 == 0
+    with pytest.raises(OperandError, match="matrices of 128 x 256 are asked: give a multiple that divides them"):
+        identify(target, multiple=(3, 1))
+
+
+def test_shapes_confirm_what_was_found(quantize_target, convert_target):
+    class Rows(quantize_target):
+        def __call__(self, operands):
+            found = super().__call__(operands)
+            return found | ({"scale": found["scale"] + np.uint8(1)} if operands["x"].shape[1] == 96 else {})
+
+    shapes = [(1, 32), (5, 64), (3, 96)]
+    right = identify(quantize_target(get("recipe", "mxfp4_torchao_even")), shapes=shapes)
+    assert right.kind == "documented" and [axis.finding for axis in right.axes if axis.stage == "shapes"] == ["agrees"] * 3
+    found = identify(Rows(get("recipe", "mxfp4_torchao_even")), shapes=shapes)
+    assert (found.kind, found.found, found.exit_code) == ("nearest", ("mxfp4_torchao_even",), 1) and "departs in shapes" in found.title
+    assert [row.where for row in found.departures] == ["scale[0, 0]"] and found.departures[0].operands == {"x": "random, 3x96"}
+    with pytest.raises(OperandError, match="multiples and shapes are of quantize kernels, not of convert"):
+        identify(convert_target("e2m1/rne/nvidia"), shapes=shapes)

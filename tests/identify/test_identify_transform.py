@@ -50,3 +50,16 @@ def test_signs_that_are_wanted_and_ignored_depart(transform_target, wants, kind)
     assert (found.kind, found.exit_code, found.found) == (kind, int(kind == "nearest"), ("rht16_ufp4",)), found.text()
     assert [row.operands.get("signs") for row in found.departures][:1] == (["00001235"] if wants else [])
     assert (found.agreed < found.asked) == bool(wants)
+
+
+@pytest.mark.parametrize("facts", [{}, {"scale": "1/8"}])
+def test_a_rotation_is_confirmed_by_rows_that_were_not_used_to_find_it(transform_target, facts):
+    class Rarely(transform_target):
+        def __call__(self, operands):
+            found, x = super().__call__(operands)["values"].copy(), operands["x"]
+            found[(x[:, 3] & 0xF == 0xB) & (x[:, 5] & 0xF == 0x6), 0] ^= 1
+            return {"values": found}
+
+    found = identify(Rarely(changed("rht16_te", **facts) if facts else get("transform", "rht16_te")))
+    assert found.kind == "nearest" and found.departures and found.agreed < found.asked, found.text()
+    assert set(found.found) <= set(names("transform"))

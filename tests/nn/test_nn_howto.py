@@ -16,4 +16,4 @@ def test_the_examples_of_the_page(checkout: Path) -> None:
     text = (checkout / "docs" / "howto_training.md").read_text(encoding="utf-8").replace("```python", "").replace("```", "")
     examples = doctest.DocTestParser().get_doctest(text, {}, "howto_training.md", None, 0)
     result = doctest.DocTestRunner().run(examples)
-    assert (result.failed, result.attempted) == (0, 13)
+    assert (result.failed, result.attempted) == (0, 16)

@@ -63,6 +63,85 @@ def test_kept_layers_come_from_the_training_recipe():
     assert type(named[1]) is torch.nn.Linear and named[0].layer == 0
 
 
+def test_a_layer_of_two_names_stays_one_layer():
+    shared, inner = torch.nn.Linear(16, 16), torch.nn.Sequential(torch.nn.Linear(16, 16))
+    network = torch.nn.ModuleDict({"a": shared, "b": torch.nn.Sequential(shared, inner), "c": inner, "d": torch.nn.Linear(16, 16)})
+    nn.convert_model(network, "ufp4")
+    assert type(network["a"]) is nn.QuantLinear and network["b"][0] is network["a"]
+    assert network["c"][0] is network["b"][1][0]
+    assert [(layer.label, layer.layer) for layer in (network["a"], network["c"][0], network["d"])] == [("a", 0), ("b.1.0", 1), ("d", 2)]
+
+
+class Own(torch.nn.Linear):
+    """A subclass with another product."""
+
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def linear(change):
+    layer = torch.nn.Linear(16, 16)
+    change(layer)
+    return layer
+
+
+def own_forward(layer):
+    layer.forward = lambda x: x
+
+
+REFUSED = {
+    "Own is a subclass, and what it multiplies is not known: list it in keep=, or put a plain torch.nn.Linear": lambda: Own(16, 16),
+    "LazyLinear is a subclass": lambda: torch.nn.LazyLinear(16),
+    "ParametrizedLinear is a subclass": lambda: linear(torch.nn.utils.parametrizations.weight_norm),
+    "QuantLinear is quantized already: convert a plain model once": lambda: nn.QuantLinear(16, 16),
+    "Linear has hooks, which its quantized form would not have": lambda: linear(lambda layer: layer.register_forward_hook(lambda *_: None)),
+    "Linear has a forward of its own": lambda: linear(own_forward),
+    "Linear has adapter beside its weight": lambda: linear(lambda layer: layer.register_module("adapter", torch.nn.Identity())),
+    "Linear has scale beside its weight": lambda: linear(lambda layer: layer.register_buffer("scale", torch.ones(1))),
+    "TransformerEncoderLayer is not supported": lambda: torch.nn.TransformerEncoderLayer(16, 2, 16),
+}
+
+
+@pytest.mark.parametrize(("line", "layer"), REFUSED.items(), ids=[line.partition(":")[0] for line in REFUSED])
+def test_layers_that_would_stay_as_they_are_are_refused_by_name(line, layer):
+    network = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Sequential(layer()))
+    with pytest.raises(OperandError) as caught:
+        nn.convert_model(network, "ufp4", keep=("1.0.self_attn",) if "Encoder" in line else ())
+    assert str(caught.value).startswith(f"1.0: {line}") and "\n" not in str(caught.value)
+    assert type(network[0]) is torch.nn.Linear, "nothing was done"
+    nn.convert_model(network, "ufp4", keep=("1.0",))
+    assert type(network[0]) is nn.QuantLinear and str(caught.value)[5:].startswith(type(network[1][0]).__name__)
+
+
+def test_a_layer_that_is_kept_under_one_of_its_names_is_refused():
+    shared = torch.nn.Linear(16, 16)
+    network = torch.nn.ModuleDict({"a": shared, "b": shared, "c": torch.nn.Linear(16, 16)})
+    with pytest.raises(OperandError, match=r"keep: b and a are one module: list both, or neither"):
+        nn.convert_model(network, "ufp4", keep=("b",))
+    assert type(nn.convert_model(network, "ufp4", keep=("a", "b"))["a"]) is torch.nn.Linear
+
+
+def passes(network, x):
+    """Output and gradients of one pass, as they are."""
+    x = x.clone().requires_grad_()
+    network.zero_grad()
+    y = network(x)
+    y.sin().sum().backward()
+    return [y.detach(), x.grad, *(value.grad for value in network.parameters())]
+
+
+@pytest.mark.parametrize("training", ["bf16", "ufp4"])
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_autocast_does_not_change_a_product(training, backend):
+    network = model(training)
+    wanted = passes(network, data(0)[0])
+    forward = network if backend is None else torch.compile(network, backend=backend)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = [forward(data(0)[0]), *passes(network, data(0)[0])]
+    for mine, theirs in zip([wanted[0], *wanted], found, strict=True):
+        assert mine.dtype == theirs.dtype and torch.equal(mine, theirs)
+
+
 def test_bf16_products_are_those_of_rounded_operands():
     layer = nn.QuantLinear(5, 3, bias=True, training="bf16")
     x = torch.randn(2, 7, 5)
@@ -113,13 +192,29 @@ def test_a_compiled_model_has_the_same_bits(backend):
     assert (found, bits(compiled)) == (wanted, bits(eager))
 
 
-def test_recomputed_activations_have_the_same_bits():
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_recomputed_activations_have_the_same_bits(reentrant):
     from torch.utils.checkpoint import checkpoint
 
     plain, sparing = model(), model()
     wanted, _ = run(plain, range(2))
-    found, _ = run(sparing, range(2), forward=lambda x: checkpoint(sparing, x, use_reentrant=False))
+    found, _ = run(sparing, range(2), forward=lambda x: checkpoint(sparing, x.requires_grad_(), use_reentrant=reentrant))
     assert (found, bits(sparing)) == (wanted, bits(plain))
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_activations_recomputed_at_another_step_are_refused(reentrant):
+    from torch.utils.checkpoint import checkpoint
+
+    network = model()
+    nn.set_step(network, 3)
+    y = checkpoint(network, data(0)[0].requires_grad_(), use_reentrant=reentrant)
+    nn.set_step(network, 4)
+    with pytest.raises(OperandError, match="0: activations of step 3 are recomputed at step 4: call set_step after backward"):
+        y.sum().backward()
+    plain = network(data(0)[0])
+    nn.set_step(network, 5)
+    plain.sum().backward()  # nothing is recomputed: the backward pass has the step of its forward pass
 
 
 def test_other_dtypes_keep_theirs():
@@ -175,6 +270,29 @@ def test_gradients_that_are_no_numbers_name_the_layer(value):
     bad[0, 0] = value
     with pytest.raises(OperandError, match=r"3: NaN or Inf in the gradient of its output at step 9: lower the learning rate or clip"):
         y.backward(bad)
+
+
+def test_hooks_see_the_product_of_the_recipe():
+    plain, hooked = model(), model()
+    seen = []
+    hooked[0].register_forward_pre_hook(lambda layer, args: (args[0] * 2,))
+    hooked[0].register_forward_hook(lambda layer, args, y: seen.append((args[0], y)))
+    hooked[0].register_full_backward_hook(lambda layer, dx, dy: seen.append(dy))
+    passes(hooked, data(0)[0])
+    assert torch.equal(seen[0][0], data(0)[0] * 2) and torch.equal(seen[0][1], plain[0](data(0)[0] * 2)) and len(seen) == 2
+
+
+@pytest.mark.parametrize("name", ["mkldnn", "cuda"])
+def test_narrow_products_of_one_library_are_refused(name):
+    if not hasattr(getattr(torch.backends, name), "matmul") or not hasattr(getattr(torch.backends, name).matmul, "fp32_precision"):
+        pytest.skip("this torch has one setting for all libraries")
+    layer, setting = nn.QuantLinear(16, 16), getattr(torch.backends, name).matmul
+    before, setting.fp32_precision = setting.fp32_precision, "tf32"
+    try:
+        with pytest.raises(EngineError, match="set_float32_matmul_precision"):
+            layer(torch.ones(2, 16))
+    finally:
+        setting.fp32_precision = before
 
 
 def test_narrow_products_of_torch_are_refused():

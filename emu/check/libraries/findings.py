@@ -17,7 +17,8 @@ FINDINGS: Final[dict[str, str]] = {
         " lose their sign; elements are divided by the true 2^-127, where torchao uses 2^-126."
     ),
     "amd_quark.mxfp4_floor": (
-        "the exponent is floor(log2) in float32, one too high just below a power of two; a zero block gets the scale 2^-23; "
+        "the exponent is floor(log2) in float32: just below a power of two the last 1 to 44 floats go up (1 below 8, 11 below 2^20,"
+        " 44 below 2^100 and 2^-100; none below 1, 2 and 4); a zero block gets the scale 2^-23; "
         "scales below 2^-127 are kept as floats (no E8M0 code: read as 0x00, so that the elements look larger); "
         "-0 and what rounds to zero lose their sign."
     ),

@@ -10,6 +10,7 @@ import numpy as np
 from emu.base.errors import EmuError
 from emu.check.cutting import cut
 from emu.check.judge import Difference, format_of
+from emu.check.progress import tell
 from emu.check.report.model import CLASSES, Example, Failure
 from emu.check.report.sorting import Case, Index, class_of, inputs_near, sample, whole_class
 from emu.check.shrink import Shrunk, shrink
@@ -50,7 +51,7 @@ class Findings:
     def __init__(self, form: Form) -> None:
         self.form = form
         self.found: dict[tuple[str, str], _Found] = {}
-        self.left, self.budget = 0, TRACED
+        self.left, self.sorted, self.budget = 0, 0, TRACED
 
     def add(self, question: Question, expected: Expected, got: Arrays, difference: Difference) -> None:
         """Sort the differences of one answer into classes; of many, some of each reason for asking."""
@@ -62,6 +63,7 @@ class Findings:
             self._put(whole, difference.name, difference.count, Candidate((0, 0), question, got, places[0]))
             return
         self.left += difference.count - len(places)
+        self.sorted += len(places)
         self.budget -= len(places)
         for index in places:
             name = class_of(self.form, case, difference.name, index)
@@ -82,10 +84,12 @@ class Findings:
     def failures(self, checker: _Checker) -> list[Failure]:
         """Return one entry per class, in the order of the list of classes, each with its counterexample."""
         if self.left:
-            checker.report.notes.append(f"{self.left} further differences were counted, but not sorted into classes")
+            text = f"classes are told from {self.sorted} differences; {self.left} more are counted in the first line alone"
+            checker.report.notes.append(text)
         order = list(CLASSES)
         out = []
         for (name, stage), found in sorted(self.found.items(), key=lambda item: order.index(item[0][0])):
+            tell(f"smallest counterexample of {name} in {stage}")
             shrunk = shrink(checker, found.candidates, name, stage)
             out.append(Failure(name, stage, found.count, example_of(checker, shrunk, name, stage)))
         return out

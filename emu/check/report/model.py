@@ -126,31 +126,39 @@ def text_of(report: Report) -> str:
     return "\n".join(_lines(report))
 
 
-def _lines(report: Report) -> Iterator[str]:
-    head = f"{report.target} against {report.contract}: "
+def headline(report: Report) -> str:
+    """Return the first line: the verdict and the first counterexample before any name, so that a line that is cut short still says them."""
+    who = f"{report.target} against {report.contract}"
     if report.verdict in _BROKEN:
-        yield f"{head}{report.verdict.upper()}: {report.message or _BROKEN[report.verdict]}"
-    elif report.verdict == "differs":
-        yield f"{head}DIFFERS in {report.differing} of {report.compared} codes"
-    else:
-        yield f"{head}pass, {report.compared} codes equal"
+        return f"{report.verdict.upper()}: {report.message or _BROKEN[report.verdict]}: {who}"
+    if report.verdict == "pass":
+        return f"pass, {report.compared} codes equal: {who}"
+    first = report.failures[0] if report.failures else None
+    shown = "" if first is None else f" ({first.name}: {first.example.want} wanted, {first.example.got} given)"
+    return f"DIFFERS in {report.differing} of {report.compared} codes{shown}: {who}"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield headline(report)
+    for number, failure in enumerate(report.failures, 1):
+        yield ""
+        yield from _failure(number, failure)
+    if report.failures:
+        yield ""
     for suite, count in report.suites.items():
         yield f"  {suite}: {count} codes, judged by {report.engines.get(suite, 'exact')}"
     for test in report.statistics:
         yield f"  {test['name']}: {test['tests']} tests, {test['rejected']} rejected; {test['rule']}"
     yield from (f"  note: {note}" for note in report.notes)
-    for number, failure in enumerate(report.failures, 1):
-        yield ""
-        yield from _failure(number, failure)
 
 
 def _failure(number: int, failure: Failure) -> Iterator[str]:
     example = failure.example
     yield f"{number}. {failure.name}: {CLASSES[failure.name]}; {failure.count} in {failure.stage}"
+    yield f"   {example.place}: contract says {example.want}, kernel gave {example.got}"
     yield f"   smallest counterexample ({example.why}, {example.calls} calls to shrink it):"
     yield from (f"     {name:<12} {text}" for name, text in example.operands.items())
     yield from (f"     {step}" for step in example.steps)
-    yield f"   {example.place}: contract says {example.want}, kernel gave {example.got}"
     if example.note:
         yield f"   {example.note}"
 

@@ -42,13 +42,33 @@ def test_conforming_kernel_passes_and_wrong_one_fails(outcome):
 def test_failure_shows_the_smallest_counterexample_and_no_traceback(outcome):
     _, text, _ = outcome
     shown = text.partition("= FAILURES =")[2]
-    assert "wrong against quantize/mxfp4_torchao_floor: DIFFERS" in shown
+    assert shown.partition("_\n")[2].startswith("DIFFERS in ") and ": wrong against quantize/mxfp4_torchao_floor\n" in shown
     assert "tie: exactly half way between two codes" in shown
     tie = shown.partition("tie: exactly half way")[2]
     words = re.search(r"^ +x +([0-9A-F ]+)$", tie, re.MULTILINE)[1].split()
     assert len(words) == 32 and 1 <= sum(word != "00000000" for word in words) <= 2
-    assert re.search(r"codes\[0, \d+\]: contract says 0x\w \(\S+\), kernel gave 0x\w \(\S+\)", tie)
+    answer = re.search(r"codes\[0, \d+\]: contract says 0x\w \(\S+\), kernel gave 0x\w \(\S+\)", tie)
+    assert answer and answer.start() < tie.index("smallest counterexample") and tie.index("smallest") < shown.index("judged by")
     assert "Traceback" not in shown and "conformance.py" not in shown
+
+
+def test_the_short_summary_holds_verdict_and_counterexample(project):
+    """At the 80 columns of a build log."""
+    _, text = run(project, "tests/test_kernels.py", "-q", "--no-header")
+    summary = text.rpartition("short test summary info")[2]
+    line = next(line for line in summary.splitlines() if line.startswith("FAILED"))
+    assert re.search(r"::wrong - AssertionError: DIFFERS in \d+", line), line
+
+
+def test_a_failed_check_shows_no_source_of_emu(tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        "import emu.testing\n\n\ndef test_mine():\n"
+        "    emu.testing.check(lambda x: (x * 0).astype('u1'), 'convert/e2m1/rne/nvidia', suites=['directed'])\n"
+    )
+    code, text = run(tmp_path, "test_mine.py")
+    assert code == 1 and "conformance.py" not in text and "run_check" not in text, text
+    shown = text.partition("= FAILURES =")[2]
+    assert re.search(r"^E +AssertionError: DIFFERS in \d+ of \d+ codes \(\w+: ", shown, re.MULTILINE), shown
 
 
 def test_marks_count_for_each_contract_of_a_kernel(outcome):

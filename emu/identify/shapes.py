@@ -1,0 +1,78 @@
+"""Matrices of stated shapes: what was found on whole blocks is asked again with tails, one row, many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from emu.base.errors import TargetError
+from emu.check.model import Target
+from emu.contracts.quantize.variants import Variant
+from emu.identify.cases import drawn_codes
+from emu.identify.model import Axis, Departure
+from emu.identify.quantize_calls import Views, ask
+from emu.identify.rows import OPEN, Call, Tile, canonical, narrowed, quantized, random_bits
+from emu.spec.models import Block, Format
+from emu.spec.programs.program import quantize_program
+from emu.spec.registry import get
+
+
+def at_shapes(
+    target: Target, views: Views, item: Variant, source: Format, shapes: Sequence[tuple[int, int]]
+) -> tuple[list[Axis], list[Departure]]:
+    """Ask random matrices of some shapes. Returns: what is said of each shape, and the first place of each where a kernel departs."""
+    said, out = [], []
+    for shape in shapes:
+        text = f"{shape[0]}x{shape[1]}"
+        call = _call(shape, source)
+        program = quantize_program(item.recipe)
+        wanted = quantized(item.recipe, program, call, source, call.amax if program.reads("tensor_amax") else None)
+        if wanted is None:
+            said.append(Axis("shapes", text, "the recipe does not take it"))
+            continue
+        try:
+            found = ask(target, call.x, call.amax, call.random & np.uint32((1 << random_bits(program)) - 1), views.size)
+        except TargetError as error:
+            said.append(Axis("shapes", text, f"{error.verdict}: {error}"))
+            out.append(Departure({"x": f"random, {text}"}, "codes", "an answer", error.verdict))
+            continue
+        departure = _departure(found, wanted, views, item, shape)
+        said.append(Axis("shapes", text, "departs" if departure else "agrees"))
+        out += [departure] if departure else []
+    return said, out
+
+
+def _call(shape: tuple[int, int], source: Format) -> Call:
+    codes = drawn_codes(shape, source.id != "fp32")
+    flat = narrowed(Tile(tuple(codes.reshape(-1).tolist()), 0), source)
+    assert flat is not None
+    top = int((codes & 0x7FFFFFFF).max())
+    x = np.array(flat, "u4" if source.id == "fp32" else "u2").reshape(shape)
+    return Call(x, top, np.zeros(shape, np.uint32), ())
+
+
+def _departure(
+    found: dict[str, np.ndarray], wanted: tuple[np.ndarray, dict[str, np.ndarray]], views: Views, item: Variant, shape: tuple[int, int]
+) -> Departure | None:
+    """Return the first place where answers differ, scales before codes; None without one."""
+    block: Block = get("block", item.recipe.facts.block)
+    formats = {level.name: level.format for level in block.facts.levels}
+    expected = {**wanted[1], "codes": wanted[0]}
+    for name in sorted(found, key=lambda name: name == "codes"):
+        if name not in expected:
+            continue
+        mine = expected[name] if name != "codes" else expected[name][: shape[0], : shape[1]]
+        theirs = (views.codes if name == "codes" else views.scale)(found[name]) if name in ("codes", "scale") else found[name]
+        theirs = theirs.reshape(mine.shape) if theirs.size == mine.size == 1 else theirs
+        text = {"x": f"random, {shape[0]}x{shape[1]}"}
+        if theirs.ndim != mine.ndim or any(have < need for have, need in zip(theirs.shape, mine.shape, strict=True)):
+            return Departure(text, name, f"shape {mine.shape}", f"shape {theirs.shape}")
+        theirs = theirs[tuple(slice(need) for need in mine.shape)].astype(np.int64)
+        if name != "codes":
+            mine, theirs = (canonical(array, get("format", formats[name])) for array in (mine, theirs))
+        places = np.argwhere((mine != theirs) & (mine != OPEN))
+        if len(places):
+            at = tuple(places[0].tolist())
+            return Departure(text, f"{name}{list(at)}", f"{int(mine[at]):#x}", f"{int(theirs[at]):#x}")
+    return None
