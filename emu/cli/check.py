@@ -20,7 +20,7 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
     "contract",
     required=True,
     metavar="CONTRACT",
-    help="What must come out: quantize/nvfp4_te_ref, convert/e2m1/rne/nvidia ...",
+    help="What must come out: quantize/nvfp4_te_ref, convert/e2m1/rne/nvidia, matmul/nvfp4/nvfp4/fp32 ...",
 )
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="directed, exhaustive, stratified; left out: all.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Stratified elements; never fewer than the suite's minimum.")
@@ -38,6 +38,11 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
 @click.option("--profile", metavar="NAME", help="Dequantize profile for fake-quantized values; left out: the recipe's first.")
 @click.option("--multiple", default="1x1", show_default=True, metavar="RxC", help="Rows and columns that the kernel needs, as multiples.")
 @click.option("--finite", is_flag=True, help="Leave inputs with NaN or Inf out; the report says how many.")
+@click.option("--accumulate", metavar="NAME", help="Of a product: fp32, fp16, bf16, or significand bits of the accumulator.")
+@click.option("--operands", metavar="NAME", help="Of a product: what dequantized operands are held in: exact, bf16, fp16, tf32, fp8.")
+@click.option("--reduce", metavar="NAME", help="Of a product: in what partial sums are joined: fp32, bf16, fp16.")
+@click.option("--epilogue", metavar="TEXT", help="Of a product: words of the epilogue that it must have; left out: any of the list.")
+@click.option("--shapes", metavar="MxNxK", multiple=True, help="Of a product: a shape to ask; left out: off every tile size.")
 @click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
 @click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
@@ -57,9 +62,13 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     if junit is not None:
         check_target(junit, force)
     options["multiple"] = _multiple(options["multiple"])
+    product = contract.startswith("matmul/")
+    strange = next((name for name in (*_OF_PRODUCTS, "shapes") if options[name] and not product), None)
+    if strange is not None:
+        raise OperandError(f"check: --{strange} is of products: {contract} is none")
     if emit is not None:
-        return _emit(emit, contract, options, force)
-    report = _report(target, results, contract, options)
+        return (_emit_products if product else _emit)(emit, contract, options, force)
+    report = (_product if product else _report)(target, results, contract, options)
     if junit is not None:
         write_text(junit, report.junit(), force)
     click.echo(report.json() if settings_of().json else report.text())
@@ -114,6 +123,57 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
                 return check(isolated, contract, suites=options["suites"] or SUITES, **asked)
         except TargetError as error:
             return Report(str(target), contract, error.verdict, message=str(error))  # type: ignore[arg-type]
+
+
+_OF_PRODUCTS = {"accumulate": "fp32", "operands": "exact", "reduce": "fp32", "epilogue": "any"}
+
+
+def _product_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a product. Raises: OperandError (one that says nothing of it, a shape that is none)."""
+    for name in ("suites", "gives", "source", "result", "profile", "finite"):
+        if options[name]:
+            raise OperandError(f"check: --{name.rstrip('s') if name == 'suites' else name} says nothing of a product: leave it out")
+    found = {name: options[name] or default for name, default in _OF_PRODUCTS.items()}
+    parts = [text.split("x") for text in options["shapes"]]
+    if any(len(shape) != 3 or not all(part.isdigit() for part in shape) for shape in parts):
+        raise OperandError("--shapes: write M x N x K, such as 128x64x256")
+    shapes = [tuple(int(part) for part in shape) for shape in parts]
+    return found | {"shapes": shapes or None, "count": options["count"], "key": options["key"]}
+
+
+def _emit_products(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:
+    from emu.check.matmul.files import emit
+
+    layout = {"packing": options["packing"] or "low_nibble_first", "scale_layout": options["scale_layout"] or "row_major"}
+    about = emit(path, contract, force=force, wants=_names(options["wants"]), **layout, **_product_options(options))
+    note(f"{path}: {len(about['digests'])} products of {about['contract']}: {', '.join(about['wants'])}; answer <number>.d each")
+    return 0
+
+
+def _product(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
+    from emu.base.errors import TargetError
+    from emu.check.matmul.files import check_stored
+    from emu.check.matmul.pair import pair_of
+    from emu.check.matmul.report import GemmReport
+    from emu.check.matmul.run import check_gemm, checked_shapes
+    from emu.check.matmul.sets import limits_of
+    from emu.check.matmul.target import make
+    from emu.check.targets.isolate import spawned
+    from emu.spec.registry import added_folders
+
+    asked = _product_options(options)
+    with progress() as bar:
+        bar.add_task("check", total=None)
+        if results is not None:
+            return check_stored(results, contract)
+        checked_shapes(asked["shapes"], pair_of(contract))
+        limits_of(asked["accumulate"], asked["operands"], asked["reduce"])
+        given = {name: options[name] for name in ("signature", "takes", "packing", "scale_layout", "device")}
+        try:
+            with spawned(make, (target, contract, given, added_folders()), options["seconds"]) as isolated:  # type: ignore[arg-type]
+                return check_gemm(isolated, contract, **asked)
+        except TargetError as error:
+            return GemmReport(str(target), contract, error.verdict, message=str(error))  # type: ignore[arg-type]
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

@@ -57,13 +57,13 @@ def matmul(
     if left.codes.shape[-1] != right.codes.shape[-1] or a.shape[-1] != b.shape[0]:
         raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
     plan = plan_of(model, left, right)
-    left, right = _fill(left, plan, order), _fill(right, plan, order)
+    left, right = filled(left, plan, order), filled(right, plan, order)
     check_operands(left.codes, right.codes, left.scales, right.scales, plan)
     rules = _epilogue_of(left, right, c, epilogue, facts.epilogue, plan)
     full = (*a.shape[:-1], b.shape[1])
     addend = None if c is None else read_addend(c, full, plan).reshape(len(left.codes), len(right.codes))
     late = rules is not None and rules.c_place == "after"
-    found = _chains(left, right, None if late else addend, order, plan, engine, jobs)
+    found = chains(left, right, None if late else addend, order, plan, engine, jobs)
     if rules is not None:
         scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (left, right)]
         alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
@@ -82,7 +82,7 @@ def plan_of(model: Datapath, a: Operand, b: Operand) -> DatapathPlan:
     return resolve(model, a.format, b.format, a.scale_format, a.block or None)
 
 
-def _fill(item: Operand, plan: DatapathPlan, order: Order) -> Operand:
+def filled(item: Operand, plan: DatapathPlan, order: Order) -> Operand:
     """Fill K up with zero codes to a whole instruction where the order says so."""
     rest = -item.codes.shape[-1] % plan.facts.k
     if not rest or order.tail == "error":
@@ -115,7 +115,7 @@ def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: Da
     return EpilogueFacts(alpha="rne", d="rne", c_place=wanted or "before", fused="no")
 
 
-def _chains(a: Operand, b: Operand, c: Codes | None, order: Order, plan: DatapathPlan, engine: str, jobs: int) -> Codes:
+def chains(a: Operand, b: Operand, c: Codes | None, order: Order, plan: DatapathPlan, engine: str, jobs: int) -> Codes:
     """Run every chain and join the results as the order says. Raises: OperandError, ShapeError (what cannot be cut)."""
     if plan.accumulator is not None and order.split_k > 1:
         raise OperandError(f"order: datapath {plan.datapath.id} keeps one register through K: split_k must be 1")

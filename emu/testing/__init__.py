@@ -1,7 +1,8 @@
 """Help for tests, of this project and of a user's own kernels and spec files.
 
-check and conforms hold a kernel to a contract (conformance.py); the pytest plugin collects what is decorated (plugin.py); strategies of
-Hypothesis are in emu.strategies. Also here: mutants of a spec and digests of what it means. Names are loaded when they are first used.
+check, check_matmul and conforms hold a kernel to a contract (conformance.py); the pytest plugin collects what is decorated (plugin.py);
+strategies of Hypothesis are in emu.strategies. Also here: mutants of a spec and digests of what it means. Names are loaded when they are
+first used.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from emu import strategies
-    from emu.testing.conformance import check, conforms
+    from emu.testing.conformance import check, check_matmul, conforms
 
-_NAMES = {"check": "emu.testing.conformance", "conforms": "emu.testing.conformance"}
+_NAMES = dict.fromkeys(("check", "check_matmul", "conforms"), "emu.testing.conformance")
 
 
 def __getattr__(name: str) -> Any:
-    """Return check, conforms or the module strategies. Raises: AttributeError."""
+    """Return check, check_matmul, conforms or the module strategies. Raises: AttributeError."""
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
     if name == "strategies":
@@ -25,4 +26,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["check", "conforms", "strategies"]
+__all__ = ["check", "check_matmul", "conforms", "strategies"]

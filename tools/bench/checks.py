@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from emu.check.run import check
 from emu.check.targets.python import python_target
+from emu.testing import check_matmul
 from tools.bench.table import Measurement
 
 TIMES: Final = 3  # a check may cost so many times the kernel's own time
@@ -35,6 +36,11 @@ def _quantize(x: Any, tensor_amax: Any) -> Any:
     return emu.quantize(x, "nvfp4_te_ref", tensor_amax=tensor_amax)
 
 
+def _product(a: Any, b: Any) -> Any:
+    return a.dequantize() @ b.dequantize().T
+
+
+PRODUCT_SECONDS: Final = 60  # a whole check of products of the default shapes may cost so much
 CASES: Final = (
     CheckCase("check convert", "convert/e2m1/rne/nvidia", _convert),
     CheckCase("check quantize", "quantize/nvfp4_te_ref", _quantize),
@@ -60,6 +66,11 @@ def run_checks(elements: int, repeats: int, only: str, progress: Callable[[str],
         yield Measurement(
             case.name, elements, elements / median(whole) / 1e6, f"{TIMES} x kernel + {SECONDS} s", elements / allowed / 1e6, 1
         )
+    if only in "check matmul":
+        begin = process_time()
+        compared = check_matmul(_product, "nvfp4", "nvfp4").compared
+        seconds = process_time() - begin
+        yield Measurement("check matmul", compared, compared / seconds / 1e6, f"{PRODUCT_SECONDS} s", compared / PRODUCT_SECONDS / 1e6, 1)
 
 
 class _Timed:

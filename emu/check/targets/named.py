@@ -47,21 +47,26 @@ def parse_target(text: str, contract: str, **options: Any) -> Target:
         from emu.check.libraries.model import find
 
         return find(rest).target(contract, **given)
-    return python_target(_function(rest), contract, name=rest, **given)
+    return python_target(function_of(rest), contract, name=rest, **given)
 
 
 def _library(text: str, contract: str, given: Mapping[str, Any]) -> Target:
-    path, _, symbol = text.partition(":")
     options = dict(given)
-    signature = options.pop("signature", None)
+    path, signature = library_of(text, options.pop("signature", None))
+    return c_target(path, signature, contract, **options)
+
+
+def library_of(text: str, signature: str | None) -> tuple[str, str]:
+    """Return the path of "lib.so:symbol" and the signature of the symbol. Raises: OperandError (none, or of another symbol)."""
+    path, _, symbol = text.partition(":")
     if signature is None:
         raise OperandError(f'target c:{text}: a C symbol needs its signature: --signature "f(x: const float*, n: size_t, codes: uint8_t*)"')
     if symbol and not signature.lstrip().startswith(symbol):
         raise OperandError(f"target c:{text}: the signature is of {signature.partition('(')[0].strip()}, not of {symbol}")
-    return c_target(str(Path(path).resolve()) if Path(path).exists() else path, signature, contract, **options)
+    return str(Path(path).resolve()) if Path(path).exists() else path, signature
 
 
-def _function(text: str) -> Any:
+def function_of(text: str) -> Any:
     """Import the function of "module:function" or "file.py:function". Raises: OperandError."""
     where, _, name = text.rpartition(":")
     if not where or not name:

@@ -1,0 +1,46 @@
+"""The page about products: its examples run, and its table of pairs is what the code does."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+from emu.base.errors import OperandError, SpecError
+from emu.check.matmul.pair import pair_of, side_of
+from emu.check.matmul.sets import every_set, limits_of
+from emu.spec import get, names
+
+PAGE = Path(__file__).parents[3] / "docs" / "howto_check_matmul.md"
+
+
+def test_the_examples_of_the_page_run():
+    found = doctest.testfile(str(PAGE), module_relative=False)
+    assert found.attempted >= 8 and not found.failed
+
+
+def test_the_page_names_every_block_and_recipe_without_sets():
+    text = PAGE.read_text("utf-8")
+    refused = []
+    for name in names("recipe"):
+        try:
+            side_of(name)
+        except SpecError:
+            refused.append(name)
+    assert refused == ["hif4", "if4_abs_max", "if4_mae", "if4_mse"] and all(f"`{name}`" in text for name in refused)
+
+
+@pytest.mark.parametrize("block", [name for name in names("block") if name not in ("hif4", "if4")])
+def test_every_other_block_has_all_sets(block):
+    assert get("block", block)
+    pair, left = pair_of(f"matmul/{block}/{block}/fp32"), []
+    found = {asked.name for asked in every_set(pair, [(17, 9, 96)], limits_of("fp32", "exact", "fp32"), 5, left)}
+    assert len(found) == 5 and not left
+
+
+def test_operands_in_fp8_allow_some_scales_and_a_codebook_needs_a_wider_class():
+    limits = limits_of("fp32", "fp8", "fp32")
+    pair, left = pair_of("matmul/nvfp4/nvfp4/fp32"), []
+    found = list(every_set(pair, [(5, 4, 96)], limits, 5, left))
+    assert {asked.name for asked in found} >= {"signed, windows of a", "signed, windows of b"}
+    with pytest.raises(OperandError, match="unknown"):
+        limits_of("fp32", "fp12", "fp32")
