@@ -18,7 +18,8 @@ from typing import Literal, Protocol
 
 from emu.contracts.form import Arrays
 
-Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "nothing"]
+Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "nothing", "too_little"]
+Calls = Literal["arrays", "pointers", "programs", "files"]
 
 
 class Target(Protocol):
@@ -27,6 +28,7 @@ class Target(Protocol):
     name: as reports call it.   op: operation of the contract grammar.
     source: id of the format of x or of the codes to convert; None where the contract says it.
     result: id of the format of values that it answers, likewise.
+    A target may have `calls`: "arrays" takes a second argument, how x lies in memory; "programs" takes long to ask.
     """
 
     name: str

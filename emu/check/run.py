@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
-from emu.check.inputs.bulk import exhaustive, stratified
-from emu.check.inputs.directed import directed
 from emu.check.inputs.finite import LeftOut, finite_only
+from emu.check.inputs.suites import SUITES, completed, questions
 from emu.check.judge import judge
-from emu.check.model import Target
+from emu.check.model import Calls, Target, Verdict
 from emu.check.progress import tell
+from emu.check.reach import Reach
 from emu.check.report.findings import Findings
 from emu.check.report.model import Report
 from emu.check.stochastic import judge_distribution
@@ -22,8 +22,7 @@ from emu.check.targets.files import FileTarget
 from emu.contracts import form_of
 from emu.contracts.form import Arrays, Expected, Form, Question, draw_bits, expect
 
-SUITES: Final = ("directed", "exhaustive", "stratified")
-JUDGES: Final = {"directed": "exact", "exhaustive": "auto", "stratified": "auto"}
+JUDGES: Final = {"directed": "exact"}  # of the other suites: auto
 
 
 def check(
@@ -37,20 +36,25 @@ def check(
     profile: str | None = None,
     multiple: tuple[int, int] = (1, 1),
     finite: bool = False,
+    shapes: Iterable[tuple[int, ...]] = (),
 ) -> Report:
     """Compare a kernel with a contract, bit for bit. It runs the target's code with the rights of this process.
 
     contract: such as "quantize/nvfp4_te_ref".   suites: of SUITES.   count: stratified elements, at least the suite's minimum.
     key: of the generator that draws inputs.   seconds: limit for one call, in a forked process; None: in this process, no limit.
     profile: dequantize profile for fake-quantized values, None: the recipe's first.   multiple: rows and columns that the kernel needs.
-    finite: leave inputs with NaN or Inf out of every suite; the report says how many.
-    Returns: a report; its verdict is "nothing" when nothing was compared.
+    finite: leave inputs with NaN or Inf out of every suite; the report says how many.   shapes: rows and columns of tensors to ask too.
+    Returns: a report; its verdict is "nothing" when nothing was compared, "too_little" when a quantizer was right in all that was compared
+    and too few of its decisions were: neither is a pass.
     Raises: SpecError (contract), OperandError (a suite or target that does not fit).   Tests: tests/check.
     """
     wanted = tuple(suites)
     for suite in wanted:
         if suite not in SUITES:
             raise OperandError(f"check: suite {suite!r} is unknown: one of {', '.join(SUITES)}")
+    own = tuple(tuple(shape) for shape in shapes)
+    if any(len(shape) != 2 or min(shape) < 1 for shape in own):
+        raise OperandError(f"check: shapes {own} must be rows and columns of tensors, such as (4096, 5120)")
     form = form_of(contract, target.source, target.result)
     if form.op != target.op:
         raise OperandError(f"check: the target does {target.op}, the contract {contract} is about {form.op}")
@@ -58,14 +62,15 @@ def check(
         from emu.check.targets.isolate import forked
 
         with forked(target, seconds) as isolated:
-            return _Checker(isolated, form, profile, multiple, finite).run(wanted, count, key)
-    return _Checker(target, form, profile, multiple, finite).run(wanted, count, key)
+            return _Checker(isolated, form, profile, multiple, finite, own).run(wanted, count, key)
+    return _Checker(target, form, profile, multiple, finite, own).run(wanted, count, key)
 
 
 class _Checker:
     """One check on its way."""
 
-    def __init__(self, target: Target, form: Form, profile: str | None, multiple: tuple[int, int], finite: bool = False) -> None:
+    def __init__(self, target: Target, form: Form, profile: str | None, multiple: tuple[int, int], finite: bool = False,
+                 shapes: tuple[tuple[int, ...], ...] = ()) -> None:  # fmt: skip
         self.target, self.form, self.profile, self.multiple = target, form, profile, multiple
         self.report = Report(target.name, str(form.contract))
         self.findings = Findings(form)
@@ -73,14 +78,15 @@ class _Checker:
         self.takes_amax = "tensor_amax" in wants
         self.takes_random = form.draws is None or "random" in wants
         self.stored = isinstance(target, FileTarget)  # its answers are there already: it cannot be asked again
-        self.asked = 0
+        self.asked, self.shapes, self.reach = 0, shapes, Reach()
+        self.calls: Calls = "files" if self.stored else getattr(target, "calls", "pointers")
         self.left_out = LeftOut() if finite else None
 
     def run(self, suites: tuple[str, ...], count: int | None, key: int) -> Report:
         """Ask all, then shrink and explain one counterexample of each class."""
         begin = perf_counter()
         try:
-            for suite in suites:
+            for suite in completed(self.form, suites):
                 found = self.questions(suite, count, key)
                 if self.left_out is not None:
                     found = finite_only(self.form, suite, found, self.multiple, self.left_out)
@@ -97,26 +103,33 @@ class _Checker:
         except TargetError as error:
             self.report.verdict, self.report.message = error.verdict, str(error)  # type: ignore[assignment]
         else:
-            self.report.verdict = "differs" if self.report.differing else "pass" if self.report.compared else "nothing"
+            self.report.verdict = self.verdict()
+        if self.form.op == "quantize":
+            self.report.reach = self.reach.data()
         if self.left_out is not None:
             self.report.notes.append(self.left_out.note())
         self.report.seconds = perf_counter() - begin
         return self.report
 
+    def verdict(self) -> Verdict:
+        """Return the verdict of a target that answered all; a quantizer passes only where its decisions were reached."""
+        if self.report.differing:
+            return "differs"
+        if not self.report.compared:
+            return "nothing"
+        self.report.message = self.reach.lacks() if self.form.op == "quantize" else ""
+        return "too_little" if self.report.message else "pass"
+
     def questions(self, suite: str, count: int | None, key: int) -> Iterator[Question]:
         """Return the questions of a suite."""
-        source = self.target.source or "fp32"
-        if suite == "directed":
-            return directed(self.form, source, self.takes_amax, self.multiple)
-        if suite == "exhaustive":
-            return exhaustive(self.form, self.takes_amax, self.multiple)
-        return stratified(self.form, self.takes_amax, count, key, self.multiple)
+        options = {"count": count, "key": key, "multiple": self.multiple, "shapes": self.shapes, "calls": self.calls}
+        return questions(self.form, suite, self.takes_amax, options)
 
-    def call(self, operands: Arrays) -> Arrays:
+    def call(self, operands: Arrays, layout: str = "") -> Arrays:
         """Call the target, its time taken. Raises: TargetError."""
         begin = perf_counter()
         try:
-            return self.target(operands)
+            return self.target(operands, layout) if layout else self.target(operands)  # type: ignore[call-arg]
         finally:
             self.report.target_seconds += perf_counter() - begin
 
@@ -136,20 +149,37 @@ class _Checker:
 
     def ask(self, suite: str, question: Question) -> None:
         """Ask one question and keep what differs."""
-        got = self.call(question.operands)
+        try:
+            got = self.call(question.operands, question.layout)
+        except TargetError as error:
+            if self.may_refuse(question, error):
+                return
+            raise TargetError(error.verdict, f"{error} ({question.why[0]})") if suite == "shapes" else error from None
+        if not question.operands[self.form.main].size:
+            return
         if (self.asked == 0 or suite == "stratified") and not self.stored and self.takes_random:
             self.check_stable(question.operands, got)
         self.asked += 1
-        engine = JUDGES[suite]
+        engine = JUDGES.get(suite, "auto")
         expected = self.expect(question.operands, engine, got)
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))
         judged = judge(self.form, expected, got)
         self.report.compared += judged.compared
         self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared
+        if question.reach is not None:
+            self.reach.add(question.reach)
         for difference in judged.differences:
             self.report.differing += difference.count
             self.findings.add(question, expected, got, difference)
         tell(f"{suite}, {self.report.compared} codes compared, {self.report.differing} differ")
+
+    def may_refuse(self, question: Question, error: TargetError) -> bool:
+        """Tell whether a kernel may refuse a question aloud: no rows, another layout in memory, three axes. The report says that it did."""
+        refused = error.verdict == "raises" or (question.layout == "three" and error.verdict == "shape")
+        if not refused or (question.operands[self.form.main].size and not question.layout):
+            return False
+        self.report.notes.append(f"{question.why[0]}: the target refuses it: {error}")
+        return True
 
     def check_stable(self, operands: Arrays, got: Arrays) -> None:
         """Call again on a sample and refuse another answer. Raises: TargetError (unstable)."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 CALLS: Final = 160
 SECONDS: Final = 20
 FEW: Final = 2  # elements that are not zero: another candidate would not read better
-LARGE: Final = 1 << 14  # elements of a question that the reference model judges while shrinking
+SMALL: Final = 1 << 10  # elements of a question that the reference model judges while shrinking
+LARGE: Final = 1 << 14  # elements of a question that is shrunk by halves
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ class _Worker:
         self.calls += 1
         try:
             got = self.checker.call(operands)
-            expected = self.checker.expect(operands, "exact", got)
+            engine = "exact" if operands[self.form.main].size <= SMALL else "auto"
+            expected = self.checker.expect(operands, engine, got)
             for difference in judge(self.form, expected, got).differences:
                 if difference.name == self.stage:
                     case = Case(operands, expected, got)

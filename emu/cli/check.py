@@ -22,7 +22,7 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
     metavar="CONTRACT",
     help="What must come out: quantize/nvfp4_te_ref, convert/e2m1/rne/nvidia, matmul/nvfp4/nvfp4/fp32 ...",
 )
-@click.option("--suite", "suites", multiple=True, metavar="NAME", help="directed, exhaustive, stratified; left out: all.")
+@click.option("--suite", "suites", multiple=True, metavar="NAME", help="directed, exhaustive, stratified, decisions, shapes; none: all.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Stratified elements; never fewer than the suite's minimum.")
 @click.option("--key", default=1, show_default=True, type=click.IntRange(0, (1 << 64) - 1), help="Key of the generator of inputs.")
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
@@ -37,12 +37,16 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
 @click.option("--device", metavar="NAME", help="Device of torch tensors.")
 @click.option("--profile", metavar="NAME", help="Dequantize profile for fake-quantized values; left out: the recipe's first.")
 @click.option("--multiple", default="1x1", show_default=True, metavar="RxC", help="Rows and columns that the kernel needs, as multiples.")
+@click.option(
+    "--shapes",
+    metavar="RxC,...",
+    help="Shapes of tensors that a quantizer is given too, such as 4096x5120,1x64; of a product MxNxK, the only ones then.",
+)
 @click.option("--finite", is_flag=True, help="Leave inputs with NaN or Inf out; the report says how many.")
 @click.option("--accumulate", metavar="NAME", help="Of a product: fp32, fp16, bf16, or significand bits of the accumulator.")
 @click.option("--operands", metavar="NAME", help="Of a product: what dequantized operands are held in: exact, bf16, fp16, tf32, fp8.")
 @click.option("--reduce", metavar="NAME", help="Of a product: in what partial sums are joined: fp32, bf16, fp16.")
 @click.option("--epilogue", metavar="TEXT", help="Of a product: words of the epilogue that it must have; left out: any of the list.")
-@click.option("--shapes", metavar="MxNxK", multiple=True, help="Of a product: a shape to ask; left out: off every tile size.")
 @click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
 @click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
@@ -52,9 +56,10 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     """Compare TARGET with a contract, bit for bit. This runs the target's code with your rights, in a process of its own.
 
     TARGET: py:module:function or file.py:function, c:lib.so:symbol, exec:command. With --emit and --results there is none: the inputs are
-    run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared.
+    run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared, or too few decisions of a quantizer.
     """
     from emu.base.atomic import check_target, write_text
+    from emu.check.inputs.shapes import parse_shapes
 
     emit, results, junit, force = (options.pop(name) for name in ("emit", "results", "junit", "force"))
     if (target is not None) + (emit is not None) + (results is not None) != 1:
@@ -63,9 +68,10 @@ def command(target: str | None, contract: str, **options: Any) -> int:
         check_target(junit, force)
     options["multiple"] = _multiple(options["multiple"])
     product = contract.startswith("matmul/")
-    strange = next((name for name in (*_OF_PRODUCTS, "shapes") if options[name] and not product), None)
+    strange = next((name for name in _OF_PRODUCTS if options[name] and not product), None)
     if strange is not None:
         raise OperandError(f"check: --{strange} is of products: {contract} is none")
+    options["shapes"] = () if options["shapes"] is None else parse_shapes(options["shapes"], 3 if product else 2)
     if emit is not None:
         return (_emit_products if product else _emit)(emit, contract, options, force)
     report = (_product if product else _report)(target, results, contract, options)
@@ -76,28 +82,30 @@ def command(target: str | None, contract: str, **options: Any) -> int:
 
 
 def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:
-    from emu.check.targets.files import SUITES, emit
+    from emu.check.inputs.suites import SUITES
+    from emu.check.targets.files import emit
 
     wants = _names(options["wants"])
     about = emit(
         path, contract, source=options["source"], result=options["result"], suites=options["suites"] or SUITES, count=options["count"],
         key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, multiple=options["multiple"], finite=options["finite"],
-        force=force,
+        shapes=options["shapes"], force=force,
     )  # fmt: skip
     note(f"{path}: {about['questions']} questions of {about['contract']}, digest {about['digest'][:16]}; answer <number>.<name> each")
     return 0
 
 
 def _report(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
+    from emu.check.inputs.suites import SUITES
     from emu.check.progress import listening
-    from emu.check.run import SUITES, check
+    from emu.check.run import check
     from emu.check.targets.files import results_target
     from emu.check.targets.isolate import spawned
     from emu.check.targets.named import make
     from emu.contracts import form_of
     from emu.spec.registry import added_folders
 
-    asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite")}
+    asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite", "shapes")}
     gives = _gives(options["gives"])
     with progress() as bar, listening(lambda text: bar.update(task, description=f"check: {text}")):
         task = bar.add_task("check", total=None)
@@ -108,7 +116,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
             )
             about = stored.about
             asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}
-            asked["finite"] = bool(about.get("finite"))
+            asked |= {"finite": bool(about.get("finite")), "shapes": tuple(tuple(shape) for shape in about.get("shapes", ()))}
             return check(stored, contract, suites=about["suites"], **asked)
         form_of(contract, options["source"], options["result"])
         names = ("signature", "takes", "source", "result", "packing", "scale_layout", "device")
@@ -134,11 +142,7 @@ def _product_options(options: dict[str, Any]) -> dict[str, Any]:
         if options[name]:
             raise OperandError(f"check: --{name.rstrip('s') if name == 'suites' else name} says nothing of a product: leave it out")
     found = {name: options[name] or default for name, default in _OF_PRODUCTS.items()}
-    parts = [text.split("x") for text in options["shapes"]]
-    if any(len(shape) != 3 or not all(part.isdigit() for part in shape) for shape in parts):
-        raise OperandError("--shapes: write M x N x K, such as 128x64x256")
-    shapes = [tuple(int(part) for part in shape) for shape in parts]
-    return found | {"shapes": shapes or None, "count": options["count"], "key": options["key"]}
+    return found | {"shapes": options["shapes"] or None, "count": options["count"], "key": options["key"]}
 
 
 def _emit_products(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:

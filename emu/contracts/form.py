@@ -36,10 +36,13 @@ class Question:
     """One call: operands, and for each row why it is asked.
 
     why: one flag of the directed rows, "exhaustive", "stratified" or "random" for each row; () where no row stands out.
+    reach: what the inputs are known to reach (emu.check.reach), None where nobody looked.   layout: how x lies in memory, "" plainly.
     """
 
     operands: Arrays
     why: tuple[str, ...] = ()
+    reach: Any = None
+    layout: str = ""
 
 
 class Expected(NamedTuple):

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any
 
+from emu.check.inputs.suites import SUITES
 from emu.check.matmul.report import GemmReport
 from emu.check.model import Target
 from emu.check.progress import on_terminal
 from emu.check.report.model import Report
-from emu.check.run import SUITES
 from emu.check.run import check as run_check
 from emu.check.targets.python import PythonTarget, python_target
 
@@ -74,6 +74,7 @@ def check(
     profile: str | None = None,
     multiple: tuple[int, int] = (1, 1),
     finite: bool = False,
+    shapes: Iterable[tuple[int, ...]] = (),
     raises: bool = True,
     **adapter: Any,
 ) -> Report:
@@ -81,21 +82,22 @@ def check(
 
     fn: a function on NumPy arrays or torch tensors, or a target.   contract: such as "quantize/nvfp4_te_ref"; of "matmul/A/B/OUT" the
     keywords are those of check_matmul.
-    suites, count, key, seconds, profile, multiple, finite: as emu.check.run.check.   adapter: takes, gives, wants, packing, scale_layout,
-    source, result, name, device, as emu.check.targets.python.python_target.
+    suites, count, key, seconds, profile, multiple, finite, shapes: as emu.check.run.check.
+    adapter: takes, gives, wants, packing, scale_layout, source, result, name, device, as emu.check.targets.python.python_target.
     raises: False returns the report whatever its verdict.
-    Raises: AssertionError with the report's text, whose first line holds verdict and counterexample (also when nothing was compared);
-    SpecError, OperandError for a call that has no meaning.
+    Raises: AssertionError with the report's text, whose first line holds verdict and counterexample (also when nothing was compared or too
+    little was reached); SpecError, OperandError for a call that has no meaning.
     Tests: tests/check/test_check_python.py.
     """
     __tracebackhide__ = True  # pytest shows the line of the test that called this, and the report
     if contract.startswith("matmul/"):
-        return _product(fn, contract, adapter | {"count": count, "key": key, "seconds": seconds, "raises": raises})
+        asked: dict[str, Any] = {"count": count, "key": key, "seconds": seconds, "shapes": tuple(shapes) or None, "raises": raises}
+        return _product(fn, contract, adapter | asked)
     ready = isinstance(fn, PythonTarget) or (hasattr(fn, "op") and hasattr(fn, "source"))
     target: Any = fn if ready else python_target(fn, contract, **adapter)
-    asked: dict[str, Any] = {"suites": suites, "count": count, "key": key, "seconds": seconds}
+    asked = {"suites": suites, "count": count, "key": key, "seconds": seconds}
     with on_terminal(f"check of {target.name}"):
-        report = run_check(target, contract, profile=profile, multiple=multiple, finite=finite, **asked)
+        report = run_check(target, contract, profile=profile, multiple=multiple, finite=finite, shapes=shapes, **asked)
     if raises and report.verdict != "pass":
         raise AssertionError(report.text())
     return report

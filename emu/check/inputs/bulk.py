@@ -13,6 +13,7 @@ import numpy as np
 from emu.base.philox import draw, stream_of, words
 from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.inputs.drawn import blocks, numbers
+from emu.check.inputs.ordinary import KINDS, tensors
 from emu.check.inputs.thresholds import scale_thresholds
 from emu.contracts.dot import cases as cases_dot
 from emu.contracts.form import Bits, Form, Question, draw_bits, integer_dtype
@@ -20,6 +21,7 @@ from emu.engines.numpy.convert import to_fp32
 from emu.engines.run import run_amax
 from emu.spec import derive, get
 from emu.spec.contract import plan_of
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 
@@ -135,6 +137,8 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
     if form.op == "dequantize":
         yield _codes(form, left, key, stream)
         return
+    if form.op == "quantize":
+        yield from _ordinary(form, takes_amax, -(-left // len(KINDS)), key, multiple)
     base = _base(form, min(left, BASE), key, stream)
     while left > 0:
         size = min(left, CHUNK)
@@ -144,6 +148,16 @@ def stratified(form: Form, takes_amax: bool, count: int | None, key: int, multip
     if beside is not None:
         yield _matrix(form, beside.operands["x"].reshape(-1), takes_amax, multiple, "scale_edge", key)
     yield from scale_thresholds(form, takes_amax, multiple)
+
+
+def _ordinary(form: Form, takes_amax: bool, size: int, key: int, multiple: tuple[int, int]) -> Iterator[Question]:
+    """Yield ordinary tensors of every kind, each under its own maximum: blocks of all exponents at once have none that matters."""
+    source = form.operands[form.main]
+    assert source is not None
+    if binary_format(source) is None:
+        return
+    for number, codes in enumerate(tensors(source, size, WIDTH, key, stream_of(f"ordinary {form.contract}"), CHUNK), 1):
+        yield _matrix(form, codes, takes_amax, multiple, "stratified", key, -number)
 
 
 def _base(form: Form, size: int, key: int, stream: int) -> Bits:

@@ -114,7 +114,7 @@ def _tiles(
     if op.rounding is not None:
         operands["random"] = _random(form, op, members, x.shape, width)
     if "signs" in form.extras:
-        operands["signs"] = np.array(_own_signs(form), "u4")
+        operands["signs"] = np.array(own_signs(form), "u4")
     return Question(operands, tuple(why + ["padding"] * (height - len(rows))))
 
 
@@ -132,7 +132,7 @@ def _random(form: Form, op: QuantizeContract, members: list[Tile], shape: tuple[
     return out
 
 
-def _own_signs(form: Form) -> int:
+def own_signs(form: Form) -> int:
     """Return the sign mask that the transform of a recipe has by itself. Raises: OperandError (the recipe rotates nothing)."""
     recipe = get("recipe", form.contract.parts[0])
     for step in recipe.facts.steps:

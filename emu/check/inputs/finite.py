@@ -28,7 +28,7 @@ class LeftOut:
 
     def note(self) -> str:
         """Return the line of the report."""
-        each = ", ".join(f"{suite} {count}" for suite, count in self.counts.items()) or "none"
+        each = ", ".join(f"{suite} {count}" for suite, count in self.counts.items() if count) or "none"
         return f"finite: inputs with NaN or Inf were left out, nothing is said about them (numbers, or rows of a matrix): {each}"
 
 

@@ -9,8 +9,9 @@ from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 from emu.check.model import Verdict
+from emu.check.reach import Reach
 
-EXIT_CODES = {"pass": 0, "nothing": 3}
+EXIT_CODES = {"pass": 0, "nothing": 3, "too_little": 3}
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Report:
 
     compared: codes compared; differing: of them, consequences left out.   suites: suite -> codes compared.
     engines: suite -> which engine said what is right.   notes: what was left out, and why.   message: of other verdicts.
+    reach: of a quantizer, what the inputs beside its decisions reached (emu.check.reach.Reach.data).
     """
 
     target: str
@@ -55,13 +57,14 @@ class Report:
     engines: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     statistics: list[dict[str, Any]] = field(default_factory=list)
+    reach: dict[str, int] = field(default_factory=dict)
     message: str = ""
     target_seconds: float = 0.0
     seconds: float = 0.0
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 3 nothing compared, 1 anything else."""
+        """0 pass, 3 nothing compared or too little reached, 1 anything else."""
         return EXIT_CODES.get(self.verdict, 1)
 
     def data(self) -> dict[str, Any]:
@@ -118,6 +121,7 @@ def _clean(text: str) -> str:
 _BROKEN = {
     "raises": "the target raised", "hangs": "the target hung", "shape": "wrong shape", "dtype": "wrong dtype",
     "mutates": "the target changed its input", "unstable": "the target is not deterministic", "nothing": "nothing was compared",
+    "too_little": "too little was reached",
 }  # fmt: skip
 
 
@@ -130,7 +134,7 @@ def headline(report: Report) -> str:
     """Return the first line: the verdict and the first counterexample before any name, so that a line that is cut short still says them."""
     who = f"{report.target} against {report.contract}"
     if report.verdict in _BROKEN:
-        return f"{report.verdict.upper()}: {report.message or _BROKEN[report.verdict]}: {who}"
+        return f"{report.verdict.upper().replace('_', ' ')}: {report.message or _BROKEN[report.verdict]}: {who}"
     if report.verdict == "pass":
         return f"pass, {report.compared} codes equal: {who}"
     first = report.failures[0] if report.failures else None
@@ -147,6 +151,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
     for suite, count in report.suites.items():
         yield f"  {suite}: {count} codes, judged by {report.engines.get(suite, 'exact')}"
+    if report.reach:
+        yield "  reached: " + Reach.line(report.reach)
     for test in report.statistics:
         yield f"  {test['name']}: {test['tests']} tests, {test['rejected']} rejected; {test['rule']}"
     yield from (f"  note: {note}" for note in report.notes)

@@ -1,7 +1,8 @@
 """A symbol of a shared library as a target, called through ctypes by its declared signature. A crash takes the process along: isolate it.
 
 Names: operands and answers of the contract (`x` also for the codes to convert; `packed` for codes two a byte), and the sizes n (elements of
-the main operand), rows, columns. Answers are written into buffers with a guard on each side.
+the main operand), rows, columns.
+Operands and answers lie between guards: what is read beyond an operand is NaN, what is written beyond an answer is seen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, integer_dtype
 
 SIZES: Final = ("n", "rows", "columns")
-GUARD: Final = 64
+GUARD: Final = 1 << 14  # bytes before and behind each operand and answer
 FILL: Final = 0xA5
 _CTYPES: Final = {
     "float": ctypes.c_float, "uint8_t": ctypes.c_uint8, "int8_t": ctypes.c_int8, "uint16_t": ctypes.c_uint16, "int16_t": ctypes.c_int16,
@@ -55,7 +56,7 @@ class CTarget:
                 given.append(self._number(item, operands))
                 continue
             held[item.name] = self._copy(item, operands) if item.role == "in" else self._buffer(item, shapes)
-            given.append(held[item.name].ctypes.data + (GUARD if item.role == "out" else 0))
+            given.append(held[item.name].ctypes.data + GUARD)
         status = self.function(*given)
         if self.signature.status and status:
             raise TargetError("raises", f"{self.name} returned {status}")
@@ -68,7 +69,7 @@ class CTarget:
             if (
                 item.role == "in"
                 and array is not None
-                and array.tobytes() != np.ascontiguousarray(operands[_operand(item, self.form)]).tobytes()
+                and array[GUARD:-GUARD].tobytes() != np.ascontiguousarray(operands[_operand(item, self.form)]).tobytes()
             ):
                 raise TargetError("mutates", f"{self.name} changed its operand {item.name}")
             if item.role == "out" and array is not None:
@@ -90,7 +91,9 @@ class CTarget:
         return float(bits.view(np.float32)[()]) if item.type == "float" else int(bits)
 
     def _copy(self, item: Parameter, operands: Arrays) -> Bits:
-        return np.array(operands[_operand(item, self.form)], order="C")
+        """Return the bytes of an operand between bytes with every bit set: floats that are read beyond it are NaN."""
+        own = np.ascontiguousarray(operands[_operand(item, self.form)]).reshape(-1).view(np.uint8)
+        return np.concatenate([np.full(GUARD, 0xFF, np.uint8), own, np.full(GUARD, 0xFF, np.uint8)])
 
     def _place(self, item: Parameter, shapes: dict[str, tuple[int, ...]]) -> tuple[tuple[int, ...], str]:
         if item.name == PACKED:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError, ToolError
+from emu.check.model import Calls
 from emu.check.targets.answers import PACKED, Reading, _positions, read
 from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, Shape, draw_bits, integer_dtype
@@ -27,6 +28,7 @@ class ExecTarget:
     def __init__(self, command: Sequence[str], form: Form, gives: tuple[str, ...], wants: tuple[str, ...], seconds: float, reading: Reading,
                  source: str | None, result: str | None) -> None:  # fmt: skip
         self.command, self.form, self.gives, self.wants, self.seconds, self.reading = list(command), form, gives, wants, seconds, reading
+        self.calls: Calls = "programs"
         self.name, self.op, self.source, self.result = command[0], form.op, source, result or ("fp32" if "values" in gives else None)
         if form.draws is not None and draw_bits(form.draws)[0] > 1:
             raise OperandError(f"{form.contract}: random words shared between elements have no column: use a Python or C target")

@@ -19,9 +19,9 @@ from safetensors import SafetensorError, safe_open
 from emu import __version__
 from emu.arrays.values import float_dtype
 from emu.base.errors import FileError, TargetError
-from emu.check.inputs.bulk import exhaustive, stratified
-from emu.check.inputs.directed import directed
+from emu.check.inputs import suites as inputs
 from emu.check.inputs.finite import LeftOut, finite_only
+from emu.check.inputs.suites import SUITES
 from emu.check.targets.answers import Reading, read
 from emu.contracts import form_of
 from emu.contracts.form import Arrays, Bits, Form, Question
@@ -31,22 +31,15 @@ from emu.spec.models import Format
 
 HEADER: Final = "emu_check"
 FLOATS: Final = ("fp32", "fp16", "bf16")
-SUITES: Final = ("directed", "exhaustive", "stratified")
 
 
 def questions(about: Mapping[str, Any]) -> Iterator[tuple[str, Question]]:
     """Yield (suite, question) of a header's options, in the order of the file."""
     form = form_of(about["contract"], about["source"], about["result"])
-    source, multiple = about["source"] or "fp32", tuple(about["multiple"])
-    for suite in about["suites"]:
-        if suite == "directed":
-            found = directed(form, source, about["takes_amax"], multiple)
-        elif suite == "exhaustive":
-            found = exhaustive(form, about["takes_amax"], multiple)
-        else:
-            found = stratified(form, about["takes_amax"], about["count"], about["key"], multiple)
+    for suite in inputs.completed(form, about["suites"]):
+        found = inputs.questions(form, suite, about["takes_amax"], about)
         if about.get("finite"):
-            found = finite_only(form, suite, found, multiple, LeftOut())
+            found = finite_only(form, suite, found, tuple(about["multiple"]), LeftOut())
         yield from ((suite, question) for question in found)
 
 
@@ -62,18 +55,20 @@ def emit(
     takes_amax: bool = True,
     multiple: tuple[int, int] = (1, 1),
     finite: bool = False,
+    shapes: Iterable[tuple[int, int]] = (),
     force: bool = False,
 ) -> dict[str, Any]:
     """Write the inputs of a check into one .safetensors file; whole or not at all.
 
-    takes_amax: False puts tensor maxima into the tensors instead of an operand.   finite: leave NaN and Inf out.
+    takes_amax: False puts tensor maxima into the tensors instead of an operand.   finite: leave NaN and Inf out.   shapes: as in a check.
     Returns: what the header says.
     Raises: SpecError (contract), FileError (the path exists, or cannot be written).   Tests: tests/check/test_check_files.py.
     """
     form = form_of(contract, source, result)
     about: dict[str, Any] = {
         "contract": str(form.contract), "source": source, "result": result, "suites": list(suites), "count": count, "key": key,
-        "takes_amax": takes_amax, "multiple": list(multiple), "finite": finite, "version": __version__,
+        "takes_amax": takes_amax, "multiple": list(multiple), "finite": finite, "shapes": [list(shape) for shape in shapes],
+        "version": __version__,
     }  # fmt: skip
     metadata: dict[str, str] = {}
     summary, why = hashlib.sha256(), []

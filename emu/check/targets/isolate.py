@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from emu.base.errors import EmuError, OperandError, TargetError
-from emu.check.model import Target
+from emu.check.model import Calls, Target
 from emu.contracts.form import Arrays
 
 START_SECONDS = 120  # to import what a target needs
@@ -41,13 +41,14 @@ class IsolatedTarget:
         self.op: str = about["op"]
         self.source: str | None = about["source"]
         self.result: str | None = about["result"]
+        self.calls: Calls = about["calls"]
         if about["wants"] is not None:
             self.wants = tuple(about["wants"])
 
-    def __call__(self, operands: Arrays) -> Arrays:
+    def __call__(self, operands: Arrays, layout: str = "") -> Arrays:
         """Ask the child. Raises: TargetError (hangs, raises when the child died, whatever the target itself raised)."""
         try:
-            self.pipe.send(dict(operands))
+            self.pipe.send((dict(operands), layout))
         except OSError:
             raise TargetError("raises", f"{self.name}: {self._end()}") from None
         answers, self.result = self._receive(self.seconds, "answering")
@@ -130,14 +131,15 @@ def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, 
         pipe.send(("target", (error.verdict, str(error))) if isinstance(error, TargetError) else ("error", error))
         return
     wants = getattr(target, "wants", None)
-    pipe.send(("ok", {"name": target.name, "op": target.op, "source": target.source, "result": target.result, "wants": wants}))
+    about = {"name": target.name, "op": target.op, "source": target.source, "result": target.result, "wants": wants}
+    pipe.send(("ok", about | {"calls": getattr(target, "calls", "pointers")}))
     while True:
         try:
-            operands = pipe.recv()
+            operands, layout = pipe.recv()
         except (EOFError, OSError):
             return
         try:
-            answers = target(operands)
+            answers = target(operands, layout) if layout else target(operands)  # type: ignore[call-arg]
         except TargetError as error:
             pipe.send(("target", (error.verdict, str(error))))
         except EmuError as error:

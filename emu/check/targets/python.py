@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from emu.arrays.values import float_dtype
 from emu.base.errors import OperandError, TargetError
-from emu.check.targets.answers import LAYOUTS, PACKINGS, Reading, read
+from emu.check.model import Calls
+from emu.check.targets.answers import LAYOUTS, PACKINGS, Reading, named, read
 from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names
 from emu.spec.contract import parse
@@ -18,6 +20,9 @@ from emu.spec.models import Format
 
 LIBRARIES: Final = ("numpy", "torch")
 FLOATS: Final = ("fp32", "fp16", "bf16")
+GUARD: Final = 64  # elements before and behind x
+LITTER: Final = 1 << 22  # bytes of memory that is filled before a call
+MATRIX: Final = 2  # axes of an answer
 _TORCH: Final = {"fp32": ("int32", "float32"), "bf16": ("int16", "bfloat16"), "fp16": ("int16", "float16")}
 
 
@@ -31,12 +36,14 @@ class PythonTarget:
         self.result: str | None = about["result"]
         self.wants: tuple[str, ...] = about["wants"]
         self.device: str = about["device"]
+        self.calls: Calls = "arrays"
         self._by_name = _parameters(fn)
 
-    def __call__(self, operands: Arrays) -> Arrays:
-        """Call the function once. Raises: TargetError (raises, mutates, dtype, shape)."""
+    def __call__(self, operands: Arrays, layout: str = "") -> Arrays:
+        """Call the function once. layout: how x lies in memory, see laid.   Raises: TargetError (raises, mutates, dtype, shape)."""
         names = [name for name in self.form.operands if name in operands and (name not in EXTRAS or name in self.wants)]
-        given = {name: self._given(name, operands[name]) for name in names}
+        given = {name: self._given(name, operands[name], layout) for name in names}
+        self._litter(operands)
         positional = [name for name in names if name not in self._by_name or name == self.form.main]
         try:
             with np.errstate(all="ignore"):  # NaN, infinities and overflows are asked on purpose
@@ -44,16 +51,30 @@ class PythonTarget:
         except Exception as error:
             raise TargetError("raises", f"{self.name} raised {type(error).__name__}: {error}") from error
         self._check_unchanged(operands, given)
-        answers, self.result = read(found, self.form, operands, self.reading, self.result)
+        arrays = named(found, self.form, self.reading)
+        if layout == "three":
+            arrays = {name: array.reshape(-1, *array.shape[2:]) if array.ndim > MATRIX else array for name, array in arrays.items()}
+        answers, self.result = read(arrays, self.form, operands, replace(self.reading, gives=None), self.result)
         return answers
 
-    def _given(self, name: str, bits: Bits) -> Any:
-        """Return an operand as the function takes it: floats of the declared kind, or bits; always a copy."""
+    def _litter(self, operands: Arrays) -> None:
+        """Fill and free memory of the sizes of the answers: an answer that is not written whole then holds junk, not an older answer."""
+        sizes = {int(np.prod(shape)) for shape in self.form.shapes(operands).values()}
+        for size in {part for count in sizes for part in (count, -(-count // 2), 4 * count) if 0 < part <= LITTER}:
+            junk: list[Any] = [np.full(size, 0xA5, np.uint8) for _ in range(2)]
+            if self.library == "torch":
+                import torch
+
+                junk += [torch.full((size,), 0xA5, dtype=torch.uint8, device=self.device) for _ in range(2)]
+            junk.clear()
+
+    def _given(self, name: str, bits: Bits, layout: str) -> Any:
+        """Return an operand as the function takes it: floats of the declared kind, or bits; always a copy, x between junk."""
         fmt: Format | None = self.form.operands[name]
         floats = fmt is not None and fmt.id in FLOATS and self.kind != "bits"
         if name == "signs":
             return int(bits)
-        copy = np.array(bits, order="C")
+        copy = laid(bits, layout) if name == self.form.main else np.array(bits, order="C")
         if self.library == "numpy":
             if floats and not copy.shape:
                 return copy.view(float_dtype(fmt))[()] if fmt is not None else copy
@@ -62,9 +83,9 @@ class PythonTarget:
 
         if not floats or fmt is None:
             plain = copy if copy.dtype.itemsize == 1 else copy.view(f"i{copy.dtype.itemsize}")
-            return torch.from_numpy(plain.reshape(copy.shape)).to(self.device)
+            return torch.from_numpy(plain).to(self.device)
         whole, kind = _TORCH[fmt.id]
-        return torch.from_numpy(copy.view(whole).reshape(copy.shape)).view(getattr(torch, kind)).to(self.device)
+        return torch.from_numpy(copy.view(whole)).view(getattr(torch, kind)).to(self.device)
 
     def _check_unchanged(self, operands: Arrays, given: Mapping[str, Any]) -> None:
         for name, item in given.items():
@@ -80,6 +101,31 @@ class PythonTarget:
                 now = np.asarray(item)
             if not same_bytes(now, operands[name]):
                 raise TargetError("mutates", f"{self.name} changed its operand {name}")
+
+
+def laid(bits: Bits, layout: str) -> Bits:
+    """Return a copy of bits that lies in memory in a stated way, all around it codes with every bit set.
+
+    layout: "" in one piece; "transposed": columns in one piece; "columns", "rows": every second of a wider or taller array;
+    "offset": inside of a larger array; "three": in one piece with three axes, the rows in two halves.
+    """
+    if layout == "transposed":
+        return np.array(bits.T, order="C").T
+    if layout in ("columns", "rows", "offset"):
+        slices = {
+            "columns": (slice(None), slice(None, None, 2)),
+            "rows": (slice(None, None, 2), slice(None)),
+            "offset": (slice(1, -1), slice(3, -2)),
+        }
+        more = {"columns": (1, 2, 0, 0), "rows": (2, 1, 0, 0), "offset": (1, 1, 2, 5)}[layout]
+        whole = np.full((bits.shape[0] * more[0] + more[2], bits.shape[1] * more[1] + more[3]), np.iinfo(bits.dtype).max, bits.dtype)
+        part = whole[slices[layout]]
+        part[...] = bits
+        return part
+    whole = np.full(bits.size + 2 * GUARD, np.iinfo(bits.dtype).max, bits.dtype)
+    inner = whole[GUARD : GUARD + bits.size]
+    inner[...] = bits.reshape(-1)
+    return inner.reshape((2, -1, bits.shape[-1]) if layout == "three" else bits.shape)
 
 
 def same_bytes(one: Bits, other: Bits) -> bool:

@@ -52,7 +52,7 @@ SIGNATURE = (
     "gemm(a_packed: const uint8_t*, a_scales: const uint8_t*, b_packed: const uint8_t*, b_scales: const uint8_t*, alpha: float, "
     "m: size_t, n: size_t, k: size_t, d: float*) -> int"
 )
-SMALL = ("--shapes", "9x7x96", "--shapes", "17x9x160")
+SMALL = ("--shapes", "9x7x96,17x9x160")
 CONTRACT = ("--against", "matmul/nvfp4/nvfp4/fp32")
 
 
