@@ -13,13 +13,14 @@ from emu.base.errors import OperandError, TargetError
 from emu.check.matmul import envelope
 from emu.check.matmul.epilogue import Program, programs, to_result
 from emu.check.matmul.locate import Case, locate, unequal, where
-from emu.check.matmul.numbers import Bits, Draws
+from emu.check.matmul.numbers import Bits, Draws, bit_length
 from emu.check.matmul.pair import Pair, Side, pair_of
 from emu.check.matmul.report import GemmReport, Stage
 from emu.check.matmul.sets import Limits, Operands, default_shapes, every_set, limits_of, one_hot, palette, summed
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
 from emu.spec import derive
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 
@@ -142,6 +143,41 @@ def comparable(values: Any, out: Format) -> Bits:
     return np.asarray((size == 0) | ((size >= 2.0 ** (1 - facts.bias)) & (size <= top)))
 
 
+def limits_of_width(bits: int) -> Limits:
+    """Return the limits of an accumulator of some bits: the range of binary16 where it could be one."""
+    return Limits(bits, -14, 15) if bits <= 11 else Limits(bits)
+
+
+class Single:
+    """Outputs of one product each, where no order, window or addition has a part: what they say of an accumulator's width.
+
+    right: the most significant bits of one that came out right.   wrong: (bits, exponent of the lowest) of those that did not.
+    """
+
+    def __init__(self) -> None:
+        self.right = 0
+        self.wrong: set[tuple[int, int]] = set()
+
+    def add(self, question: Question, wrong: Bits) -> None:
+        """Add the outputs of a question whose rows of one operand have one live element at most."""
+        asked, pair = question.asked, question.pair
+        if not any(((codes != side.zero).sum(axis=1) <= 1).all() for codes, side in ((asked.a, pair.a), (asked.b, pair.b))):
+            return
+        size = np.abs(asked.sums)
+        shift = np.where(size == 0, 0, bit_length(np.asarray(size & -size)) - 1)
+        bits, least = bit_length(size) - shift, np.broadcast_to(asked.unit, size.shape) + shift
+        plain = question.known if question.c is None else question.known & (question.c == 0)
+        right, other = plain & ~wrong, plain & wrong
+        if is_binary32(pair.out) and right.any():
+            self.right = max(self.right, int(bits[right].max()))
+        self.wrong |= set(zip(bits[other].tolist(), least[other].tolist(), strict=True))
+
+    def fits(self, bits: int, limits: Limits) -> bool:
+        """Tell whether an accumulator of some bits can have given what came out."""
+        held = any(need <= bits and least >= limits.least and least + need <= limits.most for need, least in self.wrong)
+        return self.right <= bits and not held
+
+
 class Check:
     """One check on its way."""
 
@@ -156,6 +192,7 @@ class Check:
         self.failed: list[Case] = []
         self.asked = self.zeros = 0
         self.left: list[str] = []
+        self.single = Single()
 
     def run(self) -> GemmReport:
         """Run the stages one after the other."""
@@ -208,6 +245,7 @@ class Check:
             seen[1] += int(wrong.sum())
             seen[2].add(question)
             visits.setdefault(question.asked.shape, []).append(seen[2].met)
+            self.single.add(question, wrong)
             self.judge(question, got, wrong)
         for name, (compared, differing, seen) in stages.items():
             self.report.stages.append(Stage(f"order-free, {name}", compared, differing, seen.words()))
@@ -241,28 +279,32 @@ class Check:
         )  # fmt: skip
 
     def width(self) -> None:
-        """Find the widest accumulator with which a wrong kernel gives every sum of some shapes; nothing where none does."""
+        """Find the widest accumulator with which a wrong kernel gives every sum of some shapes; nothing where none does, or where a single
+        product speaks against it: one that is right and needs more bits, or one that is wrong and needs no more."""
         low, high = 3, self.limits.bits
-        shapes = self.shapes[:: max(1, len(self.shapes) // SHAPES_OF_WIDTHS)][:SHAPES_OF_WIDTHS]
+        spread = self.shapes[:: max(1, len(self.shapes) // SHAPES_OF_WIDTHS)][:SHAPES_OF_WIDTHS]
+        asked = dict.fromkeys(item.asked.shape for item in self.failed)
+        shapes = [shape for shape in asked if shape in self.shapes][-SHAPES_OF_WIDTHS:]  # a mistake of some shapes is no narrow sum
+        shapes += [shape for shape in spread if shape not in shapes]
         while high - low > 1:
             middle = (low + high) // 2
-            limits = Limits(middle, -14, 15) if middle <= 11 else Limits(middle)
-            if self.holds(limits, shapes):
+            if self.holds(limits_of_width(middle), shapes):
                 low = middle
             else:
                 high = middle
-        if low > 3:
+        if low > 3 and self.single.fits(low, limits_of_width(low)):
             self.report.accumulator_bits = low
-            self.report.located = {"hypothesis": f"sums are held in {low} significand bits, {self.limits.bits} were declared"}
+            short = "" if self.holds(Limits(low), shapes) else " and the range of binary16"
+            self.report.located = {"hypothesis": f"sums are held in {low} significand bits{short}, {self.limits.bits} were declared"}
 
     def holds(self, limits: Limits, shapes: list[tuple[int, int, int]]) -> bool:
-        """Tell whether every output of the sets of an accumulator is right."""
-        compared = 0
+        """Tell whether every output of the sets of an accumulator is right, and every shape has a set."""
+        compared: set[tuple[int, int, int]] = set()
         for question in self.questions(limits, shapes, []):
-            compared += int(question.known.sum())
+            compared |= {question.asked.shape} if question.known.any() else set()
             if bool((unequal(self.call(question.operands), question.want, self.pair) & question.known).any()):
                 return False
-        return compared > 0
+        return compared >= set(shapes)
 
     def explain(self) -> None:
         """Locate a failure: a mistake that explains all questions tried, else the width of the accumulator, else what explains some."""

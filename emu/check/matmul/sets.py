@@ -187,9 +187,14 @@ def windows(colours: Palette, bits: int, centre: int) -> list[Bits]:
 
 
 def _scales(side: Side, found: list[Bits], draws: Draws, rows: int, blocks: int) -> Bits | None:
-    """Return [rows, blocks] scale codes: row after row a window, block after block its codes in turn; rows of a tile alike."""
+    """Return [rows, blocks] scale codes: row after row a window, block after block its codes in turn; rows of a tile alike.
+
+    Raises: OperandError (a window without a code).
+    """
     if side.scale is None:
         return None
+    if not all(len(window) for window in found):
+        raise OperandError(f"{side.known.id}: no scale is short enough for these sums")
     tiles = -(-rows // side.rows)
     drawn = draws.below(1 << 16, tiles + 1).tolist()
     out = np.empty((tiles, blocks), integer_dtype(side.scale))

@@ -290,3 +290,25 @@ def test_an_undeclared_rounding_of_operands_or_partial_sums_fails():
 def test_a_failure_without_raises_is_an_assertion():
     with pytest.raises(AssertionError, match="located: a or b: the two halves"):
         check_matmul(WRONG["halves of a"][0], "nvfp4", "nvfp4", shapes=SHAPES)
+
+
+def test_a_width_is_not_named_where_a_single_product_speaks_against_it():
+    """Each of these is right in all sums of few bits that a width would be found with, and no narrow accumulator gives its products."""
+
+    def read_low(codes, scales):
+        return codes, np.where(scales == 0x7E, 0x7D, scales)
+
+    before = {}
+
+    def stale(a, b):
+        found = gemm(a, b)
+        last, before["last"] = before.get("last"), found
+        return found if last is None or last.shape != found.shape else last
+
+    def half_of_long(a, b):
+        return gemm(a, b, change_a=lambda codes, scales: (codes * (np.arange(codes.shape[1]) < 2048), scales))
+
+    for kernel in (on_a(read_low), stale, half_of_long):
+        report = check_matmul(kernel, "nvfp4", "nvfp4", raises=False)
+        assert report.verdict == "differs" and report.accumulator_bits == 0
+        assert "significand bits" not in str(report.located)
