@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CALLS: Final = 160
 SECONDS: Final = 20
 FEW: Final = 2  # elements that are not zero: another candidate would not read better
-SMALL: Final = 1 << 10  # elements of a question that the reference model judges while shrinking
+SMALL: Final = 1 << 10  # elements of a counterexample that the reference model judges again
 LARGE: Final = 1 << 14  # elements of a question that is shrunk by halves
 
 
@@ -75,8 +75,13 @@ def _shrunk(worker: _Worker, candidate: Candidate) -> Shrunk | None:
     why = why_at(candidate.question.why, candidate.index)
     for operands in worker.parts(candidate):
         found = worker.fails(operands)
+        if found is None:
+            continue
+        found = worker.minimise(found)
+        if found.operands[worker.form.main].size <= SMALL:
+            found = worker.fails(found.operands, "exact")
         if found is not None:
-            return replace(worker.minimise(found), why=why, calls=worker.calls)
+            return replace(found, why=why, calls=worker.calls)
     return None
 
 
@@ -172,12 +177,11 @@ class _Worker:
                 now, size[axis] = found, keep
         return now
 
-    def fails(self, operands: dict[str, Bits]) -> Shrunk | None:
-        """Ask the target; return the failure when the same stage fails in the same class."""
+    def fails(self, operands: dict[str, Bits], engine: str = "auto") -> Shrunk | None:
+        """Ask the target; return the failure when the same stage fails in the same class. engine: that judges."""
         self.calls += 1
         try:
             got = self.checker.call(operands)
-            engine = "exact" if operands[self.form.main].size <= SMALL else "auto"
             expected = self.checker.expect(operands, engine, got)
             for difference in judge(self.form, expected, got).differences:
                 if difference.name == self.stage:

@@ -78,11 +78,11 @@ def _exchanged(codes: Matrix, _: int) -> Matrix:
 
 def _halves(codes: Matrix, columns: int) -> Matrix:
     """The halves of a block interleaved, as if it had been packed by halves and is read pair by pair."""
-    return codes.reshape(len(codes), -1, 2, columns // 2).swapaxes(2, 3).reshape(codes.shape)
+    return codes.reshape(len(codes), -1, 2, columns // 2).transpose(0, 1, 3, 2).reshape(codes.shape)
 
 
 def _pairs(codes: Matrix, columns: int) -> Matrix:
-    return codes.reshape(len(codes), -1, columns // 2, 2).swapaxes(2, 3).reshape(codes.shape)
+    return codes.reshape(len(codes), -1, columns // 2, 2).transpose(0, 1, 3, 2).reshape(codes.shape)
 
 
 _CODES: dict[str, Callable[[Matrix, int], Matrix]] = {

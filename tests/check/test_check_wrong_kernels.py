@@ -57,6 +57,8 @@ def test_right_ones_pass(recipe, key):
         "recipe": other_recipe(get("recipe", recipe), "fp32"),
         "rule": ruled(recipe, "fp32", lambda kernel, x, given: kernel(x, **given)),
     }
+    if get("block", get("recipe", recipe).facts.block).facts.shape[0] > 1:
+        del kernels["program"]  # its machinery has tiles of one row
     for name, kernel in list(kernels.items())[: 3 if key == 1 else 1]:
         item = Wrong(name, "right", f"quantize/{recipe}", kernel)
         assert verdict(item, key=key) == "pass", name
