@@ -79,7 +79,7 @@ def _shrunk(worker: _Worker, candidate: Candidate) -> Shrunk | None:
             continue
         found = worker.minimise(found)
         if found.operands[worker.form.main].size <= SMALL:
-            found = worker.fails(found.operands, "exact")
+            found = worker.judged(found.operands, found.got, "exact")
         if found is not None:
             return replace(found, why=why, calls=worker.calls)
     return None
@@ -177,21 +177,24 @@ class _Worker:
                 now, size[axis] = found, keep
         return now
 
-    def fails(self, operands: dict[str, Bits], engine: str = "auto") -> Shrunk | None:
-        """Ask the target; return the failure when the same stage fails in the same class. engine: that judges."""
+    def fails(self, operands: dict[str, Bits]) -> Shrunk | None:
+        """Ask the target; return the failure when the same stage fails in the same class."""
         self.calls += 1
         try:
-            got = self.checker.call(operands)
-            expected = self.checker.expect(operands, engine, got)
-            for difference in judge(self.form, expected, got).differences:
-                if difference.name == self.stage:
-                    case = Case(operands, expected, got)
-                    whole = whole_class(self.form, case, difference)
-                    for index in sample(difference.wrong, 4):
-                        if (whole or class_of(self.form, case, self.stage, index)) == self.name:
-                            return Shrunk(operands, expected, got, index, "", self.calls, True)
+            return self.judged(operands, self.checker.call(operands), "auto")
         except (TargetError, OperandError, ShapeError):
             return None
+
+    def judged(self, operands: dict[str, Bits], got: Arrays, engine: str) -> Shrunk | None:
+        """Return the failure of an answer when the same stage fails in the same class. engine: that judges. Raises: as the engine."""
+        expected = self.checker.expect(operands, engine, got)
+        for difference in judge(self.form, expected, got).differences:
+            if difference.name == self.stage:
+                case = Case(operands, expected, got)
+                whole = whole_class(self.form, case, difference)
+                for index in sample(difference.wrong, 4):
+                    if (whole or class_of(self.form, case, self.stage, index)) == self.name:
+                        return Shrunk(operands, expected, got, index, "", self.calls, True)
         return None
 
     def minimise(self, best: Shrunk) -> Shrunk:
