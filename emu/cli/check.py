@@ -194,8 +194,8 @@ def _gives(text: str | None) -> str | tuple[str, ...] | dict[str, str] | None:
     return {outer: inner or outer for outer, _, inner in pairs}
 
 
-def _multiple(text: str, option: str = "--multiple") -> tuple[int, int]:
+def _multiple(text: str) -> tuple[int, int]:
     rows, _, columns = text.partition("x")
     if not rows.isdigit() or not columns.isdigit() or not int(rows) or not int(columns):
-        raise OperandError(f"{option} {text!r}: write rows x columns, such as 128x64")
+        raise OperandError(f"--multiple {text!r}: write rows x columns, such as 128x64")
     return int(rows), int(columns)

@@ -71,6 +71,7 @@ def command(
 def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     """Identify a kernel in a process of its own; a kernel that fails has a verdict and exit code 1."""
     from emu.base.errors import TargetError
+    from emu.check.inputs.shapes import parse_shapes
     from emu.check.targets.isolate import spawned
     from emu.check.targets.named import make
     from emu.cli.check import LATE, _gives, _multiple, _names
@@ -85,7 +86,7 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     if multiple is not None:
         asked["multiple"] = _multiple(multiple)
     if shapes is not None:
-        asked["shapes"] = [_multiple(shape, "--shapes") for shape in shapes.split(",")]
+        asked["shapes"] = parse_shapes(shapes)
     given = options | {"gives": _gives(options["gives"]), "wants": _names(options["wants"])} | ({"seconds": seconds} if own else {})
     try:
         with progress() as bar:

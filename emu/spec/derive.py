@@ -303,11 +303,17 @@ def _codebook_order(facts: CodebookFacts) -> list[tuple[Fraction, bool]]:
         return [(Fraction(0) if text == "-0" else parse_exact(text), text.startswith("-")) for text in facts.values]
     from emu.spec.registry import get
 
-    assert facts.values_bits is not None and facts.values_format is not None
-    known, text = codes(get("format", facts.values_format)), facts.values_bits.replace(" ", "")
-    digits = -(-known.bits // 4)
-    found = [int(text[start : start + digits], 16) for start in range(0, len(text), digits)]
-    return [(Fraction(-(code & ~known.sign_bit) if code & known.sign_bit else code), bool(code & known.sign_bit)) for code in found]
+    source: Format = get("format", str(facts.values_format))
+    sign_bit = codes(source).sign_bit
+    found = codebook_codes(facts, source)
+    return [(Fraction(-(code & ~sign_bit) if code & sign_bit else code), bool(code & sign_bit)) for code in found]
+
+
+def codebook_codes(facts: CodebookFacts, source: Format) -> list[int]:
+    """Return the values of a codebook that is written as bit patterns, as codes of their format. source: that format."""
+    assert facts.values_bits is not None
+    digits, text = -(-codes(source).bits // 4), facts.values_bits.replace(" ", "")
+    return [int(text[start : start + digits], 16) for start in range(0, len(text), digits)]
 
 
 def arithmetic_entry(fmt: Format) -> EntryCodes:

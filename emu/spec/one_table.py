@@ -91,12 +91,9 @@ def _codebook(fmt: Format) -> list[Fraction]:
     assert isinstance(facts, CodebookFacts)
     if facts.values is not None:
         return [Fraction(0) if text == "-0" else derive.parse_exact(text) for text in facts.values]
-    assert facts.values_bits is not None and facts.values_format is not None
-    source: Format = get("format", facts.values_format)
-    known, text = derive.codes(source), facts.values_bits.replace(" ", "")
-    digits = -(-known.bits // 4)
-    codes = [int(text[start : start + digits], 16) for start in range(0, len(text), digits)]
-    return [_magnitude(code & ~known.sign_bit, source) * (-1 if code & known.sign_bit else 1) for code in codes]
+    source: Format = get("format", str(facts.values_format))
+    sign_bit = derive.codes(source).sign_bit
+    return [_magnitude(code & ~sign_bit, source) * (-1 if code & sign_bit else 1) for code in derive.codebook_codes(facts, source)]
 
 
 def _is_even(size: Fraction) -> bool:

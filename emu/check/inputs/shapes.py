@@ -105,7 +105,7 @@ def parse_shapes(text: str, sides: int = 2) -> tuple[tuple[int, ...], ...]:
     for part in text.split(","):
         match = re.fullmatch("x".join([r"([1-9]\d{0,8})"] * sides), part.strip())
         if match is None:
-            what = "rows x columns, such as 4096x5120" if sides == 2 else "M x N x K, such as 128x64x256"
-            raise OperandError(f"--shapes {part.strip()!r} is no shape: write {what}, several with commas")
+            what = "rows x columns, such as 128x64" if sides == 2 else "M x N x K, such as 128x64x256"
+            raise OperandError(f"--shapes {part.strip()!r}: write {what}, several with commas")
         found.append(tuple(int(side) for side in match.groups()))
     return tuple(found)

@@ -45,11 +45,6 @@ def exact_of(codes: Bits, fmt: Format) -> Exact:
     return Exact(table.n[at], table.e[at], table.nominal[at])
 
 
-def is_number(fmt: Format) -> Bits:
-    """Return for every code of a narrow format whether it is a finite number."""
-    return np.array([derive.is_finite_code(code, fmt) for code in range(1 << derive.codes(fmt).bits)], bool)
-
-
 def _listed(fmt: Format) -> Exact:
     found = [_one(code, fmt) if derive.is_finite_code(code, fmt) else (0, 0, 0) for code in range(1 << derive.codes(fmt).bits)]
     n, e, nominal = (np.array(list(column), np.int64) for column in zip(*found, strict=True))

@@ -13,7 +13,7 @@ from emu.base.errors import OperandError, TargetError
 from emu.check.matmul import envelope
 from emu.check.matmul.epilogue import Program, programs, to_result
 from emu.check.matmul.locate import Case, locate, unequal, where
-from emu.check.matmul.numbers import Bits, Draws, bit_length
+from emu.check.matmul.numbers import Bits, Draws, bit_length, trailing_zeros
 from emu.check.matmul.pair import Pair, Side, pair_of
 from emu.check.matmul.report import GemmReport, Stage
 from emu.check.matmul.sets import Limits, Operands, default_shapes, every_set, limits_of, one_hot, palette, summed
@@ -164,7 +164,7 @@ class Single:
         if not any(((codes != side.zero).sum(axis=1) <= 1).all() for codes, side in ((asked.a, pair.a), (asked.b, pair.b))):
             return
         size = np.abs(asked.sums)
-        shift = np.where(size == 0, 0, bit_length(np.asarray(size & -size)) - 1)
+        shift = trailing_zeros(size)
         bits, least = bit_length(size) - shift, np.broadcast_to(asked.unit, size.shape) + shift
         plain = question.known if question.c is None else question.known & (question.c == 0)
         right, other = plain & ~wrong, plain & wrong

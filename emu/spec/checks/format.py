@@ -110,7 +110,7 @@ def _codebook_length(facts: CodebookFacts) -> int:
     text = facts.values_bits.replace(" ", "")
     if len(text) % digits:
         raise SpecError(f"{len(text)} hex digits are no multiple of the {digits} of a {source.id} code")
-    numbers = [int(text[i : i + digits], 16) for i in range(0, len(text), digits)]
+    numbers = derive.codebook_codes(facts, source)
     for number in numbers:
         if not derive.is_finite_code(number, source):
             raise SpecError(f"0x{number:0{digits}X} is no finite {source.id} number")
