@@ -9,7 +9,16 @@ from cffi import FFI
 HEADERS = ["c_ref/emu_ref.h", *sorted(glob("c_ref/src/**/*.h", recursive=True))]
 SOURCES = sorted(glob("c_ref/src/*/*.c"))
 FLAGS = ["-O3", "-std=c99", "-ffp-contract=off", "-fno-wrapv", "-Werror=incompatible-pointer-types"]
-DIGEST = sha256(b"".join(Path(path).read_bytes() for path in HEADERS + SOURCES)).hexdigest()
+
+
+def digest(paths: list[str]) -> str:
+    """Return the sha256 of files, one after the other."""
+    return sha256(b"".join(Path(path).read_bytes() for path in paths)).hexdigest()
+
+
+CONVERSIONS = [path for path in HEADERS + SOURCES if Path(path).parent.name in ("c_ref", "number", "convert", "tables")]
+DIGEST = digest(HEADERS + SOURCES)
+COMPILED_IN = {"emu_source_digest": DIGEST, "emu_convert_digest": digest(CONVERSIONS)}  # names of the extension that say what it is made of
 
 
 def cdef(path: str) -> str:
@@ -18,10 +27,10 @@ def cdef(path: str) -> str:
 
 
 ffi = FFI()
-ffi.cdef(cdef(HEADERS[0]) + "\nstatic const char emu_source_digest[65];")
+ffi.cdef("\n".join([cdef(HEADERS[0]), *(f"static const char {name}[65];" for name in COMPILED_IN)]))
 ffi.set_source(
     "emu.engines.c_ref._c",
-    f'#include "emu_ref.h"\nstatic const char emu_source_digest[65] = "{DIGEST}";',
+    "\n".join(['#include "emu_ref.h"', *(f'static const char {name}[65] = "{found}";' for name, found in COMPILED_IN.items())]),
     sources=SOURCES,
     depends=HEADERS,
     include_dirs=["c_ref"],

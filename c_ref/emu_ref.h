@@ -38,7 +38,8 @@ enum {
     EMU_ERROR_SPACE = 12,   /* the workspace is too small */
     EMU_ERROR_DATAPATH = 13, /* a datapath descriptor contradicts itself or passes a limit named below */
     EMU_ERROR_OVERFLOW = 14, /* the accumulator of a datapath does not hold the sum */
-    EMU_ERROR_NAME = 15      /* no such datapath, or it does not take that choice of operands */
+    EMU_ERROR_NAME = 15,     /* no such datapath, or it does not take that choice of operands */
+    EMU_ERROR_DESCRIPTOR = 16 /* a descriptor file: emu_fault says in which line, what is wrong and how to mend it */
 };
 
 enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
@@ -383,6 +384,119 @@ typedef struct emu_term {
     int32_t is_live;
 } emu_term;
 
+/* Datapaths written in levels: each adds lots of values of the level below to one; level 0 is the products. The last level leaves one value,
+ * which is brought to the format of the result. A value is a number with the exponent that it names and whether it is live (does it raise
+ * the exponent of an aligned addition above), or NaN or an infinity, which no register loses.
+ *
+ * A product names the sum of the exponents of its codes and is live where no factor is zero; an exact sum names 0 (or the largest of its
+ * live terms) and is live where one of them is; an aligned sum names E; scales add theirs; a number held in a float format names that of
+ * its code, in fixed point 0, and is live where it is not 0; a cut one names what it named.
+ *
+ * Aligned: E is the largest exponent of a live term and of the running value, at least the floor, 0 where there is neither; every term is
+ * cut to a multiple of 2^(E - frac_bits) and they are added. frac_rule, integer_rule, floor_rule: as in emu_datapath, floor with the
+ * format that holds the sum, for the sums of one instruction.
+ */
+enum { EMU_MAX_SUM_LEVELS = 16 };
+enum { EMU_HOLD_EXACT = 0, EMU_HOLD_FLOAT = 1, EMU_HOLD_FIXED = 2, EMU_HOLD_CUT = 3 };
+enum { EMU_BEYOND_INF = 0, EMU_BEYOND_IEEE = 1, EMU_BEYOND_MAX = 2, EMU_BEYOND_WRAP = 3, EMU_BEYOND_ERROR = 4 };
+enum { EMU_SUM_AT_ONCE = 0, EMU_SUM_ALIGNED = 1, EMU_SUM_CHAIN = 2, EMU_SUM_PAIRWISE = 3 };
+enum { EMU_OF_COUNT = 0, EMU_OF_ALL = 1, EMU_OF_BLOCK = 2 };
+enum { EMU_START_ZERO = 0, EMU_START_FIRST = 1, EMU_START_C = 2 };
+
+/* What a value is rounded to. A rounding of NULL: nothing is ever lost; where something is, the row is EMU_ERROR_DATAPATH. None is
+ * EMU_ADD_TE_FMA; in a float format random_bits + frac_bits <= 61. */
+typedef struct emu_hold {
+    int32_t kind;                 /* EMU_HOLD_*; float: signed, with subnormals; fixed: two's complement of `bits`; cut: exponents without end */
+    const emu_rounding *rounding;
+    const emu_format *format;     /* float */
+    const emu_policy *policy;     /* float: what NaN, Inf, zero and overflow become; NULL: as keep, beyond and flushes say */
+    int32_t keep;                 /* float: fraction bits that are kept */
+    int32_t beyond;               /* float: EMU_BEYOND_INF, IEEE (as the rounding says) or MAX; fixed: INF, MAX, WRAP or ERROR */
+    int32_t flushes;              /* float, flag: a subnormal result is zero */
+    int32_t bits;                 /* fixed: 2..512, the sign included; cut: bits kept from the leading one on, or below 2^exp */
+    int32_t is_fraction;          /* cut, flag: below 2^exp */
+    int32_t unit_rule;            /* fixed: EMU_STATED or EMU_DERIVED: the finest unit of what is added */
+    int32_t unit_exp;
+} emu_hold;
+
+/* Both scales multiply a value: each, their product, and the value times that, held. */
+typedef struct emu_scaling {
+    int32_t applies;              /* flag */
+    emu_hold each;
+    emu_hold product;
+    emu_hold term;
+} emu_scaling;
+
+typedef struct emu_alignment {
+    const emu_rounding *cut;      /* of a term that loses bits; draws nothing */
+    int32_t frac_rule;            /* EMU_STATED or EMU_DERIVED */
+    int32_t frac_bits;
+    int32_t integer_rule;
+    int32_t integer_bits;
+    int32_t floor_rule;
+    int32_t floor_exp;
+    int32_t is_normalised;        /* flag: a term names the exponent of its leading bit */
+    int32_t exponent_raise;       /* -1024..1024, of every term but the running value */
+    int32_t wraps;                /* flag: modulo 2^(frac_bits + integer_bits + 1), as two's complement */
+    const emu_rounding *running;  /* cut of the running value, to running_bits below 2^E, before it is cut as the others; NULL: as the others */
+    int32_t running_bits;
+    int32_t drop_below;           /* with `running`: it is dropped where its exponent is lower than E by more than this; -1: never */
+} emu_alignment;
+
+typedef struct emu_sum_level {
+    int32_t of_rule;              /* EMU_OF_*: how many values are added to one; all: the whole of K; block: those of one scale block */
+    int32_t of;
+    int32_t every;                /* 1: neighbours; n: every n-th */
+    int32_t add;                  /* EMU_SUM_* */
+    int32_t by;                   /* chain: values that one addition takes */
+    int32_t start;                /* chain: EMU_START_* */
+    int32_t plus_c;               /* flag, at once and aligned: C is one more term */
+    int32_t aligns;               /* flag: additions align; EMU_SUM_ALIGNED has it, EMU_SUM_AT_ONCE has it not */
+    int32_t names_largest;        /* flag: an exact sum names the largest exponent of its live terms, else 0; not of a chain */
+    int32_t cancelled_counts;     /* flag: a sum of 0 of live terms is live */
+    emu_alignment align;
+    emu_hold hold;
+    emu_scaling scaling;
+} emu_sum_level;
+
+/* Limits: as in emu_datapath; every sum, before it is held, has at most 1,080 bits for one instruction. C enters at one place, and scales
+ * multiply at one, where there are any. */
+typedef struct emu_levels {
+    const emu_format *a;          /* of the elements */
+    const emu_format *b;
+    const emu_format *scale;      /* NULL: none */
+    const emu_format *widest_scale; /* the offered scale with the largest significand; NULL: scale */
+    const emu_format *c;          /* NULL: none */
+    int32_t block;                /* elements that share a scale; 0 without scales */
+    int32_t k;                    /* products of one instruction */
+    int32_t ignores_unused_bits;  /* flags, as in emu_datapath; flushes_c: also of the running value that C started */
+    int32_t flushes_elements;
+    int32_t flushes_scales;
+    int32_t flushes_c;
+    int32_t per_add;              /* flag: each addition makes NaN and Inf; else the operands decide first: of each addition that C started, or
+                                     of the row */
+    int32_t nan_scale_live;
+    int32_t ieee_zero;
+    uint64_t nan_code;            /* of the result; unused where `out` has a policy */
+    emu_hold product;
+    emu_scaling product_scaling;
+    int32_t level_count;          /* 1..EMU_MAX_SUM_LEVELS */
+    const emu_sum_level *levels;
+    emu_hold out;                 /* EMU_HOLD_FLOAT */
+    int32_t out_plus_c;           /* flag: C is added to the last value */
+} emu_levels;
+
+/* sign, magnitude * 2^lsb_exp. */
+typedef struct emu_number {
+    int32_t special;  /* 0, EMU_NAN or EMU_INFINITE */
+    int32_t sign;     /* 1: below zero */
+    int32_t negative; /* 1: a zero in its place is -0, where zeros have a sign */
+    int32_t live;
+    int32_t exp;      /* that it names */
+    int32_t lsb_exp;
+    emu_wide magnitude;
+} emu_number;
+
 /* The stages of one fused step. A datapath leaves 0 what it has not; special: EMU_NAN or EMU_INFINITE decided, all others are 0. */
 typedef struct emu_stages {
     emu_term *terms;       /* given: room for the terms of a step, or NULL */
@@ -517,6 +631,17 @@ int32_t emu_epilogue(const emu_datapath *datapath, const emu_epilogue_facts *fac
                      const emu_matrix *d);
 int32_t emu_add_results(const emu_datapath *datapath, const emu_matrix *x, const emu_matrix *y, const emu_matrix *d);
 
+/* Datapaths of levels. count: for rows of so many products, the random integers of a row and the numbers of workspace. dot: as emu_dot; c is
+ * NULL where there is no C, random (NULL where nothing draws) has a row of integers for each row, in the order instruction, level, node,
+ * then as they happen; a rounding belongs to the instruction of the last product that it sees. order: room for as many words as a row
+ * draws, workspace: for `numbers` numbers; nothing need be in them. A result that nobody knows is EMU_ERROR_OPEN, one that a policy refuses
+ * EMU_ERROR_REFUSED, a register that overflows EMU_ERROR_OVERFLOW; rows before it have been written, and *row is its number. */
+int32_t emu_check_dot_levels(const emu_levels *levels);
+int32_t emu_count_dot_levels(const emu_levels *levels, size_t products, size_t *draws, size_t *numbers);
+int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                       const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
+                       emu_number *workspace, size_t numbers, size_t *row);
+
 /* Elements that share random words: element i takes lane i % lanes of word i / lanes; see emu_split_words for the positions. */
 typedef struct emu_word {
     int32_t lanes;
@@ -550,6 +675,30 @@ const emu_program *emu_find_program(const char *recipe, const char *profile);
 /* A datapath of the spec with its operands chosen -> *datapath. name: the id or an alias, then, each behind a slash, what that datapath
  * leaves free: formats of A and B, of the scales, elements of a block: "blackwell_mxf4nvf4_b16_ue4m3", "nv_like/e1m2xe1m2/ue4m3/16". */
 int32_t emu_find_datapath(const char *name, emu_datapath *datapath);
+
+/* Descriptor files: objects that the shipped spec does not have, as text; docs/descriptors.md says how it reads. Facts alone stand there:
+ * all that follows from them is derived here. A library is what one file says; it lies in the caller's memory and keeps nothing of the text.
+ *
+ * emu_measure_descriptor: how many bytes of memory a text of at most EMU_MAX_DESCRIPTOR bytes needs, whatever it says.
+ * emu_load_descriptor: text -> *library. memory: so many bytes, aligned as malloc does it; it must outlive every use of the library.
+ *   fault: the first line that is refused and why; on every error but EMU_ERROR_NULL. *library is written on success alone. */
+enum { EMU_MAX_DESCRIPTOR = 1048576 };
+
+typedef struct emu_library emu_library;
+
+typedef struct emu_fault {
+    int32_t line;   /* 1: the first; 0: no line of its own */
+    char text[252]; /* what: how to mend it */
+} emu_fault;
+
+int32_t emu_measure_descriptor(const char *text, size_t length, size_t *bytes);
+int32_t emu_load_descriptor(const char *text, size_t length, void *memory, size_t bytes, const emu_library **library, emu_fault *fault);
+
+/* As the functions above, but of a library first; what it does not have is one of the shipped spec. library NULL: the shipped spec alone. */
+const emu_format *emu_find_format_in(const emu_library *library, const char *id);
+const emu_rounding *emu_find_rounding_in(const emu_library *library, const char *id);
+const emu_policy *emu_find_policy_in(const emu_library *library, const char *id, const char *destination);
+int32_t emu_find_datapath_in(const emu_library *library, const char *name, emu_datapath *datapath);
 
 /* cdef end */
 

@@ -5,6 +5,11 @@ Each command makes or checks one record of docs/evidence, from which a page foll
 
 from __future__ import annotations
 
+from research.pinned import pin
+
+if __name__ == "__main__":
+    pin()  # before NumPy is loaded
+
 import sys
 from collections.abc import Sequence
 
@@ -15,13 +20,17 @@ from emu.cli.settings import LazyGroup, common_options
 
 # Each command and the module that holds it.
 COMMANDS = {
+    "all": "research.cli.everything",
     "reproduce": "research.cli.study_reproduce",
     "gemm": "research.cli.study_gemm",
     "depth": "research.cli.study_depth",
     "datapath": "research.cli.study_datapath",
     "regime": "research.cli.study_regime",
     "minilm": "research.cli.minilm",
+    "models": "research.cli.models",
+    "gradients": "research.cli.gradients",
     "train": "research.cli.train",
+    "forks": "research.cli.forks",
     "cost": "research.cli.rtl_cost",
 }
 

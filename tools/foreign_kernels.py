@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, ToolError
-from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.libraries.model import Kernel, find, kernels
 from emu.check.report.model import Report
 from emu.check.run import _Checker
 from emu.contracts import form_of
 from emu.files.record import Record, all_open
+from emu.identify.scale_steps import beside_scale_steps
 from emu.spec import derive, get
 from emu.spec.contract import parse
 

@@ -17,6 +17,7 @@ package emu_ref_pkg;
   localparam int EMU_ERROR_DATAPATH = 13;
   localparam int EMU_ERROR_OVERFLOW = 14;
   localparam int EMU_ERROR_NAME = 15;
+  localparam int EMU_ERROR_DESCRIPTOR = 16;
   localparam int EMU_MAX_NAN_CODES = 16;
   localparam int EMU_MAX_CODEBOOK = 256;
   localparam int EMU_MAX_RANDOM_BITS = 32;
@@ -124,6 +125,27 @@ package emu_ref_pkg;
   localparam int EMU_C_ADDED = 1;
   localparam int EMU_C_REALIGNED = 2;
   localparam int EMU_C_LAST = 3;
+  localparam int EMU_MAX_SUM_LEVELS = 16;
+  localparam int EMU_HOLD_EXACT = 0;
+  localparam int EMU_HOLD_FLOAT = 1;
+  localparam int EMU_HOLD_FIXED = 2;
+  localparam int EMU_HOLD_CUT = 3;
+  localparam int EMU_BEYOND_INF = 0;
+  localparam int EMU_BEYOND_IEEE = 1;
+  localparam int EMU_BEYOND_MAX = 2;
+  localparam int EMU_BEYOND_WRAP = 3;
+  localparam int EMU_BEYOND_ERROR = 4;
+  localparam int EMU_SUM_AT_ONCE = 0;
+  localparam int EMU_SUM_ALIGNED = 1;
+  localparam int EMU_SUM_CHAIN = 2;
+  localparam int EMU_SUM_PAIRWISE = 3;
+  localparam int EMU_OF_COUNT = 0;
+  localparam int EMU_OF_ALL = 1;
+  localparam int EMU_OF_BLOCK = 2;
+  localparam int EMU_START_ZERO = 0;
+  localparam int EMU_START_FIRST = 1;
+  localparam int EMU_START_C = 2;
+  localparam int EMU_MAX_DESCRIPTOR = 1048576;
   localparam int EMU_DPI_BITS = 8192;
 
   import "DPI-C" function int emu_check_format(input chandle format);
@@ -138,6 +160,7 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_code_bytes(input chandle format, output int bytes);
   import "DPI-C" function int emu_check_transform(input chandle transform);
   import "DPI-C" function int emu_check_program(input chandle program_);
+  import "DPI-C" function int emu_check_dot_levels(input chandle levels);
   import "DPI-C" function chandle emu_find_format(input string id);
   import "DPI-C" function chandle emu_find_rounding(input string id);
   import "DPI-C" function chandle emu_find_word(input string rounding);
@@ -145,6 +168,9 @@ package emu_ref_pkg;
   import "DPI-C" function chandle emu_find_transform(input string id);
   import "DPI-C" function chandle emu_find_recipe(input string id);
   import "DPI-C" function chandle emu_find_program(input string recipe, input string profile);
+  import "DPI-C" function chandle emu_find_format_in(input chandle library_, input string id);
+  import "DPI-C" function chandle emu_find_rounding_in(input chandle library_, input string id);
+  import "DPI-C" function chandle emu_find_policy_in(input chandle library_, input string id, input string destination);
 
   import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
       output longint unsigned significand, output int lsb_exp);
@@ -185,5 +211,10 @@ package emu_ref_pkg;
   //   emu_alpha
   //   emu_epilogue
   //   emu_add_results
+  //   emu_count_dot_levels
+  //   emu_dot_levels
   //   emu_find_datapath
+  //   emu_measure_descriptor
+  //   emu_load_descriptor
+  //   emu_find_datapath_in
 endpackage

@@ -10,6 +10,7 @@ static const char usage[] =
     "  decode/e2m1 convert/e2m1/rne/nvidia quantize/nvfp4_te_ref dequantize/nvfp4_te_ref/te transform/rht16_te\n"
     "  dot/blackwell_mxf4nvf4_b16_ue4m3 dot/nv_like/e1m2xe1m2/ue4m3/16 accumulate/hopper_fp8/e4m3xe4m3\n"
     "  with --source FORMAT (of x; default fp32), --result FORMAT (of dequantize; default fp32)\n"
+    "  and --descriptor FILE: objects that this build does not have, from `emu export descriptor`\n"
     "exit code: 0 equal or written, 1 differs, 2 bad file or misuse, 3 nothing compared\n";
 
 int complain(const char *what, const char *why)
@@ -59,6 +60,8 @@ static int take_option(const char *name, const char *value, options *given, int 
         given->result = value;
     else if (strcmp(name, "--desc") == 0)
         given->desc = value;
+    else if (strcmp(name, "--descriptor") == 0)
+        given->descriptor = value;
     else
         return complain(name, "unknown option");
     return 0;
@@ -86,6 +89,8 @@ static int run(const char *command, options *given)
     operation op;
     promise promised;
     memset(&promised, 0, sizeof promised);
+    if (given->descriptor && load_descriptor(given))
+        return EXIT_BAD;
     if (!given->what) {
         if (read_desc(given->desc, NULL, &promised))
             return EXIT_BAD;

@@ -82,7 +82,7 @@ int make_quantize(const char *recipe, operation *op)
 {
     int32_t n;
     op->op = OP_QUANTIZE;
-    op->source = emu_find_format(op->source_id);
+    op->source = emu_find_format_in(op->library, op->source_id);
     if (!op->source || !take_program(op, recipe, NULL))
         return op->source ? unknown("recipe", recipe) : unknown("format", op->source_id);
     n = op->program.tile_rows * op->program.tile_columns;
@@ -108,7 +108,7 @@ int make_dequantize(const char *recipe, const char *profile, operation *op)
 {
     int32_t n;
     op->op = OP_DEQUANTIZE;
-    op->result = emu_find_format(op->result_id);
+    op->result = emu_find_format_in(op->library, op->result_id);
     if (!op->result || !take_program(op, recipe, profile))
         return op->result ? unknown("recipe with this profile", recipe) : unknown("format", op->result_id);
     n = op->program.tile_rows * op->program.tile_columns;
@@ -129,7 +129,7 @@ int make_transform(const char *id, operation *op)
 {
     char name[4] = "b0";
     op->op = OP_TRANSFORM;
-    op->source = emu_find_format(op->source_id);
+    op->source = emu_find_format_in(op->library, op->source_id);
     op->transform = emu_find_transform(id);
     if (!op->source || !op->transform)
         return op->source ? unknown("transform", id) : unknown("format", op->source_id);

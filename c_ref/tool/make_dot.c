@@ -92,7 +92,7 @@ int make_dot(int32_t op_code, const char *name, operation *op)
 {
     const emu_datapath *facts = &op->datapath;
     op->op = op_code;
-    if (emu_find_datapath(name, &op->datapath))
+    if (emu_find_datapath_in(op->library, name, &op->datapath))
         return unknown("datapath with these operands", name);
     op->source = facts->a;
     op->result = facts->result;
@@ -108,15 +108,15 @@ int make_dot(int32_t op_code, const char *name, operation *op)
 }
 
 /* 1 when the name is one of a datapath with these formats. */
-static int is_choice(const char *name, const char *a, const char *b, const char *scale)
+static int is_choice(const emu_library *library, const char *name, const char *a, const char *b, const char *scale)
 {
     emu_datapath found;
-    return emu_find_datapath(name, &found) == EMU_OK && found.a == emu_find_format(a) && found.b == emu_find_format(b) &&
-           found.scale == (scale ? emu_find_format(scale) : NULL);
+    return emu_find_datapath_in(library, name, &found) == EMU_OK && found.a == emu_find_format_in(library, a) &&
+           found.b == emu_find_format_in(library, b) && found.scale == (scale ? emu_find_format_in(library, scale) : NULL);
 }
 
 /* A stem says all that was chosen, free or not: try the names that leave out what is not free. block: digits, or NULL. */
-static int find_name(const char *id, const char *pair, const char *scale, const char *block, char *name)
+static int find_name(const emu_library *library, const char *id, const char *pair, const char *scale, const char *block, char *name)
 {
     char first[MAX_NAME], *second;
     memcpy(first, pair, strlen(pair) + 1);
@@ -128,7 +128,7 @@ static int find_name(const char *id, const char *pair, const char *scale, const 
         const char *with_pair = parts & 1 ? pair : "", *with_scale = parts & 2 && scale ? scale : "";
         snprintf(name, 2 * MAX_NAME, "%s%s%s%s%s%s%s", id, *with_pair ? "/" : "", with_pair, *with_scale ? "/" : "", with_scale,
                  block ? "/" : "", block ? block : "");
-        if (is_choice(name, first, second, scale))
+        if (is_choice(library, name, first, second, scale))
             return 1;
     }
     return 0;
@@ -143,12 +143,12 @@ int make_dot_from_stem(int32_t op_code, const char *source, const char *part, op
     scale = strchr(pair, '_');
     if (scale)
         *scale++ = 0;
-    if (find_name(id, pair, scale, NULL, name))
+    if (find_name(op->library, id, pair, scale, NULL, name))
         return make_dot(op_code, name, op);
     for (char *at = strstr(id, "_b"); at; at = strstr(at + 2, "_b"))
         block = at;
     if (!block)
         return unknown("datapath with these operands", part);
     *block = 0;
-    return find_name(id, pair, scale, block + 2, name) ? make_dot(op_code, name, op) : unknown("datapath with these operands", part);
+    return find_name(op->library, id, pair, scale, block + 2, name) ? make_dot(op_code, name, op) : unknown("datapath with these operands", part);
 }

@@ -68,7 +68,7 @@ static int take_formats(const char *pair, const options *given, operation *op)
 static int make_decode(const char *format, operation *op)
 {
     op->op = OP_DECODE;
-    op->source = emu_find_format(format);
+    op->source = emu_find_format_in(op->library, format);
     op->result = emu_find_format("fp32");
     if (!op->source)
         return unknown("format", format);
@@ -81,10 +81,10 @@ static int make_decode(const char *format, operation *op)
 static int make_convert(const char *to, const char *rounding, const char *policy, operation *op)
 {
     op->op = OP_CONVERT;
-    op->source = emu_find_format(op->source_id);
-    op->result = emu_find_format(to);
-    op->rounding = emu_find_rounding(rounding);
-    op->policy = emu_find_policy(policy, to);
+    op->source = emu_find_format_in(op->library, op->source_id);
+    op->result = emu_find_format_in(op->library, to);
+    op->rounding = emu_find_rounding_in(op->library, rounding);
+    op->policy = emu_find_policy_in(op->library, policy, to);
     if (!op->source || !op->result)
         return unknown("format", op->source ? to : op->source_id);
     if (!op->rounding || !op->policy)
@@ -118,7 +118,7 @@ static int split_part(const char *part, const operation *op, int (*fits)(const o
 
 static int is_policy_and_rounding(const operation *op, const char *first, const char *second)
 {
-    return emu_find_policy(first, op->result_id) && emu_find_rounding(second);
+    return emu_find_policy_in(op->library, first, op->result_id) && emu_find_rounding_in(op->library, second);
 }
 
 static int is_recipe_and_profile(const operation *op, const char *first, const char *second)
@@ -175,6 +175,7 @@ int make_operation(const options *given, operation *op)
     parts found;
     int fault;
     memset(op, 0, sizeof *op);
+    op->library = given->library;
     if (!copy_name(op->name, given->what, strlen(given->what)))
         return complain("contract", "too long");
     if (strchr(given->what, '/')) {

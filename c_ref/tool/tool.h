@@ -38,6 +38,7 @@ typedef struct operation {
     column columns[MAX_COLUMNS];
     char source_id[MAX_NAME];
     char result_id[MAX_NAME];
+    const emu_library *library; /* of --descriptor, or NULL */
     const emu_format *source;
     const emu_format *result;
     const emu_rounding *rounding; /* convert: its own; quantize: the one that draws, or NULL */
@@ -63,6 +64,8 @@ typedef struct options {
     const char *source;
     const char *result;
     const char *desc;
+    const char *descriptor;
+    const emu_library *library; /* what it says */
     uint64_t random;
     uint64_t key;
     int32_t all;
@@ -72,6 +75,9 @@ typedef struct options {
 /* One line on stderr; both return EXIT_BAD. unknown: a name that `emu_ref list` does not print. */
 int complain(const char *what, const char *why);
 int unknown(const char *kind, const char *name);
+
+/* load.c: --descriptor; 0, or EXIT_BAD after a line on stderr. */
+int load_descriptor(options *given);
 
 /* operation.c: contract or stem -> operation; 0, or EXIT_BAD after a line on stderr. */
 int make_operation(const options *given, operation *op);

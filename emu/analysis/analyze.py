@@ -22,6 +22,7 @@ from emu.engines.exact.decode import decode_code
 from emu.ops import functions as api
 from emu.ops.quantized import Quantized
 from emu.spec import Block, Format, Recipe, Transform, derive, get
+from emu.spec.ieee import binary_format
 from emu.spec.models.block import FlaggedElement, LevelFacts, OneElement
 from emu.spec.programs.program import quantize_program
 from emu.spec.programs.types import extent_of
@@ -88,7 +89,7 @@ def _quantizer_report(
         given: Matrix = api.transform(x, inner, axis, signs, source, engine)
         return replace(_measure(given, values, found), transform=inner.id)
     codes, fmt = to_codes(x, source)
-    given = codes.view(float_dtype(fmt)) if fmt.id in ("fp16", "bf16", "fp32", "fp64") else api.decode(codes, fmt, np.float64)
+    given = codes.view(float_dtype(fmt)) if binary_format(fmt) else api.decode(codes, fmt, np.float64)
     return _measure(given, values, found)
 
 

@@ -6,15 +6,8 @@ import math
 from typing import Any
 
 from emu.base.philox import draw, stream_of
-from emu.spec import Recipe, Rounding
-from emu.spec.models.rounding import Word
+from emu.spec import Recipe
 from emu.spec.programs.program import quantize_program
-
-
-def drawing_rounding(recipe: Recipe) -> Rounding | None:
-    """Return the rounding of a recipe that draws random bits, or None."""
-    found = (item.rounding for item in quantize_program(recipe).instructions if item.rounding is not None)
-    return next((rounding for rounding in found if rounding.random_bits), None)
 
 
 def random_operand(recipe: Recipe, shape: tuple[int, ...], name: str, key: int | None) -> Any:
@@ -22,10 +15,10 @@ def random_operand(recipe: Recipe, shape: tuple[int, ...], name: str, key: int |
 
     shape: of the tensor; one integer per element, or one word for `lanes` elements along the last axis.   name: gives the stream.
     """
-    rounding = drawing_rounding(recipe)
+    rounding = quantize_program(recipe).drawing
     if rounding is None or key is None:
         return None
-    source, bits = rounding.facts.random, rounding.random_bits
-    if isinstance(source, Word):
-        shape, bits = (*shape[:-1], -(-shape[-1] // source.lanes)), source.word
+    lanes, bits = rounding.random_operand
+    if lanes > 1:
+        shape = (*shape[:-1], -(-shape[-1] // lanes))
     return draw(key, math.prod(shape), bits, stream_of(name)).reshape(shape)

@@ -24,6 +24,7 @@ from emu.engines.exact.decode import decode_code
 from emu.ops import functions as api
 from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, Transform, derive, get
+from emu.spec.ieee import binary_format
 from emu.spec.models.block import OneElement
 
 SAMPLES: Final = 4097  # block maxima at which a scale rule is looked at
@@ -112,7 +113,7 @@ def scaled(
 def _divides(found: Quantized) -> bool:
     """Tell whether the recipe divides a binary32 number by one binary32 scale: then its scaled numbers are known to the bit."""
     facts = found.block.facts
-    return len(facts.levels) == 1 and facts.levels[0].format == "fp32" and any(
+    return len(facts.levels) == 1 and binary_format(get("format", facts.levels[0].format)) == "binary32" and any(
         step.op == "div" and step.args[-1] == "scale" for step in found.recipe.facts.steps if hasattr(step, "args")
     )  # fmt: skip
 

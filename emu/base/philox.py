@@ -23,20 +23,6 @@ _LOW: Final = 0xFFFFFFFF
 _CHUNK: Final = 1 << 16
 
 
-def philox_block(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return the four 32-bit words of one counter block, in Python integers.
-
-    counter, key: 32-bit words, low word first.   Source: Random123 philox4x32, 10 rounds.   Tests: tests/base/test_philox.py.
-    """
-    c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(ROUNDS):
-        product0, product1 = MULTIPLIERS[0] * c0, MULTIPLIERS[1] * c2
-        c0, c1, c2, c3 = (product1 >> 32) ^ c1 ^ k0, product1 & _LOW, (product0 >> 32) ^ c3 ^ k1, product0 & _LOW
-        k0, k1 = (k0 + WEYL[0]) & _LOW, (k1 + WEYL[1]) & _LOW
-    return c0, c1, c2, c3
-
-
 def stream_of(name: str) -> int:
     """Return the stream of a named tensor: the first 8 bytes of the SHA-256 of its UTF-8 name, little-endian; "" gives stream 0."""
     return int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest()[:8], "little") if name else 0

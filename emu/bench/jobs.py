@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from emu.engines.datapath import run_matmul
+from emu.engines.datapath import run_levels_matmul, run_matmul
+from emu.engines.exact.encode import code_of_one
+from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.ieee import binary_format
+from emu.spec.levels import LevelsPlan
 from emu.spec.models import Format
+from emu.spec.reach import frac_bits_of
 
 Job = Callable[[], Any]
 MakeJob = Callable[[Any], Job | None]
@@ -79,13 +84,16 @@ def dequantize(x: Any) -> Job:
     return emu.quantize(x, "nvfp4_te_ref").dequantize
 
 
-def matmul(plan: DatapathPlan, shape: Shape, engine: str, jobs: int, rng: np.random.Generator, form: int | None = None) -> Job:
-    """Product of random codes. shape: m, n, k.   jobs: threads.   form: of the kernel's vector instructions, None: the best."""
+def matmul(plan: DatapathPlan | LevelsPlan, shape: Shape, engine: str, jobs: int, rng: np.random.Generator, form: int | None = None) -> Job:
+    """Product of random codes, C +0. shape: m, n, k.   jobs: threads.   form: of the kernel's vector instructions, None: the best."""
     from emu.engines.native import datapath as kernel
 
     m, n, k = shape
     a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
     scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))
+    if isinstance(plan, LevelsPlan):
+        levels, c = plan, None if plan.c is None else np.zeros(m * n, np.uint32)
+        return lambda: run_levels_matmul(a, b, scale_a, scale_b, c, None, levels, engine, jobs)
     if form is not None:
         return lambda: kernel.matmul(a, b, scale_a, scale_b, None, plan, form=form)
     return lambda: run_matmul(a, b, scale_a, scale_b, None, plan, engine, jobs)
@@ -95,12 +103,13 @@ def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> 
     """Return random finite codes."""
     codes = derive.codes(fmt)
     found = rng.integers(0, codes.max_code + 1, shape) | np.where(rng.random(shape) < 0.5, codes.sign_bit, 0)
-    return found.astype(np.uint8)
+    return found.astype(code_dtype(fmt))
 
 
 def _scales(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
     """Return scales within a factor of 8 around 1."""
-    if fmt.id == "fp32":
+    if binary_format(fmt) == "binary32":
         return np.exp2(rng.uniform(-3, 3, shape)).astype(np.float32).view(np.uint32)
-    one, step = (127, 3) if fmt.id == "e8m0" else (0x38, 24)
+    step = 3 << frac_bits_of(fmt)
+    one = code_of_one(fmt)
     return rng.integers(one - step, one + step + 1, shape).astype(np.uint8)

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from emu.contracts.form import Arrays, Bits, Form, draw_bits, integer_dtype
+from emu.contracts.form import Arrays, Bits, Form, integer_dtype
 from emu.engines.run import run_amax
-from emu.spec import get
-
-
-def tile_of(form: Form) -> tuple[int, int]:
-    """Return rows and columns of what is judged together: a tile, a group of a transform."""
-    if form.block is not None:
-        rows, columns = form.block.facts.shape
-        return rows, columns
-    return (1, get("transform", form.contract.parts[0]).facts.size)
 
 
 def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tuple[dict[str, Bits], tuple[int, ...]]:
@@ -26,7 +17,7 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
         return _rows(form, operands, index[0])
     if not index:
         return dict(operands), ()
-    tall, wide = tile_of(form)
+    tall, wide = form.tile
     shapes = form.shapes(operands)
     whole = shapes.get("codes", operands[form.main].shape)
     shape = shapes[name]
@@ -39,7 +30,7 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
 
 
 def _rows(form: Form, operands: Arrays, row: int) -> tuple[dict[str, Bits], tuple[int, ...]]:
-    lanes = draw_bits(form.draws)[0] if form.draws is not None else 1
+    lanes = form.draws.random_operand[0] if form.draws is not None else 1
     first = row // lanes * lanes
     out = {}
     for name, array in operands.items():
@@ -63,7 +54,7 @@ def rectangle(form: Form, operands: Arrays, rows: tuple[int, int], columns: tupl
             out[name] = array[place]
         elif name == "random":
             assert form.draws is not None
-            lanes, bits = draw_bits(form.draws)
+            lanes, bits = form.draws.random_operand
             out[name] = np.zeros((1, -(-out[main].size // lanes)), integer_dtype(None, bits))
         else:
             tall, wide = -(-shape[0] // array.shape[0]), -(-shape[1] // array.shape[1])

@@ -50,7 +50,7 @@ def judge(form: Form, expected: Expected, got: Arrays) -> Judged:
             wrong &= ~_touched(spoiled, wrong.shape)
         if wrong.any():
             found.append(Difference(name, wrong, int(np.count_nonzero(wrong))))
-            if form.op == "quantize":
+            if not form.by_row:
                 here = spread(wrong, elements_shape(form, expected, got))
                 spoiled = here.copy() if spoiled is None else spoiled | here
     return Judged(compared, tuple(found))

@@ -9,7 +9,7 @@ dequantize  codes [rows, n], each level by its name -> values [rows, n]
 transform   x [rows, n], signs () -> values [rows, n]
 dot         a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows] -> d [rows]
 layout      codes -> bytes
-Not here: how a target is reached (target_*.py), which inputs are tried (inputs*.py), how answers are judged (judge.py).
+Not here: how a target is reached (target_*.py), which inputs are tried (emu/contracts), how answers are judged (judge.py).
 """
 
 from __future__ import annotations

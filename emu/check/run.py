@@ -14,13 +14,13 @@ from emu.check.inputs.suites import SUITES, completed, questions
 from emu.check.judge import judge
 from emu.check.model import Calls, Target, Verdict
 from emu.check.progress import tell
-from emu.check.reach import Reach
 from emu.check.report.findings import Findings
 from emu.check.report.model import Report
 from emu.check.stochastic import judge_distribution
 from emu.check.targets.files import FileTarget
 from emu.contracts import form_of
-from emu.contracts.form import Arrays, Expected, Form, Question, draw_bits, expect
+from emu.contracts.form import Arrays, Expected, Form, Question, expect
+from emu.contracts.reach import Reach
 
 JUDGES: Final = {"directed": "exact"}  # of the other suites: auto
 
@@ -104,7 +104,7 @@ class _Checker:
             self.report.verdict, self.report.message = error.verdict, str(error)  # type: ignore[assignment]
         else:
             self.report.verdict = self.verdict()
-        if self.form.op == "quantize":
+        if self.form.decides:
             self.report.reach = self.reach.data()
         if self.left_out is not None:
             self.report.notes.append(self.left_out.note())
@@ -117,7 +117,7 @@ class _Checker:
             return "differs"
         if not self.report.compared:
             return "nothing"
-        self.report.message = self.reach.lacks() if self.form.op == "quantize" else ""
+        self.report.message = self.reach.lacks() if self.form.decides else ""
         return "too_little" if self.report.message else "pass"
 
     def questions(self, suite: str, count: int | None, key: int) -> Iterator[Question]:
@@ -138,7 +138,7 @@ class _Checker:
         if self.takes_random or self.form.draws is None:
             return expect(self.form, operands, engine, self.target.result, self.profile, "values" in got)
         found = []
-        for integer in (0, (1 << draw_bits(self.form.draws)[1]) - 1):
+        for integer in (0, (1 << self.form.draws.random_operand[1]) - 1):
             random = np.full_like(operands["random"], integer)
             found.append(expect(self.form, {**operands, "random": random}, engine, self.target.result, self.profile, "values" in got))
         low, high = found

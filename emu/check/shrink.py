@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from emu.base.errors import EmuError, EngineError, OperandError, ShapeError, TargetError
-from emu.check.cutting import cut, rectangle, tile_of
+from emu.check.cutting import cut, rectangle
+from emu.check.inputs.suites import carried, padded
 from emu.check.judge import judge
 from emu.check.report.sorting import Case, Index, class_of, sample, whole_class
-from emu.contracts.form import Arrays, Bits, Expected, Form
+from emu.contracts.form import Arrays, Bits, Expected, Form, Question
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.models import Format
@@ -107,54 +108,20 @@ class _Worker:
         small, _ = cut(form, operands, self.stage, candidate.index)
         amax = small.pop("tensor_amax", None) if "tensor_amax" in form.extras and not self.checker.takes_amax else None
         yield self.padded(small)
-        if form.op not in ("quantize", "transform", "dequantize"):
+        if form.by_row:
             return
         if amax is not None:
-            carried = self.carried(small, int(amax))
-            if carried is not None:
-                yield carried
-        whole = dict(operands)
-        if whole[form.main].size <= LARGE:
-            yield self.halved(whole)
+            yield from (self.padded(part.operands) for part in carried(form, Question({**small, "tensor_amax": amax})))
+        if operands[form.main].size <= LARGE:
+            yield self.halved(dict(operands))
 
-    def padded(self, operands: dict[str, Bits]) -> dict[str, Bits]:
+    def padded(self, operands: Arrays) -> dict[str, Bits]:
         """Return a small tensor filled up with zeros to the multiples that the target needs."""
-        multiple = self.checker.multiple
-        main = operands[self.form.main]
-        if self.form.op != "quantize" or main.ndim != 2 or (main.shape[0] % multiple[0] == 0 and main.shape[1] % multiple[1] == 0):
-            return operands
-        height, width = (-(-size // step) * step for size, step in zip(main.shape, multiple, strict=True))
-        out = dict(operands)
-        for name in ("x", "random"):
-            if name in out and out[name].shape == main.shape:
-                wide = np.zeros((height, width), out[name].dtype)
-                wide[: main.shape[0], : main.shape[1]] = out[name]
-                out[name] = wide
-        return out
-
-    def carried(self, small: dict[str, Bits], amax: int) -> dict[str, Bits] | None:
-        """Return a tile with a further tile under it that holds the tensor maximum; None where no source code is that number."""
-        from emu.contracts.grid import code_at
-        from emu.engines.exact.decode import decode_code
-        from emu.spec import get
-
-        source = self.form.operands["x"]
-        assert source is not None
-        wanted = decode_code(amax, get("format", "fp32"))
-        if wanted.kind != "finite" or "random" in small:
-            return None
-        code = code_at(wanted.magnitude, source)
-        if decode_code(code, source).magnitude != wanted.magnitude:
-            return None
-        tall = tile_of(self.form)[0]
-        under = np.zeros((tall, small["x"].shape[1]), small["x"].dtype)
-        under[0, 0] = code
-        return self.padded({**small, "x": np.concatenate([small["x"], under])})
+        return dict(padded(self.form, Question(operands), self.checker.multiple).operands)
 
     def halved(self, whole: dict[str, Bits]) -> dict[str, Bits]:
         """Return a question with as few rows and columns of tiles as still fail, by halving."""
-        tile = tile_of(self.form)
-        steps = [int(np.lcm(tile[axis], self.checker.multiple[axis])) for axis in (0, 1)]
+        steps = [int(np.lcm(self.form.tile[axis], self.checker.multiple[axis])) for axis in (0, 1)]
         size = list(whole[self.form.main].shape)
         now = whole
         for axis in (0, 1):
@@ -273,7 +240,7 @@ def replaced(operands: dict[str, Bits], name: str, places: Bits, code: int) -> d
 def plain_code(form: Form, name: str) -> int:
     """Return the plainest code of an operand: zero, or one for a scale."""
     fmt = form.operands[name]
-    is_scale = name.startswith("scale") or (form.op == "dequantize" and name != "codes")
+    is_scale = name.startswith("scale") or (form.block is not None and name != form.main)
     if fmt is None or not is_scale:
         return 0
     try:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from emu.check.inputs.stochastic import halves_of, spread_of
 from emu.check.report.model import Example, Failure
-from emu.contracts.form import Arrays, Bits, draw_bits, integer_dtype
+from emu.contracts.form import Arrays, Bits, Form, expect, integer_dtype
 
 if TYPE_CHECKING:
     from emu.check.run import _Checker
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 RATE: Final = Fraction(1, 10**6)
 DRAWS: Final = 1024  # of each input in one call
 CALLS: Final = 2
+PARTS: Final = (Fraction(1, 16), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(15, 16))  # of an interval of the grid
 FAMILIES: Final = ("mean", "bucket", "neighbours", "calls")
 
 
@@ -42,13 +42,15 @@ class Test:
 
 def judge_distribution(checker: _Checker) -> list[Failure]:
     """Ask many times, test, and return one failure per family with a rejected test. Raises: TargetError."""
-    row = spread_of(checker.form, checker.target.source or "fp32")
+    row, half = checker.form.intervals(PARTS), checker.form.intervals((Fraction(1, 2),))
+    if row is None:
+        checker.report.notes.append("the distribution is not judged: the contract names no inputs at known parts of an interval")
+        return []
     first, second, chance = chances(checker, row)
     answers = [ask_again(checker, row) for _ in range(CALLS)]
     checker.report.compared += sum(answer.size for answer in answers)
     found = buckets(np.concatenate(answers), first, second, chance)
     found += means(np.concatenate(answers), first, second, chance)
-    half = halves_of(checker.form, checker.target.source or "fp32")
     found += independence(checker, half)
     return judged(checker, found)
 
@@ -73,48 +75,27 @@ def chances(checker: _Checker, row: Bits) -> tuple[Bits, Bits, list[Fraction]]:
 
 def under(checker: _Checker, row: Bits, random: Bits) -> Bits:
     """Return the codes of a row of inputs under one integer for each place."""
-    from emu.contracts.form import expect
-
     form = checker.form
     assert form.draws is not None
-    lanes, _ = draw_bits(form.draws)
-    operands = shaped(checker, row, 1)
-    if lanes == 1:
-        kind = integer_dtype(None, form.draws.random_bits)
-        operands["random"] = random.astype(kind).reshape(operands[form.main].shape)
-        return expect(form, operands, "auto").arrays["codes"].reshape(-1)[: row.size]
-    return _split(checker, row, random)
+    if form.draws.random_operand[0] > 1:
+        return form.each(row, random)
+    operands = shaped(form, row, 1)
+    operands["random"] = random.astype(integer_dtype(None, form.draws.random_bits)).reshape(operands[form.main].shape)
+    return expect(form, operands, "auto").arrays["codes"].reshape(-1)[: row.size]
 
 
-def _split(checker: _Checker, row: Bits, random: Bits) -> Bits:
-    """Return the codes where random words are shared: the rounding with an integer per element says the same."""
-    from emu.contracts.convert.contract import split_rounding
-    from emu.engines.run import run_convert
-    from emu.spec import get
-
-    form = checker.form
-    to, rounding, policy = form.contract.parts
-    source = form.operands["codes"]
-    assert source is not None
-    facts = get("format", to), split_rounding(get("rounding", rounding)), get("policy", policy)
-    return run_convert(row, source, *facts, random.astype(np.uint32), "auto")
-
-
-def shaped(checker: _Checker, row: Bits, count: int) -> dict[str, Bits]:
+def shaped(form: Form, row: Bits, count: int) -> dict[str, Bits]:
     """Return the operands of a row of inputs, `count` times, without the random operand."""
-    from emu.check.inputs.stochastic import own_amax
-
-    form = checker.form
     whole = np.tile(row, (count, 1))
-    operands: dict[str, Bits] = {form.main: whole.reshape(-1) if form.op == "convert" else whole}
+    operands: dict[str, Bits] = {form.main: whole.reshape(-1) if form.by_row else whole}
     if "tensor_amax" in form.extras:
-        operands["tensor_amax"] = own_amax(form)
+        operands["tensor_amax"] = form.unit_amax()
     return operands
 
 
 def ask_again(checker: _Checker, row: Bits) -> Bits:
     """Return the codes of DRAWS times a row of inputs, [DRAWS, places]. Raises: TargetError."""
-    operands = shaped(checker, row, DRAWS)
+    operands = shaped(checker.form, row, DRAWS)
     got: Arrays = checker.call(operands)
     return got["codes"].reshape(DRAWS, -1)[:, : row.size]
 
@@ -146,7 +127,7 @@ def means(answers: Bits, first: Bits, second: Bits, chance: list[Fraction]) -> l
 
 def independence(checker: _Checker, half: Bits | None) -> list[Test]:
     """Return tests of neighbours at several distances, and of the same place in two calls; inputs about half way between codes."""
-    if half is None:
+    if half is None or not half.size:
         checker.report.notes.append("independence is not judged: the source has no number half way between codes")
         return []
     first, _, chance = chances(checker, half)

@@ -41,7 +41,7 @@ def _fits(recipe: Recipe, store: Checkpoint) -> bool:
     scales = [level for level in block.facts.levels if level.meaning != "flag" and level.granularity != "tensor"]
     if [level.format for level in scales] != [scale_format(store).id] or any(step.op == "transform" for step in recipe.facts.steps):
         return False
-    if any(item.rounding is not None and item.rounding.random_bits for item in quantize_program(recipe).instructions):
+    if quantize_program(recipe).drawing is not None:
         return False
     two = any(level.granularity == "tensor" for level in block.facts.levels)
     return two or not any(

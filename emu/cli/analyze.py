@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from emu.analysis.analyze import inner_transform, tensor_report
-from emu.analysis.draws import drawing_rounding, random_operand
+from emu.analysis.draws import random_operand
 from emu.analysis.plot import plot_kind, plot_reports
 from emu.analysis.report import Report, total
 from emu.base.atomic import check_target
@@ -19,6 +19,7 @@ from emu.cli.quantize import check_operands, parse_signs, raw_or_float, selected
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 from emu.files import TensorFile, TensorInfo, open_tensors, skip_reason, whole_file
 from emu.spec import Format, Recipe, Transform, get
+from emu.spec.programs.program import quantize_program
 
 RECIPES = ("nvfp4_te_ref", "nvufp4", "mxfp4_torchao_rceil", "e2m1_fp32scale", "e1m2_fp32scale", "hif4")
 HEADER = ("tensor", "recipe", "rotation", "SQNR dB", "alpha-1 %", "coherent", "incoherent", "B_eff", "clipped %", "zero %")
@@ -68,7 +69,7 @@ def command(
     """
     recipes: list[Recipe] = [get("recipe", name) for name in names or RECIPES]
     for recipe in recipes:
-        check_operands(recipe, options["random_key"] if drawing_rounding(recipe) else None)
+        check_operands(recipe, options["random_key"] if quantize_program(recipe).drawing else None)
     rotation: Transform | None = get("transform", transform) if rht else None
     options["signs"] = parse_signs(options["signs"])
     options["source"] = None if options["source"] is None else get("format", options["source"])

@@ -40,13 +40,20 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
 @click.option(
     "--shapes",
     metavar="RxC,...",
-    help="Shapes of tensors that a quantizer is given too, such as 4096x5120,1x64; of a product MxNxK, the only ones then.",
+    help="Shapes of tensors that a quantizer is given too, such as 4096x5120,1x64; of a product MxNxK, several ExMxNxK, the only ones.",
 )
 @click.option("--finite", is_flag=True, help="Leave inputs with NaN or Inf out; the report says how many.")
 @click.option("--accumulate", metavar="NAME", help="Of a product: fp32, fp16, bf16, or significand bits of the accumulator.")
 @click.option("--operands", metavar="NAME", help="Of a product: what dequantized operands are held in: exact, bf16, fp16, tf32, fp8.")
 @click.option("--reduce", metavar="NAME", help="Of a product: in what partial sums are joined: fp32, bf16, fp16.")
 @click.option("--epilogue", metavar="TEXT", help="Of a product: words of the epilogue that it must have; left out: any of the list.")
+@click.option("--batched", is_flag=True, help="Of a product: a is [B, M, K], b [B, N, K].")
+@click.option("--align", type=click.IntRange(1), metavar="N", help="Of grouped products: rows of each group begin at a multiple of N.")
+@click.option(
+    "--batch-invariant/--no-batch-invariant",
+    default=None,
+    help="Of a product: a row must have the same bits in every batch; or never ask.",
+)
 @click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
 @click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
@@ -59,7 +66,7 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared, or too few decisions of a quantizer.
     """
     from emu.base.atomic import check_target, write_text
-    from emu.check.inputs.shapes import parse_shapes
+    from emu.check.inputs.suites import parse_shapes
 
     emit, results, junit, force = (options.pop(name) for name in ("emit", "results", "junit", "force"))
     if (target is not None) + (emit is not None) + (results is not None) != 1:
@@ -68,9 +75,9 @@ def command(target: str | None, contract: str, **options: Any) -> int:
         check_target(junit, force)
     options["multiple"] = _multiple(options["multiple"])
     product = contract.startswith("matmul/")
-    strange = next((name for name in _OF_PRODUCTS if options[name] and not product), None)
+    strange = next((name for name in _OF_PRODUCTS if options[name] not in (None, False) and not product), None)
     if strange is not None:
-        raise OperandError(f"check: --{strange} is of products: {contract} is none")
+        raise OperandError(f"check: --{strange.replace('_', '-')} is of products: {contract} is none")
     options["shapes"] = () if options["shapes"] is None else parse_shapes(options["shapes"], 3 if product else 2)
     if emit is not None:
         return (_emit_products if product else _emit)(emit, contract, options, force)
@@ -133,7 +140,9 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
             return Report(str(target), contract, error.verdict, message=str(error))  # type: ignore[arg-type]
 
 
-_OF_PRODUCTS = {"accumulate": "fp32", "operands": "exact", "reduce": "fp32", "epilogue": "any"}
+_OF_PRODUCTS: dict[str, Any] = {
+    "accumulate": "fp32", "operands": "exact", "reduce": "fp32", "epilogue": "any", "batched": False, "align": 1, "batch_invariant": None,
+}  # fmt: skip
 
 
 def _product_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +150,7 @@ def _product_options(options: dict[str, Any]) -> dict[str, Any]:
     for name in ("suites", "gives", "source", "result", "profile", "finite"):
         if options[name]:
             raise OperandError(f"check: --{name.rstrip('s') if name == 'suites' else name} says nothing of a product: leave it out")
-    found = {name: options[name] or default for name, default in _OF_PRODUCTS.items()}
+    found = {name: default if options[name] is None else options[name] for name, default in _OF_PRODUCTS.items()}
     return found | {"shapes": options["shapes"] or None, "count": options["count"], "key": options["key"]}
 
 
@@ -157,11 +166,11 @@ def _emit_products(path: Path, contract: str, options: dict[str, Any], force: bo
 def _product(target: str | None, results: Path | None, contract: str, options: dict[str, Any]) -> Any:
     from emu.base.errors import TargetError
     from emu.check.matmul.files import check_stored
+    from emu.check.matmul.named import make
     from emu.check.matmul.pair import pair_of
     from emu.check.matmul.report import GemmReport
-    from emu.check.matmul.run import check_gemm, checked_shapes
+    from emu.check.matmul.run import check_gemm
     from emu.check.matmul.sets import limits_of
-    from emu.check.matmul.target import make
     from emu.check.targets.isolate import spawned
     from emu.spec.registry import added_folders
 
@@ -170,11 +179,15 @@ def _product(target: str | None, results: Path | None, contract: str, options: d
         bar.add_task("check", total=None)
         if results is not None:
             return check_stored(results, contract)
-        checked_shapes(asked["shapes"], pair_of(contract))
+        pair_of(contract)
         limits_of(asked["accumulate"], asked["operands"], asked["reduce"])
         given = {name: options[name] for name in ("signature", "takes", "packing", "scale_layout", "device")}
+        given["wants"] = _names(options["wants"])
         try:
-            with spawned(make, (target, contract, given, added_folders()), options["seconds"]) as isolated:  # type: ignore[arg-type]
+            own = str(target).startswith("exec:")
+            given |= {"seconds": options["seconds"]} if own else {}
+            late = options["seconds"] + (LATE if own else 0)
+            with spawned(make, (target, contract, given, added_folders()), late) as isolated:  # type: ignore[arg-type]
                 return check_gemm(isolated, contract, **asked)
         except TargetError as error:
             return GemmReport(str(target), contract, error.verdict, message=str(error))  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from emu.base.errors import EmuError
 from emu.cli.examples.run import faults
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 from emu.spec import KINDS, get, names
+from emu.spec.registry import broken
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")
 ENGINES = {
@@ -62,6 +63,7 @@ def _versions() -> Iterator[Check]:
 
 
 def _spec() -> Iterator[Check]:
+    yield from (Check(path.name, "WRONG", fault) for path, fault in broken().items())
     with progress() as bar:
         for kind in KINDS:
             held, total, bad = 0, 0, False

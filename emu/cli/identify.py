@@ -20,6 +20,7 @@ from emu.cli.settings import common_options, progress, show
     metavar="OPERATION",
     help="quantize, dequantize, convert, decode, transform or dot; or a contract with the same operands and answers.",
 )
+@click.option("--against", metavar="CONTRACT", help="matmul/A/B/OUT: how does a product add? The operands are those of emu check.")
 @click.option("--source", metavar="ID", help="Format of the values that the target takes.")
 @click.option("--result", metavar="ID", help="Format of the values that it answers.")
 @click.option("--takes", metavar="KIND", help="numpy.fp32, torch.bf16 ..., numpy.bits: what a Python target is given.")
@@ -31,7 +32,9 @@ from emu.cli.settings import common_options, progress, show
 @click.option("--device", metavar="NAME", help="Device of torch tensors.")
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
 @click.option("--multiple", metavar="RxC", help="Rows and columns that a quantize kernel needs, as multiples; left out: found out.")
-@click.option("--shapes", metavar="RxC,...", help="Confirm what was found of a quantize kernel on matrices of these shapes too.")
+@click.option(
+    "--shapes", metavar="RxC,...", help="Confirm what was found of a quantize kernel on these shapes too; of a product ask MxNxK,... alone."
+)
 @click.option("--among", metavar="IDS", help="Compare with these spec objects alone, ids with commas between.")
 @click.option(
     "--quantized", metavar="CKPT", type=click.Path(path_type=Path), help="Identify the files of a checkpoint instead of a target."
@@ -51,7 +54,8 @@ def command(
 ) -> int:
     """Name the documented behaviour of TARGET: py:module:function, c:library.so:symbol or exec:command. Runs the code of the target.
 
-    Exit codes: 0 a documented behaviour, 1 only near one, 2 misuse, 3 nothing compared.
+    Exit codes: 0 a documented behaviour (of a product: an order that gives every answer), 1 only near one or unknown, 2 misuse, 3 nothing
+    compared.
     """
     if [target is not None, quantized is not None, refresh].count(True) != 1:
         raise OperandError("identify: name one TARGET, or --quantized CKPT, or --refresh")
@@ -65,13 +69,16 @@ def command(
         click.echo("\n".join(derive_again()))
         return 0
     assert target is not None
+    if options["against"] is not None:
+        return _product(target, among, options)
+    options.pop("against")
     return _target(target, None if among is None else among.split(","), options)
 
 
 def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     """Identify a kernel in a process of its own; a kernel that fails has a verdict and exit code 1."""
     from emu.base.errors import TargetError
-    from emu.check.inputs.shapes import parse_shapes
+    from emu.check.inputs.suites import parse_shapes
     from emu.check.targets.isolate import spawned
     from emu.check.targets.named import make
     from emu.cli.check import LATE, _gives, _multiple, _names
@@ -97,6 +104,41 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
                 among,
                 **asked,
             )
+    except TargetError as error:
+        click.echo(f"{text}: {error.verdict}: {error}")
+        return 1
+    show(found.json(), [found.text()])
+    return found.exit_code
+
+
+def _product(text: str, among: str | None, options: dict[str, Any]) -> int:
+    """Identify a kernel that multiplies matrices, in a process of its own; one that fails has a verdict and exit code 1."""
+    from emu.base.errors import SpecError, TargetError
+    from emu.check.inputs.suites import parse_shapes
+    from emu.check.matmul.named import make
+    from emu.check.matmul.pair import PREFIX, pair_of
+    from emu.check.matmul.run import checked_shapes
+    from emu.check.targets.isolate import spawned
+    from emu.identify.matmul.run import identify_matmul
+    from emu.spec.registry import added_folders
+
+    contract = options["against"]
+    if not contract.startswith(PREFIX):
+        raise SpecError(f"identify: --against {contract}: write matmul/A/B/OUT; other operations go by --op")
+    strange = next((name for name in ("source", "result", "gives", "wants", "multiple") if options[name] is not None), None)
+    if strange is not None or among is not None:
+        raise OperandError(f"identify: --{strange or 'among'} says nothing of a product: leave it out")
+    asked = () if options["shapes"] is None else parse_shapes(options["shapes"], 3)
+    if any(len(shape) != 3 for shape in asked):
+        raise OperandError("identify: --shapes of one product, M x N x K")
+    shapes = [(shape[0], shape[1], shape[2]) for shape in asked] or None
+    checked_shapes(shapes, pair_of(contract))
+    given = {name: options[name] for name in ("signature", "takes", "packing", "scale_layout", "device")}
+    try:
+        with progress() as bar:
+            bar.add_task("identify", total=None)
+            with spawned(make, (text, contract, given, added_folders()), options["seconds"]) as isolated:  # type: ignore[arg-type]
+                found = identify_matmul(isolated, contract, shapes)
     except TargetError as error:
         click.echo(f"{text}: {error.verdict}: {error}")
         return 1

@@ -34,6 +34,7 @@ COMMANDS = {
     "vectors": "emu.cli.vectors.group",
     "rtl": "emu.cli.rtl",
     "sweep": "emu.cli.vectors.sweep",
+    "export": "emu.cli.export",
     "docs": "emu.cli.docs",
     "bench": "emu.cli.bench",
     "doctor": "emu.cli.doctor",

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 import emu
-from emu.analysis.draws import drawing_rounding, random_operand
+from emu.analysis.draws import random_operand
 from emu.arrays.values import format_of_dtype
 from emu.base.atomic import check_target
 from emu.base.errors import EmuError, FileError, OperandError
@@ -21,6 +21,7 @@ from emu.files import StoredWriter, TensorFile, TensorInfo, open_tensors, skip_r
 from emu.ops.functions import quantize
 from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, get
+from emu.spec.programs.program import quantize_program
 
 
 @click.command("quantize")
@@ -100,7 +101,7 @@ def default_target(path: Path, suffix: str) -> Path:
 
 def check_operands(recipe: Recipe, key: int | None) -> None:
     """Check that a key is there exactly when the recipe draws. Raises: OperandError."""
-    rounding = drawing_rounding(recipe)
+    rounding = quantize_program(recipe).drawing
     if rounding is None and key is not None:
         raise OperandError(f"recipe {recipe.id} draws no random bits: leave --random-key out")
     if rounding is not None and key is None:

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from emu.spec import load_spec
+from emu.spec.registry import broken, load_spec
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 WIDE = 200
@@ -61,8 +61,12 @@ def settings_of(ctx: click.Context | None = None) -> Settings:
 
 
 def _add_spec(_ctx: click.Context, _parameter: click.Parameter, folders: tuple[str, ...]) -> tuple[str, ...]:
+    before = set(broken())
     for folder in folders:
-        load_spec(folder)
+        load_spec(folder, skip_broken=True)
+    for path, fault in broken().items():
+        if path not in before:
+            click.echo(f"emu: {fault} ({path.name} is left out)", err=True)
     return folders
 
 

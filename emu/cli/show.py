@@ -11,6 +11,7 @@ import click
 from emu.base.errors import OpenError, SpecError
 from emu.cli.settings import common_options, print_json, settings_of
 from emu.pages import format_facts
+from emu.pages.datapath_levels import level_lines
 from emu.pages.datapath_widths import choices
 from emu.pages.format_facts import MOST_BITS, derived
 from emu.pages.formulas import emitted, expression, place_text
@@ -20,8 +21,10 @@ from emu.spec.datapath import DatapathPlan
 from emu.spec.family import family, family_line, table
 from emu.spec.models.block import OneElement, Sub
 from emu.spec.models.instruction import FormFacts, IeeeFlags, InstructionVariant, RandomOperand, Register, ScaleOperand, forms
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.models.policy import BySign
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
+from emu.spec.registry import broken
 from emu.spec.training import SUMMED, plan_of
 
 
@@ -48,6 +51,9 @@ def find(name: str) -> list[SpecObject]:
         return found
     for kind in KINDS:
         found += [thing for thing in (get(kind, item) for item in names(kind)) if name in thing.accepted]
+    fault = next((text for path, text in broken().items() if path.stem == name), None)
+    if fault is not None and not found:
+        raise SpecError(fault)
     if not found:
         known = sorted({item for kind in KINDS for item in names(kind)})
         line = family_line(name)
@@ -173,6 +179,8 @@ _SHOWN = 12
 
 def lines_datapath(datapath: Datapath) -> list[str]:
     """Return what is derived for each choice of operands, or why nothing is."""
+    if isinstance(datapath.facts, DatapathLevels):
+        return ["", *level_lines(datapath)]
     try:
         plans = choices(datapath)
     except OpenError as error:

@@ -11,7 +11,9 @@ folder here (a file where it is small) and one function per engine. The folder h
     trace       the derivation of a row, stage by stage
 and, where there is something to say,
     deviations  what a machine may do otherwise, one thing at a time: `emu explain mismatch` tries them
-    form        the operation on whole arrays, for kernels that take tensors (otherwise operands are the columns of a row)
+    form        the operation on whole arrays, for kernels that take tensors (otherwise operands are the columns of a row), with the inputs
+                of each suite of a check: directed, exhaustive, stratified, decisions, in_shapes
+    cover       what the axes of its coverage model mean
     directed, described, sameness, precedence, openings, lines, signals, and replay of the worked examples of spec objects
 
 and `register` adds it under a Grammar, which says how its strings read. tests/contracts/test_contracts_toy.py does all of this in one page.

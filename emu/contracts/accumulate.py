@@ -36,6 +36,7 @@ class AccumulateContract(DotContract):
     """
 
     examples: ClassVar[tuple[str, ...]] = ()
+    chains = True
 
     def suites(self) -> Iterator[Inputs]:
         """One chain, and twelve of them."""

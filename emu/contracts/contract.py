@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from emu.contracts.suites import Inputs
 from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.models import Format, SpecObject
+
+if TYPE_CHECKING:
+    from emu.contracts.cover import Subject
 
 Values = tuple[int, ...]
 Batch = Callable[[Sequence[Values]], list[Answer | None]]
@@ -50,11 +53,11 @@ class Contract(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, name: ContractName, given: str = "") -> Self:
+    def of(cls, name: ContractName, given: str = "") -> Contract:
         """Return the contract of a name. given: id of the format that the string leaves open."""
 
     @classmethod
-    def openings(cls, name: ContractName) -> Iterator[Self]:
+    def openings(cls, name: ContractName) -> Iterator[Contract]:
         """Yield the contracts that suites are made for, one for each format."""
         yield from (cls.of(name, given) for given in cls.formats or ("",))
 
@@ -146,6 +149,15 @@ class Contract(ABC):
         thing: of a kind in `examples`.   example: one of its `expect`.   Raises: EmuError (the engine refuses it).
         """
         raise SpecError(f"{thing.kind} {thing.id}: no worked example of this kind belongs to {cls.__name__}")
+
+    def cover(self) -> Subject | None:
+        """Return what gives the axes of its coverage model their meaning; None where it has no model."""
+        return None
+
+    @property
+    def covered_as(self) -> str:
+        """The operation whose coverage model counts its rows."""
+        return self.name.op
 
     def described(self) -> dict[str, Any]:
         """Return what the JSON `contract` object says of this operation beyond names and sources."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
@@ -13,6 +13,7 @@ from emu.base.errors import OpenError
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
+from emu.contracts.cover import Bin, Point, Settled, settled_by
 from emu.contracts.examples import compare
 from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.rows import Answer, Input
@@ -26,6 +27,7 @@ from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
 from emu.spec.models import Format, SpecObject
+from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get, names
 
@@ -163,6 +165,10 @@ class DecodeContract(Contract):
             if other != self.fmt.id and stored_bits(get("format", other)) == stored_bits(self.fmt):
                 yield Deviation(f"codes are read as {other}", "value", replace(self, fmt=get("format", other)).exact)
 
+    def cover(self) -> DecodeCover:
+        """The axes of spec/coverage/decode.yaml."""
+        return DecodeCover(self)
+
     def described(self) -> dict[str, Any]:
         """The facts of the format that a reader of the table needs."""
         derived = derive.codes(self.fmt)
@@ -180,6 +186,7 @@ class DecodeForm(Form):
     """codes [n] -> values [n]."""
 
     operation: DecodeContract
+    sorted = 4096
 
     def shapes(self, operands: Arrays) -> dict[str, Shape]:
         """One value a code."""
@@ -210,3 +217,50 @@ class DecodeForm(Form):
     def engine(self, operands: Arrays) -> str:
         """The engine that decodes this format."""
         return chosen_engine(self.op, (self.operation.fmt, get("format", "fp32")))
+
+
+# What the axes of spec/coverage/decode.yaml mean. Every code is tried, so what no code reaches is out of reach.
+
+
+class DecodeCover:
+    """A decoder, as the coverage model sees it."""
+
+    def __init__(self, op: DecodeContract) -> None:
+        self.op, self.fmt, self.known = op, op.fmt, derive.codes(op.fmt)
+
+    def bins_of(self, name: str, axis: CoverageAxis) -> tuple[str, ...] | None:
+        """Return the bins of an axis; exponent and fraction are there for floats."""
+        facts = self.fmt.facts
+        if name in ("exponent", "fraction") and not isinstance(facts, FloatFacts):
+            return None
+        if axis.each is None:
+            return axis.bins
+        if axis.each != "exponent_field" or not isinstance(facts, FloatFacts):
+            raise KeyError(axis.each)
+        return tuple(f"{field:x}" for field in range(1 << facts.exp_bits))
+
+    def points(self, values: Values) -> list[Point]:
+        """Return one point: the class of a code, and its fields."""
+        (code,) = values
+        try:
+            value = decode_code(code, self.fmt)
+        except OpenError:
+            return [{"class": "open", "sign": "plus"}]
+        sign = ("plus", "minus")[value.sign]
+        point = {"class": class_of(code, self.fmt), "sign": sign}
+        facts = self.fmt.facts
+        if isinstance(facts, FloatFacts):
+            ones, magnitude = (1 << facts.frac_bits) - 1, code & ~self.known.sign_bit
+            fraction = magnitude & ones
+            word = "all_ones" if fraction == ones and ones else {0: "zero", 1: "one"}.get(fraction, "between")
+            point |= {"exponent": f"{magnitude >> facts.frac_bits:x}", "fraction": word}
+        return [point]
+
+    @lazy
+    def reached(self) -> list[tuple[Values, Point]]:
+        """Every code with its point."""
+        return [((code,), point) for code in range(1 << stored_bits(self.fmt)) for point in self.points((code,))]
+
+    def settle(self, axes: Sequence[str], bins: Sequence[Bin]) -> Mapping[Bin, Settled]:
+        """Return for every bin an example, or that no code reaches it."""
+        return settled_by(self.reached, axes, bins, Settled("exhaustion", f"all {len(self.reached)} codes of {self.fmt.id} were tried"))

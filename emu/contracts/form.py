@@ -8,24 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EngineError, OperandError, SpecError
+from emu.base.philox import draw, stream_of
 from emu.contracts.columns import Column
+from emu.contracts.reach import Reach
 from emu.contracts.rows import Answer, Input, pack
+from emu.engines.exact.value import Value
+from emu.engines.run import run_amax
 from emu.spec import derive, get
 from emu.spec.contract import ContractName
 from emu.spec.models import Block, Format, Recipe, Rounding, Transform
-from emu.spec.models.rounding import Word
 
 if TYPE_CHECKING:
     from emu.contracts.contract import Contract
 
 EXTRAS = ("tensor_amax", "random", "signs")
 MOST_ROWS = 1 << 12  # drawn rows of an operation without strata of its own
+PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
 Bits = NDArray[Any]
 Arrays = Mapping[str, Bits]
 Shape = tuple[int, ...]
@@ -36,13 +41,30 @@ class Question:
     """One call: operands, and for each row why it is asked.
 
     why: one flag of the directed rows, "exhaustive", "stratified" or "random" for each row; () where no row stands out.
-    reach: what the inputs are known to reach (emu.check.reach), None where nobody looked.   layout: how x lies in memory, "" plainly.
+    reach: what the inputs are known to reach, None where nobody looked.   layout: how x lies in memory, "" plainly.
     """
 
     operands: Arrays
     why: tuple[str, ...] = ()
-    reach: Any = None
+    reach: Reach | None = None
     layout: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a check asks of a suite.
+
+    key: of the generator.   count: stratified inputs, None for as many as the suite has at least.   multiple: of rows and columns, which
+    the target needs.   shapes: a user's own.   few: some decisions for a check without that suite.   calls: how the target is called:
+    "arrays" takes x however it lies in memory, "programs" takes long to ask, "files" cannot be asked again.
+    """
+
+    key: int = 1
+    count: int | None = None
+    multiple: tuple[int, int] = (1, 1)
+    shapes: tuple[tuple[int, ...], ...] = ()
+    few: bool = False
+    calls: str = "pointers"
 
 
 class Expected(NamedTuple):
@@ -59,6 +81,7 @@ class Form:
     operands: name -> format, None for plain integers; in the order in which a kernel takes them.
     answers: name -> format, the order in which they are judged; values of a quantize contract are not among them.
     draws: the rounding that draws random integers, or None.   block: of a recipe.   by_row: is every row an answer of its own.
+    decides: a check passes only where enough of its decisions were reached.   sorted: differences of an answer that are looked at singly.
     """
 
     operation: Contract
@@ -68,6 +91,8 @@ class Form:
     block: Block | None = None
     extras: tuple[str, ...] = ()
     by_row: ClassVar[bool] = True
+    decides: ClassVar[bool] = False
+    sorted: ClassVar[int] = 96
 
     @property
     def contract(self) -> ContractName:
@@ -83,6 +108,16 @@ class Form:
     def main(self) -> str:
         """The operand that shapes follow."""
         return next(iter(self.operands))
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Rows and columns of what is answered together."""
+        return (1, 1) if self.block is None else (self.block.facts.shape[0], self.block.facts.shape[1])
+
+    @property
+    def transform(self) -> Transform | None:
+        """The rotation whose signs are an operand."""
+        return None
 
     def _columns(self, role: str) -> Iterator[Column]:
         return (column for column in self.operation.layout.columns if column.role in role.split())
@@ -102,12 +137,63 @@ class Form:
             out[column.name] = array if column.lanes > 1 else array[:, 0]
         yield out, cases
 
-    def drawn(self, rows: int) -> Iterator[Question]:
-        """Yield random rows of the suites, at most MOST_ROWS or so many. rows: 0 for as many as there are."""
+    def completed(self, operands: Arrays, key: int, stream: str) -> dict[str, Bits]:
+        """Return operands with those that are missing: the tensor's own maximum, random integers, signs. key, stream: of the generator."""
+        out, main = dict(operands), operands[self.main]
+        source = self.operands[self.main]
+        if "tensor_amax" in self.extras and "tensor_amax" not in out and source is not None:
+            out["tensor_amax"] = np.array(run_amax(main, source) if main.size else 0, "u4")
+        if self.draws is not None and "random" not in out:
+            lanes, bits = self.draws.random_operand
+            drawn = draw(key, -(-main.size // lanes), bits, stream_of(f"random {self.contract} {stream}"))
+            shape = main.shape if lanes == 1 else (1,) * (main.ndim - 1) + (-1,)
+            out["random"] = drawn.astype(integer_dtype(None, bits)).reshape(shape)
+        if self.transform is not None and "signs" in self.extras and "signs" not in out:
+            out["signs"] = np.array(draw(key, 1, self.transform.facts.size, stream_of(f"signs {self.contract}"))[0], "u4")
+        return out
+
+    # The suites of a check, and what its report asks.
+
+    def directed(self, asked: Asked) -> Iterator[Question]:
+        """Yield the rows of the directed suite, in arrays."""
+        cases = self.operation.directed(f"check {self.contract}")
+        for operands, members in self.stacked(cases) if cases else ():
+            yield Question(self.completed(operands, asked.key, "directed"), tuple(why_of(case.flags) for case in members))
+
+    def exhaustive(self, asked: Asked) -> Iterator[Question]:
+        """Yield every input there is, or every pattern of 16 bits."""
+        yield from ()
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Yield drawn inputs, at least as many as the count: random rows of the suites."""
         for inputs in self.operation.suites():
             if inputs.suite == "random":
-                for operands, cases in self.stacked(inputs.cases(0, min(inputs.size, rows or MOST_ROWS))):
+                for operands, cases in self.stacked(inputs.cases(0, min(inputs.size, asked.count or MOST_ROWS))):
                     yield Question(operands, ("stratified",) * len(cases))
+
+    def decisions(self, asked: Asked) -> Iterator[Question]:
+        """Yield inputs on both sides of decisions, with what they reach."""
+        yield from ()
+
+    def in_shapes(self, asked: Asked) -> Iterator[Question]:
+        """Yield tensors of many shapes, and of some that lie in memory in another way."""
+        yield from ()
+
+    def intervals(self, parts: Sequence[Fraction]) -> Bits | None:
+        """Return inputs at parts of intervals between adjacent codes, where the contract draws; None where none can be named."""
+        return None
+
+    def unit_amax(self) -> Bits:
+        """Return the tensor maximum under which they are asked, where the contract reads one."""
+        raise OperandError(f"{self.contract} reads no tensor maximum")
+
+    def each(self, codes: Bits, random: Bits) -> Bits:
+        """Return the answers under an integer for each element, where several elements share a word of the random operand."""
+        raise OperandError(f"{self.contract}: its elements share random integers in a way that is not judged")
+
+    def rounded(self, operands: Arrays, index: tuple[int, ...]) -> tuple[Value, Format, Rounding, derive.EntryCodes] | None:
+        """Return the number that the last rounding to an element code sees, with format, rounding and policy; None where there is none."""
+        return None
 
     def row(self, operands: Arrays, number: int) -> tuple[int, ...]:
         """Return a row of the operands as the values of the columns."""
@@ -177,6 +263,11 @@ def chosen_engine(op: str, facts: tuple[Any, ...]) -> str:
         return "exact"
 
 
+def why_of(flags: Sequence[str]) -> str:
+    """Return the flag that names a row: the most special one of those that it has, else the last."""
+    return next((flag for flag in PRECEDENCE if flag in flags), flags[-1])
+
+
 def masked(rows: Any, fmt: Format) -> tuple[Bits, Bits]:
     """Return codes and where they are known, out of integers that are negative where nobody knows."""
     array = np.array(rows, np.int64) if derive.codes(fmt).bits < 64 else np.array(rows, object)
@@ -203,22 +294,20 @@ def parts_of(padded: Shape, place: tuple[int, int]) -> Shape:
     return (padded[0] // (place[0] or padded[0]), padded[1] // (place[1] or padded[1]))
 
 
+def transforms(recipe: Recipe) -> list[Transform]:
+    """Return the rotations of a recipe."""
+    return [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
+
+
 def takes_signs(recipe: Recipe) -> bool:
     """Tell whether a recipe rotates by signs that the caller hands in."""
-    turns: list[Transform] = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
-    return any(turn.facts.signs_operand != "no" for turn in turns)
+    return any(turn.facts.signs_operand != "no" for turn in transforms(recipe))
 
 
 def integer_dtype(fmt: Format | None, bits: int = 0) -> str:
     """Return the unsigned dtype of codes of a format, unused high bits included; of integers of `bits` bits where there is none."""
     wide = bits if fmt is None else derive.codes(fmt).bits + derive.unused_high_bits(fmt)
     return "u1" if wide <= 8 else "u2" if wide <= 16 else "u4" if wide <= 32 else "u8"
-
-
-def draw_bits(rounding: Rounding) -> tuple[int, int]:
-    """Return (elements that share one random integer, its bits)."""
-    source = rounding.facts.random
-    return (source.lanes, source.word) if isinstance(source, Word) else (1, rounding.random_bits)
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:

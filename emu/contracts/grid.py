@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Final, NamedTuple
 
-from emu.engines.exact.decode import codebook_values, magnitude_of
+from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.round import locate
 from emu.spec import derive
 from emu.spec.models import Format
 from emu.spec.models.format import CodebookFacts, FloatFacts
 
 HALF = Fraction(1, 2)
+INTERVALS: Final = 4  # of a grid, from its first to its last
 
 
 class Point(NamedTuple):
@@ -88,3 +90,16 @@ def low_bits(source: Format) -> list[int]:
     """Return the exponents k of the single low bits +-2^k: 2 .. fraction bits - 1 of the source."""
     facts = source.facts
     return list(range(2, facts.frac_bits)) if isinstance(facts, FloatFacts) else []
+
+
+def between(fmt: Format, source: Format, parts: Sequence[Fraction]) -> list[int]:
+    """Return source codes at parts of some intervals of a grid, exact ones only, both signs."""
+    intervals = list(pairwise(grid_values(fmt)[:-1]))
+    sign, out = derive.codes(source).sign_bit, []
+    for place in sorted({(len(intervals) - 1) * number // (INTERVALS - 1) for number in range(INTERVALS)}):
+        low, high = intervals[place]
+        for number in (low + (high - low) * part for part in parts):
+            code = code_at(number, source)
+            if decode_code(code, source).magnitude == number:
+                out += [code, code | sign] if sign and derive.codes(fmt).sign_bit else [code]
+    return out

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from emu.base.caches import bounded
 from emu.contracts.columns import KIND_BITS, Column, Layout
 from emu.spec import derive
-from emu.spec.models import Format
 from emu.spec.registry import get
 
 Answer = tuple[tuple[int, ...], ...]  # one tuple of lane codes per result column; negative: nobody knows, or the library raises
@@ -48,10 +48,14 @@ def unpack(value: int, column: Column) -> tuple[int, ...]:
 
 def is_nan(code: int, format_id: str | None) -> bool:
     """Tell whether a lane code is NaN."""
-    if format_id == "fp32":
-        return code & 0x7FFFFFFF > 0x7F800000
-    fmt: Format = get("format", format_id or "")
-    return derive.is_nan_code(code, fmt)
+    magnitude, above, listed = _nan_codes(format_id or "")
+    return code & magnitude > above or code in listed
+
+
+@bounded(256, names=True)
+def _nan_codes(format_id: str) -> derive.NanCodes:
+    """Return the NaN codes of a format by its id: rows ask this of every lane."""
+    return derive.nan_codes(get("format", format_id))
 
 
 def make_row(layout: Layout, case: Input, answer: Answer) -> Row:

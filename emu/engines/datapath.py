@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 
 from emu.arrays.values import Codes
-from emu.engines.table import DOT_ENGINES, choose
+from emu.engines.table import DOT_ENGINES, LEVELS_ENGINES, choose
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import is_nearest_even
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.levels import LevelsPlan
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.registry import get
 
+ROWS_AT_ONCE = 1 << 12  # rows of a product by a datapath of levels
 
-def _column(engine: str) -> Any:
+
+def _column(engine: str, modules: dict[str, str] = DOT_ENGINES) -> Any:
     """Return the module of an engine other than the reference model; all have the same functions."""
     if engine == "numpy":
         from emu.engines.numpy.environment import check_environment
 
         check_environment()
-    return import_module(DOT_ENGINES[engine])
+    return import_module(modules[engine])
 
 
 def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan, engine: str) -> Codes:
@@ -38,6 +41,68 @@ def run_dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c:
     return _codes(
         [dot(a[i].tolist(), b[i].tolist(), _row(scale_a, i), _row(scale_b, i), int(c[i]), plan).code for i in range(len(a))], plan
     )
+
+
+def run_levels(
+    a: Codes,
+    b: Codes,
+    scale_a: Codes | None,
+    scale_b: Codes | None,
+    c: Codes | None,
+    random: Codes | None,
+    plan: LevelsPlan,
+    engine: str,
+) -> tuple[Codes, list[dict[str, Any]]]:
+    """Return the dot product of each row by a datapath of levels, and what each level left of each row.
+
+    a, b: [R, K].   scale_a, scale_b: [R, K / block] or None.   c: [R] codes, None without C.   random: [R, words] or None.
+    Returns: [R] codes, R dicts; only the exact engine keeps what levels left, from others the list is empty.   Raises: as the engines.
+    """
+    chosen = choose("levels", engine, plan)
+    if chosen != "exact":
+        codes: Codes = _column(chosen, LEVELS_ENGINES).dot(a, b, scale_a, scale_b, c, random, plan)
+        return codes, []
+    from emu.engines.exact.levels import dot
+    from emu.engines.numpy.convert import code_dtype
+
+    found = [
+        dot(a[i].tolist(), b[i].tolist(), _row(scale_a, i), _row(scale_b, i), None if c is None else int(c[i]), _row(random, i), plan)
+        for i in range(len(a))
+    ]
+    return np.array([item.code for item in found], code_dtype(plan.d)), [item.stages for item in found]
+
+
+def run_levels_matmul(
+    a: Codes,
+    b: Codes,
+    scale_a: Codes | None,
+    scale_b: Codes | None,
+    c: Codes | None,
+    random: Codes | None,
+    plan: LevelsPlan,
+    engine: str,
+    jobs: int = 1,
+) -> Codes:
+    """Return a matrix product by a datapath of levels: every output is one row of A and one column of B through all levels.
+
+    a: [M, K].   b: [N, K], the columns of B.   scale_a: [M, K / block], scale_b: [N, K / block], or None.   c: [M * N] codes or None.
+    random: [M * N, words] or None.   jobs: threads, same bits.   Returns: [M, N] codes.   Raises: as the engines.
+    """
+    m, n = len(a), len(b)
+    if choose("levels", engine, plan) == "native" and random is None:
+        codes: Codes = _column("native", LEVELS_ENGINES).matmul(
+            a, b, scale_a, scale_b, None if c is None else c.reshape(m, n), plan, jobs=jobs
+        )
+        return codes
+    parts = [_codes([], plan)]
+    step = max(1, ROWS_AT_ONCE // max(n, 1))
+    for first in range(0, m, step):  # rows of A, each beside every column of B
+        rows, columns = np.repeat(np.arange(first, min(first + step, m)), n), np.tile(np.arange(n), min(step, m - first))
+        scales = [None if item is None else item[where] for item, where in ((scale_a, rows), (scale_b, columns))]
+        place = slice(first * n, first * n + len(rows))
+        given = (None if c is None else c[place], None if random is None else random[place])
+        parts.append(run_levels(a[rows], b[columns], scales[0], scales[1], *given, plan, engine)[0])
+    return np.concatenate(parts).reshape(m, n)
 
 
 def run_matmul(
@@ -67,7 +132,7 @@ def _row(scales: Codes | None, i: int) -> list[int]:
     return [] if scales is None else [int(code) for code in scales[i]]
 
 
-def _codes(found: list[Any], plan: DatapathPlan) -> Codes:
+def _codes(found: list[Any], plan: DatapathPlan | LevelsPlan) -> Codes:
     from emu.engines.numpy.convert import code_dtype
 
     return np.array(found, code_dtype(plan.d))

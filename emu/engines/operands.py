@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays.values import Codes, check_codes
+from emu.base.caches import bounded
 from emu.base.errors import OperandError, ShapeError
 from emu.spec import derive, get
 from emu.spec.ieee import binary_format, is_binary32
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import padded_size, quantize_program
-from emu.spec.programs.types import extent_of
+from emu.spec.programs.types import Extent, extent_of
 
 
 def random_words(random: NDArray[Any] | None, rounding: Rounding, size: int, taker: str = "") -> Codes | None:
@@ -66,12 +67,11 @@ def check_quantize(recipe: Recipe, codes: Codes, source: Format, tensor_amax: in
             raise OperandError(f"recipe {recipe.id} reads no tensor_amax: leave it out")
         if tensor_amax & derive.codes(fp32).sign_bit and not derive.is_nan_code(tensor_amax, fp32):
             raise OperandError("tensor_amax is a maximum of magnitudes: it cannot be negative")
-    drawing = next((item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits), None)
-    if drawing is None:
+    if program.drawing is None:
         if random is not None:
             raise OperandError(f"recipe {recipe.id} draws no random bits: leave random out")
         return None
-    return random_words(random, drawing, codes.size, f"recipe {recipe.id}")
+    return random_words(random, program.drawing, codes.size, f"recipe {recipe.id}")
 
 
 def check_binary32(codes: Codes) -> None:
@@ -89,21 +89,27 @@ def check_dequantize(recipe: Recipe, codes: NDArray[Any], levels: Mapping[str, N
     codes: [R, C].   levels: name -> [r, c]; what the block does not have is left out.
     Raises: OperandError (no integers, negative, too wide), OpenError (an unused bit), ShapeError (a level is missing or does not fit).
     """
-    block: Block = get("block", recipe.facts.block)
     if codes.ndim != 2 or 0 in codes.shape:
         raise ShapeError("quantize and dequantize take a matrix with at least one element")
-    narrowest = min((get("format", name) for name in block.element_formats), key=lambda fmt: derive.codes(fmt).bits)
+    narrowest, expected = _operands_of(recipe)
     plain = check_codes(codes, narrowest, "codes")
     rows, columns = padded_size(recipe, *codes.shape)
     if recipe.facts.tail != "zero_pad_drop" and codes.shape != (rows, columns):
         raise ShapeError(f"codes of recipe {recipe.id} keep their padding: {codes.shape} must be {(rows, columns)}")
     found = {}
-    for level in block.facts.levels:
-        place = extent_of(level.granularity, block)
-        shape = (rows // place.rows if place.rows else 1, columns // place.columns if place.columns else 1)
-        given = levels.get(level.name)
+    for name, fmt, extent in expected:
+        shape = (rows // extent.rows if extent.rows else 1, columns // extent.columns if extent.columns else 1)
+        given = levels.get(name)
         if given is None or given.shape != shape:
             what = "is missing" if given is None else f"has shape {given.shape}"
-            raise ShapeError(f"level {level.name} {what}: codes of shape {codes.shape} need {shape}")
-        found[level.name] = check_codes(given, get("format", level.format), f"level {level.name}")
+            raise ShapeError(f"level {name} {what}: codes of shape {codes.shape} need {shape}")
+        found[name] = check_codes(given, fmt, f"level {name}")
     return plain, found
+
+
+@bounded(256, names=True)
+def _operands_of(recipe: Recipe) -> tuple[Format, tuple[tuple[str, Format, Extent], ...]]:
+    """Return the narrowest element format of a recipe's block, and name, format and extent of its levels."""
+    block: Block = get("block", recipe.facts.block)
+    narrowest = min((get("format", name) for name in block.element_formats), key=lambda fmt: derive.codes(fmt).bits)
+    return narrowest, tuple((level.name, get("format", level.format), extent_of(level.granularity, block)) for level in block.facts.levels)

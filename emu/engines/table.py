@@ -17,6 +17,7 @@ from emu.engines.torch.present import has_torch, need_torch
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import binary_format, is_binary32, is_within
+from emu.spec.levels import LevelsPlan
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.programs.lowering import decodes_beyond, lacking, refusal
@@ -142,6 +143,25 @@ def _dot(engine: str) -> Callable[..., bool]:
     return can
 
 
+LEVELS_ENGINES = {
+    "native": "emu.engines.native.levels",
+    "numpy": "emu.engines.numpy.levels",
+    "c_ref": "emu.engines.c_ref.levels",
+    "torch": "emu.engines.torch.levels_arrays",
+}
+
+
+def _levels(engine: str) -> Callable[..., bool]:
+    """Return the condition of an engine on datapaths of levels: its module is there and takes the plan."""
+
+    def can(plan: LevelsPlan) -> bool:
+        if engine == "native" and not _has("emu.engines.native._kernels"):
+            return False
+        return _has(LEVELS_ENGINES[engine]) and bool(import_module(LEVELS_ENGINES[engine]).can_levels(plan))
+
+    return can
+
+
 TABLE = (
     Capability("decode", "native", _native_decode),
     Capability("decode", "numpy", _always),
@@ -167,12 +187,17 @@ TABLE = (
     Capability("dot", "numpy", _dot("numpy")),
     Capability("dot", "c_ref", _dot("c_ref")),
     Capability("dot", "exact", _always),
+    Capability("levels", "native", _levels("native")),
+    Capability("levels", "numpy", _levels("numpy")),
+    Capability("levels", "c_ref", _levels("c_ref")),
+    Capability("levels", "exact", _always),
     Capability("decode", "torch", _torch(torch_can.can_decode)),
     Capability("convert", "torch", _torch(lambda source, fmt, rounding, *_: torch_can.can_convert(source, fmt, rounding))),
     Capability("quantize", "torch", _torch(lambda recipe, *_: torch_can.fault(quantize_program(recipe)) is None)),
     Capability("dequantize", "torch", _torch(lambda recipe, profile: torch_can.fault(dequantize_program(recipe, profile)) is None)),
     Capability("transform", "torch", _torch(torch_can.can_transform)),
     Capability("dot", "torch", _torch(torch_can.can_dot)),
+    Capability("levels", "torch", _torch(torch_can.can_levels)),
 )
 
 
@@ -190,4 +215,9 @@ def choose(operation: str, engine: str, *facts: Any) -> str:
         if row.operation == operation and engine in ("auto", row.engine) and row.can(*facts):
             return row.engine
     others = [row.engine for row in TABLE if row.operation == operation and row.can(*facts)]
+    if operation == "levels":
+        what = "a datapath of levels"
+        if engine in ("native", "numpy", "torch"):
+            what = f"this datapath of levels ({import_module(LEVELS_ENGINES[engine]).fault(*facts)})"
+        raise EngineError(f"engine {engine} does not take {what}; engine {' or '.join(others)} does")
     raise EngineError(f"engine {engine} cannot {operation} this: use {' or '.join(others)}")

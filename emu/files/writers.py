@@ -20,7 +20,7 @@ from emu.base.errors import FileError
 from emu.files.tensors import SUFFIXES
 
 _FLOATS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
-_WORDS = {**_FLOATS, **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)}}
+_WORDS = {**_FLOATS, **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)}, "int32": "I32"}
 _ALIGN = 8
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

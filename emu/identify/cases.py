@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from emu.base import philox
 from emu.base.caches import bounded
-from emu.check.inputs.boundaries import beside_scale_steps
-from emu.check.inputs.directed import examples
 from emu.contracts import form_of
 from emu.contracts.form import takes_signs
 from emu.contracts.quantize import decision
 from emu.contracts.quantize.cases import directed
 from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.quantize.form import examples
 from emu.contracts.quantize.variants import Variant, shape_of
 from emu.contracts.rows import unpack
 from emu.contracts.suites import spread
 from emu.engines.numpy.convert import to_fp32
 from emu.identify.rows import CORNERS, KEY, Tile
+from emu.identify.scale_steps import beside_scale_steps
 from emu.spec import Recipe
 from emu.spec.contract import parse
 from emu.spec.registry import get

@@ -41,7 +41,7 @@ def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
     best: tuple[Probe, Finding, list[int | None]] | None = None
     for plan in _plans(wanted):
         probe = _probe(plan)
-        given = _ask(target, probe.plan, [built.row for built in probe.rows])
+        given = _ask(target, plan, [built.row for built in probe.rows])
         if given is None:
             continue
         finding = read_probe(probe, given)
@@ -51,12 +51,13 @@ def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
             break
     if best is None:
         raise OperandError(f"identify: {target.name} took no row of {', '.join(wanted)}")
-    return _report(target, *best, *_confirmed(target, best[0].plan, best[1]))
+    return _report(target, *best, *_confirmed(target, best[0], best[1]))
 
 
-def _confirmed(target: Target, plan: DatapathPlan, finding: Finding) -> tuple[list[Hypothesis], list[Departure]]:
+def _confirmed(target: Target, probe: Probe, finding: Finding) -> tuple[list[Hypothesis], list[Departure]]:
     """Ask drawn rows that no choice has seen. Returns: what fits those too; where nothing does, rows where the first departs."""
-    left, first = list(finding.fits), list[Departure]()
+    left, first, plan = _fused(finding.fits), list[Departure](), probe.plan
+    assert isinstance(plan, DatapathPlan)
     for category in (name for name in cases.MAKERS if name != "chain" and cases.applies(name, plan)) if left else ():
         rows = [DotRow(*case) for case in cases.rows(category, plan, DRAWN, FIRST_DRAWN)]
         given = _ask(target, plan, rows)
@@ -70,6 +71,10 @@ def _confirmed(target: Target, plan: DatapathPlan, finding: Finding) -> tuple[li
             return [], first
         left = [item for item in left if not wrong[item.text]]
     return left, first
+
+
+def _fused(items: Sequence[object]) -> list[Hypothesis]:
+    return [item for item in items if isinstance(item, Hypothesis)]
 
 
 def _wrong(item: Hypothesis, rows: Sequence[DotRow], given: Sequence[int | None]) -> list[tuple[int, int | None]]:
@@ -131,7 +136,7 @@ def _report(
     """Return the identity. fits: what every row confirmed.   late: rows that told against all that had fitted before."""
     plain = [item for item in fits if not item.changes]
     kind: Any = "documented" if plain else "variant" if fits else "nearest"
-    shown = plain or fits or [item for item in finding.fits if not item.changes] or list(finding.nearest or finding.fits)
+    shown = plain or fits or [item for item in _fused(finding.fits) if not item.changes] or _fused(finding.nearest or finding.fits)
     names = tuple(item.text for item in shown)
     title = " or ".join(names) if fits else f"nothing documented; nearest {' or '.join(names)}"
     axes = [Axis("datapath", path, str(value)) for path, value in (shown[0].changes if len(shown) == 1 else ())]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["documented", "variant", "nearest", "nothing"]
+Kind = Literal["documented", "variant", "nearest", "nothing", "revealed", "unknown"]
+FOUND = 8  # names that a text shows
 LONG = 8  # codes of one operand that a line of text shows
 PairVerdict = Literal["separated", "equal", "not separated", "unobservable"]
 
@@ -73,6 +74,7 @@ class Identity:
     """What a kernel is.
 
     kind: documented (a spec object gives every answer), variant (one with stated changes does), nearest, nothing (none was compared).
+    Of products also revealed (no spec object, but an order and accumulator that give every answer) and unknown.
     found: contracts or variants that give every answer asked, or the nearest ones.   title: the answer in words.
     asked: rows asked.   agreed: rows on which the first of `found` agrees.   departures: rows where it does not, the first ones.
     """
@@ -90,8 +92,8 @@ class Identity:
 
     @property
     def exit_code(self) -> int:
-        """0 a documented variant, 1 only near one, 3 nothing compared."""
-        return {"documented": 0, "variant": 1, "nearest": 1, "nothing": 3}[self.kind]
+        """0 a documented variant or a revealed order, 1 only near one or unknown, 3 nothing compared."""
+        return {"documented": 0, "revealed": 0, "variant": 1, "nearest": 1, "unknown": 1, "nothing": 3}[self.kind]
 
     def text(self, pairs: int = 4) -> str:
         """Return the report. pairs: how many pairs are printed, those not separated first."""
@@ -101,8 +103,11 @@ class Identity:
             "variant": "variant of a documented one",
             "nearest": "nearest",
             "nothing": "nothing compared",
+            "revealed": "gives every answer",
+            "unknown": "the sums are",
         }
-        lines += [f"  {names[self.kind]}: {name}" for name in self.found]
+        lines += [f"  {names[self.kind]}: {name}" for name in self.found[:FOUND]]
+        lines += [f"  and {len(self.found) - FOUND} more: --json lists them"] if len(self.found) > FOUND else []
         lines += [f"  {axis.stage}, {axis.axis}: {axis.finding}" for axis in self.axes]
         lines += ["  departs in:"] if self.departures else []
         lines += [f"    {row.text}" for row in self.departures]

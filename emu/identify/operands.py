@@ -11,6 +11,8 @@ import numpy as np
 from emu.check.model import Target
 from emu.contracts.form import takes_signs
 from emu.contracts.quantize.variants import Variant
+from emu.engines.c_ref.call import code_dtype
+from emu.engines.exact.encode import code_of_one
 from emu.identify.cases import MASKS, plain
 from emu.identify.layout import Found
 from emu.identify.model import Axis
@@ -26,8 +28,7 @@ FOLLOWED: Final = "followed"
 def takes_own_maximum(target: Target, source: Format, layout: Found) -> bool:
     """Tell whether the tensor maximum that is handed in changes nothing. Raises: TargetError."""
     assert layout.block is not None
-    one = {"fp32": 0x3F800000, "bf16": 0x3F80, "fp16": 0x3C00}[source.id]
-    x = np.full((layout.block[0], layout.block[1]), one, np.uint32 if source.id == "fp32" else np.uint16)
+    x = np.full((layout.block[0], layout.block[1]), code_of_one(source), code_dtype(source))
     random = np.zeros(x.shape, np.uint32)
     shown = []
     for amax in (0x3F800000, 0x41A00000):

@@ -14,10 +14,12 @@ from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.check.judge import is_nan
 from emu.contracts.form import takes_signs
 from emu.engines.c_ref.block import quantize_with_open
+from emu.engines.c_ref.call import code_dtype
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.numpy.block import amax_bits
 from emu.spec import derive
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format, Recipe
 from emu.spec.programs.program import Program, quantize_program
 from emu.spec.programs.types import extent_of
@@ -75,9 +77,9 @@ class Call:
 def narrowed(row: Tile, source: Format) -> list[int] | None:
     """Return the elements as codes of a source format; None where one has no such code."""
     fp32: Format = get("format", "fp32")
-    if source.id == "fp32":
+    if binary_format(source) == "binary32":
         return list(row.x)
-    if source.id == "bf16":
+    if binary_format(source) == "bfloat16":
         return None if any(code & 0xFFFF for code in row.x) else [code >> 16 for code in row.x]
     codes = derive.codes(source)
     top = decode_code(codes.max_code, source).magnitude
@@ -100,10 +102,9 @@ def calls(rows: Sequence[Tile], shape: tuple[int, int], source: Format) -> list[
         codes = narrowed(row, source)
         if codes is not None:
             groups.setdefault((row.amax, row.signs, number if row.is_special else -1), []).append((number, codes))
-    width = np.dtype("u4" if source.id == "fp32" else "u2")
     out = []
     for (amax, signs, _), members in groups.items():
-        x = np.array([codes for _, codes in members], width).reshape(-1, shape[1])
+        x = np.array([codes for _, codes in members], code_dtype(source)).reshape(-1, shape[1])
         random = np.concatenate([rows[number].random() for number, _ in members]).reshape(-1, shape[1])
         call = Call(x, amax, random, tuple(number for number, _ in members), signs)
         out.append(_with_maximum(call, source, shape))
@@ -112,7 +113,7 @@ def calls(rows: Sequence[Tile], shape: tuple[int, int], source: Format) -> list[
 
 def _with_maximum(call: Call, source: Format, shape: tuple[int, int]) -> Call:
     """Return the call with one more tile that holds the tensor maximum; as it is where an element is as large, or it has no such code."""
-    code = {"fp32": call.amax, "bf16": None if call.amax & 0xFFFF else call.amax >> 16}.get(source.id)
+    code = {"binary32": call.amax, "bfloat16": None if call.amax & 0xFFFF else call.amax >> 16}.get(binary_format(source) or "")
     if code is None or amax_bits(call.x, source) >= call.amax:
         return call
     more = np.zeros(shape, call.x.dtype)
@@ -123,7 +124,7 @@ def _with_maximum(call: Call, source: Format, shape: tuple[int, int]) -> Call:
 
 def random_bits(program: Program) -> int:
     """Return how many random bits an element takes; 0 where the program draws none."""
-    return max((item.rounding.random_bits for item in program.instructions if item.rounding is not None), default=0)
+    return 0 if program.drawing is None else program.drawing.random_bits
 
 
 def expected(recipe: Recipe, asked: Sequence[Call], source: Format, count: int, own_amax: bool = False) -> Answers:

@@ -9,10 +9,12 @@ import numpy as np
 from emu.base.errors import TargetError
 from emu.check.model import Target
 from emu.contracts.quantize.variants import Variant
+from emu.engines.c_ref.call import code_dtype
 from emu.identify.cases import drawn_codes
 from emu.identify.model import Axis, Departure
 from emu.identify.quantize_calls import Views, ask
 from emu.identify.rows import OPEN, Call, Tile, canonical, narrowed, quantized, random_bits
+from emu.spec.ieee import binary_format
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
@@ -44,11 +46,11 @@ def at_shapes(
 
 
 def _call(shape: tuple[int, int], source: Format) -> Call:
-    codes = drawn_codes(shape, source.id != "fp32")
+    codes = drawn_codes(shape, binary_format(source) != "binary32")
     flat = narrowed(Tile(tuple(codes.reshape(-1).tolist()), 0), source)
     assert flat is not None
     top = int((codes & 0x7FFFFFFF).max())
-    x = np.array(flat, "u4" if source.id == "fp32" else "u2").reshape(shape)
+    x = np.array(flat, code_dtype(source)).reshape(shape)
     return Call(x, top, np.zeros(shape, np.uint32), ())
 
 

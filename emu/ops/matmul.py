@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
-from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_matmul
-from emu.ops.dot import check_operands, read_addend
+from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_levels_matmul, run_matmul
+from emu.ops.dot import check_operands, levels_addend, read_addend
 from emu.ops.interop import takes_tensors
-from emu.ops.operands import Operand, fp32_one, operand_of
+from emu.ops.operands import Operand, fp32_one, operand_of, read_codes
 from emu.ops.order import ASCENDING, Order
 from emu.ops.quantized import Quantized
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, known_facts, resolve
 from emu.spec.ieee import is_binary32
+from emu.spec.levels import LevelsPlan, epilogue_plan, resolve_levels
 from emu.spec.models import Datapath
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import DatapathLevels, EpilogueFacts
 
 
 @takes_tensors
@@ -38,6 +39,7 @@ def matmul(
     bits: bool = False,
     engine: str = "auto",
     jobs: int = 1,
+    random: Any = None,
 ) -> NDArray[Any]:
     """Multiply two quantized matrices as a datapath does: D = A @ B + C.
 
@@ -46,16 +48,26 @@ def matmul(
     epilogue: what tensor scales do; None: the datapath's own. With tensor scales and C there is no default: "before" multiplies C too,
     "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything.
     profile: order of operations by which the recipes turn their tensor level into a multiplier; None: their first.
-    bits: return codes instead of values.   jobs: threads; same bits.
+    bits: return codes instead of values.   jobs: threads; same bits.   random: unsigned integers [..., M, N, words] of a datapath of
+    levels, one for each rounding that draws, in the order of LevelsPlan.draws.
+    A datapath of levels runs as one chain over K, in the order of `order.direction`.
     Returns: [..., M, N], dtype of the result format.   Exactness: equals `exact` bit for bit, for every engine, tile and number of jobs.
     Raises: ShapeError (axes, K, tail), SpecError (formats and blocks the datapath does not take), OpenError, OperandError, EngineError.
     Source: the datapath's sources.   Tests: tests/ops/test_api_matmul.py.
     """
     model: Datapath = get("datapath", datapath)
-    facts = known_facts(model)
+    in_levels = isinstance(model.facts, DatapathLevels)
+    if not in_levels:
+        known_facts(model)
     left, right = operand_of(a, "a", -1, profile), operand_of(b, "b", 0, profile)
     if left.codes.shape[-1] != right.codes.shape[-1] or a.shape[-1] != b.shape[0]:
         raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
+    if in_levels:
+        shape = (*a.shape[:-1], b.shape[1])
+        return by_levels(model, left, right, c, shape, order, epilogue, random, engine, bits, jobs)
+    if random is not None:
+        raise OperandError(f"random: datapath {model.id} draws nothing: leave random out")
+    facts = known_facts(model)
     plan = plan_of(model, left, right)
     left, right = filled(left, plan, order), filled(right, plan, order)
     check_operands(left.codes, right.codes, left.scales, right.scales, plan)
@@ -65,24 +77,81 @@ def matmul(
     late = rules is not None and rules.c_place == "after"
     found = chains(left, right, None if late else addend, order, plan, engine, jobs)
     if rules is not None:
-        scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (left, right)]
-        alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
-        found = run_epilogue(found, alpha, addend if late else None, rules, plan, engine)
+        found = scaled(found, left, right, addend if late else None, rules, plan, engine)
     found = found.reshape(full)
     return found if bits else found.view(float_dtype(plan.d))
 
 
-def plan_of(model: Datapath, a: Operand, b: Operand) -> DatapathPlan:
-    """Return the plan for two operands. Raises: SpecError (element formats, scale formats, block sizes)."""
+def by_levels(
+    model: Datapath,
+    a: Operand,
+    b: Operand,
+    c: Any,
+    shape: tuple[int, ...],
+    order: Order,
+    epilogue: Any,
+    random: Any,
+    engine: str,
+    bits: bool,
+    jobs: int,
+) -> NDArray[Any]:
+    """Multiply as a datapath of levels does: every output is one row of A and one column of B through all levels.
+
+    shape: of the result.
+    Raises: OperandError (an epilogue without C, several chains, C where there is none), SpecError (tensor scales: as _epilogue_of).
+    """
+    check_formats(model, a, b)
+    if order.split_k > 1:
+        raise OperandError(f"order: datapath {model.id} runs through the whole of K: split_k must be 1")
+    plan = resolve_levels(model, a.format, b.format, a.scale_format, a.block or None)
+    left, right = filled(a, plan, order), filled(b, plan, order)
+    check_operands(left.codes, right.codes, left.scales, right.scales, plan)
+    rules = _epilogue_of(a, b, c, epilogue, plan.facts.epilogue, plan)
+    late = rules is not None and rules.c_place == "after" and c is not None
+    if order.direction != "ascending":
+        (chain,) = order.chains(left.codes.shape[-1] // plan.facts.k)
+        left, right = _take(left, chain, plan.facts.k), _take(right, chain, plan.facts.k)
+    addend = levels_addend(None if late else c, shape, plan)
+    words = None if random is None else _words(random, shape)
+    operands = left.codes, right.codes, left.scales, right.scales, addend, words
+    found: NDArray[Any] = run_levels_matmul(*operands, plan, engine, jobs).reshape(shape)
+    if rules is not None:
+        single = epilogue_plan(plan)
+        found = scaled(found, a, b, read_addend(c, shape, single) if late else None, rules, single, engine)
+    return found if bits else found.view(float_dtype(plan.d))
+
+
+def scaled(d: Codes, a: Operand, b: Operand, c: Codes | None, rules: EpilogueFacts, plan: DatapathPlan, engine: str) -> Codes:
+    """Return the result times the tensor scales, then + C where it is given. Raises: as the engines."""
+    scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (a, b)]
+    alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
+    return run_epilogue(d, alpha, c, rules, plan, engine)
+
+
+def _words(random: Any, shape: tuple[int, ...]) -> Codes:
+    """Return random words as rows. Raises: ShapeError (not one row of words for each output), OperandError (no integers)."""
+    words = read_codes(random, "random")
+    if words.shape[:-1] != shape:
+        raise ShapeError(f"random: shape {words.shape} is not {shape} and the words of a row")
+    return np.ascontiguousarray(words).reshape(-1, words.shape[-1])
+
+
+def check_formats(model: Datapath, a: Operand, b: Operand) -> None:
+    """Refuse operands whose scales or blocks differ. Raises: SpecError."""
     names = [item.scale_format.id if item.scale_format else "no scales" for item in (a, b)]
     if names[0] != names[1]:
         raise SpecError(f"datapath {model.id}: a has {names[0]}, b has {names[1]}: one scale format for both")
     if a.block != b.block:
         raise SpecError(f"datapath {model.id}: a has blocks of {a.block} along K, b of {b.block}: they must be equal")
+
+
+def plan_of(model: Datapath, a: Operand, b: Operand) -> DatapathPlan:
+    """Return the plan for two operands. Raises: SpecError (element formats, scale formats, block sizes)."""
+    check_formats(model, a, b)
     return resolve(model, a.format, b.format, a.scale_format, a.block or None)
 
 
-def filled(item: Operand, plan: DatapathPlan, order: Order) -> Operand:
+def filled(item: Operand, plan: DatapathPlan | LevelsPlan, order: Order) -> Operand:
     """Fill K up with zero codes to a whole instruction where the order says so."""
     rest = -item.codes.shape[-1] % plan.facts.k
     if not rest or order.tail == "error":
@@ -93,7 +162,7 @@ def filled(item: Operand, plan: DatapathPlan, order: Order) -> Operand:
     return replace(item, codes=codes, scales=np.pad(item.scales, ((0, 0), (0, codes.shape[-1] // item.block - item.scales.shape[-1]))))
 
 
-def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: DatapathPlan) -> EpilogueFacts | None:
+def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: DatapathPlan | LevelsPlan) -> EpilogueFacts | None:
     """Return the rules of the epilogue, or None where there is nothing to scale. Raises: SpecError (tensor scales and C, and no rule)."""
     if wanted not in ("before", "after", None) and not isinstance(wanted, EpilogueFacts):
         raise OperandError(f"epilogue {wanted!r} is unknown: before, after or an EpilogueFacts")

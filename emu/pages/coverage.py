@@ -17,6 +17,7 @@ EACH = {
     "normalise_shift": "one for each place from the least bit of the adder to its highest",
     "live_pattern": "one for each set of terms that are there, C first; of more than eight terms: none, one, some, all",
     "special_pair": "one for each kind of special operand the formats have, and each pair of them",
+    "level": "one for the products, for each level and for the result",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emu.base.errors import OpenError
+from emu.pages import datapath_levels
 from emu.pages.datapath_stages import formula, stages, window
 from emu.pages.datapath_widths import choices, width_table
 from emu.pages.datapath_worked import examples, special_rows, worked_step
@@ -12,13 +13,16 @@ from emu.pages.frame import Data, Writer, plain
 from emu.pages.render import Code, Ref
 from emu.spec import Datapath
 from emu.spec.datapath import known_facts
-from emu.spec.models.datapath import DatapathFacts, EpilogueFacts, LateC, PromoteFacts, UnknownFacts
+from emu.spec.models.datapath import DatapathFacts, LateC, PromoteFacts, UnknownFacts
+from emu.spec.models.levels import DatapathLevels, EpilogueFacts
 
 
 def data(datapath: Datapath) -> Data:
     """Return what the template shows; of a datapath that is not known only what is said of it."""
     facts = datapath.facts
-    shown: Data = {"unknown": None, "refused": None, **examples(datapath)}
+    shown: Data = {"unknown": None, "refused": None, "levels": None, **examples(datapath)}
+    if isinstance(facts, DatapathLevels):
+        return {**shown, **datapath_levels.data(datapath)}
     if isinstance(facts, UnknownFacts):
         return {**shown, "unknown": f"{facts.unknown[0].upper()}{facts.unknown[1:]}"}
     try:
@@ -95,7 +99,7 @@ def _rules(facts: DatapathFacts) -> list[tuple[str, Any]]:
     if align.beyond == "wrap":
         rows.append(("sum beyond the adder", "wraps in two's complement"))
     if isinstance(facts.epilogue, EpilogueFacts):
-        rows.append(("epilogue", _epilogue(facts.epilogue)))
+        rows.append(("epilogue", datapath_levels.epilogue_text(facts.epilogue)))
     else:
         rows.append(("tensor scales and C afterwards", "not stated: the caller names alpha, place and rounding"))
     return rows
@@ -112,14 +116,10 @@ def _exponent(facts: DatapathFacts) -> str:
     return f"{text}; raised by {align.exponent_raise}" if align.exponent_raise else text
 
 
-def _epilogue(epilogue: EpilogueFacts) -> str:
-    place = "C goes into the dot product" if epilogue.c_place == "before" else "C is added after alpha"
-    fused = ", one rounding for both" if epilogue.fused == "yes" else ""
-    return f"alpha = scale a * scale b, rounded {epilogue.alpha}; alpha * D rounded {epilogue.d}; {place}{fused}"
-
-
 def _functions(datapath: Datapath) -> tuple[str, ...]:
     facts = datapath.facts
+    if isinstance(facts, DatapathLevels):
+        return ("levels.dot", "levels.exact_sum", "levels.multiply", "levels.shifted")
     if isinstance(facts, UnknownFacts):
         return ()
     found = [

@@ -167,7 +167,7 @@ def _of_example(example: DotExample, plan: DatapathPlan) -> Operands:
     operands.a, operands.b = split(example.a, plan.a), split(example.b, plan.b)
     if plan.scale is not None:
         operands.scale_a, operands.scale_b = (split(text or "", plan.scale) for text in (example.scale_a, example.scale_b))
-    operands.c = int(example.c, 16)
+    operands.c = int(example.c or "0x0", 16)
     return operands
 
 

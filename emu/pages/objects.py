@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from emu.base.errors import OperandError
+from emu.base.errors import OperandError, SpecError
 from emu.pages import block, checkpoint, coverage, datapath, instruction, layout, policy, recipe, rounding, training, transform
 from emu.pages import format as format_page
 from emu.pages.block import granularity
@@ -16,7 +16,8 @@ from emu.spec import KINDS, Block, Datapath, Format, Instruction, Layout, Recipe
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
 from emu.spec.models.instruction import forms
-from emu.spec.registry import added_folders, shipped_root
+from emu.spec.models.levels import DatapathLevels
+from emu.spec.registry import added_folders, broken, shipped_root
 
 WRITERS: dict[str, Writer] = {
     "format": format_page.WRITER,
@@ -45,6 +46,8 @@ def user_pages() -> dict[str, str]:
     Objects that come with emu are plain names there, and so is what only the repository's reference has a page of.
     Raises: OperandError (no such object), SpecError (a fault of a file).   Tests: tests/pages/test_pages_user.py.
     """
+    for fault in broken().values():
+        raise SpecError(fault)
     shipped = shipped_root()
     own = {kind: [get(kind, name) for name in names(kind) if not (shipped / kind / f"{name}.yaml").is_file()] for kind in KINDS}
     found = frozenset((kind, thing.id) for kind, things in own.items() for thing in things)
@@ -110,6 +113,8 @@ def _recipe(recipe: Recipe) -> Any:
 
 def _datapath(datapath: Datapath) -> str:
     facts = datapath.facts
+    if isinstance(facts, DatapathLevels):
+        return f"K {facts.k}, levels {', '.join(level.id for level in facts.levels)}; {facts.out.format}"
     if not isinstance(facts, DatapathFacts):
         return "unknown: refused"
     kept = facts.align.fraction_bits

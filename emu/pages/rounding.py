@@ -90,8 +90,8 @@ def _points(fmt: Format) -> list[Fraction]:
     return [magnitude_of(code, fmt.facts) for code in range(derive.codes(fmt).max_code + 2)]
 
 
-def _rounded(number: Fraction, fmt: Format, rounding: Rounding, random: int | None = None) -> str:
-    return exact_text(round_value(finite(number), fmt, rounding, random))
+def _rounded(number: Fraction, fmt: Format, rounding: Rounding) -> str:
+    return exact_text(round_value(finite(number), fmt, rounding))
 
 
 def _signed(number: Fraction) -> str:

@@ -21,9 +21,11 @@ from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, known_facts, plans_of, resolve
 from emu.spec.instruction import all_forms, find_form, questions
+from emu.spec.levels import LevelsPlan, level_plans_of, products_of_row, resolve_levels
 from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.programs.program import dequantize_program, quantize_program
 from emu.spec.registry import digest, get, names
 
@@ -150,16 +152,20 @@ class _Choosing(Grammar):
         return super().usage + "[/<a>x<b>][/<scale format>][/<block size>]"
 
     def parse(self, text: str, parts: Sequence[str]) -> ContractName:
-        return ContractName(self.op, tuple(_plan_of(text, parts).name.split("/")))
+        found = ContractName(self.op, tuple(_any_plan_of(text, parts).name.split("/")))
+        self.check(found)
+        return found
 
     def spec(self, name: ContractName) -> tuple[str, ...]:
-        plan = plan_of(name)
+        plan = any_plan_of(name)
         formats = dict.fromkeys(fmt.id for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d) if fmt is not None)
         return (f"datapath/{plan.datapath.id}", *(f"format/{fmt}" for fmt in formats))
 
     def facts(self, name: ContractName) -> list[object]:
         """Return the facts of a plan, without the operands that it did not choose."""
-        plan = plan_of(name)
+        plan = any_plan_of(name)
+        if isinstance(plan, LevelsPlan):
+            return _level_facts(plan)
         facts = plan.datapath.facts_json()
         kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "d", "pairs")}
         kept["scale"] = {key: value for key, value in facts["scale"].items() if key not in ("formats", "blocks")}
@@ -169,10 +175,27 @@ class _Choosing(Grammar):
         return [kept, *formats, plan.block, roundings]
 
     def check(self, name: ContractName) -> None:
-        plan_of(name)
+        plan = any_plan_of(name)
+        if isinstance(plan, LevelsPlan):
+            products_of_row(plan, self.op == "accumulate")
 
     def every(self) -> Iterator[ContractName]:
-        yield from (ContractName(self.op, tuple(plan.name.split("/"))) for plan in plans())
+        every: list[DatapathPlan | LevelsPlan] = [*plans(), *level_plans()]
+        found = (ContractName(self.op, tuple(plan.name.split("/"))) for plan in every)
+        yield from (name for name in found if _has_meaning(name))
+
+
+def _level_facts(plan: LevelsPlan) -> list[object]:
+    """Return the facts of a datapath of levels, without the operands that it did not choose."""
+    facts = plan.datapath.facts_json()
+    kept = {key: value for key, value in facts.items() if key not in ("a", "b", "c", "pairs", "scale")}
+    offered = facts["scale"]
+    kept["scale"] = offered if isinstance(offered, str) else {key: offered[key] for key in offered if key not in ("formats", "blocks")}
+    formats = [None if fmt is None else digest(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c, plan.d)]
+    named = [digest(get(kind, name)) for kind, name, path in plan.datapath.references() if path[1] not in ("a", "b", "c", "scale")]
+    aligned = [level.align for level in plan.levels]
+    derived = [None if align is None else (align.frac_bits, align.integer_bits, align.floor) for align in aligned]
+    return [kept, *formats, plan.block, named, derived]
 
 
 class _Layout(Grammar):
@@ -269,10 +292,17 @@ def contracts() -> Iterator[ContractName]:
 
 
 def plans() -> Iterator[DatapathPlan]:
-    """Yield every plan of the registry: each known datapath with each choice of operands, scale format and block size."""
+    """Yield every plan of one fused step: each known datapath with each choice of operands, scale format and block size."""
     for name in names("datapath"):
         with suppress(OpenError):
             yield from plans_of(name)
+
+
+def level_plans() -> Iterator[LevelsPlan]:
+    """Yield every plan of levels: each datapath that is written so, with each choice of operands, scale format and block size."""
+    for name in names("datapath"):
+        if isinstance(get("datapath", name).facts, DatapathLevels):
+            yield from level_plans_of(name)
 
 
 def instruction_contracts() -> Iterator[ContractName]:
@@ -296,13 +326,26 @@ def is_product(text: str) -> bool:
 
 
 def plan_of(contract: ContractName) -> DatapathPlan:
+    """Return the plan of a dot or accumulate contract of one fused step.
+
+    Raises: SpecError (a choice that is not offered), OpenError (an unknown datapath, or one of levels).
+    """
+    known_facts(get("datapath", contract.parts[0]))
+    plan = any_plan_of(contract)
+    assert isinstance(plan, DatapathPlan)
+    return plan
+
+
+def any_plan_of(contract: ContractName) -> DatapathPlan | LevelsPlan:
     """Return the plan of a dot or accumulate contract. Raises: SpecError (a choice that is not offered), OpenError (unknown datapath)."""
-    return _plan_of("/".join((contract.op, *contract.parts)), contract.parts)
+    return _any_plan_of("/".join((contract.op, *contract.parts)), contract.parts)
 
 
-def _plan_of(text: str, parts: Sequence[str]) -> DatapathPlan:
+def _any_plan_of(text: str, parts: Sequence[str]) -> DatapathPlan | LevelsPlan:
     model: Datapath = get("datapath", parts[0])
-    known_facts(model)
+    levels = isinstance(model.facts, DatapathLevels)
+    if not levels:
+        known_facts(model)
     chosen: dict[str, str] = {}
     for part in parts[1:]:
         pair = _pair(part)
@@ -311,7 +354,8 @@ def _plan_of(text: str, parts: Sequence[str]) -> DatapathPlan:
             raise SpecError(f"contract {text!r}: {part!r} chooses again: write <a>x<b>, <scale format> and <block size> once each")
         chosen |= found
     block = int(chosen["block"]) if "block" in chosen else None
-    return resolve(model, chosen.get("a"), chosen.get("b"), chosen.get("scale"), block)
+    choose = resolve_levels if levels else resolve
+    return choose(model, chosen.get("a"), chosen.get("b"), chosen.get("scale"), block)
 
 
 def _pair(text: str) -> tuple[str, str] | None:

@@ -17,6 +17,7 @@ from emu.spec import derive
 from emu.spec.ieee import Direction, direction, same_facts
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, UnknownFacts
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import digest, get
 
@@ -82,6 +83,13 @@ class DatapathPlan:
         return "/".join(parts)
 
     @lazy
+    def key(self) -> tuple[str | int | None, ...]:
+        """What tells plans apart: names, which messages say, digests of all facts, and what follows or was chosen. For caches."""
+        objects = [item for item in (self.datapath, self.a, self.b, self.scale, self.c, self.d) if item is not None]
+        derived = (self.step, self.group, self.frac_bits, self.integer_bits, self.integer_bits_needed, self.floor)
+        return (*(f"{item.id} {digest(item)}" for item in objects), self.block, *derived)
+
+    @lazy
     def product_exp(self) -> int:
         """Least exponent of a product of elements: the unit of group sums is 2^(product_exp - product_frac_bits)."""
         return reach(self.a).min_exp + reach(self.b).min_exp
@@ -95,6 +103,11 @@ class DatapathPlan:
     def scale_frac_bits(self) -> int:
         """Fraction bits of the product of two scales; 0 without scales."""
         return 0 if self.scale is None else 2 * frac_bits_of(self.scale)
+
+    @property
+    def unused_bits(self) -> str:
+        """What a set bit above a scale's code means: ignore or open."""
+        return self.facts.scale.unused_bits
 
     @property
     def nan_code(self) -> int:
@@ -211,18 +224,30 @@ def resolve(
     """
     model: Datapath = get("datapath", datapath)
     facts = known_facts(model)
-    first, second = _choose_pair(model, a, b)
-    chosen = _choose_scale(model, None if scale is None else get("format", scale))
-    size = _choose(model, "block size", facts.scale.blocks, block)
+    first, second = choose_pair(model, facts, a, b)
+    chosen = choose_scale(model, facts.scale.formats, None if scale is None else get("format", scale))
+    size = choose_size(model, facts.scale.blocks, block)
     named = [f"{item.id} {digest(item)}" for item in (model, first, second, chosen) if item is not None]  # a plan says the names, too
     key = (*named, str(size))
     found = _plans.get(key)
     return found if found is not None else _plans.keep(key, _plan(model, first, second, chosen, size or 0))
 
 
+def levels_of(model: Datapath) -> DatapathLevels:
+    """Return the facts of a datapath that is written in levels. Raises: SpecError (it is not)."""
+    if not isinstance(model.facts, DatapathLevels):
+        raise SpecError(f"datapath {model.id} is one fused step: it has no levels")
+    return model.facts
+
+
 def known_facts(model: Datapath) -> DatapathFacts:
-    """Return the facts of a datapath that is known. Raises: OpenError with the reason and what would settle it."""
+    """Return the facts of a datapath of one fused step that is known.
+
+    Raises: OpenError with the reason and what would settle it (also for a datapath of levels, which emu.spec.levels resolves).
+    """
     facts = model.facts
+    if isinstance(facts, DatapathLevels):
+        raise OpenError(f"datapath {model.id}: is written in levels, and this takes one fused step: see docs/datapath_levels.md")
     until = model.open[0].until if model.open else "somebody describes it"
     if isinstance(facts, UnknownFacts):
         raise OpenError(f"datapath {model.id}: {facts.unknown}; nothing is computed until: {until}")
@@ -232,7 +257,7 @@ def known_facts(model: Datapath) -> DatapathFacts:
     return facts
 
 
-def pairs(facts: DatapathFacts) -> list[tuple[str, str]]:
+def pairs(facts: DatapathFacts | DatapathLevels) -> list[tuple[str, str]]:
     """Return every pair of operand formats that a datapath takes, in the order of the file."""
     if not isinstance(facts.pairs, str):
         return [(first, second) for first, second in facts.pairs]
@@ -248,8 +273,10 @@ def plans_of(datapath: str | Datapath) -> Iterator[DatapathPlan]:
             yield from (resolve(model, a, b, scale, block) for block in facts.scale.blocks or (None,))
 
 
-def _choose_pair(model: Datapath, a: str | Format | None, b: str | Format | None) -> tuple[Format, Format]:
-    facts = known_facts(model)
+def choose_pair(
+    model: Datapath, facts: DatapathFacts | DatapathLevels, a: str | Format | None, b: str | Format | None
+) -> tuple[Format, Format]:
+    """Return the formats of A and B. Raises: SpecError (a pair that is missing or not offered)."""
     offered = pairs(facts)
     wanted = [None if item is None else get("format", item) for item in (a, b)]
     found = _offered_pairs(offered, wanted)
@@ -272,9 +299,14 @@ def _offered_pairs(offered: list[tuple[str, str]], wanted: list[Format | None]) 
     return []
 
 
-def _choose_scale(model: Datapath, wanted: Format | None) -> Format | None:
-    """Return the format of the scales, the wanted one where it or another name of its facts is offered. Raises: as _choose."""
-    offered = known_facts(model).scale.formats
+def choose_size(model: Datapath, offered: tuple[int, ...], wanted: int | None) -> int | None:
+    """Return the elements per scale; None without scales. Raises: SpecError (a size that is missing or not offered)."""
+    size: int | None = _choose(model, "block size", offered, wanted)
+    return size
+
+
+def choose_scale(model: Datapath, offered: tuple[str, ...], wanted: Format | None) -> Format | None:
+    """Return the format of the scales, the wanted one where it or another name of its facts is offered. Raises: as choose_size."""
     if wanted is not None and any(same_facts(wanted, get("format", name)) for name in offered):
         return wanted
     name = _choose(model, "scale format", offered, None if wanted is None else wanted.id)

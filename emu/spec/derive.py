@@ -94,14 +94,26 @@ def _largest(code: int, taken: tuple[int, ...]) -> int:
     return code
 
 
-def is_nan_code(code: int, fmt: Format) -> bool:
-    """Tell whether a code is NaN."""
+NanCodes = tuple[int, int, frozenset[int]]
+_nan: Cache[str, NanCodes] = Cache("emu.spec.derive._nan", 256)
+
+
+def nan_codes(fmt: Format) -> NanCodes:
+    """Return (mask, top, listed): a code is NaN where `code & mask > top`, or where it is listed."""
+    found = _nan.get(fmt.facts_digest)
+    if found is not None:
+        return found
     facts, derived = fmt.facts, codes(fmt)
     if isinstance(facts, FloatFacts) and facts.nan == "ieee":
         top = ((1 << facts.exp_bits) - 1) << facts.frac_bits
-        magnitude = code & ~derived.sign_bit
-        return magnitude >= top and magnitude != derived.inf
-    return code in derived.nan
+        return _nan.keep(fmt.facts_digest, (~derived.sign_bit, top - (derived.inf is None), frozenset()))
+    return _nan.keep(fmt.facts_digest, (0, 0, frozenset(derived.nan)))
+
+
+def is_nan_code(code: int, fmt: Format) -> bool:
+    """Tell whether a code is NaN."""
+    mask, top, listed = nan_codes(fmt)
+    return code & mask > top or code in listed
 
 
 def is_finite_code(code: int, fmt: Format) -> bool:

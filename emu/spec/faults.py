@@ -151,6 +151,8 @@ def _fields(model: Any, place: tuple[Any, ...]) -> dict[str, str]:
 
 def _is_branch(member: Any, label: str) -> bool:
     """Tell whether pydantic's label of a union branch means this member: its tag, or its class name."""
+    while get_origin(member) is Annotated:
+        member = get_args(member)[0]
     if not (isinstance(member, type) and issubclass(member, BaseModel)):
         return False
     tags = [field.annotation for name, field in member.model_fields.items() if name in ("op", "class_")]

@@ -33,6 +33,7 @@ class Known:
     documents: dict[Key, Document] = field(default_factory=dict)
     aliases: dict[str, dict[str, str]] = field(default_factory=dict)
     digests: dict[Key, str] = field(default_factory=dict)
+    broken: dict[Path, str] = field(default_factory=dict)  # files that were left out, and what is wrong with each
 
     @classmethod
     def of(cls, root: Path) -> Known:
@@ -42,7 +43,15 @@ class Known:
     def copy(self) -> Known:
         """Return a copy whose tables can be changed, or dropped, without a trace."""
         paths = {kind: dict(table) for kind, table in self.paths.items()}
-        return Known(self.folders, paths, dict(self.models), dict(self.documents), dict(self.aliases), dict(self.digests))
+        tables = dict(self.models), dict(self.documents), dict(self.aliases), dict(self.digests), dict(self.broken)
+        return Known(self.folders, paths, *tables)
+
+    def forget(self, key: Key) -> None:
+        """Take an object out of the tables."""
+        self.paths[key[0]].pop(key[1], None)
+        for table in (self.models, self.documents):
+            table.pop(key, None)
+        self.aliases.clear()
 
 
 @bounded(1)

@@ -21,7 +21,7 @@ from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import digest_json
 
-__all__ = ["Registry", "added_folders", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
+__all__ = ["Registry", "added_folders", "broken", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
 
 
 class Registry:
@@ -78,13 +78,18 @@ class Registry:
         with self._lock:
             return tuple(str(root.resolve()) for root in self._now().folders[1:])
 
-    def load_spec(self, folder: str | Path) -> tuple[str, ...]:
+    def broken(self) -> dict[Path, str]:
+        """Return the files that load_spec left out, and what is wrong with each."""
+        with self._lock:
+            return dict(self._now().broken)
+
+    def load_spec(self, folder: str | Path, *, skip_broken: bool = False) -> tuple[str, ...]:
         """Add every spec file below a folder; returns "kind/id" of what was added. Raises: SpecError, see `emu.spec.load_spec`."""
         with self._lock:
             outer = self._trial  # the folders of EMU_SPEC_PATH are added while the first state is being made
             self._trial = trial = self._now().copy()
             try:
-                added = self._add(Path(folder))
+                added = self._add(Path(folder), skip_broken)
             except BaseException:
                 self._trial = outer
                 raise
@@ -158,6 +163,9 @@ class Registry:
         aliases = self._alias_table(kind)
         if name in aliases:
             return self._find(kind, aliases[name])
+        for path, fault in now.broken.items():
+            if path.stem == name:
+                raise SpecError(fault)
         if kind == "recipe":
             line = _asking.family_line(name)
             if line is not None:
@@ -200,16 +208,23 @@ class Registry:
             found += sorted(news)
         return found
 
-    def _add(self, root: Path) -> tuple[str, ...]:
+    def _add(self, root: Path, skip_broken: bool) -> tuple[str, ...]:
         """Register the files of a folder in the trial, then read and check each. Raises: SpecError; the caller drops the trial then."""
         now = self._now()
         if not root.is_dir():
             raise SpecError(f"{root}: no such folder: give one with .yaml files")
         added: list[Key] = []
-        found = [(path, read(path)) for path in sorted(p for p in root.rglob("*.yaml") if p.name != "sources.yaml")]
-        kinds = [kind_of(document, path) for path, document in found]
+        found: list[tuple[str, Path, Document]] = []
+        for path in sorted(p for p in root.rglob("*.yaml") if p.name != "sources.yaml"):
+            try:
+                document = read(path)
+                found.append((kind_of(document, path), path, document))
+            except SpecError as error:
+                if not skip_broken:
+                    raise
+                now.broken[path] = str(error)
         now.folders = (*now.folders, root)
-        for kind, (path, document) in zip(kinds, found, strict=True):
+        for kind, path, document in found:
             known = now.paths[kind].get(path.stem)
             if known is not None and known != path:
                 other, mine = self._find(kind, path.stem), validate(kind, self._with_base(kind, document), path.stem)
@@ -219,10 +234,26 @@ class Registry:
                 now.paths[kind][path.stem] = path
                 added.append((kind, path.stem))
         now.aliases.clear()
-        for kind, name in added:
-            self._find(kind, name)
-            self._alias_table(kind)
-        return tuple(f"{kind}/{name}" for kind, name in added)
+        return self._read(added, skip_broken)
+
+    def _read(self, left: list[Key], skip_broken: bool) -> tuple[str, ...]:
+        """Read and check registered files; return "kind/id" of those that are good. Raises: SpecError (unless broken ones are skipped)."""
+        now = self._now()
+        while left:
+            try:
+                for kind, name in left:
+                    self._find(kind, name)
+                    self._alias_table(kind)
+                return tuple(f"{kind}/{name}" for kind, name in left)
+            except SpecError as error:
+                if not skip_broken:
+                    raise
+                said = [key for key in left if str(error).startswith(f"{now.paths[key[0]][key[1]]}:")]  # of two with one alias the later
+                key = said[0] if said else (kind, name)
+                now.broken[now.paths[key[0]][key[1]]] = str(error)
+                left.remove(key)
+                now.forget(key)
+        return ()
 
     def _load(self, kind: str, path: Path) -> SpecObject:
         """Read, validate and check one file, then keep it."""
@@ -325,14 +356,20 @@ def added_folders() -> tuple[str, ...]:
     return _DEFAULT.added_folders()
 
 
-def load_spec(folder: str | Path) -> tuple[str, ...]:
+def load_spec(folder: str | Path, *, skip_broken: bool = False) -> tuple[str, ...]:
     """Add every spec file below a folder to the registry.
 
     folder: holds *.yaml files, in sub-folders per kind or flat; a sources.yaml adds sources.
+    skip_broken: leave a bad file out, and what needs it; `emu.spec.registry.broken` lists them, and asking for one by its id raises.
     Returns: "kind/id" of what was added.
     Raises: SpecError (bad file; an id that is already known with other facts); nothing is added then, and no thread has seen any of it.
     """
-    return _DEFAULT.load_spec(folder)
+    return _DEFAULT.load_spec(folder, skip_broken=skip_broken)
+
+
+def broken() -> dict[Path, str]:
+    """Return the files that load_spec left out, and what is wrong with each."""
+    return _DEFAULT.broken()
 
 
 def isolated(root: Path) -> AbstractContextManager[None]:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from emu.strategies.kinds import blocks, draws_random, tensor_maxima
     from emu.strategies.numbers import codes, near_ties, random_operands
     from emu.strategies.objects import MODES, formats, modes, policies, specs
-    from emu.strategies.points import codes_near, decision_points, edge_codes, element_maximum, is_finite_code
+    from emu.strategies.points import codes_near, decision_points, decision_sample, edge_codes, element_maximum, is_finite_code
     from emu.strategies.questions import operands
 
 _NAMES = {
-    "points": ("codes_near", "decision_points", "edge_codes", "element_maximum", "is_finite_code"),
+    "points": ("codes_near", "decision_points", "decision_sample", "edge_codes", "element_maximum", "is_finite_code"),
     "numbers": ("codes", "near_ties", "random_operands"),
     "kinds": ("blocks", "draws_random", "tensor_maxima"),
     "directed": ("Tensor", "near_element_ties", "near_scale_boundaries", "scale_values", "tensors", "with_maxima"),
@@ -48,6 +48,7 @@ __all__ = [
     "codes",
     "codes_near",
     "decision_points",
+    "decision_sample",
     "draws_random",
     "edge_codes",
     "element_maximum",

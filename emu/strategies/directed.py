@@ -25,7 +25,7 @@ from emu.spec.models.block import LevelFacts
 from emu.spec.programs.program import quantize_program
 from emu.strategies.kinds import blocks, tensor_maxima
 from emu.strategies.numbers import codes
-from emu.strategies.points import CodeArray, codes_near, decision_points, dtype_of, element_maximum
+from emu.strategies.points import CodeArray, codes_near, decision_sample, dtype_of, element_maximum
 
 NEAR = (0, -1, 1)  # ulps of the source; the tie itself is the simplest
 
@@ -110,7 +110,7 @@ def near_element_ties(draw: st.DrawFn, recipe: str | Recipe, source: str | Forma
     block: Block = get("block", chosen.facts.block)
     rows, lanes = block.facts.shape
     tensor_amax, factor = _amax_of(chosen, draw(_exponents(chosen, fmt)))
-    grid = [point for point in decision_points(block.element_formats[0]) if point < element_maximum(chosen)]
+    grid = [point for point in decision_sample(block.element_formats[0]) if point < element_maximum(chosen)]
     scales = _scales(chosen, fmt, factor)
     out = np.zeros((rows, count * lanes), dtype_of(fmt))
     for place in range(count):
@@ -129,7 +129,7 @@ def _boundaries(recipe: Recipe) -> st.SearchStrategy[Fraction]:
     values, top = scale_values(recipe), element_maximum(recipe)
     middles = [(low + high) / 2 for low, high in pairwise(values)]
     block: Block = get("block", recipe.facts.block)
-    around = [point for point in decision_points(block.element_formats[0]) if top / 2 < point <= 2 * top]
+    around = [point for point in decision_sample(block.element_formats[0]) if top / 2 < point <= 2 * top]
     powers = [value for value in values if value.numerator == 1 or (value.denominator == 1 and value.numerator.bit_count() == 1)]
     return st.one_of(
         st.builds(lambda point, power: point * power, st.sampled_from(around), st.just(Fraction(1))),

@@ -14,9 +14,9 @@ from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.programs.program import Program, quantize_program
+from emu.spec.programs.program import quantize_program
 from emu.strategies.numbers import codes
-from emu.strategies.points import CodeArray, codes_near, decision_points, dtype_of, edge_codes, element_maximum
+from emu.strategies.points import CodeArray, codes_near, decision_sample, dtype_of, edge_codes, element_maximum
 
 
 @st.composite
@@ -76,14 +76,14 @@ def _kinds(recipe: Recipe, fmt: Format, specials: bool) -> dict[str, Callable[[]
 def _tie_points(recipe: Recipe) -> tuple[Fraction, ...]:
     """Return magnitudes of elements at ties when the scale is 1, and multiples of the element maximum at ties of the scale."""
     block: Block = get("block", recipe.facts.block)
-    elements = decision_points(block.element_formats[0])
+    elements = decision_sample(block.element_formats[0])
     top = element_maximum(recipe)
     near_one = [point for level in block.facts.levels for point in _scale_points(get("format", level.format)) if 0 < point <= 448]
     return (*elements, *(point * top for point in near_one))
 
 
 def _scale_points(fmt: Format) -> tuple[Fraction, ...]:
-    return decision_points(fmt) if derive.codes(fmt).bits <= 8 and not isinstance(fmt.facts, CodebookFacts) else ()
+    return decision_sample(fmt) if derive.codes(fmt).bits <= 8 and not isinstance(fmt.facts, CodebookFacts) else ()
 
 
 @st.composite
@@ -102,6 +102,4 @@ def tensor_maxima(draw: st.DrawFn, matrix: CodeArray, source: str | Format = "fp
 
 def draws_random(recipe: str | Recipe) -> Rounding | None:
     """Return the rounding with which a recipe draws, or None."""
-    program: Program = quantize_program(get("recipe", recipe))
-    found = [item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits]
-    return found[0] if found else None
+    return quantize_program(get("recipe", recipe)).drawing

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from emu.base.errors import OperandError
 from emu.spec import derive, get
 from emu.spec.models import Format, Rounding
-from emu.spec.models.rounding import Word
-from emu.strategies.points import codes_near, decision_points, edge_codes, is_finite_code
+from emu.strategies.points import codes_near, decision_sample, edge_codes, is_finite_code
 
 
 def codes(of: str | Format, *, specials: bool = True) -> st.SearchStrategy[int]:
@@ -32,7 +31,7 @@ def near_ties(to: str | Format, source: str | Format = "fp32", *, distances: Seq
     to: destination.   source: a float format.   distances: ulps of the source from each grid point and midpoint.
     """
     fmt: Format = get("format", source)
-    near = sorted({code for point in decision_points(to) for code in codes_near(point, fmt, distances)})
+    near = sorted({code for point in decision_sample(to) for code in codes_near(point, fmt, distances)})
     if not near:
         raise OperandError(f"no {fmt.id} number lies near the grid of {get('format', to).id}")
     return st.builds(lambda code, sign: code | sign, st.sampled_from(near), st.sampled_from([0, derive.codes(fmt).sign_bit]))
@@ -46,8 +45,7 @@ def random_operands(rounding: str | Rounding, size: int) -> st.SearchStrategy[ND
     mode: Rounding = get("rounding", rounding)
     if mode.facts.random == "none":
         raise OperandError(f"rounding {mode.id} draws nothing")
-    source = mode.facts.random
-    lanes, bits = (source.lanes, source.word) if isinstance(source, Word) else (1, mode.random_bits)
+    lanes, bits = mode.random_operand
     count = -(-size // lanes)
     top = (1 << bits) - 1
     one = st.one_of(st.sampled_from([0, top, 1, 1 << (bits - 1), top - 1]), st.integers(0, top), st.integers(0, bits - 1).map(_bit))

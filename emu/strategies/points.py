@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.caches import bounded
+from emu.base.errors import OperandError
 from emu.engines.exact.decode import codebook_values, decode_code, magnitude_of
 from emu.engines.exact.round import locate
 from emu.spec import derive, get
@@ -18,6 +19,7 @@ from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.format import CodebookFacts, FloatFacts
 
 CodeArray = NDArray[np.unsignedinteger]
+LISTED = 16  # bits of a format whose grid points are all listed
 
 
 def edge_codes(of: str | Format) -> tuple[int, ...]:
@@ -57,20 +59,50 @@ def decision_points(of: str | Format) -> tuple[Fraction, ...]:
     """Return every magnitude where some rounding mode changes its code, ascending: grid points and the midpoints between them.
 
     The grid goes one code beyond the maximum, where overflow begins.
+    Raises: OperandError for a format of more than 16 bits, which has too many (see decision_sample).
+    """
+    fmt: Format = get("format", of)
+    if not _is_listed(fmt):
+        raise OperandError(f"{fmt.id} has 2^{derive.codes(fmt).magnitude_bits} grid points, too many for a list: use decision_sample")
+    return _points(fmt.facts_digest, fmt)
+
+
+def decision_sample(of: str | Format) -> tuple[Fraction, ...]:
+    """Return decision points as decision_points does, of a format of more than 16 bits some of each binade.
+
+    Those are: the grid points whose fraction is at or beside its ends or its middle, and the midpoints next to them; in fixed point,
+    the same beside each power of two.
     """
     fmt: Format = get("format", of)
     return _points(fmt.facts_digest, fmt)
 
 
-@bounded(256)
+def _is_listed(fmt: Format) -> bool:
+    return isinstance(fmt.facts, CodebookFacts) or derive.codes(fmt).bits <= LISTED
+
+
+@bounded(64)
 def _points(digest: str, fmt: Format) -> tuple[Fraction, ...]:  # the digest is the key that differs between formats
     if isinstance(fmt.facts, CodebookFacts):
         signed = sorted({value.signed for value in codebook_values(fmt)})
         middles = [(a + b) / 2 for a, b in pairwise(signed)]
         return tuple(sorted({abs(point) for point in (*signed, *middles)}))
     last = derive.codes(fmt).max_code + 1 + derive.is_twos_complement(fmt)
-    grid = [magnitude_of(code, fmt.facts) for code in range(last + 1)]
-    return tuple(sorted({*grid, *((a + b) / 2 for a, b in pairwise(grid))}))
+    runs = [range(last + 1)] if _is_listed(fmt) else _sampled(fmt, last)
+    found: set[Fraction] = set()
+    for run in runs:
+        grid = [magnitude_of(code, fmt.facts) for code in run]
+        found |= {*grid, *((a + b) / 2 for a, b in pairwise(grid))}
+    return tuple(sorted(found))
+
+
+def _sampled(fmt: Format, last: int) -> list[range]:
+    """Return runs of neighbouring codes around the ends and the middle of each binade. last: the largest code."""
+    if isinstance(fmt.facts, FloatFacts):
+        centres: Iterable[int] = range(0, last + 1, 1 << max(fmt.facts.frac_bits - 1, 0))
+    else:
+        centres = (1 << place for place in range(last.bit_length()))
+    return [range(max(centre - 2, 0), min(centre + 2, last) + 1) for centre in (*centres, last)]
 
 
 def codes_near(point: Fraction, source: str | Format, distances: Sequence[int] = range(-3, 4)) -> tuple[int, ...]:

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any
 
+from emu.check.attention.cache import check_cache
+from emu.check.attention.invariance import check_invariance
+from emu.check.attention.product import scores_product, values_product
+from emu.check.attention.run import AttentionReport
 from emu.check.inputs.suites import SUITES
 from emu.check.matmul.report import GemmReport
 from emu.check.model import Target
@@ -29,20 +33,28 @@ def check_matmul(
     operands: str = "exact",
     reduce: str = "fp32",
     epilogue: str = "any",
-    shapes: Iterable[tuple[int, int, int]] | None = None,
+    shapes: Iterable[tuple[int, ...]] | None = None,
     count: int | None = None,
     key: int = 1,
     seconds: float | None = None,
+    batched: bool = False,
+    align: int = 1,
+    batch_invariant: bool | None = None,
     raises: bool = True,
     **adapter: Any,
 ) -> GemmReport:
     """Judge a product of quantized matrices, whatever its order of summation, without a tolerance. It runs the kernel.
 
     kernel: by the names of its parameters a, b (Quantized [M, K] and [N, K], blocked along K), or a_codes, a_packed, a_scales, a_tensor
-    ..., c, alpha, beta, m, n, k; it returns alpha (a @ b.T) + beta c, [M, N].   a, b: a recipe or a block.   out: fp32, bf16 or fp16.
+    ..., c, alpha, beta, m, n, k; it returns alpha (a @ b.T) + beta c, [M, N].
+    A kernel that takes offsets (int32 [E + 1]) or sizes (int32 [E]) is given rows of a in groups, one for each of E matrices of b.
+    a, b: a recipe or a block.   out: fp32, bf16 or fp16.
     accumulate: fp32, fp16, bf16 or significand bits of the accumulator.   operands: what dequantized operands are held in: exact, bf16,
     fp16, tf32, fp8.   reduce: in what partial sums are joined.   epilogue: any of the list, or words of the one that it must be.
     shapes: (M, N, K) each; None: off every tile size.   count: the first so many shapes.   key: of the generator of operands.
+    batched: a is [B, M, K], b [B, N, K], the result [B, M, N].   align: rows of each group begin at a multiple of it.
+    shapes of grouped and batched products: (E, M, N, K), M the rows of all groups, in a batch of each.
+    batch_invariant: must the bits of a row be the same whatever the number of rows and its place? None: it is said, False: it is not asked.
     seconds: limit for one call, in a forked process.   adapter: takes (numpy or torch), packing, scale_layout, device, name.
     Returns: a report: verdict, located, accumulator_bits, epilogue, envelope_ratio, equals, stages.
     Raises: AssertionError with the report's text; SpecError, OperandError for a call that has no meaning.
@@ -56,8 +68,55 @@ def check_matmul(
     target: Any = kernel if isinstance(kernel, GemmTarget) else python_gemm(kernel, contract, **adapter)
     report = check_gemm(
         target, contract, accumulate=accumulate, operands=operands, reduce=reduce, epilogue=epilogue, shapes=shapes, count=count, key=key,
-        seconds=seconds,
+        seconds=seconds, batched=batched, align=align, batch_invariant=batch_invariant,
     )  # fmt: skip
+    if raises and report.verdict != "pass":
+        raise AssertionError(report.text())
+    return report
+
+
+def check_attention(
+    kernel: Callable[..., Any],
+    q: str,
+    k: str,
+    v: str,
+    *,
+    out: str = "fp32",
+    mask: str = "none",
+    maximum: str = "whole row",
+    tile: int = 0,
+    p: str | None = None,
+    p_amax: float = 2688.0,
+    p_bits: int = 24,
+    v_axis: str = "dim",
+    denominator: str = "values",
+    exp_bits: int = 20,
+    shapes: Iterable[tuple[int, int, int, int, int, int]] | None = None,
+    scales: Iterable[float] | None = None,
+    takes: str = "numpy",
+    key: int = 1,
+    raises: bool = True,
+) -> AttentionReport:
+    """Judge attention over quantized operands without a tolerance: bit for bit where no order matters, else by a proven bound.
+
+    kernel: by the names of its parameters q, k, v (Quantized [batch, heads, rows, dim]) or q_codes, q_packed, q_scales, q_tensor ...,
+    scale (binary32; else 1 / sqrt(dim)), causal (bool); it returns [batch, heads, queries, dim], or a dict of out, p_codes, p_scales and p.
+    q, k, v: a recipe or a block.   out: fp32, bf16 or fp16.   mask: none, bottom-right or top-left (causal, aligned there).
+    maximum: whole row, or running (online softmax), over tiles of tile keys.   p: recipe of P; p_amax: tensor maximum that it is given.
+    p_bits: significand bits of P without a recipe.   v_axis: dim or keys, along which V is blocked.   denominator: values or codes of P.
+    exp_bits: the exponential has a relative error of at most 2^-exp_bits (1 + |x|).
+    shapes: (batch, heads, heads of keys, queries, keys, dim) each.   scales: of the scores.   takes: numpy or torch.   key: of operands.
+    Returns: a report: verdict, located, exact, bounded, bound_ratio, straddling.
+    Raises: AssertionError with the report's text; SpecError, OperandError for a call that has no meaning.
+    Tests: tests/check/attention/test_attention_kernels.py.
+    """
+    __tracebackhide__ = True
+    from emu.check.attention.contract import attention_of
+    from emu.check.attention.run import check_kernel
+    from emu.check.attention.target import AttentionTarget
+
+    contract = attention_of(q, k, v, out, mask, maximum, tile, p, p_amax, p_bits, v_axis, denominator, exp_bits)
+    report = check_kernel(AttentionTarget(kernel, contract, takes), shapes=shapes, scales=scales, key=key)
     if raises and report.verdict != "pass":
         raise AssertionError(report.text())
     return report
@@ -147,4 +206,7 @@ def conforms(contract: str, **options: Any) -> Callable[[Callable[..., Any]], Co
     return declare
 
 
-__all__ = ["Case", "Conforming", "check", "check_matmul", "conforms"]
+__all__ = [
+    "Case", "Conforming", "check", "check_attention", "check_cache", "check_invariance", "check_matmul", "conforms", "scores_product",
+    "values_product",
+]  # fmt: skip

@@ -36,10 +36,11 @@ def compute(plan: SuitePlan, start: int, stop: int) -> Iterator[Computed]:
     """
     for first in range(start, stop, CHUNK):
         cases = plan.cases(first, min(first + CHUNK, stop))
-        yield _chunk(plan, first, cases)
+        yield derive_rows(plan, first, cases)
 
 
-def _chunk(plan: SuitePlan, first: int, cases: list[Input]) -> Computed:
+def derive_rows(plan: SuitePlan, first: int, cases: list[Input]) -> Computed:
+    """Return the rows of cases with the columns of a plan. first: number of the first one, from 0.   Raises: as compute."""
     op, layout = plan.operation, plan.operation.layout
     others = {name: batch([case.values for case in cases]) for name, batch in op.engines().items()}
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""python -m research cost: gates and depth of the reference designs, by yosys."""
+"""python -m research cost: gates, area, delay and switched capacitance of the reference designs, by yosys."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from emu.cli.settings import bar_of, common_options, print_json, print_table, se
 from research.cli.kept_record import STALE, keep
 
 HEADER = ("part", "operands", "GE", "cells", "flip-flops", "depth")
+AREA_HEADER = ("part", "operands", "library", "mapping", "target ps", "area um2", "delay ps")
 
 
 @click.command("cost")
@@ -22,12 +23,14 @@ HEADER = ("part", "operands", "GE", "cells", "flip-flops", "depth")
 @click.option("--check", metavar="FILE", type=click.Path(path_type=Path), help="Instead: does a kept record fit the designs?")
 @common_options
 def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path | None) -> int:
-    """Synthesise the reference designs to simple gates and count: gate equivalents, cells, flip-flops, depth.
+    """Synthesise the reference designs: gate equivalents, area and delay in real cells, switched capacitance on operands of MiniLM.
 
-    Needs yosys. For comparing designs of one run: no area, no delay. docs/hardware_cost.md follows from the record.
+    Needs yosys; for --out the cell libraries of Debian's qflow-tech-osu018 and qflow-tech-osu035, and MiniLM, too. For comparing designs of
+    one run. docs/hardware_cost.md follows from the record.
     """
     from emu.rtl.simulate import simulator
     from research.cost import measure as cost
+    from research.cost import study
 
     if check is not None:
         return _check(check)
@@ -35,14 +38,16 @@ def command(parts: tuple[str, ...], out: Path | None, force: bool, check: Path |
         if parts:
             raise click.UsageError("--out keeps the whole run: leave --part out")
         check_target(out, force)
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder, bar_of("cost", len(cost.tasks(simulator.path(), parts))) as tick:
-        record = cost.run(simulator.path(), parts, Path(folder), tick)
+    with tempfile.TemporaryDirectory(prefix="emu_") as folder, bar_of("cost", study.steps(simulator.path(), parts)) as tick:
+        record = study.run(simulator.path(), parts, Path(folder), tick)
     if out is not None:
         keep(out, cost.KIND, record, force)
     if settings_of().json:
         print_json(record)
     else:
         print_table([_line(design, cost.rules()) for design in record["designs"]], HEADER, right=HEADER[2:])
+        if record["area"]:
+            print_table([row for line in record["area"] for row in _areas(line)], AREA_HEADER, right=AREA_HEADER[4:])
     return 0
 
 
@@ -50,6 +55,11 @@ def _line(design: dict[str, Any], rules: dict[str, Any]) -> tuple[str, ...]:
     size = f"{design['transistors'] / rules['transistors_of_one_ge']:.1f}"
     counts = (sum(design["cells"].values()), design["flip_flops"], design["depth"])
     return (design["part"], design["operands"], size, *(str(count) for count in counts))
+
+
+def _areas(line: dict[str, Any]) -> list[tuple[str, ...]]:
+    names = (line["part"], line["operands"], line["library"])
+    return [(*names, mapping, str(target), f"{area:.0f}", f"{delay:.0f}") for mapping, target, area, delay in line["points"]]
 
 
 def _check(path: Path) -> int:

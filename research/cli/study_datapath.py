@@ -11,11 +11,12 @@ from emu.base.atomic import check_target
 from emu.cli.settings import bar_of, common_options, note, print_json, print_table, settings_of
 from research.cli.kept_record import judge, keep
 
+PART = click.Choice(("errors", "nulls", "orders", "proof"))
 HEADER = ("data", "recipe", "rotation", "quantization", "datapath", "relative", "nearest %", "mean ulp", "largest ulp")
 
 
 @click.command("datapath")
-@click.option("--part", "parts", multiple=True, type=click.Choice(("errors", "orders", "proof")), help="Only this part; repeatable.")
+@click.option("--part", "parts", multiple=True, type=PART, help="Only this part; repeatable.")
 @click.option("--only", multiple=True, metavar="WORD", help="Only data and recipes whose name holds WORD; repeatable.")
 @click.option("--model", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the MiniLM model; default: the installed package.")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto: same figures.")
@@ -27,7 +28,7 @@ HEADER = ("data", "recipe", "rotation", "quantization", "datapath", "relative", 
 def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, out: Path | None, check: Path | None, **options: Any) -> int:
     """Measure quantization error, datapath error and dependence on order, and prove when a product sum is exact.
 
-    Elements E2M1, E1M2, INT4 x scales UE4M3, UE5M3, E8M0, FP32 x datapaths, on normal data, outliers, wide ranges and MiniLM.
+    Elements E2M1, E1M2, INT4, E0M3 x scales UE4M3, UE5M3, E8M0, FP32 x datapaths, on normal data, outliers, wide ranges and MiniLM.
     docs/datapath_errors.md is written from the record by `python -m tools.docs build`.
     """
     from research.datapath import study

@@ -23,6 +23,7 @@ HEADER = ("recipe", "rotation", "layers", "eta", "sd", "product of alphas", "cos
 @click.option(
     "--weights", type=click.Choice(("orthogonal", "gaussian")), default="orthogonal", show_default=True, help="Weights of the layers."
 )
+@click.option("--residual", is_flag=True, help="Each layer adds to a signal that it reads normalised, as in a transformer.")
 @click.option("--layers", type=click.IntRange(min=1), default=24, show_default=True, help="Layers of the chain.")
 @click.option("--width", type=click.IntRange(min=1), default=128, show_default=True, help="K = N of every layer.")
 @click.option("--batch", type=click.IntRange(min=1), default=128, show_default=True, help="Rows of the input.")
@@ -34,7 +35,7 @@ HEADER = ("recipe", "rotation", "layers", "eta", "sd", "product of alphas", "cos
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @common_options
 def command(recipes: tuple[str, ...], rht: bool, full: bool, **options: Any) -> None:
-    """Run a chain of linear layers, both operands of every product quantized, beside the exact chain.
+    """Run a chain of layers, both operands of every product quantized, beside the exact chain: linear layers, or with a residual path.
 
     eta: projection of the output on the exact output, 1 where nothing shrinks; the product of the operands' gains, which predicts it;
     cosine and ratio of lengths: noise may keep the length where the projection shrinks.
@@ -50,7 +51,7 @@ def command(recipes: tuple[str, ...], rht: bool, full: bool, **options: Any) -> 
         if path is not None:
             check_target(path, options["force"])
     width, batch, seeds = (FULL.width, FULL.batch, 3) if full else (options["width"], options["batch"], options["seeds"])
-    setting = Setting(options["layers"], width, batch, options["weights"])
+    setting = Setting(options["layers"], width, batch, options["weights"], options["residual"])
     todo = [(recipe, rotated) for recipe in recipes or RECIPES for rotated in ((False, True) if rht else (False,))]
     with progress() as bar:
         groups = []

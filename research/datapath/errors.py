@@ -26,7 +26,7 @@ from research.datapath.data import OUTPUTS, Data
 from research.datapath.exact import Errors, ExactSums, errors, exact_sums
 
 RECIPES: Final = (
-    "nvfp4_te_ref", "nvufp4", "f46_nvint4",
+    "nvfp4_te_ref", "nvufp4", "f46_nvint4", "nve0m3",
     "study_e2m1_ue5m3", "study_e1m2_ue5m3", "study_int4_ue5m3",
     "mxfp4_torchao_floor", "mxe1m2_floor", "study_mxint4",
     "e2m1_fp32scale", "e1m2_fp32scale", "study_int4_fp32scale",
@@ -37,6 +37,7 @@ DATAPATHS: Final = (
 WIDEST_ADDER: Final = 64
 ROTATION: Final = "rht16_ufp4"
 SIGNS: Final = 0xD7E8
+OTHER_SIGNS: Final = (0x289E, 0x9B3C, 0x51F6)  # null pairs: the same rotation under other signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +57,14 @@ def cell_of(recipe: str) -> tuple[str, str, int]:
     return facts.element.format, facts.levels[-1].format, facts.shape[1]
 
 
-def quantized(data: Data, recipe: str | Recipe, rotated: bool, engine: str = "auto") -> Operands:
+def quantized(data: Data, recipe: str | Recipe, rotated: bool, engine: str = "auto", signs: int = SIGNS) -> Operands:
     """Quantize both sides along K and return what is measured: the first outputs of A, the chosen rows of B.
 
-    rotated: both sides go through ROTATION first; their product stays what it is.   Raises: as emu.quantize.
+    rotated: both sides go through ROTATION with these signs first; their product stays what it is.   Raises: as emu.quantize.
     """
     sides = []
     for x, rows in ((data.a, slice(0, OUTPUTS)), (data.b, slice(None, None, data.every))):
-        given = api.transform(x, ROTATION, -1, SIGNS, None, engine) if rotated else x
+        given = api.transform(x, ROTATION, -1, signs, None, engine) if rotated else x
         found: Quantized = api.quantize(given, recipe, engine=engine)
         whole = operand_of(found, "a", -1, None)
         sides.append(replace(whole, codes=whole.codes[rows], scales=None if whole.scales is None else whole.scales[rows]))
@@ -123,6 +124,12 @@ def error_rows(data: Data, recipe: str, rotated: bool, engine: str = "auto", job
         "quantization": short(quantization_error(found)),
         "datapaths": paths,
     }
+
+
+def null_row(data: Data, recipe: str, engine: str = "auto") -> dict[str, Any]:
+    """Return the quantization error of a product under other signs of the rotation."""
+    found = [short(quantization_error(quantized(data, recipe, True, engine, signs))) for signs in OTHER_SIGNS]
+    return {"data": data.name, "recipe": recipe, "signs": [f"0x{signs:04X}" for signs in OTHER_SIGNS], "rotated": found}
 
 
 def _figures(found: Errors) -> dict[str, float]:

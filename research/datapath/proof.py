@@ -6,7 +6,7 @@ The numbers come from emu.spec.datapath. The rows are judged by integer sums tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -28,6 +28,8 @@ REPORTED: Final = "blackwell_mxf4nvf4_b16_ue4m3"  # whose adder is the yardstick
 PAIRS: Final = (("e2m1", "e2m1"), ("e1m2", "e1m2"), ("int4", "int4"), ("e0m3", "e0m3"), ("e2m1", "e1m2"), ("e2m1", "e0m3"))
 SCALE: Final = "ue4m3"
 BLOCK: Final = 16
+WIDTH_PAIRS: Final = (("e2m1", "e2m1"), ("e1m2", "e1m2"), ("e0m3", "e0m3"))
+WIDTHS: Final = range(44, 51)  # bits of an adder
 ROWS: Final = 2048
 Words = Callable[[str, int], NDArray[Any]]
 Sum = tuple[int, int]  # number, exponent of its unit
@@ -216,4 +218,16 @@ def row_counts(a: str, b: str, rows: int = ROWS, engine: str = "auto") -> dict[s
         drawn = draw(plans["nv_like"], rows)
         sums = row_sums(drawn, plans["nv_like"])
         found[kind] = {name: wrong_rows(drawn, sums, plan, engine) for name, plan in plans.items()}
+    return found
+
+
+def width_counts(a: str, b: str, rows: int = ROWS, engine: str = "auto") -> list[dict[str, Any]]:
+    """Count the cancelling rows of one operand pair that lose a bit in adders of each width: F is what the integer bits leave."""
+    plan = resolve("nv_like", a, b, SCALE, BLOCK)
+    drawn = cancelling_rows(plan, rows)
+    sums, found = row_sums(drawn, plan), []
+    for bits in WIDTHS:
+        frac_bits = bits - 1 - (plan.integer_bits or 0)
+        lost = wrong_rows(drawn, sums, replace(plan, frac_bits=frac_bits), engine)
+        found.append({"pair": f"{a} x {b}", "adder_bits": bits, "frac_bits": frac_bits, "lost": lost})
     return found

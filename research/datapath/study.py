@@ -15,18 +15,19 @@ from emu.spec.datapath import resolve
 from research import minilm
 from research.datapath import proof
 from research.datapath.data import Data, is_asked, model_products, synthetic
-from research.datapath.errors import DATAPATHS, RECIPES, cell_of, error_rows, plans_of, quantized
+from research.datapath.errors import DATAPATHS, RECIPES, cell_of, error_rows, null_row, plans_of, quantized
 from research.datapath.order import KINDS, invariant, spread
 
 COMMAND: Final = "python -m research datapath --out docs/evidence/datapath_errors.json --force"
 RECORD: Final = "docs/evidence/datapath_errors.json"
-PARTS: Final = ("errors", "orders", "proof")
+PARTS: Final = ("errors", "nulls", "orders", "proof")
 ORDER_DATA: Final = ("outliers", "wide_range", "minilm_layer3_down")
 ORDER_RECIPES: Final = (
     "nvfp4_te_ref", "nvufp4", "study_e2m1_ue5m3", "study_e1m2_ue5m3", "mxfp4_torchao_floor", "mxe1m2_floor",
     "e2m1_fp32scale", "e1m2_fp32scale",
 )  # fmt: skip
 ORDER_OUTPUTS: Final = 32
+NULL_ELEMENTS: Final = ("e2m1", "e1m2")  # whose order is told, and so needs null pairs
 Tick = Callable[[str], None]
 
 
@@ -52,6 +53,10 @@ def run(
     record["sentences"] = list(minilm.SENTENCES)
     if "errors" in parts:
         record["errors"] = list(_errors(data, recipes, engine, jobs, tick))
+    if "nulls" in parts:
+        tick("nulls")
+        grids = [name for name in recipes if cell_of(name)[0] in NULL_ELEMENTS]
+        record["nulls"] = [null_row(item, name, engine) for item in data for name in grids]
     if "orders" in parts:
         record["orders"] = list(_orders(data, recipes, engine, jobs, tick))
     if "proof" in parts:
@@ -130,6 +135,7 @@ def _proof(engine: str, tick: Tick) -> dict[str, Any]:
     for pair in proof.PAIRS:
         tick(f"proof: rows of {' x '.join(pair)}")
         found["rows"].append(proof.row_counts(*pair, engine=engine))
+    found["widths"] = [row for pair in proof.WIDTH_PAIRS for row in proof.width_counts(*pair, engine=engine)]
     tick("proof: smallest loss")
     loss = proof.smallest_loss(reported, wider)
     if loss is not None:

@@ -155,3 +155,43 @@ def draw_curves(curves: Curves) -> str:
     figure.suptitle(curves.title, fontweight="bold")
     figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     return as_svg(figure, asdict(curves))
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One mark of a panel. series: its colour.   filled: as given or changed.   x, right: where it stands, and how far its line goes."""
+
+    series: str
+    filled: bool
+    x: float
+    right: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """One panel of marks over two axes that begin near the smallest figures."""
+
+    title: str
+    spots: Sequence[Spot]
+
+
+def draw_clouds(title: str, x_label: str, clouds: Sequence[Cloud]) -> str:
+    """Return the picture as SVG text, panels beside one another; filled marks are rotated, open ones as given."""
+    figure = new_figure(9, 4.2)
+    series = list(dict.fromkeys(spot.series for cloud in clouds for spot in cloud.spots))
+    for axes, cloud in zip(figure.subplots(1, len(clouds), squeeze=False)[0], clouds, strict=True):
+        for spot in cloud.spots:
+            color = COLORS[series.index(spot.series) % len(COLORS)]
+            axes.plot((spot.x, spot.right), (spot.y, spot.y), color=color, linewidth=1)
+            axes.scatter([spot.x], [spot.y], s=30, facecolors=color if spot.filled else "white", edgecolors=color, zorder=3)
+        axes.set_title(cloud.title, loc="left", fontsize=9)
+        axes.set_xlabel(x_label, fontsize=8)
+        axes.grid(color="#dddddd", linewidth=0.6)
+    for number, name in enumerate(series):
+        figure.axes[0].scatter([], [], color=COLORS[number % len(COLORS)], label=name)
+    figure.axes[0].scatter([], [], facecolors="white", edgecolors="#888888", label="open: as given")
+    figure.axes[0].scatter([], [], color="#888888", label="filled: rotated")
+    figure.suptitle(title, fontweight="bold")
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return as_svg(figure, [asdict(cloud) for cloud in clouds])

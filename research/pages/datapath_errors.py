@@ -10,13 +10,13 @@ from research.datapath.study import COMMAND, RECORD, read_record
 from research.pages import TEMPLATES
 from research.pages.charts import draw_dots
 from research.pages.datapath_errors_datapath import datapath_chart, datapath_tables
-from research.pages.datapath_errors_order import order_chart, order_tables
+from research.pages.datapath_errors_order import order_tables
 from research.pages.datapath_errors_proof import proof_figures
 from research.pages.datapath_errors_quantization import quantization_chart, quantization_tables
-from research.pages.datapath_errors_short import short_figures
+from research.pages.datapath_errors_short import short_figures, widths_chart
 
 PAGE: Final = "docs/datapath_errors.md"
-PICTURES: Final = "docs/datapath_errors"  # _quantization.svg, _datapath.svg, _order.svg
+PICTURES: Final = "docs/datapath_errors"  # _quantization.svg, _datapath.svg, _widths.svg
 Record = dict[str, Any]
 
 
@@ -43,5 +43,5 @@ def study_pages(root: Path) -> dict[str, str]:
         PAGE: text,
         f"{PICTURES}_quantization.svg": draw_dots(quantization_chart(record)),
         f"{PICTURES}_datapath.svg": draw_dots(datapath_chart(record)),
-        f"{PICTURES}_order.svg": draw_dots(order_chart(record)),
+        f"{PICTURES}_widths.svg": draw_dots(widths_chart(record)),
     }

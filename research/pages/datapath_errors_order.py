@@ -7,7 +7,6 @@ from typing import Any
 from emu.pages.render import Code, Ref
 from research.datapath.order import KINDS
 from research.datapath.study import claims
-from research.pages.charts import Axis, Dots, Mark
 
 WORDS = {True: "never changes", False: "may change", None: "not offered"}
 
@@ -36,21 +35,3 @@ def _cell(found: dict[str, float] | None) -> str:
     if found is None:
         return "-"
     return f"{100 * found['changed']:.3g} %, {found['largest_ulp']:.3g}" if found["changed"] else "0"
-
-
-def order_chart(record: dict[str, Any]) -> Dots:
-    """Return the root mean square spread of every product, by datapath and kind."""
-    paths = [path for path in record["datapaths"] if any(row["datapath"] == path for row in record["orders"])]
-    kinds = list(KINDS)
-    points = {
-        (paths.index(row["datapath"]), kinds.index(kind), float(f"{found['rms_ulp']:.2g}"))
-        for row in record["orders"]
-        for kind, found in row["kinds"].items()
-    }
-    axis = Axis("root mean square spread over orders, ulp of the exact value", 1e-2, 1e4, _ticks(), True, "none")
-    marks = [Mark(*point) for point in sorted(points)]
-    return Dots("Spread of results over orders along K", axis, paths, kinds, marks)
-
-
-def _ticks() -> list[tuple[float, str]]:
-    return [(10.0**i, f"{10.0**i:g}") for i in range(-2, 5)]

@@ -31,6 +31,10 @@ def proof_figures(proof: dict[str, Any]) -> dict[str, Any]:
         "largest_term": float(element.largest**2 * plan.group * scale.significand**2),
         "reported": reported,
         "e2m1": _of(proof, "e2m1 x e2m1"),
+        "e2m1_row": _of(proof, "e2m1 x e2m1", "rows"),
+        "uniform": facts,
+        "uniform_row": _of(proof, " x ".join(UNIFORM), "rows"),
+        "widths": _widths(proof),
         "block": BLOCK,
         "pairs": _pairs(proof),
         "rows": [
@@ -42,9 +46,17 @@ def proof_figures(proof: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of(proof: dict[str, Any], pair: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(item for item in proof["pairs"] if item["pair"] == pair)
+def _of(proof: dict[str, Any], pair: str, table: str = "pairs") -> dict[str, Any]:
+    found: dict[str, Any] = next(item for item in proof[table] if item["pair"] == pair)
     return found
+
+
+def _widths(proof: dict[str, Any]) -> tuple[Any, ...]:
+    """Return head, rows and number columns: lost cancelling sums by operands and width of the adder."""
+    found = {(item["pair"], item["adder_bits"]): item for item in proof["widths"]}
+    pairs, widths = (list(dict.fromkeys(key[place] for key in found)) for place in (0, 1))
+    rows = [(pair, *(f"{found[pair, bits]['lost']} (F = {found[pair, bits]['frac_bits']})" for bits in widths)) for pair in pairs]
+    return ("operands", *(f"{bits} bits" for bits in widths)), rows, range(1, 1 + len(widths))
 
 
 def _pairs(proof: dict[str, Any]) -> list[tuple[Any, ...]]:

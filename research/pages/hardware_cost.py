@@ -1,4 +1,4 @@
-"""The page of hardware cost, from the record of `python -m research cost`. Not here: synthesis and counting (research.cost.measure)."""
+"""The page of hardware cost, from the record of `python -m research cost`. Not here: measuring, real cells (hardware_cells)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.pages.render import Code, Links, render
-from emu.spec.datapath import resolve
 from research.cost.measure import RECORD, read_record, rules
+from research.datapath import study as datapath_study
+from research.models import study as models
 from research.pages import TEMPLATES
+from research.pages import hardware_cells as cells
 from research.pages.charts import Axis, Dots, Mark, draw_dots
 
 PAGE: Final = "docs/hardware_cost.md"
 PICTURE: Final = "docs/hardware_cost.svg"
+ERRORS: Final = "docs/hardware_cost_error.svg"
 BASE: Final = "e2m1"
 GROUPS: Final = 4
 TOP_RATIO: Final = 4.8
@@ -21,12 +24,15 @@ Designs = dict[tuple[str, str], dict[str, Any]]
 
 
 def cost_pages(root: Path) -> dict[str, str]:
-    """Return path -> text of the page and its picture; nothing where the tree holds no record. Raises: FileError (a damaged record)."""
-    if not (root / RECORD).is_file():
+    """Return path -> text of the page and its picture; nothing where the tree lacks a record. Raises: FileError (a damaged record)."""
+    if not all((root / path).is_file() for path in (RECORD, datapath_study.RECORD, models.RECORD)):
         return {}
-    record = read_record(root / RECORD)
+    record, errors = read_record(root / RECORD), datapath_study.read_record(root / datapath_study.RECORD)
+    whole = models.read_record(root / models.RECORD)
     designs = designs_of(record)
-    pairs = [(designs["product_table", each], designs["product", each]) for each in _operands(designs)]
+    pairs = [
+        (designs["product_table", each], designs["product", each]) for each in _operands(designs) if ("product_table", each) in designs
+    ]
     text = render(
         "hardware_cost",
         Links("reference/"),
@@ -36,14 +42,23 @@ def cost_pages(root: Path) -> dict[str, str]:
         record_name=RECORD.removeprefix("docs/"),
         rules=rules(),
         ratio=partial(_ratio, designs),
-        rest=lambda operands: f"{_rest(designs, operands):.0f}",
+        area=partial(cells.ratio_of_area, record),
+        energy=partial(cells.energy_ratio, record),
+        middle=cells.MIDDLE,
+        areas=cells.area_rows(record),
+        seconds=cells.second_rows(record),
+        lanes=cells.lane_rows(record, errors),
+        totals=cells.total_rows(record),
+        reuse=cells.REUSE,
+        before=cells.unit_rows(record),
+        energies=cells.energy_rows(record),
+        columns=cells.NAMES,
         sizes=_sizes(designs),
         depths=_depths(designs),
         shares=_shares(designs),
-        integer_bits=[(_integer_bits(operands), " for ", Code(operands)) for operands in _operands(designs)],
         table_ratios=[f"{_size(one) / _size(other):.1f}" for one, other in pairs],
     )
-    return {PAGE: text, PICTURE: draw_dots(ratio_chart(designs))}
+    return {PAGE: text, PICTURE: draw_dots(ratio_chart(designs)), ERRORS: cells.error_area_chart(record, whole)}
 
 
 def designs_of(record: dict[str, Any]) -> Designs:
@@ -70,15 +85,10 @@ def _ratio(designs: Designs, part: str, operands: str) -> str:
     return f"{_size(designs[part, operands]) / _size(designs[part, BASE]):.2f}"
 
 
-def _rest(designs: Designs, operands: str) -> float:
-    """Return the gate equivalents of a lane outside of its group sums."""
-    return _size(designs["lane_nv_like", operands]) - GROUPS * _size(designs["dot16", operands])
-
-
 def _sizes(designs: Designs) -> tuple[list[Any], list[list[Any]], range]:
     """Return head, rows and number columns of the table of gate equivalents."""
     operands, parts = _operands(designs), rules()["parts"]
-    others = [each for each in operands if each != BASE]
+    others = ("e1m2", "int4", "both")
     rows = [
         [
             Code(part),
@@ -93,15 +103,14 @@ def _sizes(designs: Designs) -> tuple[list[Any], list[list[Any]], range]:
 
 
 def _depths(designs: Designs) -> tuple[list[Any], list[list[Any]], range]:
-    """Return head, rows and number columns of the table of depths and cells."""
+    """Return head, rows and number columns of the table of depths."""
     operands = _operands(designs)
     rows = []
     for part in _parts(designs):
         found = [designs.get((part, each)) for each in operands]
-        cells = [sum(one["cells"].values()) if one else "" for one in found]
         flip_flops = max(one["flip_flops"] for one in found if one)
-        rows.append([Code(part), *(one["depth"] if one else "" for one in found), *cells, flip_flops])
-    header = ["part", *(f"depth {each}" for each in operands), *(f"cells {each}" for each in operands), "flip-flops"]
+        rows.append([Code(part), *(one["depth"] if one else "" for one in found), flip_flops])
+    header = ["part", *map(Code, operands), "flip-flops"]
     return header, rows, range(1, len(header))
 
 
@@ -113,11 +122,6 @@ def _shares(designs: Designs) -> list[list[Any]]:
         parts = (GROUPS * 16 * product, GROUPS * (group - 16 * product), lane - GROUPS * group)
         rows.append([Code(operands), f"{lane:.0f}", *(f"{part:.0f} ({100 * part / lane:.0f} %)" for part in parts)])
     return rows
-
-
-def _integer_bits(operands: str) -> int | None:
-    a, _, b = operands.partition("x")
-    return resolve("nv_like", a, b or a, "ue4m3", 16).integer_bits
 
 
 def ratio_chart(designs: Designs) -> Dots:

@@ -8,6 +8,8 @@ from typing import Any, Final
 from emu.pages.render import Code, render
 from research.pages import TEMPLATES
 from research.pages.charts import draw_dots
+from research.pages.comparison import difference
+from research.pages.shrinkage_intervals import leads, shifts
 from research.pages.shrinkage_real import real_chart, real_tables
 from research.pages.shrinkage_short import short_figures
 from research.pages.shrinkage_tables import depth_chart, drawn_tables, tensor_chart
@@ -55,6 +57,9 @@ def _frame(record: Record) -> Record:
         "db": DB,
         "bucket_ratio": RATIO,
         "setting": record["setting"],
+        "nulls": record["nulls"],
+        "leads": [item.cells(*difference(2), ("E1M2", "E2M1")) for item in leads(record)],
+        "shifts": [item.cells(*difference(5), ("up", "down")) for item in shifts(record)],
         "compared": [_compared(row) for row in rows(record)],
     }
 

@@ -21,6 +21,7 @@ SHORT = {
 }
 
 
+WAY = ("chain", "weights", "recipe", "transform")
 ROTATIONS = {None: "no", ROTATION: "yes, bf16", FP32_ROTATION: "yes, FP32"}
 
 
@@ -50,7 +51,7 @@ def drawn_tables(record: Record) -> dict[str, Any]:
         "n": n,
         "k": k,
         "products": _products(gemm),
-        "restricted": [f"{pick(gemm, 'gaussian', name, False)['nmse'] / e2m1:.1f} times ({SHORT[name]})" for name in RESTRICTED],
+        "restricted": [f"{pick(gemm, 'gaussian', name, False)['nmse'] / e2m1:.1f} ({SHORT[name]})" for name in RESTRICTED],
         "depth": _depth(record),
         "precision": _precision(record["precision"]),
         "scales": _scales(record["scales"]),
@@ -94,14 +95,15 @@ def _depth(record: Record) -> tuple[Any, ...]:
     """Return head, rows and number columns of the table over depth."""
     marks = sorted({row["layers"] for row in record["depth"]})
     lines = []
-    for key in dict.fromkeys((row["weights"], row["recipe"], row["transform"]) for row in record["depth"]):
-        rows = {row["layers"]: row for row in record["depth"] if (row["weights"], row["recipe"], row["transform"]) == key}
+    for key in dict.fromkeys(tuple(row[name] for name in WAY) for row in record["depth"]):
+        rows = {row["layers"]: row for row in record["depth"] if tuple(row[name] for name in WAY) == key}
         last = rows[marks[-1]]
         etas = [f"{rows[mark]['eta']:.4f}" for mark in marks[:-1]] + [f"{last['eta']:.4f} ({last['eta_deviation']:.4f})"]
         tail = (f"{last['alpha_product']:.4f}", f"{last['cosine']:.4f}", f"{last['norm_ratio']:.3f}")
-        lines.append((key[0], SHORT[key[1]], ROTATIONS[key[2]], *etas, *tail))
-    header = ("weights", "grid", "rotated", *(f"eta_{mark}" for mark in marks), "product of alphas", f"cos_{marks[-1]}", "|y| / |x|")
-    return header, lines, range(3, len(header))
+        lines.append((*key[:2], SHORT[key[2]], ROTATIONS[key[3]], *etas, *tail))
+    etas = [f"eta_{mark}" for mark in marks]
+    header = ("chain", "weights", "grid", "rotated", *etas, "product of alphas", f"cos_{marks[-1]}", "|y| / |x|")
+    return header, lines, range(4, len(header))
 
 
 def _precision(found: list[Record]) -> list[tuple[Any, ...]]:
@@ -142,7 +144,8 @@ def tensor_chart(record: Record) -> Dots:
 
 
 def _chain_name(row: Record) -> str:
-    return SHORT[row["recipe"]] + (f", rotated, {ROTATIONS[row['transform']].split()[1]}" if row["transform"] else "")
+    path = ", residual" if row["chain"] == "residual" else ""
+    return SHORT[row["recipe"]] + path + (f", rotated, {ROTATIONS[row['transform']].split()[1]}" if row["transform"] else "")
 
 
 def depth_chart(record: Record) -> Dots:

@@ -7,43 +7,42 @@ from typing import Any, Final
 
 from emu.pages.render import render
 from research.pages import TEMPLATES
-from research.pages.charts import Curves, draw_curves
+from research.pages.charts import Curves, draw_curves, draw_dots
+from research.pages.training_forks import forks_section, ratios_chart
+from research.pages.training_gradients import gradients_section
 from research.pages.training_sizes import size_tables
-from research.pages.training_tables import VERDICTS, anchor_rows, orders, reference_rows, run_tables, same_weights
+from research.pages.training_tables import anchor_rows, orders, reference_rows, run_tables, same_weights
 from research.train.results import RECORD, read_record
 
 PAGE: Final = "docs/training.md"
 PICTURE: Final = "docs/training.svg"
+RATIOS: Final = "docs/training_ratios.svg"
+SCRATCH: Final = "decoder_cpu"  # the study whose runs from scratch stand beside forks
 DRAWN: Final = ("bf16", "ufp4", "nvufp4", "e2m1_baseline", "e2m1_rht3", "nvfp4_te_train", "mxfp4_train")
 Study = dict[str, Any]
 
 
 def training_pages(root: Path) -> dict[str, str]:
-    """Return path -> text of the page and its picture; nothing where the tree holds no record. Raises: FileError (a damaged record)."""
+    """Return path -> text of the page and its pictures; nothing where the tree holds no record. Raises: FileError (a damaged record)."""
     if not (root / RECORD).is_file():
         return {}
     record = read_record(root / RECORD)
     name = RECORD.removeprefix("docs/")
     studies = [_study(study) for study in record.values()]
-    text = render("training", None, TEMPLATES, record_path=RECORD, record_name=name, studies=studies)
-    return {PAGE: text, PICTURE: draw_curves(loss_curves(record))}
+    forks = forks_section(root, record.get(SCRATCH))
+    more = {"forks": forks, "gradients": gradients_section(root)}
+    text = render("training", None, TEMPLATES, record_path=RECORD, record_name=name, studies=studies, **more)
+    ratios = {} if forks is None else {RATIOS: draw_dots(ratios_chart(forks))}
+    return {PAGE: text, PICTURE: draw_curves(loss_curves(record)), **ratios}
 
 
 def _study(study: Study) -> Study:
     """Return what the template shows of one study: the study itself, and its tables."""
-    rows = orders(study)
-    agreed = [row for row in rows if row["verdict"] in VERDICTS.values()]
     return {
         **study,
         "done": len(study["runs"]),
         "missing": study["planned"] - len(study["runs"]),
-        "orders": rows,
-        "came": sum(row["verdict"] == VERDICTS[True] for row in rows),
-        "against": [row for row in rows if row["verdict"] == VERDICTS[False]],
-        "sure": sum(not row["unsure"] for row in agreed),
-        "order_rows": [
-            (row["text"], row["model"], row["won"], row["margin"], (row["verdict"], row["unsure"]), row["claim"]) for row in rows
-        ],
+        "orders": orders(study),
         "models": _models(study),
         "reference": reference_rows(study) if study["config"].get("reference") else None,
         "tables": run_tables(study),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from emu.pages.render import Code, joined
+from research.pages.uniform_grid_training import paired
 from research.train.statistics import BASE, Estimate, by_cell, estimate, gaps, wins
 
 Study = dict[str, Any]
-VERDICTS = {True: "yes", False: "**no**, the other way round"}
 
 
 def with_half(found: Estimate, digits: int, sign: str = "") -> str:
@@ -17,22 +17,19 @@ def with_half(found: Estimate, digits: int, sign: str = "") -> str:
     return f"{found.mean:{sign}.{digits}f}{half}"
 
 
-def orders(study: Study) -> list[dict[str, Any]]:
-    """Return the orders that were looked for: how often each came out, and by which margin."""
+def orders(study: Study) -> list[list[Any]]:
+    """Return the orders that were looked for: pairs, margin with interval, and the power of so many pairs."""
     cells = by_cell(study["runs"])
     rows = []
     for order in study["config"]["orders"]:
         for model in order["models"]:
             won, seeds = wins(cells, model, order["better"], order["worse"])
             if seeds:
-                margin = estimate(gaps(cells, model, order["worse"], order["better"]))
-                verdict = VERDICTS[won == seeds] if won in (0, seeds) else "differs from seed to seed"
-                unsure = "" if margin.sign or won not in (0, seeds) else "; its interval holds 0"
+                margins = gaps(cells, model, order["worse"], order["better"])
+                likely = paired(margins)["power"]
+                shown = "" if likely is None else "> 0.99" if likely > 0.99 else f"{likely:.2f}"
                 text = (Code(order["better"]), " < ", Code(order["worse"]))
-                rows.append(
-                    {"model": model, "text": text, "claim": order["claim"], "won": f"{won} of {seeds}", "verdict": verdict}
-                    | {"margin": with_half(margin, 2, "+"), "unsure": unsure}
-                )
+                rows.append([text, model, f"{won} of {seeds}", with_half(estimate(margins), 2, "+"), shown, order["claim"]])
     return rows
 
 

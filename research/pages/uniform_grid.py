@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,14 +10,20 @@ from emu.base.errors import FileError
 from emu.pages.render import Code, Links, Ref, render
 from research.cost import measure as cost
 from research.datapath import study as datapath_study
+from research.forks.record import COMMAND as FORKS
+from research.models import study as models
 from research.pages import TEMPLATES
-from research.pages.uniform_grid_cost import cost_tables, ratio_of
+from research.pages.charts import Axis, Dots, Mark, draw_dots
+from research.pages.training_forks import forks_section
+from research.pages.uniform_grid_cost import cost_part
+from research.pages.uniform_grid_models import losses_chart, models_part, parts_given, product_rows
 from research.pages.uniform_grid_training import training_duels, training_table
 from research.reproduction import record as study
 from research.train import results as training
 
 PAGE: Final = "docs/uniform_grid.md"
-SOURCES: Final = (study, datapath_study, cost, training)
+PICTURES: Final = {name: f"docs/uniform_grid_{name}.svg" for name in ("losses", "scales")}
+SOURCES: Final = (study, datapath_study, cost, models, training)
 GRIDS: Final = ("e2m1_fp32scale", "e1m2_fp32scale")
 DATA: Final = {"gaussian": "normal numbers", "laplace": "Laplace", "lognormal_1.0": "outliers in every block, N exp(N')"}
 FORMS: Final = ("prop_cvt_e1m2x2", "prop_cvt_e1m2x4", "prop_cvt_s4x2", "prop_mma_4bit", "prop_mma_4bit_fp32scale", "prop_rht_quantize")
@@ -29,27 +34,32 @@ def uniform_grid_pages(root: Path) -> dict[str, str]:
     """Return path -> text of the chapter; nothing where a record is missing. Raises: FileError (a damaged record)."""
     if not all((root / source.RECORD).is_file() for source in SOURCES):
         return {}
-    found, errors, gates, runs = (source.read_record(root / source.RECORD) for source in SOURCES)
+    found, errors, gates, whole, runs = (source.read_record(root / source.RECORD) for source in SOURCES)
     text = render(
         "uniform_grid",
         Links("reference/"),
         TEMPLATES,
-        commands=[source.COMMAND for source in (study, datapath_study, cost)] + [item["command"] for item in runs.values()],
-        leads=[(text, lead(found, data, False), lead(found, data, True)) for data, text in DATA.items()],
-        ratio=partial(ratio_of, gates),
+        commands=[source.COMMAND for source in (study, datapath_study, cost, models)]
+        + [FORKS, *(item["command"] for item in runs.values())],
+        leads=[(text, best_lead(found, data), lead(found, data, False), lead(found, data, True)) for data, text in DATA.items()],
         same=_same(found["equivalence"]["recipes"]),
         forms=[Ref("instruction", name) for name in FORMS],
         gains=_gains(found),
-        depth=_depth(found["depth"]),
-        model=_model(found),
+        products=product_rows(found["model"]["gemm"], GRIDS),
+        **models_part(whole),
+        drawn=f"{found['tensors'][0]['elements']:,}",
+        verdicts=_verdicts(whole),
+        given=parts_given(whole),
         scales=_scales(found),
-        **cost_tables(gates, errors),
+        **cost_part(gates, errors),
+        forks=forks_section(root),
         duels=training_duels(runs),
         training=training_table(runs),
         training_commands=[Code(item["command"]) for item in runs.values()],
         against={"lead": -lead(found, "lognormal_1.0", False), "share": max(row["coherent_share"] for row in found["tensors"])},
     )
-    return {PAGE: text}
+    pictures = {"losses": losses_chart(whole), "scales": _scales_chart(found)}
+    return {PAGE: text} | {PICTURES[name]: picture for name, picture in pictures.items()}
 
 
 def tensor_of(record: Record, data: str, recipe: str, rotated: bool) -> Record:
@@ -92,28 +102,25 @@ def _gains(found: Record) -> list[list[str]]:
     return rows
 
 
-def _depth(rows: list[Record]) -> Record:
-    last = max(row["layers"] for row in rows)
-    low, high = (study_row(rows, weights="orthogonal", recipe=recipe, layers=last, transform=None) for recipe in GRIDS)
-    return {"layers": last, "low": low, "high": high}
+def _verdicts(whole: Record) -> list[tuple[str, str, float]]:
+    """Return (model and operands, which grid loses less or "open", ratio), each grid as it is best."""
+    return [(row[0], row[-1], float(row[3].split()[0])) for row in models_part(whole)["best_rows"]]
 
 
-def _model(found: Record) -> list[list[str]]:
-    parts = list(dict.fromkeys(row["data"].split("_")[1] for row in found["model"]["gemm"]))
-    rows = []
-    for part in parts:
-        layers = sorted({row["data"] for row in found["model"]["gemm"] if row["data"].split("_")[1] == part})
-        cells = []
-        for turned in (False, True):
-            leads = [_lead(found["model"]["gemm"], name, turned) for name in layers]
-            cells += [f"{sum(leads) / len(leads):+.2f}", f"{sum(lead > 0 for lead in leads)} of {len(leads)}"]
-        rows.append([part, *cells])
-    return rows
-
-
-def _lead(rows: list[Record], data: str, turned: bool) -> float:
-    low, high = (study_row(rows, data=data, recipe=recipe, rotated=turned)["sqnr_db"] for recipe in GRIDS)
+def best_lead(found: Record, data: str) -> float:
+    """Return how many dB E1M2 leads by on one drawn tensor, each grid rotated or not as it is best."""
+    low, high = (max(tensor_of(found, data, recipe, turned)["sqnr_db"] for turned in (False, True)) for recipe in GRIDS)
     return float(high - low)
+
+
+def _scales_chart(found: Record) -> str:
+    """Return the picture of the lead of E1M2 under each scale, in dB."""
+    rows = _scales(found)
+    marks = [Mark(place, series, float(row[cell])) for place, row in enumerate(rows) for series, cell in enumerate((4, 7))]
+    ticks = [(place, f"{place:+d}") for place in range(-6, 4)]
+    axis = Axis("lead of E1M2 over E2M1, dB; right of 0: E1M2 is better", -6, 3, ticks)
+    names = [f"{row[0]}, blocks of {row[1]}".replace("`", "") for row in rows]
+    return draw_dots(Dots("The scale decides: lead of E1M2 under each scale", axis, names, ("normal numbers", "outliers"), marks))
 
 
 def _scales(found: Record) -> list[list[Any]]:

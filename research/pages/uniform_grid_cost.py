@@ -1,41 +1,25 @@
-"""The part of the architects' chapter about gates and adder widths."""
+"""The part of the architects' chapter about hardware: area, adder widths with their losses. Not here: the page of hardware cost."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from emu.pages.render import Code
-from research.cost.measure import rules
+from research.pages import hardware_cells as cells
 
 Record = dict[str, Any]
-PARTS = ("product", "dot16", "lane_nv_like", "lane_int64", "convert_fp32", "convert_bf16")
 
 
-def _gates(record: Record, part: str, operands: str) -> float:
-    found = next(design for design in record["designs"] if (design["part"], design["operands"]) == (part, operands))
-    return float(found["transistors"]) / int(rules()["transistors_of_one_ge"])
-
-
-def ratio_of(record: Record, part: str, operands: str = "e1m2", base: str = "e2m1") -> str:
-    """Return gates of a part for one pair of operands against another, two digits."""
-    return f"{_gates(record, part, operands) / _gates(record, part, base):.2f}"
-
-
-def cost_tables(gates: Record, errors: Record) -> Record:
-    """Return what the parts of a datapath take with each element, and the widths that follow from the formats."""
+def cost_part(record: Record, errors: Record) -> Record:
+    """Return what the chapter says of hardware: functions of area and switched capacitance against E2M1, and a row for each element."""
+    lanes = cells.lane_rows(record, errors)
     return {
-        "gates": [
-            (
-                Code(part),
-                *(f"{_gates(gates, part, element):.0f}" for element in ("e2m1", "e1m2", "int4")),
-                ratio_of(gates, part),
-                ratio_of(gates, part, "int4"),
-            )
-            for part in PARTS
+        "area": partial(cells.ratio_of_area, record),
+        "energy": partial(cells.energy_ratio, record),
+        "rotation": cells.unit_rows(record)[0][-1],
+        "totals": dict(zip(cells.NAMES, cells.total_rows(record), strict=True)),
+        "hardware": [
+            [name, *(cells.ratio_of_area(record, part, operands) for part in cells.SIZED), *row[1:4]]
+            for (operands, name), row in zip(cells.NAMES.items(), lanes, strict=True)
         ],
-        "widths": [
-            [row[key] for key in ("pair", "group_sum", "adder_bits", "reported_adder_bits", "fixed_point_bits")]
-            for row in errors["proof"]["pairs"]
-        ],
-        "yosys": gates["yosys"],
     }

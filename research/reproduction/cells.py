@@ -93,11 +93,13 @@ def chains(setting: Setting, recipe: str, rotated: bool, seeds: int, engine: str
 
 
 def depth_rows(setting: Setting, runs: Sequence[Chain]) -> list[dict[str, Any]]:
-    """Return the figures of chains of one recipe after 1, 6, 12, 24 layers and at the end: means over seeds, deviation of eta."""
+    """Return the figures of chains of one recipe after 1, 6, 12, 24 layers and at the end: means, and each seed's eta and cosine."""
     found = []
     for layers in sorted({mark for mark in MARKS if mark < setting.layers} | {setting.layers}):
         every = [run.figures(layers) for run in runs]
         means = {name: short(spread([row[name] or 0.0 for row in every]).mean) for name in every[0]}
-        head = {"weights": setting.weights, "recipe": runs[0].recipe, "transform": runs[0].transform, "layers": layers, "seeds": len(runs)}
-        found.append({**head, **means, "eta_deviation": short(spread([row["eta"] or 0.0 for row in every]).deviation)})
+        head: dict[str, Any] = {"chain": "residual" if setting.residual else "linear", "weights": setting.weights, "recipe": runs[0].recipe}
+        head |= {"transform": runs[0].transform, "layers": layers, "seeds": len(runs)}
+        each = {f"{name}_each": [short(row[name] or 0.0) for row in every] for name in ("eta", "cosine")}
+        found.append({**head, **means, "eta_deviation": short(spread([row["eta"] or 0.0 for row in every]).deviation), **each})
     return found

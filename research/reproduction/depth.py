@@ -1,6 +1,7 @@
-"""What is left of a signal after many quantized layers: a chain of linear layers, both operands of every product quantized.
+"""What is left of a signal after many quantized layers: both operands of every product quantized, beside the same chain without.
 
-Layer l: X <- Q(X) Q(W_l)^T, beside the same chain without quantization. A gain below one of every layer multiplies up.
+Linear: X <- Q(X) Q(W_l)^T: a gain below one of every layer multiplies up. Residual, as in a transformer with the norm in front:
+X <- X + Q(n(X)) Q(W_l)^T, n: each row to root mean square one: what a layer loses is lost of its own part alone.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ Tick = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Setting:
-    """A chain. layers: how many.   width: K = N of every layer.   batch: rows of X.   weights: orthogonal, or normal / sqrt(width)."""
+    """A chain. layers: how many.   width: K = N of every layer.   batch: rows of X.   weights: orthogonal, or normal / sqrt(width).
+
+    residual: every layer reads X normalised and adds to X; else its output is the next X.
+    """
 
     layers: int = 24
     width: int = 512
     batch: int = 512
     weights: Weights = "orthogonal"
+    residual: bool = False
 
 
 SMALL: Final = Setting(layers=24, width=128, batch=128)
@@ -86,13 +91,23 @@ def chain(
     made = exact
     steps = []
     for layer, weight in enumerate(weights(setting, rng), start=1):
-        left, right = (quantized_side(item.astype(np.float32), recipe, transform, signs, None, engine) for item in (made, weight))
-        exact, made = exact @ weight.T, left.values @ right.values.T
+        read = _normalised(made) if setting.residual else made
+        left, right = (quantized_side(item.astype(np.float32), recipe, transform, signs, None, engine) for item in (read, weight))
+        added = left.values @ right.values.T
+        if setting.residual:
+            exact, made = exact + _normalised(exact) @ weight.T, made + added
+        else:
+            exact, made = exact @ weight.T, added
         whole, alphas = likeness(made, exact), (left.likeness.gain, right.likeness.gain)
         if whole.gain is None or alphas[0] is None or alphas[1] is None:
             raise OperandError(f"layer {layer} under {recipe}: the signal is zero, Inf or NaN: fewer layers, or other weights")
         steps.append(Step(layer, (alphas[0], alphas[1]), whole))
     return Chain(recipe, transform, seed, tuple(steps))
+
+
+def _normalised(x: Array) -> Array:
+    found: Array = x / np.sqrt((x * x).mean(axis=1, keepdims=True))
+    return found
 
 
 def weights(setting: Setting, rng: np.random.Generator) -> Iterator[Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +17,12 @@ from emu.base.errors import FileError, OperandError
 from emu.files.record import Place, Record, changed, digests_of
 from emu.spec import get
 from research import minilm
-from research.reproduction import cells, data, equivalence, real
+from research.reproduction import cells, data, equivalence, nulls, real
 from research.reproduction.depth import FULL, Setting
 
 COMMAND: Final = "python -m research reproduce --out docs/evidence/shrinkage.json --force"
 RECORD: Final = "docs/evidence/shrinkage.json"
-PARTS: Final = ("bias", "tensors", "gemm", "depth", "precision", "scales", "equivalence", "model")
+PARTS: Final = ("bias", "tensors", "gemm", "depth", "precision", "scales", "equivalence", "model", "nulls")
 GRIDS: Final = ("e2m1_fp32scale", "e1m2_fp32scale")
 RESTRICTED: Final = ("study_e2m1_to2", "study_e2m1_to3", "study_e2m1_to4", "study_e2m1_even")
 SCALE_GRIDS: Final = ("e2m1", "e1m2")
@@ -47,10 +47,12 @@ class Size:
     seeds: int
     every: int
     layers: int
+    null_tensor: tuple[int, int]
+    null_seeds: int
 
 
-WHOLE: Final = Size("whole", (4096, 1024), (512, 512, 4096), FULL, 3, 1, minilm.LAYERS)
-QUICK: Final = Size("quick", (128, 128), (32, 32, 256), Setting(8, 64, 64), 2, equivalence.QUICK * 4, 1)
+WHOLE: Final = Size("whole", (4096, 1024), (512, 512, 4096), FULL, 3, 1, minilm.LAYERS, (512, 512), 8)
+QUICK: Final = Size("quick", (128, 128), (32, 32, 256), Setting(8, 64, 64), 2, equivalence.QUICK * 4, 1, (64, 64), 2)
 
 
 def run(
@@ -79,6 +81,7 @@ def run(
         "scales": lambda: list(_scales(size, engine, tick)),
         "equivalence": lambda: _equivalence(size, engine, tick),
         "model": lambda: None if model is None else _model(model, size, engine, tick),
+        "nulls": lambda: _nulls(model, size, tick),
     }
     for part in parts:
         tick(part)
@@ -136,11 +139,12 @@ def _gemms(size: Size, engine: str, tick: Tick) -> Iterator[dict[str, Any]]:
 
 def _depths(size: Size, engine: str, tick: Tick) -> Iterator[dict[str, Any]]:
     rotations = (None, data.ROTATION, data.FP32_ROTATION)
-    todo = [("orthogonal", recipe, rotation) for recipe in GRIDS for rotation in rotations]
-    todo += [("orthogonal", RESTRICTED[0], None), *(("gaussian", recipe, None) for recipe in GRIDS)]
-    for weights, recipe, rotation in todo:
-        tick(f"depth {weights} {recipe}")
-        setting = Setting(size.depth.layers, size.depth.width, size.depth.batch, "orthogonal" if weights == "orthogonal" else "gaussian")
+    residual, plain = replace(size.depth, residual=True), size.depth
+    todo = [(residual, recipe, rotation) for recipe in GRIDS for rotation in rotations[:2]]
+    todo += [(plain, recipe, rotation) for recipe in GRIDS for rotation in rotations]
+    todo += [(plain, RESTRICTED[0], None), *((replace(plain, weights="gaussian"), recipe, None) for recipe in GRIDS)]
+    for setting, recipe, rotation in todo:
+        tick(f"depth {setting.weights} {recipe}")
         runs = cells.chains(setting, recipe, rotation is not None, size.seeds, engine, rotation or data.ROTATION)
         yield from cells.depth_rows(setting, runs)
 
@@ -178,6 +182,20 @@ def _model(folder: Path, size: Size, engine: str, tick: Tick) -> dict[str, Any]:
     tick("model")
     pairs = real.model_pairs(folder, range(size.layers))
     return {"tensors": _rows_of(real.tensors_of(pairs), engine, tick), "gemm": _products_of(pairs, engine, tick)}
+
+
+def _nulls(folder: Path | None, size: Size, tick: Tick) -> dict[str, Any]:
+    """Return the figures of drawn tensors under other seeds, and of both kinds of data under other signs."""
+    pairs = [] if folder is None else real.model_pairs(folder, range(size.layers))
+    tick("nulls")
+    return {
+        "shape": list(size.null_tensor),
+        "signs": [f"0x{mask:04X}" for mask in nulls.masks()],
+        "drawn": list(nulls.drawn_rows(TENSOR_DATA, size.null_tensor, size.null_seeds, GRIDS)),
+        "tensors": [{**row, "kind": tensor.kind} for tensor in real.tensors_of(pairs) for row in nulls.tensor_rows(tensor, GRIDS)],
+        "gemm": [row for pair in pairs for row in nulls.gemm_rows(pair, GRIDS)],
+        "depth": list(nulls.depth_rows(replace(size.depth, residual=True), (GRIDS[1],), size.seeds)),
+    }
 
 
 def _captured(path: Path, engine: str, tick: Tick) -> dict[str, Any]:

@@ -23,6 +23,22 @@ BALANCE: Final = 0.01  # weight of the experts' unevenness in the loss
 KEPT: Final = ("head", "router")  # last words of the modules whose products stay as they are under every training
 
 
+def kept(model: torch.nn.Module) -> list[str]:
+    """Return the names of the modules that convert_model leaves alone."""
+    return [name for name, _ in model.named_modules() if name.rpartition(".")[2] in KEPT]
+
+
+def windows(text: NDArray[np.uint8], starts: NDArray[np.int64], context: int) -> torch.Tensor:
+    """Return int64 [windows, context + 1]: the codes of a text from each start on."""
+    return torch.from_numpy(text[starts[:, None] + np.arange(context + 1)].astype(np.int64))
+
+
+def spread(text: NDArray[np.uint8], count: int, context: int) -> NDArray[np.int64]:
+    """Return the starts of so many windows, spread evenly over a text."""
+    found: NDArray[np.int64] = np.arange(count) * (len(text) - context - 1) // max(count - 1, 1)
+    return found
+
+
 class DecoderRun:
     """The experiment of one run. See research.train.experiment.Experiment."""
 
@@ -33,16 +49,13 @@ class DecoderRun:
         self.config = config
         model = Transformer(facts, config.context, VOCABULARY)
         draw_weights(model, seeded(run.seed))
-        keep = [name for name, _ in model.named_modules() if name.rpartition(".")[2] in KEPT]
-        self.model = convert_model(model, run.training, seed=run.seed, gemm=config.gemm, keep=keep).to(config.device)
+        self.model = convert_model(model, run.training, seed=run.seed, gemm=config.gemm, keep=kept(model)).to(config.device)
         self.generator = seeded(ORDER + run.seed)
         text = read_corpus(config.corpus)
         self.train, self.validation = text.train, text.validation
 
     def _windows(self, text: NDArray[np.uint8], starts: NDArray[np.int64]) -> torch.Tensor:
-        """Return [windows, context + 1] codes."""
-        span = np.arange(self.config.context + 1)
-        return torch.from_numpy(text[starts[:, None] + span].astype(np.int64)).to(self.config.device)
+        return windows(text, starts, self.config.context).to(self.config.device)
 
     def batch(self) -> torch.Tensor:
         """Draw windows of the training text, anywhere."""
@@ -62,8 +75,8 @@ class DecoderRun:
 
     def metric(self) -> float:
         """Return the mean loss of a byte of the held-out files, nats; the quantized forward pass, batch by batch."""
-        count, last = self.config.held_out, len(self.validation) - self.config.context - 1
-        starts = np.arange(count) * last // max(count - 1, 1)
+        count = self.config.held_out
+        starts = spread(self.validation, count, self.config.context)
         parts = [starts[place : place + self.config.batch] for place in range(0, count, self.config.batch)]
         losses = [float(self._entropy(self._windows(self.validation, part))) * len(part) for part in parts]
         return sum(losses) / count

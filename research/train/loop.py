@@ -15,6 +15,7 @@ import torch
 from emu import nn as quantized
 from emu.base.atomic import whole_file
 from emu.base.errors import FileError, OperandError
+from research.pinned import machine
 from research.train import checkpoint as checkpoints
 from research.train.capture import captured_path, write_captured
 from research.train.checkpoint import Checkpoint
@@ -25,11 +26,6 @@ from research.train.results import RESULT, WEIGHTS, read_result
 
 CHECKPOINT: Final = "checkpoint.safetensors"
 Tick = Callable[[int, float], None]
-
-
-def machine() -> dict[str, str]:
-    """Return what decides the bits besides the configuration: library, threads, instruction set."""
-    return {"torch": torch.__version__, "threads": str(torch.get_num_threads()), "cpu": torch.backends.cpu.get_cpu_capability()}
 
 
 def learning_rate(step: int, steps: int, facts: Optimizer) -> float:
@@ -59,10 +55,10 @@ def train(
         return done
     begin = time.monotonic()
     experiment = make(run)
-    optimizer = _optimizer(experiment.model, run.config.optimizer)
+    optimizer = optimizer_of(experiment.model, run.config.optimizer)
     start, curve = _resumed(folder / CHECKPOINT, named, experiment, optimizer)
     for step in range(start, run.config.steps):
-        _set_rate(optimizer, learning_rate(step, run.config.steps, run.config.optimizer))
+        set_rate(optimizer, learning_rate(step, run.config.steps, run.config.optimizer))
         curve.append(_step(run, experiment, optimizer, step, folder if step in captures else None))
         tick(step, curve[-1])
         if (step + 1) % run.config.checkpoint_every == 0 and step + 1 < run.config.steps:
@@ -78,11 +74,13 @@ def _refuse_missing(folder: Path, captures: Sequence[int]) -> None:
             raise FileError(f"{folder}: the run is finished and kept nothing of step {step}: give --capture with another --out")
 
 
-def _optimizer(model: torch.nn.Module, facts: Optimizer) -> torch.optim.Optimizer:
+def optimizer_of(model: torch.nn.Module, facts: Optimizer) -> torch.optim.Optimizer:
+    """Return AdamW over all parameters of a model."""
     return torch.optim.AdamW(model.parameters(), lr=facts.lr, betas=facts.betas, weight_decay=facts.weight_decay, foreach=False)
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate of all parameters."""
     for group in optimizer.param_groups:
         group["lr"] = rate
 

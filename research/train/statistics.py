@@ -9,7 +9,10 @@ from typing import Any, Final
 
 BASE: Final = "bf16"
 # 97.5 % points of Student's t by degrees of freedom, as in every table; tests/research/train integrates the density again.
-_T: Final = (12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216)
+_T: Final = (
+    12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814, 2.20099, 2.17881, 2.16037, 2.14479, 2.13145,
+    2.11991, 2.10982, 2.10092, 2.09302, 2.08596, 2.07961, 2.07387, 2.06866, 2.06390, 2.05954,
+)  # fmt: skip
 Key = tuple[str, str]
 
 
@@ -29,14 +32,19 @@ class Estimate:
         return 1 if self.mean > 0 else -1
 
 
+def student(free: int) -> float:
+    """Return the 97.5 % point of Student's t with so many degrees of freedom, 1 to 25."""
+    return _T[free - 1]
+
+
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return the mean and its interval by Student's t, for one to ten values."""
+    """Return the mean and its interval by Student's t, for 1 to 26 values."""
     count = len(values)
     mean = sum(values) / count
     if not 2 <= count <= len(_T) + 1:
         return Estimate(mean, None, count)
     spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (count - 1))
-    return Estimate(mean, _T[count - 2] * spread / math.sqrt(count), count)
+    return Estimate(mean, student(count - 1) * spread / math.sqrt(count), count)
 
 
 def by_cell(runs: Iterable[dict[str, Any]]) -> dict[Key, dict[int, float]]:

@@ -1,5 +1,7 @@
 """Figures of tensors: the published synthetic table, row by row; every recipe; bad input in one line."""
 
+from types import SimpleNamespace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -173,7 +175,7 @@ def test_spread():
 def test_one_word_for_several_elements(columns, words, monkeypatch):
     """A rounding that shares a word among four lanes: one word for each four elements of a row, begun or full."""
     rounding = get("rounding", "sr_b200_bitrev")
-    monkeypatch.setattr(draws, "drawing_rounding", lambda _: rounding)
+    monkeypatch.setattr(draws, "quantize_program", lambda _: SimpleNamespace(drawing=rounding))
     found = draws.random_operand(get("recipe", "ufp4"), (3, columns), "w", 1)
     assert found.shape == (3, words)
     assert (found.reshape(-1) == draw(1, 3 * words, 32, stream_of("w"))).all()

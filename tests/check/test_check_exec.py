@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from emu.base.errors import OperandError, TargetError, ToolError
-from emu.check.inputs.directed import directed
 from emu.check.run import check
 from emu.check.targets.exec import exec_target
+from emu.contracts.form import Asked
 
 CONTRACT = "convert/e2m1/rne/nvidia"
 KERNEL = """
@@ -66,7 +66,7 @@ def test_misbehaviour_has_a_verdict(program, how, verdict, words):
 
 def test_blocks_are_lines_with_the_tensor_maximum_on_each():
     target = exec_target("true", "quantize/nvfp4_te_ref", gives=("codes", "scale"))
-    question = next(iter(directed(target.form, "fp32", True)))
+    question = next(target.form.directed(Asked()))
     lines = target.lines(["x", "tensor_amax"], question.operands)
     assert len(lines) == len(question.operands["x"]) and len(lines[0].split()[0]) == 16 * 8 and len(lines[0].split()[1]) == 8
     found = target.answers(["0123456789ABCDEF 38"] * len(lines), question.operands, len(lines))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OpenError
-from emu.check.inputs.bulk import BASE, ELEMENTS, exhaustive, stratified, varied
-from emu.check.inputs.directed import directed
+from emu.check.inputs.suites import questions
 from emu.contracts import form_of
+from emu.contracts.drawn import CHUNK, ELEMENTS
 from emu.contracts.form import expect
 from emu.engines.numpy.block import amax_bits
 from emu.engines.run import run_quantize
@@ -15,46 +15,50 @@ from emu.spec import derive, get
 CONVERT, NVFP4 = form_of("convert/e2m1/rne/nvidia"), form_of("quantize/nvfp4_te_ref")
 
 
-def elements(questions):
-    return sum(question.operands["codes" if "codes" in question.operands else "x"].size for question in questions)
+def asked(form, suite, takes_amax=True, multiple=(1, 1), count=None, key=1):
+    return list(questions(form, suite, takes_amax, {"count": count, "key": key, "multiple": multiple, "calls": "arrays"}))
 
 
-@pytest.mark.parametrize("count", [None, 1, ELEMENTS, ELEMENTS + 5, 3 * BASE + 7])
+@pytest.mark.parametrize("count", [None, 1, ELEMENTS, ELEMENTS + 5, CHUNK + 7])
 def test_a_count_is_raised_and_never_lowered(count):
-    assert elements(stratified(CONVERT, True, count, 1)) == max(count or 0, ELEMENTS)
+    assert sum(item.operands["codes"].size for item in asked(CONVERT, "stratified", count=count)) == max(count or 0, ELEMENTS)
 
 
 def test_a_key_decides_the_inputs_and_nothing_else():
-    first, again, other = (next(stratified(NVFP4, True, None, key)).operands["x"] for key in (1, 1, 2))
+    first, again, other = (asked(NVFP4, "stratified", key=key)[0].operands["x"] for key in (1, 1, 2))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
-    more = next(stratified(CONVERT, True, BASE + 9, 1)).operands["codes"]
-    assert np.unique(more).size > BASE // 2 and more.size == BASE + 9
+    whole, rest = (item.operands["codes"] for item in asked(CONVERT, "stratified", count=CHUNK + 9))
+    assert np.unique(whole).size > CHUNK // 2 and rest.size == 9 and not np.isin(rest, whole[:9]).any()
 
 
-def test_copies_keep_the_exponents_and_change_the_rest():
-    base = np.arange(1 << 12, dtype=np.uint32) << 19
-    found = varied(CONVERT, base, 3 << 12, 1, 0).reshape(3, -1)
-    assert np.array_equal(found[0], base)
-    for copy in found[1:]:
-        assert np.array_equal(copy & 0x7F800000, base & 0x7F800000) and (copy != base).mean() > 0.9
-    assert not np.array_equal(found[1], found[2])
+@pytest.mark.parametrize("contract", ["quantize/nvfp4_te_ref", "transform/rht16_te"])
+@pytest.mark.parametrize("source", ["fp32", "bf16", "fp16"])
+def test_strata_hold_numbers_of_every_size(contract, source):
+    form, fmt = form_of(contract, source), get("format", source)
+    tensors = [item.operands["x"] for item in asked(form, "stratified")]
+    assert all(x.shape[0] > 128 and x.shape[1] == 256 for x in tensors)  # several tiles of a scale layout each way
+    found = np.concatenate([x.reshape(-1) for x in tensors])
+    plain = found & found.dtype.type(derive.codes(fmt).sign_bit - 1)
+    assert plain.max() <= derive.codes(fmt).max_code and not plain.min()
+    assert np.unique(plain >> fmt.facts.frac_bits).size > 0.9 * (derive.codes(fmt).max_code >> fmt.facts.frac_bits)
+    assert ((plain > 0) & (plain < 1 << fmt.facts.frac_bits)).sum() > 10  # subnormal ones
 
 
 def test_every_bf16_and_fp16_pattern_is_converted():
-    (question,) = exhaustive(CONVERT, True)
+    (question,) = asked(CONVERT, "exhaustive")
     codes = set(question.operands["codes"].tolist())
     assert {pattern << 16 for pattern in range(1 << 16)} <= codes
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     finite = halves[np.isfinite(halves)].astype(np.float32).view(np.uint32)
     assert set(finite.tolist()) <= codes
-    (narrow,) = exhaustive(form_of("convert/e2m1/rne/nvidia", "fp16"), True)
+    (narrow,) = asked(form_of("convert/e2m1/rne/nvidia", "fp16"), "exhaustive")
     assert np.array_equal(narrow.operands["codes"], np.arange(1 << 16))
 
 
 @pytest.mark.parametrize("source", ["fp32", "bf16", "fp16"])
 def test_every_pattern_is_in_a_block(source):
     seen = set()
-    for question in exhaustive(form_of("quantize/nvfp4_te_ref", source), True):
+    for question in asked(form_of("quantize/nvfp4_te_ref", source), "exhaustive"):
         assert question.operands["x"].shape[1] % 16 == 0
         seen |= set(question.operands["x"].reshape(-1).tolist())
     shift = 16 if source == "fp32" else 0
@@ -63,14 +67,14 @@ def test_every_pattern_is_in_a_block(source):
 
 def test_tensors_carry_the_maximum_for_a_kernel_that_takes_its_own():
     source = get("format", "fp32")
-    wanted = {int(question.operands["tensor_amax"]) for question in directed(NVFP4, "fp32", True)}
-    own = [question for question in directed(NVFP4, "fp32", False) if "carrier" in question.why]
+    wanted = {int(question.operands["tensor_amax"]) for question in asked(NVFP4, "directed")}
+    own = [question for question in asked(NVFP4, "directed", False) if "carrier" in question.why]
     assert own and all("tensor_amax" not in question.operands for question in own)
     assert {amax_bits(question.operands["x"], source) for question in own} <= wanted
 
 
 def test_multiples_are_kept_and_padding_is_zero():
-    for question in directed(NVFP4, "fp32", True, (128, 64)):
+    for question in asked(NVFP4, "directed", multiple=(128, 64)):
         rows, columns = question.operands["x"].shape
         assert rows % 128 == 0 and columns % 64 == 0 and len(question.why) == rows
         assert not question.operands["x"][np.array(question.why) == "padding"].any()
@@ -87,7 +91,7 @@ SLOW = ("quantize/hif4", "quantize/nvfp4_te_2d_ref", "quantize/if4_mse", "dot/bl
 @pytest.mark.parametrize("contract", [*QUICK, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in SLOW)])
 def test_the_quick_engine_says_what_the_reference_model_says_where_it_is_known(contract):
     form = form_of(contract)
-    for question in directed(form, "fp32", True):
+    for question in asked(form, "directed"):
         exact, quick = (expect(form, question.operands, engine) for engine in ("exact", "auto"))
         for name, want in exact.arrays.items():
             known = exact.known.get(name, np.ones(want.shape, bool))
@@ -111,13 +115,13 @@ def test_what_nobody_knows_is_masked_not_guessed():
 def test_examples_of_the_recipe_are_asked(source):
     """Every whole worked example that the source can state, under its own tensor maximum."""
     form = form_of("quantize/nvfp4_f46_mse", source)
-    asked = {
+    found = {
         (tuple(row), int(question.operands["tensor_amax"]))
-        for question in directed(form, source, True)
-        for row, why in zip(question.operands["x"].tolist(), question.why, strict=True)
-        if why == "example"
+        for question in asked(form, "directed")
+        if set(question.why) == {"example"}
+        for row in question.operands["x"].tolist()
     }
     low = 16 if source == "bf16" else 0
     rows = [([int(word, 16) for word in row.x.split()], int(row.tensor_amax, 16)) for row in get("recipe", "nvfp4_f46_mse").expect]
     wanted = {(tuple(code >> low for code in x), amax) for x, amax in rows if not any(code & (1 << low) - 1 for code in x)}
-    assert asked == wanted and len(rows) - len(wanted) == (source == "bf16")
+    assert found == wanted and len(rows) - len(wanted) == (source == "bf16")

@@ -5,9 +5,8 @@ import pytest
 
 import emu
 from emu.base.errors import OpenError, OperandError
-from emu.check.inputs.directed import directed
 from emu.contracts import form_of
-from emu.contracts.form import expect
+from emu.contracts.form import Asked, expect
 from emu.engines.exact.block import quantize
 from emu.spec import get, names
 from emu.testing import check
@@ -40,7 +39,7 @@ def test_a_fault_of_zero_blocks_is_seen_beside_blocks_that_are_open():
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name in RECIPES])
 def test_most_directed_codes_of_every_recipe_are_compared(name):
     form, asked, known = form_of(f"quantize/{name}"), 0, 0
-    for question in directed(form, "fp32", True):
+    for question in form.directed(Asked()):
         found = expect(form, question.operands, "auto")
         asked += found.arrays["codes"].size
         known += int(found.known.get("codes", np.ones(found.arrays["codes"].shape, bool)).sum())
@@ -58,7 +57,7 @@ def test_a_question_says_of_each_tile_what_the_reference_model_says_of_it_alone(
     if form.draws is not None:
         pytest.skip("random words belong to a whole tensor")
     tall = form.block.facts.shape[0]
-    for question in directed(form, "fp32", True):
+    for question in form.directed(Asked()):
         together = expect(form, question.operands, "exact")
         extra = {key: int(question.operands[key]) for key in ("tensor_amax", "signs") if key in question.operands}
         if "tensor_amax" in form.extras and not extra:

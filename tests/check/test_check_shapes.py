@@ -8,12 +8,13 @@ import pytest
 from support.wrong_kernels import Wrong, made, right, verdict
 
 from emu.base.errors import OperandError
-from emu.check.inputs.shapes import LAYOUTS, MANY, SIZES, many, parse_shapes, shapes, shapes_of
+from emu.check.inputs.suites import parse_shapes, questions
 from emu.check.run import check
 from emu.check.targets.c import c_target
 from emu.check.targets.python import laid, python_target
 from emu.cli.main import run
 from emu.contracts import form_of
+from emu.contracts.quantize.shapes import LAYOUTS, MANY, SIZES, many, question, shapes_of
 
 REF = "quantize/nvfp4_te_ref"
 ONLY = {"suites": ("shapes",)}
@@ -44,10 +45,14 @@ def test_the_shapes_that_are_asked():
 @pytest.mark.parametrize("contract", [REF, "quantize/nvfp4_te_2d_ref", "quantize/hif4"])
 @pytest.mark.parametrize("multiple", [(1, 1), (128, 64)])
 def test_multiples_and_tail_rules_are_kept(contract, multiple):
-    form = form_of(contract)
-    for item in shapes(form, True, 1, multiple, quick=True):
-        assert all(size % part == 0 for size, part in zip(item.operands["x"].shape, multiple, strict=True))
+    """And the whole of a tensor is drawn: no zeros fill it up to the multiple."""
+    form, ends = form_of(contract), []
+    for item in questions(form, "shapes", True, {"count": None, "key": 1, "multiple": multiple, "calls": "programs"}):
+        x = item.operands["x"]
+        assert all(size % part == 0 for size, part in zip(x.shape, multiple, strict=True))
         form.shapes(item.operands)
+        ends.append(bool(x[-1].any() and x[:, -1].any()))
+    assert np.mean(ends) > 0.9
 
 
 def test_shapes_of_the_user(tmp_path, capsys):
@@ -135,11 +140,12 @@ static void zeros(const float *x, size_t rows, size_t columns, uint8_t *codes, u
     }
 KERNEL(beyond, 0)
 KERNEL(far, 4096)
+KERNEL(before, (size_t)-1 - rows * columns)
 """
 
 
-@pytest.mark.parametrize("name", ["beyond", "far"])
-def test_writes_past_the_end_are_seen_far_away(tmp_path, name):
+@pytest.mark.parametrize("name", ["beyond", "far", "before"])
+def test_writes_outside_are_seen_far_away(tmp_path, name):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler: a C target cannot be made")
@@ -162,3 +168,46 @@ def test_the_answer_of_an_older_call_is_not_believed():
 
     assert check(kernel_of(lazy), REF, **ONLY).verdict in ("differs", "dtype") and not room
     assert verdict(Wrong("right", "right", REF, right("nvfp4_te_ref", "fp32"))) == "pass"
+
+
+@pytest.mark.parametrize("contract", [REF, "quantize/hif4"])
+def test_large_and_small_shapes_come_in_turn(contract):
+    """An answer of an older call is then too small for the next, or a later one is much larger: nothing stale fits."""
+    sizes = [rows * columns for rows, columns in shapes_of(form_of(contract))]
+    half = len(sizes) // 2
+    assert all(sizes[2 * i] > 4 * sizes[2 * i + 1] for i in range(half // 2)) and min(sizes[: 2 * half : 2]) >= max(sizes[1 : 2 * half : 2])
+
+
+def asked_shapes():
+    given = {"count": None, "key": 1, "multiple": (1, 1), "shapes": (), "calls": "programs"}
+    return questions(form_of(REF), "shapes", True, given)
+
+
+def test_shapes_are_filled_with_every_kind_of_tensor():
+    asks = [item.operands["x"].view(np.float32) for item in asked_shapes() if item.operands["x"].size > 256]
+    assert any(x.min() == 0 for x in asks) and any((x == np.rint(x)).all() for x in asks) and any(0 < x.std() < 0.03 for x in asks)
+
+
+def test_memory_of_the_sizes_of_the_answers_holds_junk():
+    """A kernel that asks for memory and writes nothing."""
+    seen = []
+
+    def nothing(kernel, x):
+        codes = np.empty(x.shape, np.uint8)
+        seen.append(bool((codes == 0xA5).all()))
+        return kernel(x)
+
+    form, target = form_of(REF), kernel_of(nothing)
+    for number in range(20):
+        target(question(form, (4, 16 + 16 * number), 1, number).operands)
+    assert any(seen)
+
+
+@pytest.mark.parametrize("layout", ["", "columns", "rows", "offset", "three"])
+def test_around_x_lies_junk(layout):
+    """Every bit of what is not x is set: as floats NaN."""
+    found = laid(np.zeros((6, 48), np.uint32), layout)
+    whole = found
+    while whole.base is not None:
+        whole = whole.base
+    assert whole.size > found.size and np.count_nonzero(whole == 0xFFFFFFFF) == whole.size - found.size

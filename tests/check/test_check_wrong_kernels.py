@@ -64,6 +64,67 @@ def test_right_ones_pass(recipe, key):
         assert verdict(item, key=key) == "pass", name
 
 
+# Faults that were thought of after the inputs had been chosen: what no element of the lists above is about.
+
+
+def before(change):
+    """A fault of x."""
+    return lambda kernel, x, given: kernel(change(x.copy()).astype(x.dtype), **given)
+
+
+def after(name, change):
+    """A fault of an answer. change: answer, largest magnitude code of each block, operands -> answer."""
+
+    def rule(kernel, x, given):
+        out = kernel(x, **given)
+        wide = 32 if out["scale"].shape[1] == -(-x.shape[1] // 32) else 16
+        padded = np.pad(x & np.uint32(0x7FFFFFFF), ((0, 0), (0, -x.shape[1] % wide)))
+        tops = padded.reshape(len(x), -1, wide).max(-1) if name == "scale" else x
+        return out | {name: change(out[name], tops, given).astype(out[name].dtype)}
+
+    return rule
+
+
+def with_amax(change):
+    """A fault of the tensor maximum, an fp32 code."""
+    return lambda kernel, x, given: kernel(x, **given | {"tensor_amax": np.asarray(change(int(given["tensor_amax"])), "u4")})
+
+
+MX, ONE_SCALE, INF = "mxfp4_te_pow2", "e2m1_fp32scale", 0x7F800000
+UNSEEN = {
+    "x cut to bf16 below 2^-100": (REF, "fp32", before(lambda x: np.where(x & 0x7FFFFFFF < 27 << 23, x & 0xFFFF0000, x))),
+    "subnormals flushed, powers of two": (MX, "fp32", before(lambda x: np.where(x & 0x7FFFFFFF < 1 << 23, x & 0x80000000, x))),
+    "subnormals flushed, one scale": (ONE_SCALE, "fp32", before(lambda x: np.where(x & 0x7FFFFFFF < 1 << 23, x & 0x80000000, x))),
+    "subnormals flushed, bf16": (REF, "bf16", before(lambda x: np.where(x & 0x7FFF < 0x80, x & 0x8000, x))),
+    "subnormals flushed, fp16": (REF, "fp16", before(lambda x: np.where(x & 0x7FFF < 0x400, x & 0x8000, x))),
+    "last bit of x dropped": (REF, "fp32", before(lambda x: x & 0xFFFFFFFE)),
+    "NaN taken for zero": (MX, "fp32", before(lambda x: np.where(x & 0x7FFFFFFF > INF, 0, x))),
+    "Inf taken for the largest": (MX, "fp32", before(lambda x: np.where(x & 0x7FFFFFFF == INF, x - 1, x))),
+    "the largest scale one low": (REF, "fp32", after("scale", lambda s, tops, given: np.where(s == 0x7E, 0x7D, s))),
+    "the smallest scale zero": (REF, "fp32", after("scale", lambda s, tops, given: np.where(s == 1, 0, s))),
+    "the smallest power of two as the next": (MX, "fp32", after("scale", lambda s, tops, given: np.where(s == 0, 1, s))),
+    "the largest power of two one low": (MX, "fp32", after("scale", lambda s, tops, given: np.where(s == 0xFD, 0xFC, s))),
+    "NaN for blocks beyond the tensor maximum": (
+        REF, "fp32", after("scale", lambda s, tops, given: np.where(tops > int(given["tensor_amax"]), 0x7F, s))),
+    "a scale one high for some fractions": (
+        REF, "fp32", after("scale", lambda s, tops, given: s + ((tops & 0x3F == 0x2A) & (s > 0x20) & (s < 0x7E)))),
+    "a code one low for numbers of bf16": (MX, "fp32", after("codes", lambda c, x, given: c - ((c == 0xF) & (x & 0xFFFF == 0)))),
+    "negative numbers of two bits one low": (
+        MX, "fp32", after("codes", lambda c, x, given: c - ((c == 0xA) & (x & 0xFFFF == 0) & (x >> 16 & 0x7F == 0x40)))),
+    "last bit of the tensor maximum dropped": (REF, "fp32", with_amax(lambda amax: amax & ~1)),
+    "a tensor maximum of 2^100 at most": (REF, "fp32", with_amax(lambda amax: min(amax, 227 << 23) if amax <= INF else amax)),
+    "a tensor maximum of 2^-100 at least": (REF, "fp32", with_amax(lambda amax: max(amax, 27 << 23))),
+    "half of the random integer": (
+        "ufp4_sr", "fp32", lambda kernel, x, given: kernel(x, random=given["random"] & (np.iinfo(given["random"].dtype).max >> 1))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_faults_of_later_fail(name):
+    recipe, source, rule = UNSEEN[name]
+    assert verdict(Wrong(name, "later", f"quantize/{recipe}", ruled(recipe, source, rule), source)) == "differs"
+
+
 # The same in C.
 
 STEPS = ("RATIO", "AMAX_MULTIPLIER", "SCALE_RAW", "TENSOR_FACTOR", "FACTOR", "RECIPROCAL", "SCALED")

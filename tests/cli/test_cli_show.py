@@ -120,6 +120,22 @@ def test_a_folder_of_spec_files_is_listed_and_shown(tmp_path):
     assert "0x3   011     3/2  1.5" in done.stdout
 
 
+def test_a_broken_file_of_a_folder_does_not_disable_the_others(tmp_path):
+    (tmp_path / "mine.yaml").write_text('kind: "format"\nid: "mine"\nfacts: {\n')
+
+    def emu(*words):
+        command = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()", *words, "--spec", str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    other, own = emu("show", "e2m1"), emu("show", "mine")
+    assert (other.returncode, own.returncode) == (0, 2)
+    assert other.stdout.startswith("format/e2m1: ") and "(mine.yaml is left out)" in other.stderr
+    assert own.stderr.splitlines()[-1].startswith(f"emu: {tmp_path}/mine.yaml:")
+    checked = emu("doctor", "--json")
+    states = {item["what"]: item["state"] for item in json.loads(checked.stdout)["checks"]}
+    assert checked.returncode == 1 and states["mine.yaml"] == "WRONG"
+
+
 def test_show_datapath_with_derived_widths(capsys):
     out = out_of(capsys, "show", "blackwell_mxf4nvf4_b16_ue4m3")
     assert "    fraction_bits: 35\n" in out

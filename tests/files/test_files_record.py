@@ -16,6 +16,9 @@ from emu.spec import digest, get
 from emu.vectors.sweep import record as sweeps
 from research.cost import measure
 from research.datapath import study
+from research.forks import record as forks
+from research.models import gradients
+from research.models import study as models
 from research.reproduction import record as reproduction
 from research.train import results
 from tools import foreign_kernels
@@ -27,7 +30,10 @@ KINDS = {
     "coverage_c_ref.json": COVERAGE,
     "datapath_errors.json": study.KIND,
     "foreign_kernels.json": foreign_kernels.KIND,
+    "forks.json": forks.KIND,
+    "gradients.json": gradients.KIND,
     "hardware_cost.json": measure.KIND,
+    "models.json": models.KIND,
     "netlist_mutants.json": netlist.RECORD,
     "KILL_rtl.json": mutation_kill.KIND,
     "rtl_sweeps.json": rtl_sweep.RECORD,

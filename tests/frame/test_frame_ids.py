@@ -1,4 +1,4 @@
-"""Facts decide, never ids: no engine, and nothing that lowers a program for one, compares the id of a spec object with anything."""
+"""Facts decide, never ids: what computes, derives rows or measures does not compare the id of a spec object with anything."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("arrays", "engines", "ops", "torch")
+FOLDERS = ("arrays", "engines", "ops", "torch", "contracts", "vectors", "explain", "analysis", "bench", "nn")
 SPEC = ("derive", "training", "ieee", "reach", "programs/steps", "programs/program", "programs/types", "datapath", "checks/datapath")
 MODULES = tuple(f"spec/{name}.py" for name in SPEC)
 NAMES = {"fp64", "fp32", "bf16", "fp16", "e8m0", "e4m3", "e5m2", "e2m1", "rne", "rz"}
@@ -23,6 +23,18 @@ ALLOWED = {
     ("engines/native/datapath.py", "plan.round_direction == 'rne'"): "a direction that the facts of a rounding gave",
     ("engines/torch/can.py", "plan.align_direction not in ('rz', 'rd', 'rne')"): "a direction that the facts of a rounding gave",
     ("spec/checks/datapath.py", "direction(get('rounding', facts.align.rounding)) not in ('rz', 'rd', 'rne')"): "the direction itself",
+    ("contracts/insn/cases.py", "scale.reads == 'e8m0'"): "a word of the schema: how the scale operand is read",
+    ("contracts/insn/registers.py", "scale.reads == 'e8m0'"): "a word of the schema: how the scale operand is read",
+    ("contracts/decode.py", "other != self.fmt.id"): "what else a code may be read as: other objects than this one",
+    ("contracts/layout.py", "other.id != self.order.id"): "what else the order may be: other objects than this one",
+    ("contracts/dot/deviations.py", "item.plan.datapath.id != op.plan.datapath.id"): "what else the machine may be: another object",
+    ("contracts/dot/variants.py", "other.datapath.id not in (known.plan.datapath.id, *known.also)"): "names of one behaviour, each once",
+    ("contracts/dot/variants.py", "other.datapath.id not in known.also"): "names of one behaviour, each once",
+    ("contracts/dot/variants.py", "get('datapath', name).based_on == model.id"): "a reading names what it is based on",
+    ("contracts/quantize/axes.py", "rule.id == name"): "the rule of a name, of emu's own table of axes",
+    ("vectors/sweep/space.py", "policy.facts.get(fmt.id)"): "a policy is written by destination; what it says of one is swept",
+    ("vectors/sweep/space.py", "step.to == fmt.id"): "casts of recipes to the format that is swept, by the name in the file",
+    ("contracts/dot/cover_operand.py", "self.plan.align_direction != 'rz'"): "a direction that the facts of a rounding gave",
     ("spec/ieee.py", "direction(rounding) == 'rne'"): "the direction itself",
 }
 

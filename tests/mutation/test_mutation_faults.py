@@ -76,6 +76,7 @@ def chosen(faults: list[Fault], layer: str) -> list[Fault]:
     return sorted(mine, key=lambda fault: hashlib.sha256(f"{SEED}/{fault.id}".encode()).digest())[:CHOSEN]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_seeded_choice_is_killed_by_the_rows_of_the_record(
     layer: str, faults: list[Fault], equivalent: dict[str, Any], shelf: Shelf, kill_data: dict[str, Any], tmp_path: Path

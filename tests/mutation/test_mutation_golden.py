@@ -22,6 +22,7 @@ def changed(found: list[tuple[str, str]], line: Callable[[str, str], str]) -> st
     return "\n".join(["what these objects do has changed:", *new[:20], f"to take it over: {COMMAND}"]) if new else ""
 
 
+@pytest.mark.exhaustive
 def test_golden_digests_of_a_choice(golden_lines: Callable[[str, str], str]) -> None:
     assert len(QUICK) > 80
     assert (text := changed(QUICK, golden_lines)) == "", text

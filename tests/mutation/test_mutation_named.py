@@ -27,7 +27,7 @@ from support.mutation_named import (
 from emu.base.errors import SpecError
 from emu.engines.native import convert as kernel
 
-CATALOGUES = [Path(__file__).with_name("catalogue") / f"{name}.yaml" for name in ("kernels", "python")]
+CATALOGUES = [Path(__file__).with_name("catalogue") / f"{name}.yaml" for name in ("kernels", "python", "checks", "matmul", "levels")]
 SEED, CHOSEN = 20261122, 3
 NEEDED = ("tie", "sticky", "nan", "inf", "zero_sign", "subnormal", "saturate", "packing", "order", "sr_threshold", *ARRAY_CLASSES)
 FOLDER = "emu/engines/native/kernels/"
@@ -96,6 +96,7 @@ def can_run(faults: list[NamedFault]) -> list[NamedFault]:
     return [fault for fault in faults if fault.form <= kernel.BEST_FORM]
 
 
+@pytest.mark.exhaustive
 def test_a_seeded_choice_is_killed_by_its_tests(named: list[NamedFault], checkout: Path, tmp_path: Path) -> None:
     """The right code passes them, each fault fails all of its own."""
     mine = sorted(can_run(named), key=lambda fault: hashlib.sha256(f"{SEED}/{fault.id}".encode()).digest())[:CHOSEN]

@@ -19,7 +19,7 @@ from emu.engines.table import TABLE
 from emu.ops.operands import _scale_rows, operand_of
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, resolve
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 NVFP4 = "blackwell_mxf4nvf4_b16_ue4m3"

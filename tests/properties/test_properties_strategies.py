@@ -176,3 +176,30 @@ def test_specials_come_only_when_asked():
         assert not has_nan(drawn)
 
     holds()
+
+
+@pytest.mark.parametrize("name", ["fp32", "fp64"])
+def test_a_wide_destination_has_a_sample_of_its_decision_points(name):
+    with pytest.raises(OperandError, match=rf"{name} has 2\^(31|63) grid points, too many for a list: use decision_sample"):
+        strategies.decision_points(name)
+    sample, facts = set(strategies.decision_sample(name)), get("format", name).facts
+    assert len(sample) < 1 << 16
+    ulp = Fraction(1, 1 << facts.frac_bits)
+    around = {1 - ulp, 1 - ulp / 2, 1 - ulp / 4, 1, 1 + ulp / 2, 1 + ulp, Fraction(3, 2), Fraction(3, 2) + ulp / 2}
+    assert around <= sample
+    assert {Fraction(0), Fraction(2) ** (1 - facts.bias - facts.frac_bits) / 2} <= sample
+    assert max(sample) == Fraction(2) ** (facts.bias + 1)  # one code beyond the maximum, where overflow begins
+
+
+@pytest.mark.parametrize("name", ["e2m1", "e4m3", "bf16", "nf4"])
+def test_a_narrow_format_has_all_of_them(name):
+    assert strategies.decision_sample(name) == strategies.decision_points(name)
+
+
+def test_operands_of_a_conversion_to_binary32_can_be_drawn():
+    @FEW
+    @given(strategies.operands("convert/fp32/rne/ieee"), strategies.near_ties("fp32", "fp64"))
+    def holds(drawn, code):
+        assert drawn["codes"].size and code >> 63 in (0, 1)
+
+    holds()

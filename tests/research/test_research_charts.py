@@ -13,8 +13,8 @@ from research.datapath import study as datapath_study
 from research.pages import (
     charts,
     datapath_errors_datapath,
-    datapath_errors_order,
     datapath_errors_quantization,
+    datapath_errors_short,
     hardware_cost,
     shrinkage_real,
     shrinkage_tables,
@@ -27,7 +27,7 @@ from research.train import results as training
 CHARTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "datapath_errors_quantization": (datapath_study, datapath_errors_quantization.quantization_chart),
     "datapath_errors_datapath": (datapath_study, datapath_errors_datapath.datapath_chart),
-    "datapath_errors_order": (datapath_study, datapath_errors_order.order_chart),
+    "datapath_errors_widths": (datapath_study, datapath_errors_short.widths_chart),
     "shrinkage_tensors": (study, shrinkage_tables.tensor_chart),
     "shrinkage_depth": (study, shrinkage_tables.depth_chart),
     "shrinkage_minilm": (study, shrinkage_real.real_chart),

@@ -11,8 +11,8 @@ import pytest
 
 from emu.base.errors import FileError
 from research.pages import uniform_grid as chapter
-from research.pages.uniform_grid_cost import ratio_of
-from research.pages.uniform_grid_training import chance, training_duels, training_table
+from research.pages.hardware_cells import ratio_of_area
+from research.pages.uniform_grid_training import paired, training_duels, training_table
 
 LOW, HIGH = chapter.GRIDS
 
@@ -37,10 +37,11 @@ def test_a_scale_without_fraction_takes_the_lead_or_nearly_all(found: dict[str, 
             assert (best[0] - best[1] > 0.3) == (not codec.startswith("e8m0")), (data, codec)
 
 
-def test_gates_are_fewer_for_e1m2_and_not_for_int4(checkout: Path) -> None:
-    gates = chapter.cost.read_record(checkout / chapter.cost.RECORD)
+def test_the_area_is_smaller_for_e1m2_and_larger_for_a_unit_of_both(checkout: Path) -> None:
+    record = chapter.cost.read_record(checkout / chapter.cost.RECORD)
     for part in ("product", "dot16", "lane_nv_like"):
-        assert float(ratio_of(gates, part)) < 0.9 < float(ratio_of(gates, part, "int4"))
+        ratios = {element: float(ratio_of_area(record, part, element)) for element in ("e1m2", "e0m3", "int4_7", "int4", "both")}
+        assert ratios["e1m2"] <= ratios["e0m3"] < 0.9 < ratios["int4_7"] <= ratios["int4"] < 1.1 < ratios["both"], part
 
 
 def runs(figures: dict[str, float]) -> dict[str, Any]:
@@ -50,8 +51,10 @@ def runs(figures: dict[str, float]) -> dict[str, Any]:
 
 def test_training_says_which_way_it_came_out() -> None:
     won, lost = (training_duels(runs({"bf16": 2.0, "ufp4": ufp4, "e2m1_baseline": e2m1})) for ufp4, e2m1 in ((2.1, 2.2), (2.2, 2.1)))
-    assert [(duel["won"], duel["seeds"], duel["chance"]) for duel in (*won, *lost)] == [(2, 2, 0.25), (0, 2, 1.0)]
-    assert [chance(3, 3), chance(2, 3), chance(0, 3)] == [1 / 8, 4 / 8, 1]
+    assert [(duel["won"], duel["seeds"]) for duel in (*won, *lost)] == [(2, 2), (0, 2)]
+    assert won[0]["mean"] < 0 < lost[0]["mean"]
+    found = paired([1.0, 3.0])  # standard error 1, mean 2
+    assert (found["mean"], found["error"], round(found["power"], 2)) == (2, 1, 0.52)
     _, rows, _ = training_table(runs({"bf16": 2.0, "ufp4": 2.1, "e2m1_baseline": 2.2}))
     assert any({"+5.00 ± 0.00", "+10.00 ± 0.00"} <= set(row) for row in rows)
 
@@ -65,7 +68,7 @@ def test_no_chapter_without_every_record_and_a_missing_row_is_named(checkout: Pa
     if not (checkout / chapter.SOURCES[-1].RECORD).is_file():
         pytest.skip("no record of training runs here")
     shutil.copy(checkout / chapter.SOURCES[-1].RECORD, folder)
-    assert set(chapter.uniform_grid_pages(tmp_path)) == {chapter.PAGE}
+    assert set(chapter.uniform_grid_pages(tmp_path)) == {chapter.PAGE, *chapter.PICTURES.values()}
     damaged = {**found, "tensors": [row for row in found["tensors"] if row["data"] != "laplace"]}
     (tmp_path / chapter.study.RECORD).write_text(json.dumps(damaged), encoding="utf-8")
     with pytest.raises(FileError, match="laplace"):

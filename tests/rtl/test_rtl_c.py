@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from emu_rows import Suite, read_suite
+from support.golden import recounted
 
 from emu.rtl.simulate.units import read_units
 
@@ -114,15 +115,6 @@ def test_wide_columns_masks_and_free_nans_in_every_operation(checkout: Path, kit
         assert len(lines) == 1 + code * min(3, same)
     assert lines[0].startswith(f"MISMATCH suite={stem} tc={number + 1} out={name} in=")
     assert lines[0].split(" in=")[1].count(",") == len(suite.rows[0].inputs) - 1
-
-
-def recounted(text: str, by: int) -> str:
-    """The text with a trailer that counts so many rows more."""
-    head, _, trailer = text.rstrip("\n").rpartition("\n")
-    digits = trailer.replace("_", "").replace(" ", "")
-    number = f"e{int(digits[1:], 16) + by:0{len(digits) - 1}x}"
-    marks = iter(number)
-    return head + "\n" + "".join(mark if mark in "_ " else next(marks) for mark in trailer) + "\n"
 
 
 DEFECTS = {

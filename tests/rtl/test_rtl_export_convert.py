@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from support.circuit import Evaluator
 
 from emu.base.errors import SpecError
 from emu.contracts.convert.contract import ConvertContract
@@ -10,7 +11,6 @@ from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate
 from emu.rtl.export import convert as export_convert
-from emu.rtl.export.circuit import Evaluator
 from emu.rtl.export.functions import Golden, golden
 from emu.rtl.export.segments import Segment, segments
 from emu.spec import derive

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.circuit import Evaluator
 
 from emu.cli.main import run
 from emu.contracts.convert.contract import ConvertContract
 from emu.contracts.decode import DecodeContract
-from emu.rtl.export.circuit import Evaluator
 from emu.rtl.export.functions import Golden, golden, render
 from emu.rtl.export.segments import segments
 from emu.spec.derive import OPEN, REFUSE

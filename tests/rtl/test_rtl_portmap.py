@@ -109,6 +109,9 @@ def test_suites_by_name_by_stem_and_of_another_contract(write):
         ("ties:", 'flags: {port: "f", order: ["nx"]}\nties:', "rows_per_beat: flags can only be compared with one row per beat"),
         ("rows_per_beat: 2", 'rows_per_beat: 1\nflags: {port: "f", order: ["nx"]}', "has no column fl: remove it"),
         ("rows_per_beat: 2", 'rows_per_beat: 1\nmissing: ["z"]', "has no column z"),
+        ("latency: 2", 'latency: 2\nincludes: ["nowhere"]', "includes.0: "),
+        ("ties:", 'unpacked: [{port: "q", first: 0, last: 3}]\nties:', "map.yaml:13: unpacked.0.port: q carries no column: remove it"),
+        ("ties:", 'unpacked: [{port: "data_i", first: 0, last: 2}]\nties:', "3 elements do not share the 64 bits of data_i evenly"),
     ],
 )  # fmt: skip
 def test_a_fault_is_one_line(write, old, new, text):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from emu_rows import FLOATS, Score, Suite, is_nan, judge_column, read_suite, rows
+from support.golden import recounted
 
 from emu.base.errors import FileError
 from emu.contracts.columns import layout_from
@@ -59,15 +60,6 @@ def test_without_the_json_the_desc_says_enough(copy: Path) -> None:
     copy.with_suffix(".desc").unlink()
     with pytest.raises(FileError, match=r"no .*\.json beside it and no"):
         read_suite(copy)
-
-
-def recounted(text: str, by: int) -> str:
-    """The text with a trailer that counts so many rows more."""
-    head, _, trailer = text.rstrip("\n").rpartition("\n")
-    digits = trailer.replace("_", "").replace(" ", "")
-    number = f"e{int(digits[1:], 16) + by:0{len(digits) - 1}x}"
-    marks = iter(number)
-    return head + "\n" + "".join(mark if mark in "_ " else next(marks) for mark in trailer) + "\n"
 
 
 DEFECTS = {

@@ -35,8 +35,11 @@ ports:
   x: {port: "d_i"}
   y: {port: "q_o"}
 unsupported:
-  - {class: "nan"}
+  - {class: "nan", why: "none here"}
 """
+EVERY_ROW = "".join(f'  - {{flag: "{flag}", why: "none"}}\n' for flag in (
+    "value", "near_value", "sticky_bit", "tie", "near_tie", "huge", "min_normal", "source_subnormal", "inf", "nan_quiet", "nan_signalling",
+))  # fmt: skip
 STEM = "convert__bf16_to_e2m1__nvidia_rz__smoke"
 
 
@@ -59,23 +62,44 @@ def trial(tmp_path, capsys, need):
     return trial
 
 
-TIED = ('  - {class: "nan"}\n', '  - {class: "nan"}\nties:\n  - {port: "vld_i", value: "0x1"}\n')
+TIED = ('  - {class: "nan", why: "none here"}\n', '  - {class: "nan", why: "none here"}\nties:\n  - {port: "vld_i", value: "0x1"}\n')
 
 
 def test_a_right_design_passes_and_the_report_counts(trial, tmp_path):
     code, out, err = trial("--json")
     (found,) = json.loads(out)["runs"]
     assert (code, err) == (0, "") and found["ways"] == ["plain", "stall"]
-    nan = found["unsupported"]["nan in x"]
+    nan = found["unsupported"]["nan in x (none here)"]
     assert nan >= 2 and found["counts"] == {"compared": found["rows"] - nan, "mismatch": 0, "x": 0, "masked": nan}
     code, out, err = trial()
-    assert code == 0 and f"{STEM}: {nan} rows unsupported: nan in x\n" in out
+    assert code == 0 and f"{STEM}: {nan} rows unsupported: nan in x (none here)\n" in out
     assert len(re.findall(r"^RESULT PASS reason=none .* masked=\d+$", out, re.MULTILINE)) == 1
+
+
+def test_rows_left_out_without_a_reason_are_a_partial_verdict(trial):
+    bare = ('{class: "nan", why: "none here"}', '{class: "nan"}')
+    code, out, err = trial(yaml=(bare,))
+    assert code == 1 and re.search(rf"^{STEM} .* partial$", out, re.MULTILINE)
+    assert "6 rows are left out without a reason: give each entry of `unsupported` a `why`, or say --allow-partial" in err
+    code, out, err = trial("--allow-partial", yaml=(bare,))
+    assert (code, err) == (0, "") and re.search(rf"^{STEM} .* pass$", out, re.MULTILINE)
+    assert json.loads(trial("--json", yaml=(bare,))[1])["runs"][0]["verdict"] == "partial"
+
+
+def test_a_waiver_that_matches_no_row_is_an_error(trial):
+    more = ('  - {class: "nan", why: "none here"}\n', '  - {class: "nan", why: "none here"}\n  - {flag: "chain", why: "old"}\n')
+    code, out, err = trial(yaml=(more,))
+    assert code == 2 and "map.yaml:15: unsupported.1: matches no row of smoke: remove it" in err and "RESULT" not in out
+
+
+def test_a_suite_that_a_map_names_must_be_there(trial):
+    code, out, err = trial(yaml=(('suites: ["smoke"]', 'suites: ["smoke", "all"]'), ('source: "bf16"', 'source: "fp32"')))
+    assert code == 2 and "convert/e2m1/rz/nvidia from fp32: no suite all: there is smoke, directed" in err and "RESULT" not in out
 
 
 def test_the_rows_that_a_map_leaves_out_must_be_named(trial):
     """The design gives -6 for -NaN, the contract +6: without `unsupported` it fails."""
-    code, out, _ = trial(yaml=(('unsupported:\n  - {class: "nan"}\n', ""),))
+    code, out, _ = trial(yaml=(('unsupported:\n  - {class: "nan", why: "none here"}\n', ""),))
     assert code == 1 and " want=7 got=f " in out
 
 
@@ -118,7 +142,7 @@ def test_a_design_that_takes_a_row_now_and_then(trial):
         ((("vld_i, code}", "vld_i, code"),), (), 2, "the design does not compile:"),
         ((("input [15:0] d_i", "input [14:0] d_i"),), (), 2, "port d_i of the design has 15 bits, the port map says 16"),
         ((("output vld_o", "output vldo"),), (), 2, "the design does not compile:"),
-        ((), (('x: {port: "d_i"}', 'x: {value: "0x1234"}'),), 3, "the port map leaves no row of this suite to compare"),
+        ((), (('  - {class: "nan", why: "none here"}\n', EVERY_ROW),), 3, "the port map leaves no row of this suite to compare"),
     ],
 )  # fmt: skip
 def test_a_broken_design_never_passes(trial, design, yaml, code, text):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,30 @@ FAULTS = [
     ("lane_nv_like.sv", ".scale_b(sb[16*g/BLOCK*8+:8])", ".scale_b(8'h38)", "u0_tm", "the scales of b are not applied"),
     ("lane_nv_like.sv", ".a(a[64*g+:64])", ".a({a[64*g+4+:60], a[64*g+:4] & {4{g != 2}}})", "u0_sg2", "the product of element 32 is lost"),
 ]
+
+
+def tie_c(path):
+    one = 'value: "0x3F800000"'
+    text = Path(path).read_text().replace('  c: {port: "c"}', f"  c: {{{one}}}")
+    Path(path).write_text(text + f'ties: [{{port: "c", bits: 32, {one}}}]\n')
+    return path
+
+
+def test_a_tied_input_gets_rows_of_its_own(lane, tmp_path, capsys):
+    """Rows with another C are computed again with that of the design: all are compared, and one that differs is explained."""
+    assert run(["rtl", "run", tie_c(lane()), "--sim", "icarus", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert found["verdict"] == "pass" and found["unsupported"] == {} and found["remade"] > 10
+    assert found["counts"]["compared"] == found["rows"] - found["open"]
+    log = tmp_path / "lane.log"
+    assert run(["rtl", "run", tie_c(lane(*FAULTS[0][:3])), "--sim", "icarus", "--log", str(log)]) == 1
+    out = capsys.readouterr().out
+    assert run(["explain", "mismatch", str(log), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["first_wrong"]["stage"].startswith("u0_x")
+    line = next(line for line in out.splitlines() if line.startswith("MISMATCH"))
+    assert run(["explain", "mismatch", line]) == 0 and "(tied)" in capsys.readouterr().out
+    assert run(["explain", "mismatch", line.replace("want=", "want=f")]) == 2
 
 
 SLOW = [pytest.param(*item, marks=pytest.mark.exhaustive) for item in FAULTS[1:]]

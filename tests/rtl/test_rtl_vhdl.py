@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from emu_rows import Suite, read_suite
+from support.golden import recounted
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 RANDOM = "convert__bf16_to_e2m1__nvidia_sr_add8__directed"
@@ -107,15 +108,6 @@ def test_random_operands_are_driven(checkout: Path, kit: Path, copy: Path) -> No
     row = suite.rows[8]
     shown = f"in={row.inputs['x']:04x},{row.inputs['r']:02x} want={row.expected['y']:x} got={row.expected['y'] ^ 1:x} mask=f"
     assert (code, lines[0]) == (1, f"MISMATCH suite={RANDOM} tc=9 out=y {shown}")
-
-
-def recounted(text: str, by: int) -> str:
-    """The text with a trailer that counts so many rows more."""
-    head, _, trailer = text.rstrip("\n").rpartition("\n")
-    digits = trailer.replace("_", "").replace(" ", "")
-    number = f"e{int(digits[1:], 16) + by:0{len(digits) - 1}x}"
-    marks = iter(number)
-    return head + "\n" + "".join(mark if mark in "_ " else next(marks) for mark in trailer) + "\n"
 
 
 DEFECTS = {

@@ -10,7 +10,7 @@ import pytest
 
 from emu.base.errors import SpecError
 from emu.spec import KINDS, digest, get, load_spec, names
-from emu.spec.registry import added_folders, isolated, restored, shipped_root
+from emu.spec.registry import added_folders, broken, isolated, restored, shipped_root
 
 ALL = [(kind, name) for kind in KINDS for name in names(kind)]
 
@@ -99,6 +99,10 @@ def test_no_digest_changes_when_all_examples_are_deleted(tmp_path: Path) -> None
     with isolated(tmp_path):
         assert snapshot() == before
         assert not any(get(kind, name).expect for kind, name in ALL)
+        bare = get("format", "e2m1")
+    assert bare.expect != get("format", "e2m1").expect
+    assert bare == get("format", "e2m1") and hash(bare) == hash(get("format", "e2m1"))
+    assert bare != bare.model_copy(update={"id": "mine"}) and bare != bare.model_copy(update={"facts": get("format", "e1m2").facts})
 
 
 def test_isolated_gives_the_registry_back(tmp_path: Path) -> None:
@@ -153,6 +157,38 @@ def test_a_broken_file_adds_nothing(own_registry: None, tmp_path: Path) -> None:
     assert snapshot() == before
     (tmp_path / "z_bad.yaml").unlink()
     assert load_spec(tmp_path) == ("format/a_good",)
+
+
+def test_a_broken_file_can_be_left_out(own_registry: None, tmp_path: Path) -> None:
+    (tmp_path / "a_good.yaml").write_text(copy_of("e2m1", id='id: "a_good"', aliases=""), encoding="utf-8")
+    (tmp_path / "z_bad.yaml").write_text(copy_of("e2m1", id='id: "z_bad"', aliases="", **{"exp_bits: 2": "exp_bits: 99"}), encoding="utf-8")
+    (tmp_path / "worse.yaml").write_text("kind: no\n", encoding="utf-8")
+    (tmp_path / "clash.yaml").write_text(copy_of("e2m1", id='id: "clash"', aliases='aliases: ["a_good"]'), encoding="utf-8")
+    assert load_spec(tmp_path, skip_broken=True) == ("format/a_good",)
+    assert {path.name for path in broken()} == {"z_bad.yaml", "worse.yaml", "clash.yaml"}
+    assert get("format", "a_good").id == "a_good" and get("format", "e2m1").id == "e2m1"
+    assert "clash" not in names("format") and "z_bad" not in names("format")
+    for name in ("z_bad", "worse", "clash"):
+        assert f"{name}.yaml:" in message(get, "format", name), name
+    with pytest.raises(SpecError, match=r"worse\.yaml:1"):
+        load_spec(tmp_path)
+
+
+def test_what_needs_a_broken_file_is_left_out_too(own_registry: None, tmp_path: Path) -> None:
+    (tmp_path / "a_user.yaml").write_text(
+        (shipped_root() / "policy" / "nvidia.yaml").read_text("utf-8").replace('id: "nvidia"', 'id: "a_user"')
+        .replace('["ptx", "cuda"]', "[]").replace("  e2m1:", "  z_bad:"),
+        encoding="utf-8",
+    )  # fmt: skip
+    (tmp_path / "z_bad.yaml").write_text("kind: no\n", encoding="utf-8")
+    assert load_spec(tmp_path, skip_broken=True) == ()
+    assert {path.name for path in broken()} == {"a_user.yaml", "z_bad.yaml"}
+
+
+def test_other_facts_under_a_shipped_id_are_never_left_out(own_registry: None, tmp_path: Path) -> None:
+    (tmp_path / "e2m1.yaml").write_text(copy_of("e2m1", **{"bias: 1": "bias: 2"}), encoding="utf-8")
+    with pytest.raises(SpecError, match="already defined"):
+        load_spec(tmp_path, skip_broken=True)
 
 
 def test_aliases_may_not_collide(own_registry: None, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The JSON Schemas: valid themselves, true of every shipped file, false of bad ones; the reference names every key."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def plain(data: Any) -> Any:
     return json.loads(json.dumps(data))
 
 
+@cache
 def validator(kind: str) -> Any:
     return jsonschema.Draft202012Validator(schema(kind))
 

@@ -13,9 +13,9 @@ import pytest
 from emu.base.caches import Cache
 from emu.base.errors import EngineError, FileError, SpecError
 from emu.contracts import parse
+from emu.contracts.convert.cover import ConvertCover
 from emu.spec import get, names
 from emu.vectors import build, find, verify
-from emu.vectors.coverage.convert import ConvertCover
 from emu.vectors.coverage.count import check_cover, cover_data, crosses_of, model_of, subject_of, write_cover
 from emu.vectors.coverage.model import count, row_bins
 from emu.vectors.coverage.record import record, render
@@ -68,7 +68,7 @@ def test_a_wrong_classifier_is_noticed(monkeypatch: pytest.MonkeyPatch, request:
     wanted = Counter(found for (code,) in codes if (found := own_interval(code)) is not None)
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} == dict(wanted)
     monkeypatch.setattr(ConvertCover, "points", wrong)
-    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", Cache(f"tests.{request.node.name}", 256))
+    monkeypatch.setattr("emu.contracts.convert.cover._REACHED", Cache(f"tests.{request.node.name}", 256))
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} != dict(wanted)
 
 
@@ -108,7 +108,7 @@ def test_examples_reach_their_bins() -> None:
 def test_a_refuted_proof_is_an_error(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     right = ConvertCover.ranges
     monkeypatch.setattr(ConvertCover, "ranges", lambda self: [part for part in right(self) if not part.sign])
-    monkeypatch.setattr("emu.vectors.coverage.convert._REACHED", Cache(f"tests.{request.node.name}", 256))
+    monkeypatch.setattr("emu.contracts.convert.cover._REACHED", Cache(f"tests.{request.node.name}", 256))
     with pytest.raises(EngineError, match="beyond normal minus: test case 1 reaches it, and it is said that nothing does"):
         counts(RNE, [(0xC200,)])
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from emu.base.errors import EngineError
+from emu.contracts.dot.cover import DotCover
+from emu.contracts.dot.cover_operand import multiplied, profile_of
+from emu.contracts.dot.cover_proof import Proofs
 from emu.contracts.dot.suite import random
 from emu.vectors import find
 from emu.vectors.coverage.count import crosses_of, subject_of
-from emu.vectors.coverage.dot import DotCover
-from emu.vectors.coverage.dot_operand import multiplied, profile_of
-from emu.vectors.coverage.dot_proof import Proofs
 from emu.vectors.coverage.model import Cross
 
 MAIN = "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__directed"

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from emu.spec import get, names
+from emu.spec.models.levels import DatapathLevels
 from emu.vectors import build, compare, find, load, selection, verify
 from emu.vectors.files.manifest import BENCH, MANIFEST, OPERATIONS, read_digests, render_manifest
 from emu.vectors.files.suite import stem_of
 from emu.vectors.suites.frozen import missing
 
 COMMAND = "emu vectors build --out vectors.new"
-MOST_BYTES = 5_000_000
+MOST_BYTES = 6_000_000
 in_main_job = pytest.mark.skipif(not os.environ.get("EMU_ALL"), reason="scripts/main-job does it; EMU_ALL=1 repeats it here")
 
 
@@ -52,6 +54,8 @@ def test_it_holds_what_it_promises(frozen: Path) -> None:
     for policy in ("nvidia", "ocp_saturate"):
         for rounding in ("rne", "rz", "sr_add8"):
             assert f"convert__bf16_to_e2m1__{policy}_{rounding}__directed" in named
+    for name in (name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)):
+        assert any(stem.startswith("dot__") and stem.endswith(f"__{name}__smoke") for stem in named), name
     quantized = {contract.split("/")[1] for stem in named if stem.startswith("quantize") for contract in find(stem).named()}
     assert len(quantized) >= 35
     assert any(

@@ -20,6 +20,10 @@ from emu.bench.run import SEED, count_of
 from emu.engines.native import convert as kernel
 from emu.engines.table import choose
 from emu.spec.datapath import DatapathPlan, resolve
+from emu.spec.levels import LevelsPlan, resolve_levels
+from emu.spec.models import Datapath
+from emu.spec.models.levels import DatapathLevels
+from emu.spec.registry import get
 from tools.bench import peers
 from tools.bench.table import Measurement
 
@@ -35,7 +39,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class DotCase:
-    """One row. choice: arguments of emu.spec.datapath.resolve.   shape: m, n, k.   promised: least ratio to the peer, or None.
+    """One row. choice: a datapath, and operands where it leaves them free.   shape: m, n, k.   promised: least ratio to the peer, or None.
 
     form: of the kernel, None: the best.   jobs: threads; more than one are measured by the clock on the wall, on both sides.
     """
@@ -56,6 +60,12 @@ def _scaled(shape: Shape, instruction: str) -> Peer:
 
 def _plain(shape: Shape, instruction: str) -> Peer:
     return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_wgmma(instruction, shape, rng))
+
+
+def _fused(choice: tuple[Any, ...], shape: Shape) -> Peer:
+    """The kernel of one fused step: its rate is what one of levels is held against."""
+    case = DotCase(choice[0], choice, shape, "native", Peer("", shape, lambda _: None))
+    return Peer(f"emu {choice[0]}", shape, lambda rng: _job(case, _plan(case), rng))
 
 
 def cases(jobs: int = 1) -> list[DotCase]:
@@ -87,10 +97,13 @@ def cases(jobs: int = 1) -> list[DotCase]:
     for profile in ("ideal", "int64", "cheap", "late_c"):
         found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "numpy", of_nvfp4))
     found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "numpy", of_nvfp4))
+    for name in ("int20_saturate", "int12_cut", "bf16_register", "fp32_fma_chain", "e1m2_int24_register", "e1m2_bf16_register"):
+        fused = ("blackwell_mxf4nvf4_b16_ue4m3",) if name.startswith("e1m2") else ("hopper_fp16", "bf16", "bf16")
+        found.append(DotCase(f"{name} (levels)", (name,), (256, 256, 1024), "native", _fused(fused, (256, 256, 1024)), 0.5))
     if jobs > 1:
         for engine in ("native", "numpy", "c_ref"):
             one = next(case for case in found if case.engine == engine)
-            alone = Peer("emu, 1 job", one.shape, partial(_job, one, resolve(*one.choice)))
+            alone = Peer("emu, 1 job", one.shape, partial(_job, one, _plan(one)))
             found.append(DotCase(one.name, one.choice, one.shape, engine, alone, jobs=jobs))
     return found
 
@@ -116,9 +129,9 @@ def run_dots(repeats: int, only: str, progress: Callable[[str], None] | None = N
 
 def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     """Alternate emu and the peer; nothing where the engine cannot do the case."""
-    rng, plan = np.random.default_rng(SEED), resolve(*case.choice)
+    rng, plan = np.random.default_rng(SEED), _plan(case)
     try:
-        choose("dot", case.engine, plan)
+        choose("levels" if isinstance(plan, LevelsPlan) else "dot", case.engine, plan)
     except EmuError:
         return []
     job, other = _job(case, plan, rng), case.peer.make(rng)
@@ -137,5 +150,10 @@ def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     return [Measurement(label(case), products, rate, case.peer.name, peer_rate[0] if peer_rate else None, case.promised)]
 
 
-def _job(case: DotCase, plan: DatapathPlan, rng: np.random.Generator) -> Job:
+def _plan(case: DotCase) -> DatapathPlan | LevelsPlan:
+    model: Datapath = get("datapath", case.choice[0])
+    return resolve_levels(*case.choice) if isinstance(model.facts, DatapathLevels) else resolve(*case.choice)
+
+
+def _job(case: DotCase, plan: DatapathPlan | LevelsPlan, rng: np.random.Generator) -> Job:
     return matmul(plan, case.shape, case.engine, case.jobs, rng, case.form)

@@ -23,7 +23,7 @@ PACKAGES = {
     "first use of a name does. Results of `quantize` are `QuantizedTensor(codes, levels, recipe)`, tensors all.",
     "emu.nn": "Layers whose three matrix products are quantized as a training recipe says ([howto_training.md](howto_training.md)).",
     "emu.testing": "A kernel held to a contract, in a test ([howto_kernel.md](howto_kernel.md), "
-    "[howto_check_matmul.md](howto_check_matmul.md)).",
+    "[howto_check_matmul.md](howto_check_matmul.md), [howto_check_attention.md](howto_check_attention.md)).",
     "emu.strategies": "Hypothesis strategies of codes, blocks, operands and spec objects, and the points where results change. "
     "Those that draw need Hypothesis.",
 }

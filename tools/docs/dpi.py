@@ -19,7 +19,7 @@ HEAD: Final = """// The C reference for SystemVerilog. Generated from emu_ref.h 
 // A chandle is a descriptor: what an emu_find_* function returns. The other functions return EMU_OK or an EMU_ERROR_* number.
 package emu_ref_pkg;
 """
-RESERVED: Final = {"program", "property", "packed", "local", "ref", "table", "type", "var", "with"}  # words that the headers could use
+RESERVED: Final = {"library", "program", "property", "packed", "local", "ref", "table", "type", "var", "with"}  # words of the headers
 WIDTH: Final = 138
 _GLUE: Final = "~"
 _ENUM: Final = re.compile(r"enum\s*\{([^}]*)\}")

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError, OperandError
-from emu.check.libraries.findings import FINDINGS, LEFT_OUT
 from emu.check.libraries.model import find
 from emu.files.record import Data
 from emu.pages.render import Anchor, Code, render
 from tools.docs import TEMPLATES
+from tools.docs.foreign_findings import FINDINGS, LEFT_OUT
 from tools.foreign_kernels import COMMAND, KIND, RECORD
 
 PAGE: Final = "docs/foreign_kernels.md"

@@ -20,6 +20,7 @@ from emu.spec.known import load_sources
 from emu.spec.models import KINDS
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.instruction import InstructionVariant, forms
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.reach import frac_bits_of
 from tools.docs import TEMPLATES
 
@@ -82,15 +83,18 @@ WIDTHS_OF = "nv_like"
 
 def datapaths_page() -> str:
     """Return the page."""
-    known, refused = [], []
+    known, refused, levels = [], [], []
     for name in names("datapath"):
         model: Datapath = get("datapath", name)
+        if isinstance(model.facts, DatapathLevels):
+            levels.append((Ref("datapath", name), model.status, model.title, ", ".join(level.id for level in model.facts.levels)))
+            continue
         try:
             known.append(_datapath(model, choices(model)))
         except OpenError as error:
             refused.append((Ref("datapath", name), model.status, str(error).partition(": ")[2]))
     widths = _by_operands(get("datapath", WIDTHS_OF)) if WIDTHS_OF in names("datapath") else None
-    return render("datapaths", Links(""), TEMPLATES, known=known, refused=refused, widths=widths)
+    return render("datapaths", Links(""), TEMPLATES, known=known, refused=refused, levels=levels, widths=widths)
 
 
 def _datapath(model: Datapath, plans: list[DatapathPlan]) -> tuple[Any, ...]:

@@ -60,7 +60,10 @@ def _of_files(found: dict[str, Any]) -> dict[str, Any]:
             wanted += node.values()
         elif isinstance(node, list):
             wanted += node
-    return {**found, "$defs": body}
+    facts = found["properties"]["facts"]
+    if "oneOf" in facts:  # what is left out may be all that tells two forms apart
+        facts = {**{key: value for key, value in facts.items() if key != "oneOf"}, "anyOf": facts["oneOf"]}
+    return {**found, "properties": {**found["properties"], "facts": facts}, "$defs": body}
 
 
 def schema_pages() -> dict[str, str]:

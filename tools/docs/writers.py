@@ -10,6 +10,7 @@ from emu.pages.render import Links
 from emu.spec import KINDS, get, names
 from tools.docs.grids import four_bit_grids, grids_page, grids_picture
 from tools.docs.overviews import contents_page, datapaths_page, instructions_page, policies_page, sources_page
+from tools.docs.products import products_page
 from tools.docs.reference import spec_page
 from tools.docs.reference_model import reference_model_pages
 from tools.docs.source import reference_model
@@ -32,6 +33,7 @@ def reference_texts(root: Path) -> dict[str, str]:
         f"{FOLDER}/grids.svg": grids_picture(four_bit_grids()),
         f"{FOLDER}/datapaths.md": datapaths_page(),
         f"{FOLDER}/instructions.md": instructions_page(),
+        f"{FOLDER}/products.md": products_page(),
         f"{FOLDER}/sources.md": sources_page(root),
     }
     for kind in KINDS:

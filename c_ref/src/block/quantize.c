@@ -96,7 +96,7 @@ static int32_t settle_tensor(const emu_job *work, const emu_matrix *x, const uin
     *open = 0;
     if (tensor_amax && (program->tensor_amax < 0 || (*tensor_amax >> 31 && !emu_is_nan_code(&single, *tensor_amax))))
         return EMU_ERROR_GRID;
-    if (program->finite_only || (program->tensor_amax >= 0 && !tensor_amax))
+    if (program->finite_only || (program->tensor_amax >= 0 && !tensor_amax) || program->x < 0) /* x that nothing reads is checked too */
         error = find_amax(work, x, &found);
     if (!error && tensor_amax)
         error = emu_carry(&single, &work->grid, *tensor_amax, &amax);

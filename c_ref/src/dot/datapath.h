@@ -87,6 +87,7 @@ int32_t emu_find_special(const emu_path *path, const emu_strip *strip, size_t st
 
 /* round_sum.c */
 int64_t emu_align(int64_t significand, int32_t places, int32_t mode);
+uint64_t emu_round_kept(const emu_grid *grid, const emu_rounding *rounding, int32_t keep, const emu_value *top, uint32_t random);
 uint64_t emu_round_top(const emu_path *path, const emu_value *top);
 uint64_t emu_round_small(const emu_path *path, int64_t total, int32_t lsb_exp);
 uint64_t emu_round_wide(const emu_path *path, const emu_wide *total, int32_t lsb_exp);

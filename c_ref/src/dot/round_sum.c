@@ -22,19 +22,18 @@ int64_t emu_align(int64_t significand, int32_t places, int32_t mode)
 }
 
 /* The magnitude, unbounded above: units of 2^(exp - keep), rounded, then moved to the fraction bits of the format. */
-static uint64_t round_magnitude(const emu_path *path, const emu_value *top)
+uint64_t emu_round_kept(const emu_grid *grid, const emu_rounding *rounding, int32_t keep, const emu_value *top, uint32_t random)
 {
-    const emu_grid *grid = &path->result.grid;
     int32_t exp = top->lsb_exp + emu_bit_length(top->significand) - 1, shift;
     uint64_t units;
     emu_discarded discarded;
     if (exp < grid->lowest_exp)
         exp = grid->lowest_exp;
-    shift = exp - path->facts->keep - top->lsb_exp;
+    shift = exp - keep - top->lsb_exp;
     units = shift > 0 ? emu_shift_right(top->significand, shift) : top->significand << -shift;
-    emu_discard(top->significand, shift, 0, &discarded);
-    units += (uint64_t)emu_goes_up(path->facts->rounding, top->sign, (int32_t)(units & 1), &discarded, 0);
-    units <<= grid->frac_bits - path->facts->keep;
+    emu_discard(top->significand, shift, rounding->random_bits, &discarded);
+    units += (uint64_t)emu_goes_up(rounding, top->sign, (int32_t)(units & 1), &discarded, random);
+    units <<= grid->frac_bits - keep;
     return ((uint64_t)(exp - grid->lowest_exp) << grid->frac_bits) + units; /* the hidden bit is one exponent more */
 }
 
@@ -49,7 +48,7 @@ uint64_t emu_round_top(const emu_path *path, const emu_value *top)
     if (top->lsb_exp + emu_bit_length(top->significand) - 1 > path->result.max_exp)
         magnitude = UINT64_MAX;
     else
-        magnitude = round_magnitude(path, top);
+        magnitude = emu_round_kept(grid, facts->rounding, facts->keep, top, 0);
     if (magnitude > grid->largest[0])
         magnitude = facts->saturates ? grid->largest[0] : grid->inf_magnitude;
     if (facts->flushes_result && magnitude >> grid->frac_bits == 0)

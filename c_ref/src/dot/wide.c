@@ -99,3 +99,63 @@ void emu_wide_top(const emu_wide *number, int32_t count, emu_value *top)
     }
     top->significand |= (rest != 0) | (place > lowest);
 }
+
+int32_t emu_wide_length(const emu_wide *number)
+{
+    int32_t place = EMU_WIDE_LIMBS - 1;
+    while (place > 0 && !number->limbs[place])
+        place--;
+    return 64 * place + emu_bit_length(number->limbs[place]);
+}
+
+int32_t emu_wide_spare(const emu_wide *number)
+{
+    int32_t place = 0;
+    uint64_t limb;
+    while (place < EMU_WIDE_LIMBS && !number->limbs[place])
+        place++;
+    if (place == EMU_WIDE_LIMBS)
+        return 0;
+    limb = number->limbs[place];
+    return 64 * place + emu_bit_length(limb & (0 - limb)) - 1;
+}
+
+void emu_wide_shift_right(emu_wide *number, int32_t shift)
+{
+    int32_t whole = shift / 64, places = shift % 64;
+    for (int32_t i = 0; i < EMU_WIDE_LIMBS; i++) {
+        int32_t from = i < EMU_WIDE_LIMBS - whole ? i + whole : EMU_WIDE_LIMBS;
+        uint64_t here = from < EMU_WIDE_LIMBS ? number->limbs[from] : 0, above = from < EMU_WIDE_LIMBS - 1 ? number->limbs[from + 1] : 0;
+        number->limbs[i] = places ? here >> places | above << (64 - places) : here;
+    }
+}
+
+/* Digit i of 32 bits. */
+static uint64_t digit_of(const emu_wide *number, int32_t i)
+{
+    return number->limbs[i / 2] >> 32 * (i % 2) & UINT32_MAX;
+}
+
+void emu_wide_multiply(const emu_wide *a, const emu_wide *b, emu_wide *product)
+{
+    uint32_t digits[2 * EMU_WIDE_LIMBS + 2] = {0}; /* what lies beyond the limbs is 0 */
+    int32_t last = (emu_wide_length(a) + 31) / 32, other = (emu_wide_length(b) + 31) / 32;
+    for (int32_t i = 0; i < last; i++) {
+        uint64_t carry = 0;
+        for (int32_t j = 0; j < other; j++) {
+            uint64_t sum = digit_of(a, i) * digit_of(b, j) + digits[i + j] + carry;
+            digits[i + j] = (uint32_t)(sum & UINT32_MAX);
+            carry = sum >> 32;
+        }
+        digits[i + other] = (uint32_t)carry;
+    }
+    for (int32_t i = 0; i < EMU_WIDE_LIMBS; i++)
+        product->limbs[i] = digits[2 * i] | (uint64_t)digits[2 * i + 1] << 32;
+}
+
+void emu_wide_add(emu_wide *sum, const emu_wide *number, int32_t negates)
+{
+    uint64_t carry = negates != 0, flip = negates ? UINT64_MAX : 0;
+    for (int32_t i = 0; i < EMU_WIDE_LIMBS; i++)
+        sum->limbs[i] = add_limb(sum->limbs[i], number->limbs[i] ^ flip, &carry);
+}

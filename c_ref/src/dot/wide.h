@@ -25,4 +25,13 @@ void emu_wide_top(const emu_wide *number, int32_t count, emu_value *top);
 /* All limbs beyond `count` as the sign has them: for a reader who looks at the whole number. */
 void emu_wide_extend(emu_wide *number, int32_t count);
 
+/* Numbers that are not negative, all limbs in use. length: bits up to the leading one; spare: zeros below the lowest one, 0 of 0. */
+int32_t emu_wide_length(const emu_wide *number);
+int32_t emu_wide_spare(const emu_wide *number);
+void emu_wide_shift_right(emu_wide *number, int32_t shift);
+void emu_wide_multiply(const emu_wide *a, const emu_wide *b, emu_wide *product);
+
+/* sum += number, or its negative. */
+void emu_wide_add(emu_wide *sum, const emu_wide *number, int32_t negates);
+
 #endif

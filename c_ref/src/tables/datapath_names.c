@@ -34,22 +34,21 @@ static int32_t is_same(const char *a, const char *b)
     return *a == *b;
 }
 
-static const emu_named_datapath *find_row(const char *piece)
+static const emu_named_datapath *find_row(const emu_named_datapath *row, const char *piece)
 {
-    const emu_named_datapath *row = emu_datapaths;
     while (row->name && !is_same(row->name, piece))
         row++;
     return row->name ? row : NULL;
 }
 
 /* Take "/<format>"; its place among the scales, -1 where it is not there. */
-static int32_t take_scale(const char **text, const emu_choices *choices)
+static int32_t take_scale(const emu_library *library, const char **text, const emu_choices *choices)
 {
     char piece[LONGEST_NAME];
     const emu_format *format;
     if (!skip(text, '/') || !take(text, 0, piece))
         return -1;
-    format = emu_find_format(piece);
+    format = emu_find_format_in(library, piece);
     for (int32_t i = 0; i < choices->scale_count; i++) {
         if (format && choices->scales[i] == format)
             return i;
@@ -58,14 +57,14 @@ static int32_t take_scale(const char **text, const emu_choices *choices)
 }
 
 /* Take "/<format>x<format>". */
-static int32_t take_pair(const char **text, const emu_choices *choices)
+static int32_t take_pair(const emu_library *library, const char **text, const emu_choices *choices)
 {
     char first[LONGEST_NAME], second[LONGEST_NAME];
     const emu_format *a, *b;
     if (!skip(text, '/') || !take(text, 'x', first) || !skip(text, 'x') || !take(text, 0, second))
         return -1;
-    a = emu_find_format(first);
-    b = emu_find_format(second);
+    a = emu_find_format_in(library, first);
+    b = emu_find_format_in(library, second);
     for (int32_t i = 0; i < choices->pair_count; i++) {
         if (a && b && choices->pairs[2 * i] == a && choices->pairs[2 * i + 1] == b)
             return i;
@@ -88,21 +87,21 @@ static int32_t take_block(const char **text, const emu_choices *choices)
     return -1;
 }
 
-int32_t emu_find_datapath(const char *name, emu_datapath *datapath)
+static int32_t count_of(int32_t count)
 {
-    const emu_named_datapath *row;
-    const emu_choices *choices;
-    char piece[LONGEST_NAME];
-    int32_t pair = 0, scale = 0, block = 0;
-    if (!name || !datapath)
-        return EMU_ERROR_NULL;
-    if (!take(&name, 0, piece) || !(row = find_row(piece)))
-        return EMU_ERROR_NAME;
-    choices = row->choices;
-    if ((choices->pair_count > 1 && (pair = take_pair(&name, choices)) < 0) ||
-        (choices->scale_count > 1 && (scale = take_scale(&name, choices)) < 0) ||
-        (choices->block_count > 1 && (block = take_block(&name, choices)) < 0) || *name)
-        return EMU_ERROR_NAME;
+    return count ? count : 1;
+}
+
+int32_t emu_count_choices(const emu_choices *choices)
+{
+    return choices->pair_count * count_of(choices->scale_count) * count_of(choices->block_count);
+}
+
+void emu_choose_datapath(const emu_named_datapath *row, int32_t number, emu_datapath *datapath)
+{
+    const emu_choices *choices = row->choices;
+    int32_t blocks = count_of(choices->block_count), scales = count_of(choices->scale_count);
+    int32_t block = number % blocks, scale = number / blocks % scales, pair = number / blocks / scales;
     *datapath = *row->facts;
     datapath->a = choices->pairs[2 * pair];
     datapath->b = choices->pairs[2 * pair + 1];
@@ -110,5 +109,31 @@ int32_t emu_find_datapath(const char *name, emu_datapath *datapath)
     datapath->block = choices->block_count ? choices->blocks[block] : 0;
     datapath->step = datapath->step ? datapath->step : datapath->block;
     datapath->group = datapath->group ? datapath->group : datapath->block;
+}
+
+int32_t emu_find_datapath_in(const emu_library *library, const char *name, emu_datapath *datapath)
+{
+    const emu_named_datapath *row;
+    const emu_choices *choices;
+    char piece[LONGEST_NAME];
+    int32_t pair = 0, scale = 0, block = 0;
+    if (!name || !datapath)
+        return EMU_ERROR_NULL;
+    if (!take(&name, 0, piece))
+        return EMU_ERROR_NAME;
+    row = library ? find_row(library->datapaths, piece) : NULL;
+    if (!row && !(row = find_row(emu_datapaths, piece)))
+        return EMU_ERROR_NAME;
+    choices = row->choices;
+    if ((choices->pair_count > 1 && (pair = take_pair(library, &name, choices)) < 0) ||
+        (choices->scale_count > 1 && (scale = take_scale(library, &name, choices)) < 0) ||
+        (choices->block_count > 1 && (block = take_block(&name, choices)) < 0) || *name)
+        return EMU_ERROR_NAME;
+    emu_choose_datapath(row, (pair * count_of(choices->scale_count) + scale) * count_of(choices->block_count) + block, datapath);
     return EMU_OK;
+}
+
+int32_t emu_find_datapath(const char *name, emu_datapath *datapath)
+{
+    return emu_find_datapath_in(NULL, name, datapath);
 }

@@ -10,28 +10,47 @@ static int32_t is_same(const char *a, const char *b)
     return *a == *b;
 }
 
-static const emu_named_format *find_format_row(const char *id)
+static const emu_named_format *find_format_row(const emu_named_format *row, const char *id)
 {
-    const emu_named_format *row = emu_formats;
-    if (!id)
-        return NULL;
     while (row->name && !is_same(row->name, id))
         row++;
     return row->name ? row : NULL;
 }
 
+/* A row of a library, else one of the shipped spec. */
+static const emu_named_format *find_format_in(const emu_library *library, const char *id)
+{
+    const emu_named_format *row = id && library ? find_format_row(library->formats, id) : NULL;
+    return row || !id ? row : find_format_row(emu_formats, id);
+}
+
+const emu_format *emu_find_format_in(const emu_library *library, const char *id)
+{
+    const emu_named_format *row = find_format_in(library, id);
+    return row ? row->format : NULL;
+}
+
 const emu_format *emu_find_format(const char *id)
 {
-    const emu_named_format *row = find_format_row(id);
-    return row ? row->format : NULL;
+    return emu_find_format_in(NULL, id);
+}
+
+static const emu_rounding *find_rounding(const emu_named_rounding *row, const char *id)
+{
+    while (row->name && !is_same(row->name, id))
+        row++;
+    return row->rounding;
+}
+
+const emu_rounding *emu_find_rounding_in(const emu_library *library, const char *id)
+{
+    const emu_rounding *found = id && library ? find_rounding(library->roundings, id) : NULL;
+    return found || !id ? found : find_rounding(emu_roundings, id);
 }
 
 const emu_rounding *emu_find_rounding(const char *id)
 {
-    const emu_named_rounding *row = emu_roundings;
-    while (id && row->name && !is_same(row->name, id))
-        row++;
-    return id ? row->rounding : NULL;
+    return emu_find_rounding_in(NULL, id);
 }
 
 const emu_word *emu_find_word(const char *rounding)
@@ -42,15 +61,26 @@ const emu_word *emu_find_word(const char *rounding)
     return rounding ? row->word : NULL;
 }
 
-const emu_policy *emu_find_policy(const char *id, const char *destination)
+static const emu_policy *find_policy(const emu_named_policy *row, const char *id, const char *destination)
 {
-    const emu_named_format *format = find_format_row(destination);
-    const emu_named_policy *row = emu_policies;
-    if (!id || !format)
-        return NULL;
-    while (row->name && !(is_same(row->name, id) && is_same(row->destination, format->id)))
+    while (row->name && !(is_same(row->name, id) && is_same(row->destination, destination)))
         row++;
     return row->policy;
+}
+
+const emu_policy *emu_find_policy_in(const emu_library *library, const char *id, const char *destination)
+{
+    const emu_named_format *format = find_format_in(library, destination);
+    const emu_policy *found;
+    if (!id || !format)
+        return NULL;
+    found = library ? find_policy(library->policies, id, format->id) : NULL;
+    return found ? found : find_policy(emu_policies, id, format->id);
+}
+
+const emu_policy *emu_find_policy(const char *id, const char *destination)
+{
+    return emu_find_policy_in(NULL, id, destination);
 }
 
 const emu_transform *emu_find_transform(const char *id)

@@ -3329,14 +3329,36 @@ const emu_named_program emu_programs[] = {
     {NULL, NULL, NULL},
 };
 
+/* not here: bf16_pairwise: datapath bf16_pairwise: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: bf16_register: datapath bf16_register: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: bf16_register_random: datapath bf16_register_random: is written in levels, and this takes one fused step: see
+ * docs/datapath_levels.md */
 /* not here: blackwell_e0m3: datapath blackwell_e0m3: align.fraction_bits is open until: emu probe blackwell_e0m3; its readings are
  * datapaths of their own */
 /* not here: blackwell_sparse: datapath blackwell_sparse: no published model: how the selected products are grouped before alignment is
  * unknown; nothing is computed until: hardware probe */
 /* not here: cdna4: datapath cdna4: no published model: alignment, group size and rounding of the scaled MFMA are unknown, and CDNA3 has
  * no block scales to stand for them; nothing is computed until: hardware probe */
+/* not here: e1m2_bf16_register: datapath e1m2_bf16_register: is written in levels, and this takes one fused step: see
+ * docs/datapath_levels.md */
+/* not here: e1m2_int24_register: datapath e1m2_int24_register: is written in levels, and this takes one fused step: see
+ * docs/datapath_levels.md */
+/* not here: fp16_register: datapath fp16_register: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: fp16_tree_fp32: datapath fp16_tree_fp32: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: fp32_fma_chain: datapath fp32_fma_chain: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: int12_cut: datapath int12_cut: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: int12_saturate: datapath int12_saturate: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: int12_wrap: datapath int12_wrap: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: int20_saturate: datapath int20_saturate: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: int20_wrap: datapath int20_wrap: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: mx_lane24: datapath mx_lane24: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: products_12bit: datapath products_12bit: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: rvbna4: datapath rvbna4: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: rvbna4_odd: datapath rvbna4_odd: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: rvbna4_rne: datapath rvbna4_rne: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: sm_103: datapath sm_103: no published model: whether the adder is that of sm_100, and how 96 products are split, is unknown;
  * nothing is computed until: hardware probe */
+/* not here: systolic_4way: datapath systolic_4way: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 const emu_named_datapath emu_datapaths[] = {
     {"ada_fp8", "ada_fp8", &datapath_ada_fp8, &choices_ada_fp8},
     {"blackwell_e0m3_f34", "blackwell_e0m3_f34", &datapath_blackwell_e0m3_f34, &choices_blackwell_e0m3_f34},

@@ -64,6 +64,18 @@ typedef struct emu_named_datapath {
     const emu_choices *choices;
 } emu_named_datapath;
 
+/* What one descriptor file says: tables as those below. */
+struct emu_library {
+    const emu_named_format *formats;
+    const emu_named_rounding *roundings;
+    const emu_named_policy *policies;
+    const emu_named_datapath *datapaths;
+};
+
+/* datapath_names.c: how many choices of operands there are, and one of them, blocks first. */
+int32_t emu_count_choices(const emu_choices *choices);
+void emu_choose_datapath(const emu_named_datapath *row, int32_t number, emu_datapath *datapath);
+
 extern const emu_named_format emu_formats[];
 extern const emu_named_rounding emu_roundings[];
 extern const emu_named_word emu_words[];

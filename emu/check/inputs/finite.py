@@ -1,4 +1,4 @@
-"""Questions without NaN and Inf, for kernels that promise nothing about them. Not here: which questions there are (inputs_*.py)."""
+"""Questions without NaN and Inf, for kernels that promise nothing about them. Not here: which questions there are (suites.py)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from emu.base.caches import bounded
+from emu.check.inputs.suites import padded
 from emu.contracts.form import Bits, Form, Question
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
@@ -38,14 +39,13 @@ def finite_only(form: Form, suite: str, questions: Iterator[Question], multiple:
     multiple: rows stay a multiple of the first.   left_out: gets the counts.   Tests: tests/check/test_check_finite.py.
     """
     for question in questions:
-        tall = 1 if form.block is None else form.block.facts.shape[0]
         height = question.operands[form.main].shape[0]
-        keep = _rows(form, question, height, tall)
+        keep = _rows(form, question, height, form.tile[0])
         left_out.add(suite, height - int(keep.sum()))
         if keep.all():
             yield question
         elif keep.any():
-            yield _without(form, question, keep, multiple)
+            yield padded(form, _without(question, keep), multiple)
 
 
 def _rows(form: Form, question: Question, height: int, tall: int) -> Bits:
@@ -81,22 +81,20 @@ def _table(format_id: str) -> Bits:
     return np.array([decode_code(code, fmt).kind in ("nan", "inf") for code in range(1 << derive.codes(fmt).bits)])
 
 
-def _without(form: Form, question: Question, keep: Bits, multiple: tuple[int, int]) -> Question:
-    """Return the rows that are kept; of a matrix rows of zeros up to a multiple."""
+def _without(question: Question, keep: Bits) -> Question:
+    """Return the rows that are kept."""
     height, kept = keep.size, int(keep.sum())
-    more = -kept % multiple[0] if form.op in ("quantize", "transform") else 0
     operands: dict[str, Bits] = {}
     for name, bits in question.operands.items():
         if not bits.shape:
             operands[name] = bits
         elif len(bits) == height:
-            operands[name] = np.pad(bits[keep], ((0, more), *((0, 0),) * (bits.ndim - 1)))
+            operands[name] = bits[keep]
         elif name == "random":  # words that several elements share: any will do, as many as are needed
-            size = -(-(kept + more) * bits.size // height)
-            operands[name] = bits.reshape(-1)[:size].reshape((1, -1) if bits.ndim > 1 else -1)
+            operands[name] = bits.reshape(-1)[: -(-kept * bits.size // height)].reshape((1, -1) if bits.ndim > 1 else -1)
         else:
             operands[name] = bits[keep.reshape(len(bits), -1).all(axis=1)]
     why = question.why
     if len(why) == height:
-        why = (*(word for word, here in zip(why, keep.tolist(), strict=True) if here), *["padding"] * more)
+        why = tuple(word for word, here in zip(why, keep.tolist(), strict=True) if here)
     return Question(operands, why)

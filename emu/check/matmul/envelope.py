@@ -71,10 +71,10 @@ def _drawn(
     return codes, scales
 
 
-def rows_of(asked: Operands, rows: int) -> Operands:
-    """Return a product of the first rows of a alone."""
-    fewer = {name: getattr(asked, name)[:rows] for name in ("a", "sums", "unit", "room")}
-    return replace(asked, sa=None if asked.sa is None else asked.sa[:rows], **fewer)
+def rows_of(asked: Operands, rows: Ints) -> Operands:
+    """Return a product of some rows of a, in an order."""
+    fewer = {name: getattr(asked, name)[rows] for name in ("a", "sums", "unit", "room")}
+    return replace(asked, sa=None if asked.sa is None else asked.sa[rows], **fewer)
 
 
 def exact_sums(pair: Pair, a: Bits, sa: Bits | None, b: Bits, sb: Bits | None) -> tuple[Ints, Ints, Ints]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,16 @@ from emu.base.errors import FileError, OperandError, TargetError
 from emu.check.matmul.numbers import Bits
 from emu.check.matmul.pair import PREFIX, Pair, pair_of
 from emu.check.matmul.report import GemmReport
-from emu.check.matmul.run import Check, checked_shapes
+from emu.check.matmul.run import Check, shapes_of
 from emu.check.matmul.sets import limits_of
-from emu.check.matmul.target import NAMES, GemmTarget
+from emu.check.matmul.target import NAMES, SIZES, GemmTarget, result_shape
 from emu.check.targets.files import HEADER
 from emu.contracts.form import Arrays, integer_dtype
 from emu.files.tensors import open_tensors
 from emu.files.writers import tensor_writer
 
-OPTIONS = ("accumulate", "operands", "reduce", "epilogue", "shapes", "count", "key", "packing", "scale_layout", "wants")
+ASKED = ("accumulate", "operands", "reduce", "epilogue", "shapes", "count", "key", "batched", "align", "batch_invariant")
+OPTIONS = (*ASKED, "packing", "scale_layout", "wants")
 
 
 class _Recorder(Check):
@@ -36,12 +38,13 @@ class _Recorder(Check):
     def call(self, operands: dict[str, Bits]) -> Bits:
         """Keep the operands."""
         self.target.operands.append(operands)
-        return np.zeros((len(operands["a_codes"]), len(operands["b_codes"])), integer_dtype(self.pair.out))
+        shape = result_shape(operands)
+        return np.zeros((math.prod(shape[:-1]), shape[-1]), integer_dtype(self.pair.out))
 
     def judge(self, question: Any, got: Bits, wrong: Bits) -> None:
         """Nothing."""
 
-    def other(self, got: Bits, found: Any) -> bool:
+    def other(self, got: Bits, found: Any, live: Bits) -> bool:
         """Every program stays, so that every question is asked."""
         return False
 
@@ -61,9 +64,10 @@ def wanted(pair: Pair, names: tuple[str, ...] | None) -> tuple[str, ...]:
         parts = [(f"{name}_packed", *((f"{name}_scales",) if side.scale else ()), *((f"{name}_tensor",) if side.tensor else ()))
                  for name, side in (("a", pair.a), ("b", pair.b))]  # fmt: skip
         return (*parts[0], *parts[1])
-    wrong = next((name for name in names if name not in NAMES or name in ("a", "b", "m", "n", "k")), None)
+    wrong = next((name for name in names if name not in NAMES or name in ("a", "b", *SIZES)), None)
     if wrong is not None:
-        raise OperandError(f"wants {wrong!r}: a file holds a_codes, a_packed, a_scales, a_tensor, the same for b, c, alpha and beta")
+        known = "a_codes, a_packed, a_scales, a_tensor, the same for b, c, alpha, beta, offsets, sizes and scale_offsets"
+        raise OperandError(f"wants {wrong!r}: a file holds {known}")
     return names
 
 
@@ -71,13 +75,19 @@ def recorded(about: dict[str, Any]) -> _Kept:
     """Return every question of a header's options."""
     pair = pair_of(about["contract"])
     kept = _Kept(pair, tuple(about["wants"]), about["packing"], about["scale_layout"])
-    shapes = checked_shapes(about["shapes"], pair)[: about["count"]]
-    limits = limits_of(about["accumulate"], about["operands"], about["reduce"])
-    check = _Recorder(kept, pair, limits, about["epilogue"], shapes, about["key"], about["shapes"] is not None)
+    check = _check_of(_Recorder, kept, about)
     check.order_free()
     check.epilogue()
     check.envelope()
     return kept
+
+
+def _check_of(kind: type[Check], target: GemmTarget, about: dict[str, Any]) -> Check:
+    """Return a check with the options of a header."""
+    shapes = shapes_of(target, target.pair, about["shapes"], about["batched"], about["align"])[: about["count"]]
+    limits = limits_of(about["accumulate"], about["operands"], about["reduce"])
+    last = about["batched"], about["align"], about["batch_invariant"]
+    return kind(target, target.pair, limits, about["epilogue"], shapes, about["key"], about["shapes"] is not None, *last)
 
 
 def digest_of(operands: Arrays) -> str:
@@ -151,6 +161,4 @@ def stored_results(path: str | Path, contract: str) -> tuple[FileGemm, dict[str,
 def check_stored(path: str | Path, contract: str) -> GemmReport:
     """Judge the results of a file by the options that its header names. Raises: FileError, SpecError."""
     target, about = stored_results(path, contract)
-    shapes = checked_shapes(about["shapes"], target.pair)[: about["count"]]
-    limits = limits_of(about["accumulate"], about["operands"], about["reduce"])
-    return Check(target, target.pair, limits, about["epilogue"], shapes, about["key"], about["shapes"] is not None).run()
+    return _check_of(Check, target, about).run()

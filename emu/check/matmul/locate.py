@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EmuError
+from emu.check.matmul.groups import column, of_groups
+from emu.check.matmul.mistakes import wrong_groups
 from emu.check.matmul.numbers import Bits, Exact, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, Side
 from emu.check.matmul.sets import Operands
@@ -45,12 +47,20 @@ class Case:
         self.wrong = unequal(got, want, pair) & known
 
     def gives(self, sums: Values) -> bool:
-        """Tell whether sums, scaled and rounded as they should be, are what the kernel gave."""
-        return self.same(self.encode(sums))
+        """Tell whether sums, scaled and rounded as they should be, are what the kernel gave. sums: of the outputs, or of all rows of b."""
+        return self.same(self.encode(of_groups(self.asked, sums)))
 
     def same(self, codes: Bits) -> bool:
         """Tell whether codes of the result are what the kernel gave."""
-        return not bool((unequal(self.got, codes, self.pair) & self.known).any())
+        return bool(self.agrees(codes).all())
+
+    def agrees(self, codes: Bits) -> Bits:
+        """Return where codes of the result are what the kernel gave, or nothing is known."""
+        return ~(unequal(self.got, codes, self.pair) & self.known)
+
+    def sums(self, one: Exact, other: Exact) -> Values:
+        """Return the product of exact operands, of all rows with all rows."""
+        return _sums(one, other)
 
 
 def unequal(one: Bits, other: Bits, pair: Pair) -> Bits:
@@ -70,10 +80,10 @@ def locate(cases: list[Case]) -> Found:
     times: dict[str, int] = {}
     for case in cases:
         here: dict[str, Found] = {}
-        for search in (_result, _scalars, _operands, _ends, _terms, _roundings, _single_codes, _left_zero):
+        for search in (_groups, _result, _scalars, _operands, _ends, _terms, _roundings, _single_codes, _left_zero):
             here |= {item["hypothesis"]: item for item in search(case) if item["hypothesis"] not in here}
         for text, item in here.items():
-            found.setdefault(text, {**item, "M, N, K": "x".join(map(str, case.asked.shape))})
+            found.setdefault(text, {**item, "M, N, K" if case.asked.groups is None else "E, M, N, K": "x".join(map(str, case.asked.shape))})
             times[text] = times.get(text, 0) + 1
     best = max(times, key=lambda text: times[text], default="")
     return {**found[best], "explains": f"{times[best]} of {len(cases)} questions"} if best else {}
@@ -132,6 +142,11 @@ def _left_zero(case: Case) -> Iterator[Found]:
         yield {"hypothesis": "outputs are left zero (a masked row or tile)", **where(case)}
 
 
+def _groups(case: Case) -> Iterator[Found]:
+    """Rows of a group meet another matrix of b, or are rows of another group; scales lie where another group's do."""
+    return wrong_groups(case)
+
+
 def _scalars(case: Case) -> Iterator[Found]:
     """Tensor scales, alpha, beta and C: missing, twice, of the other operand."""
     given = [name for name in ("ta", "tb", "alpha") if name in case.powers]
@@ -146,7 +161,7 @@ def _scalars(case: Case) -> Iterator[Found]:
             {"ta": 2, "tb": 0, "alpha": 1}, {"ta": 0, "tb": 2, "alpha": 1},
         ):  # fmt: skip
             wrong = [f"the tensor scale of {'a' if powers[0] == 2 else 'b'} is used for both operands"]
-        if shift and wrong and case.gives(np.ldexp(right, shift)):
+        if np.any(shift) and wrong and case.gives(np.ldexp(right, shift)):
             yield {"hypothesis": " and ".join(wrong)}
     if case.c is None:
         return
@@ -292,11 +307,12 @@ def _terms(case: Case) -> Iterator[Found]:
     i, j = int(rows[0]), int(columns[0])
     k = a.shape[1]
     for sign, word in ((-1, "is missing"), (1, "enters twice"), (-2, "has the other sign")):
-        for at in np.flatnonzero(a[i] * b[j] * sign == difference[i, j])[:MANY]:
-            yield from _matches(case, difference, sign * np.outer(a[:, at], b[:, at]), f"the element at k {word}", {"k": int(at)})
+        for at in np.flatnonzero(a[i] * b[column(asked, i, j)] * sign == difference[i, j])[:MANY]:
+            change = sign * of_groups(asked, np.outer(a[:, at], b[:, at]))
+            yield from _matches(case, difference, change, f"the element at k {word}", {"k": int(at)})
     size = pair.step if pair.step > 1 else 16
     blocks = [slice(at, min(at + size, k)) for at in range(0, k, size)][:MANY]
-    parts = [a[:, block] @ b[:, block].T for block in blocks]
+    parts = [of_groups(asked, a[:, block] @ b[:, block].T) for block in blocks]
     for at, part in enumerate(parts):
         found = {"k": f"{at * size} to {min(at * size + size, k) - 1}", "block": at}
         yield from _matches(case, difference, -part, "a block along K is missing", found)
@@ -309,7 +325,7 @@ def _terms(case: Case) -> Iterator[Found]:
                 two = b[:, blocks[other]] if name == "b" else b[:, blocks[at]]
                 if one.shape[1] == two.shape[1]:
                     text = f"{name}: a block along K is stale: that of another"
-                    yield from _matches(case, difference, one @ two.T - part, text, stale)
+                    yield from _matches(case, difference, of_groups(asked, one @ two.T) - part, text, stale)
     yield from _one_scale(case, difference, a, b)
 
 
@@ -324,6 +340,7 @@ def _one_scale(case: Case, difference: Values, a: Values, b: Values) -> Iterator
             cut = slice(at * side.size, (at + 1) * side.size)
             now = _floats(side.values(codes[:, cut], scales[:, other : other + 1]))
             change = (now - a[:, cut]) @ b[:, cut].T if name == "a" else a[:, cut] @ (now - b[:, cut]).T
+            change = of_groups(asked, change)
             text = f"{name}: one block has the scale of its neighbour"
             yield from _matches(case, difference, change, text, {"k": f"{cut.start} to {cut.stop - 1}", "block": at, "taken from": other})
 
@@ -401,7 +418,7 @@ def _single_codes(case: Case) -> Iterator[Found]:
                 gone = np.repeat(table != code, side.size, axis=1)[:, : codes.shape[1]] if what == "scale" else table != code
                 part = _floats(value[name]) * ~gone
                 other = _floats(value["b" if name == "a" else "a"])
-                change = part @ other.T if name == "a" else other @ part.T
+                change = of_groups(asked, part @ other.T if name == "a" else other @ part.T)
                 live = change != 0
                 if (case.wrong & ~live).any() or not case.wrong.any():
                     continue

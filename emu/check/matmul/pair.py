@@ -70,8 +70,9 @@ class Side:
         """Return the operand as emu.quantize makes one. tensor: code of the level of the whole tensor."""
         levels = {self.tensor: np.array(tensor, np.uint32)} if self.tensor else {}
         if scales is not None:
-            whole = np.pad(scales, ((0, -len(scales) % self.rows), (0, 0)), mode="edge")  # the last tile has all its rows
-            levels[self.level] = whole[:: self.rows] if self.granularity == "tile" else whole
+            more = (*((0, 0) for _ in scales.shape[:-2]), (0, -scales.shape[-2] % self.rows), (0, 0))
+            whole = np.pad(scales, more, mode="edge") if self.rows > 1 else scales  # the last tile has all its rows
+            levels[self.level] = whole[..., :: self.rows, :] if self.granularity == "tile" else whole
         return make_quantized(codes, levels, self.known, codes.shape, -1, -2)
 
     @property

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from emu.base.errors import OperandError
+from emu.check.matmul.groups import Groups
 from emu.check.matmul.numbers import NARROW, Bits, Draws, Exact, Ints, bit_length, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, Side, scale_codes
 from emu.contracts.form import integer_dtype
@@ -62,6 +63,7 @@ class Operands:
 
     name: of the set.   sums x 2^unit: the product [M, N] before tensor scales.   room: how far C may reach, in units.
     full: outputs that an accumulator of one bit less cannot hold.   wide: short words on what the set was built with.
+    groups: several products at once: which row of a meets which rows of b; sums, unit and room are then those of the outputs, [T, N].
     """
 
     name: str
@@ -74,11 +76,12 @@ class Operands:
     room: Ints
     full: int
     wide: str
+    groups: Groups | None = None
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """M, N, K."""
-        return len(self.a), len(self.b), self.a.shape[1]
+    def shape(self) -> tuple[int, ...]:
+        """M, N, K; of several products E, M, N, K as it was asked for."""
+        return (len(self.a), len(self.b), self.a.shape[1]) if self.groups is None else self.groups.shape
 
 
 def limits_of(accumulate: str | int, operands: str, reduce: str) -> Limits:
@@ -482,11 +485,12 @@ def default_shapes(step: int) -> list[tuple[int, int, int]]:
 
 
 def every_set(
-    pair: Pair, shapes: list[tuple[int, int, int]], limits: Limits, key: int, left: list[str], given: bool = False
+    pair: Pair, shapes: list[tuple[int, int, int]], limits: Limits, key: int, left: list[str], given: bool = False, first: int = 0
 ) -> Iterator[Operands]:
     """Yield the sets of a pair, each proven; one-hot rows first.
 
     left: takes a line for each set that cannot be had.   given: ask no other shapes, one-hot rows have shapes of their own otherwise.
+    first: number of the first shape, which says what goes through windows.
     """
     draws = Draws(key, f"{pair.text} {limits}")
     for hot in "ab":
@@ -496,7 +500,7 @@ def every_set(
         side = pair.a if hot == "a" else pair.b
         if side.scale is not None and derive.codes(side.scale).bits > NARROW:
             yield from _had(left, lambda shape=own[-1], hot=hot: one_hot(pair, shape, limits, hot, draws, long=True))
-    for turn, shape in enumerate(shapes):
+    for turn, shape in enumerate(shapes, first):
         for wide in "ab":
             yield from _had(left, lambda wide=wide, shape=shape, turn=turn: summed(pair, shape, limits, wide, turn, draws))
         yield from _had(left, lambda shape=shape, turn=turn: filled(pair, shape, limits, "ab"[turn % 2], draws))

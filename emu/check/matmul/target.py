@@ -2,6 +2,9 @@
 
 Names: a, b (emu.Quantized, [M, K] and [N, K], blocked along K); or raw arrays a_codes, a_packed (two codes a byte), a_scales (codes),
 a_tensor (binary32 multiplier of the whole tensor), the same for b; c [M, N] in the format of the result, alpha, beta (binary32); m, n, k.
+Several products: a kernel that takes offsets (int32 [E + 1]) or sizes (int32 [E]) is given rows of a in groups, one for each of E matrices
+of b: b_codes [E, N, K] and so on, b_tensor and alpha [E], b a list of Quantized; scale_offsets (int32 [E + 1]) say where the scales of each
+group begin where tiles of 128 rows are padded; e is E. A batch has a [B, M, K], b [B, N, K], and one multiplier each.
 The result is alpha (a @ b.T) + beta c, [M, N], in the format of the contract. A kernel that takes no a_tensor is asked with multiplier 1.
 """
 
@@ -17,6 +20,7 @@ import numpy as np
 from emu.arrays.rows import pack_nibbles
 from emu.arrays.values import float_dtype
 from emu.base.errors import OperandError, TargetError, ToolError
+from emu.check.matmul.groups import padding, scale_starts, tiled
 from emu.check.matmul.numbers import Bits
 from emu.check.matmul.pair import Pair, Side, pair_of
 from emu.check.targets.answers import LAYOUTS, PACKINGS, bits_of
@@ -28,8 +32,9 @@ from emu.spec.models.format import FloatFacts
 
 SIDES: Final = tuple(f"{side}{part}" for side in "ab" for part in ("", "_codes", "_packed", "_scales", "_tensor"))
 SCALARS: Final = ("alpha", "beta")
-SIZES: Final = ("m", "n", "k")
-NAMES: Final = (*SIDES, "c", *SCALARS, *SIZES)
+SIZES: Final = ("e", "m", "n", "k")
+GROUPED: Final = ("offsets", "sizes", "scale_offsets")
+NAMES: Final = (*SIDES, "c", *SCALARS, *SIZES, *GROUPED)
 GUARD: Final = 64
 FILL: Final = 0xA5
 _CTYPES: Final = {
@@ -55,10 +60,17 @@ class GemmTarget:
     def array(self, name: str, operands: Arrays) -> Any:
         """Return one operand as the kernel takes it, always a copy: an array, or for sizes and scalars a number."""
         if name in SIZES:
-            shape = (*operands["a_codes"].shape[:1], *operands["b_codes"].shape)
-            return int(shape[SIZES.index(name)])
+            b = operands["b_codes"].shape
+            return int((b[0] if len(b) == 3 else 1, operands["a_codes"].shape[-2], *b[-2:])[SIZES.index(name)])
         if name in SCALARS or name.endswith("_tensor"):
             return np.array(operands[name], np.uint32).view(np.float32)[()]
+        if name in GROUPED:
+            if "offsets" not in operands:
+                raise OperandError(f"{self.name}: {name} is of grouped products, and this is a batch")
+            starts, sizes = operands["offsets"][:-1], operands["sizes"]
+            whole = self.scale_layout == "row_major"
+            found = operands[name] if name in operands else operands["offsets"] if whole else scale_starts(starts, sizes)
+            return np.array(found, np.int32)
         if name == "c":
             return np.array(operands["c"]).view(float_dtype(self.pair.out))
         side = self.pair.a if name[0] == "a" else self.pair.b
@@ -68,13 +80,20 @@ class GemmTarget:
             packed = pack_nibbles(np.array(operands[f"{name[0]}_codes"])) if side.packs else np.array(operands[f"{name[0]}_codes"])
             return (packed << 4 | packed >> 4).astype(np.uint8) if self.packing == "high_nibble_first" and side.packs else packed
         if name.endswith("_scales"):
-            return self._scales(side, operands[name])
+            return self._scales(side, operands[name], operands if name[0] == "a" else {})
         raise OperandError(f"{self.name}: operand {name} is unknown: one of {', '.join(NAMES)}")
 
-    def _scales(self, side: Side, codes: Bits) -> Any:
-        """Return scale codes in memory: rows and blocks, one row a tile where a tile shares one, or the tiles of a block-scaled unit."""
-        found = np.ascontiguousarray(codes[:: side.rows] if side.granularity == "tile" else codes)
-        if self.scale_layout != "row_major":
+    def _scales(self, side: Side, codes: Bits, operands: Arrays) -> Any:
+        """Return scale codes in memory: rows and blocks, one row a tile where a tile shares one, or the tiles of a block-scaled unit.
+
+        Of several matrices one after the other; of rows in groups (operands has offsets) each group in whole tiles.
+        """
+        found = np.ascontiguousarray(codes[..., :: side.rows, :] if side.granularity == "tile" else codes)
+        if self.scale_layout != "row_major" and "offsets" in operands:
+            found = tiled(found, operands["offsets"][:-1], operands["sizes"], get("layout", LAYOUTS[self.scale_layout]), padding(side))
+        elif self.scale_layout != "row_major" and found.ndim == 3:
+            return np.stack([self._scales(side, matrix, {}) for matrix in codes])
+        elif self.scale_layout != "row_major":
             where = places(found.shape[0], found.shape[1], get("layout", LAYOUTS[self.scale_layout]))
             memory = np.zeros(-(-found.shape[0] // 128) * -(-found.shape[1] // 4) * 512, found.dtype)
             memory[where] = found
@@ -93,10 +112,15 @@ class GemmTarget:
             raise TargetError("dtype", f"{self.name} gave {fmt}, the contract says {out.id}: convert it, or name another result")
         if fmt is None and bits.dtype.itemsize != np.dtype(wanted).itemsize:
             raise TargetError("dtype", f"{self.name} gave {bits.dtype}, the contract says {out.id} values or their bits")
-        shape = (len(operands["a_codes"]), len(operands["b_codes"]))
+        shape = result_shape(operands)
         if bits.shape != shape:
-            raise TargetError("shape", f"{self.name} gave shape {bits.shape}, [M, N] is {shape}")
-        return {"d": np.ascontiguousarray(bits).view(wanted)}
+            raise TargetError("shape", f"{self.name} gave shape {bits.shape}, [{'M' if len(shape) == 2 else 'B, M'}, N] is {shape}")
+        return {"d": np.ascontiguousarray(bits).view(wanted).reshape(-1, shape[-1])}
+
+
+def result_shape(operands: Arrays) -> tuple[int, ...]:
+    """Return the shape of the result: of a batch [B, M, N]."""
+    return (*operands["a_codes"].shape[:-1], operands["b_codes"].shape[-2])
 
 
 class PythonGemm(GemmTarget):
@@ -131,6 +155,12 @@ class PythonGemm(GemmTarget):
             return found if self.library == "numpy" or not isinstance(found, np.ndarray) else self._tensor(found)
         side = self.pair.a if name == "a" else self.pair.b
         scales = operands.get(f"{name}_scales")
+        if name == "b" and "offsets" in operands:
+            own = {key: array for key, array in operands.items() if key != "offsets"}
+            return [
+                self.given("b", own | {key: operands[key][at] for key in ("b_codes", "b_scales", "b_level") if key in operands})
+                for at in range(len(operands["b_codes"]))
+            ]
         codes, tensor = np.array(operands[f"{name}_codes"]), int(operands[f"{name}_level"])
         q = side.quantized(codes, None if scales is None else np.array(scales), tensor)
         return q if self.library == "numpy" else q.with_arrays(self._tensor)
@@ -146,6 +176,8 @@ class PythonGemm(GemmTarget):
         return torch.from_numpy(array).to(self.device)
 
     def _bytes(self, item: Any) -> list[bytes]:
+        if isinstance(item, list):
+            return [part for one in item for part in self._bytes(one)]
         if hasattr(item, "levels"):
             return [part for array in (item.codes, *(level.codes for level in item.levels)) for part in self._bytes(array)]
         if type(item).__module__.partition(".")[0] == "torch":
@@ -195,7 +227,7 @@ class CGemm(GemmTarget):
         names = tuple(item.name for item in self.signature.parameters)
         super().__init__(pair, self.signature.symbol, tuple(name for name in names if name != "d"), packing, scale_layout)
         for item in self.signature.parameters:
-            _check(item, pair)
+            _check(item, pair, bool({*GROUPED[:2]} & set(names)))
         if "d" not in names:
             raise OperandError(f"signature {signature!r}: no d takes the result: add d: float* or uint16_t*")
         try:
@@ -209,7 +241,7 @@ class CGemm(GemmTarget):
 
     def __call__(self, operands: Arrays) -> Arrays:
         """Call the function once. Raises: TargetError (raises, mutates, shape)."""
-        shape = (len(operands["a_codes"]), len(operands["b_codes"]))
+        shape = result_shape(operands)
         wide = np.dtype(integer_dtype(self.pair.out)).itemsize
         result = np.full(int(np.prod(shape)) * wide + 2 * GUARD, FILL, np.uint8)
         held: dict[str, Any] = {}
@@ -236,9 +268,11 @@ class CGemm(GemmTarget):
         return self.answer(result[GUARD:-GUARD].view(integer_dtype(self.pair.out)).reshape(shape), operands)
 
 
-def _check(item: Parameter, pair: Pair) -> None:
+def _check(item: Parameter, pair: Pair, grouped: bool) -> None:
     """Refuse a parameter that a product does not have. Raises: OperandError."""
-    known = {"out": ("d",), "value": (*SIZES, *SCALARS, "a_tensor", "b_tensor"), "in": (*(n for n in SIDES if "_" in n), "c")}[item.role]
+    one = ("a_tensor", "beta") if grouped else ("a_tensor", "b_tensor", *SCALARS)  # the experts have a b_tensor and an alpha each
+    many = (*(n for n in SIDES if "_" in n), "c", *(("alpha", *GROUPED) if grouped else ()))
+    known = {"out": ("d",), "value": (*SIZES, *one), "in": many}[item.role]
     if item.name not in known:
         raise OperandError(f"signature: {item.name} as {item.role} is unknown to {pair.text}: one of {', '.join(known)}")
     if item.role == "value" and item.type not in _CTYPES:
@@ -251,28 +285,3 @@ def c_gemm(library: str, signature: str, contract: str, *, packing: str = "low_n
     Raises: OperandError (signature), ToolError (library or symbol), SpecError (contract).
     """
     return CGemm(library, signature, pair_of(contract), packing, scale_layout)
-
-
-def make(text: str, contract: str, options: Mapping[str, Any], folders: tuple[str, ...] = ()) -> GemmTarget:
-    """Return the target of a text: py:module:function, file.py:function or c:lib.so:symbol. folders: spec folders to add.
-
-    Raises: OperandError (another kind, an option it has not), ToolError, SpecError.
-    """
-    from emu.check.targets.named import function_of, library_of
-    from emu.spec import load_spec
-
-    for folder in folders:
-        load_spec(folder)
-    kind, _, rest = text.partition(":")
-    given = {name: value for name, value in options.items() if value is not None}
-    takes = ("signature", "packing", "scale_layout") if kind == "c" else ("takes", "packing", "scale_layout", "device")
-    unknown = next((name for name in given if name not in takes), None)
-    if unknown is not None:
-        raise OperandError(f"target {text!r}: {unknown} says nothing of a product: leave --{unknown.replace('_', '-')} out")
-    if kind in ("exec", "foreign"):
-        raise OperandError(f"target {text!r}: a product is asked of a Python function, a C symbol, or by files (--emit, --results)")
-    if kind == "c":
-        path, signature = library_of(rest, given.pop("signature", None))
-        return c_gemm(path, signature, contract, **given)
-    rest = rest if kind == "py" else text
-    return python_gemm(function_of(rest), contract, name=rest, **given)

@@ -21,10 +21,8 @@ from emu.spec import derive
 if TYPE_CHECKING:
     from emu.check.run import _Checker
 
-MOST: Final = {"convert": 4096, "decode": 4096, "quantize": 24}  # differences of one answer that are looked at one by one
-OTHERS: Final = 96
 MOST_RANKED: Final = 4096  # elements that are looked at to rank a candidate
-TRACED: Final = 240  # differences of a recipe in all: each is sorted by the reference model's steps
+ANSWERS: Final = 10  # of whose differences as many are told apart one by one as the contract has it
 KEPT: Final = 3  # candidates of a class
 
 
@@ -51,14 +49,13 @@ class Findings:
     def __init__(self, form: Form) -> None:
         self.form = form
         self.found: dict[tuple[str, str], _Found] = {}
-        self.left, self.sorted, self.budget = 0, 0, TRACED
+        self.left, self.sorted, self.budget = 0, 0, ANSWERS * form.sorted
 
     def add(self, question: Question, expected: Expected, got: Arrays, difference: Difference) -> None:
         """Sort the differences of one answer into classes; of many, some of each reason for asking."""
         case = Case(question.operands, expected, got)
         whole = whole_class(self.form, case, difference, any(name == "nibble_order" for name, _ in self.found))
-        most = MOST.get(self.form.op, OTHERS)
-        places = sample(difference.wrong, min(most, max(self.budget, 2)) if self.form.op == "quantize" else most)
+        places = sample(difference.wrong, min(self.form.sorted, max(self.budget, 2)))
         if whole is not None:
             self._put(whole, difference.name, difference.count, Candidate((0, 0), question, got, places[0]))
             return

@@ -9,7 +9,7 @@ from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 from emu.check.model import Verdict
-from emu.check.reach import Reach
+from emu.contracts.reach import Reach
 
 EXIT_CODES = {"pass": 0, "nothing": 3, "too_little": 3}
 
@@ -44,7 +44,7 @@ class Report:
 
     compared: codes compared; differing: of them, consequences left out.   suites: suite -> codes compared.
     engines: suite -> which engine said what is right.   notes: what was left out, and why.   message: of other verdicts.
-    reach: of a quantizer, what the inputs beside its decisions reached (emu.check.reach.Reach.data).
+    reach: of a quantizer, what the inputs beside its decisions reached (emu.contracts.reach.Reach.data).
     """
 
     target: str

@@ -7,17 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from emu.base.errors import EmuError
+from emu.check.cutting import cut
 from emu.check.judge import Difference, format_of, is_nan
 from emu.contracts.form import Arrays, Bits, Expected, Form, spread
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate, round_value
-from emu.engines.exact.value import Value
 from emu.engines.numpy.layout import places
 from emu.spec import derive, get
-from emu.spec.models import Format, Rounding
+from emu.spec.models import Format
 from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.programs.program import cast_entry
 
 Index = tuple[int, ...]
 MATRIX = 2  # axes of an answer that has rows and columns
@@ -83,17 +82,16 @@ def class_of(form: Form, case: Case, name: str, index: Index) -> str:
 def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
     """Return the elements that an answer is made of: the element, its block, its row."""
     main = case.operands[form.main]
-    if form.op == "dot":
-        return np.concatenate([case.operands["a"][index[0]], case.operands["b"][index[0]]])
     if form.by_row:
-        return main[index[0] : index[0] + 1].reshape(-1)
+        alike = [name for name, fmt in form.operands.items() if fmt is not None and case.operands[name].shape == main.shape]
+        return np.concatenate([np.atleast_1d(case.operands[name][index[0]]) for name in alike])
     if not index:
         return main.reshape(-1)
     shape = case.expected.arrays[name].shape
     whole = case.expected.arrays["codes"].shape if "codes" in case.expected.arrays else main.shape
     tall, wide = -(-whole[0] // shape[0]), -(-whole[1] // shape[1])
     if tall == wide == 1 and form.block is not None:
-        tall, wide = form.block.facts.shape
+        tall, wide = form.tile
         top, left = index[0] // tall * tall, index[1] // wide * wide
     else:
         top, left = index[0] * tall, index[1] * wide
@@ -124,13 +122,12 @@ def _special(form: Form, case: Case, name: str, index: Index, want: int, have: i
 
 
 def _of_block(form: Form, case: Case, name: str, index: Index, want: int, have: int, fmt: Format, near: Bits) -> str | None:
-    if form.op != "quantize" or form.block is None or not index:
+    source = form.operands[form.main]
+    if form.block is None or "codes" not in form.answers or source is None or not index:
         return None
-    source = form.operands["x"]
-    assert source is not None
     if not bool((near & near.dtype.type(derive.codes(source).sign_bit - 1)).any()):
         return "zero_block"
-    width, wide = case.operands["x"].shape[1], form.block.facts.shape[1]
+    width, wide = case.operands[form.main].shape[1], form.tile[1]
     columns = case.expected.arrays[name].shape[1]
     column = index[1] * (wide if columns != width and name not in ("codes", "values") else 1)
     if width % wide and column >= width // wide * wide:
@@ -154,9 +151,7 @@ def _of_answer(form: Form, case: Case, name: str, index: Index, want: int, have:
     if source is None:
         return None
     plain = (
-        int(case.operands[form.main][index]) & ~derive.codes(source).sign_bit
-        if form.op in ("convert", "quantize") and name == "codes" and _inside(case, form, index)
-        else None
+        int(case.operands[form.main][index]) & ~derive.codes(source).sign_bit if name == "codes" and _inside(case, form, index) else None
     )
     if plain is not None and form.draws is None and _beyond(form, plain, source, want & ~derived.sign_bit, derived.max_code):
         return "overflow"
@@ -176,20 +171,18 @@ def _inside(case: Case, form: Form, index: Index) -> bool:
 
 def _beyond(form: Form, plain: int, source: Format, want: int, most: int) -> bool:
     """Tell whether a source code to convert lies beyond the largest number of the destination."""
-    if form.op != "convert":
-        return False
     fmt = form.answers["codes"]
-    if isinstance(fmt.facts, CodebookFacts):
+    if form.block is not None or isinstance(fmt.facts, CodebookFacts):
         return False
     return decode_code(plain, source).magnitude > decode_code(derive.codes(fmt).max_code, fmt).magnitude
 
 
 def _of_steps(form: Form, case: Case, name: str, index: Index, have: int) -> str | None:
     """Return "tie" or "double_rounding" from the number that the last rounding to an element code sees."""
-    if name != "codes" or form.op not in ("convert", "quantize"):
+    if name != "codes":
         return None
     try:
-        seen = _rounded_number(form, case, index)
+        seen = form.rounded(*cut(form, case.operands, "codes", index))
     except EmuError:
         return None
     if seen is None or seen[0].kind != "finite" or isinstance(seen[1].facts, CodebookFacts):
@@ -206,30 +199,6 @@ def _of_steps(form: Form, case: Case, name: str, index: Index, have: int) -> str
         except EmuError:
             continue
     return None
-
-
-def _rounded_number(form: Form, case: Case, index: Index) -> tuple[Value, Format, Rounding, derive.EntryCodes] | None:
-    """Return the number that is rounded to an element code, with format, rounding and policy; None where the last step is no cast."""
-    if form.op == "convert":
-        source, (to, rounding, policy) = form.operands["codes"], form.contract.parts
-        assert source is not None
-        fmt = get("format", to)
-        entry = derive.policy_entry(get("policy", policy), fmt)
-        return decode_code(int(case.operands["codes"][index]), source), fmt, get("rounding", rounding), entry
-    from emu.check.cutting import cut
-    from emu.contracts.quantize.steps import trace_quantize, value_at
-
-    small, (row, column) = cut(form, case.operands, "codes", index)
-    program, cells = trace_quantize(form, small)
-    casts = [item for item in program.instructions if item.out == program.outputs["codes"]]
-    if not casts or casts[0].op != "cast":
-        return None
-    item = casts[0]
-    arg = item.args[0]
-    if not isinstance(arg, str) or item.to is None or item.rounding is None:
-        return None
-    value = value_at(program, cells, arg, row, column)
-    return (value, item.to, item.rounding, cast_entry(item)) if isinstance(value, Value) else None
 
 
 def sample(wrong: Bits, most: int) -> list[Index]:

@@ -16,7 +16,7 @@ from emu.base.errors import OperandError, TargetError, ToolError
 from emu.check.model import Calls
 from emu.check.targets.answers import PACKED, Reading, _positions, read
 from emu.contracts import form_of
-from emu.contracts.form import EXTRAS, Arrays, Bits, Form, Shape, draw_bits, integer_dtype
+from emu.contracts.form import EXTRAS, Arrays, Bits, Form, Shape, integer_dtype
 from emu.spec import derive
 
 SECONDS = 600
@@ -30,7 +30,7 @@ class ExecTarget:
         self.command, self.form, self.gives, self.wants, self.seconds, self.reading = list(command), form, gives, wants, seconds, reading
         self.calls: Calls = "programs"
         self.name, self.op, self.source, self.result = command[0], form.op, source, result or ("fp32" if "values" in gives else None)
-        if form.draws is not None and draw_bits(form.draws)[0] > 1:
+        if form.draws is not None and form.draws.random_operand[0] > 1:
             raise OperandError(f"{form.contract}: random words shared between elements have no column: use a Python or C target")
 
     def __call__(self, operands: Arrays) -> Arrays:
@@ -38,18 +38,7 @@ class ExecTarget:
         names = [name for name in self.form.operands if name in operands and (name not in EXTRAS or name in self.wants)]
         lines = self.lines(names, operands)
         words = [*self.command, str(self.form.contract), " ".join(names) + " -> " + " ".join(self.gives)]
-        try:
-            done = subprocess.run(words, input="".join(lines), capture_output=True, text=True, timeout=self.seconds, check=False)
-        except subprocess.TimeoutExpired:
-            raise TargetError("hangs", f"{self.name}: no answer within {self.seconds:g} s") from None
-        except OSError as error:
-            raise ToolError(f"{self.name}: cannot be started: {error.strerror or error}") from None
-        except UnicodeDecodeError:
-            raise TargetError("dtype", f"{self.name} printed something else than text") from None
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
-            raise TargetError("raises", f"{self.name} ended with exit code {done.returncode}: {last}")
-        return self.answers(done.stdout.splitlines(), operands, len(lines))
+        return self.answers(ran(words, "".join(lines), self.name, self.seconds), operands, len(lines))
 
     def lines(self, names: Sequence[str], operands: Arrays) -> list[str]:
         """Return what is written to stdin."""
@@ -107,6 +96,22 @@ class ExecTarget:
         if len({len(row) for row in codes}) != 1 or len(codes) * len(codes[0]) != int(np.prod(shape)):
             raise TargetError("shape", f"{self.name}: {name} has {sum(map(len, codes))} codes, the contract says {shape}")
         return np.array(codes, kind).reshape(shape)
+
+
+def ran(words: Sequence[str], text: str, name: str, seconds: float) -> list[str]:
+    """Run a program with text on stdin and return the lines of its stdout. Raises: TargetError (raises, hangs, dtype), ToolError."""
+    try:
+        done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise TargetError("hangs", f"{name}: no answer within {seconds:g} s") from None
+    except OSError as error:
+        raise ToolError(f"{name}: cannot be started: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise TargetError("dtype", f"{name} printed something else than text") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
+        raise TargetError("raises", f"{name} ended with exit code {done.returncode}: {last}")
+    return done.stdout.splitlines()
 
 
 def _packed(shape: Shape) -> Shape:

@@ -109,7 +109,7 @@ def make(text: str, contract: str, options: Mapping[str, Any], folders: tuple[st
         from emu.spec import load_spec
 
         for folder in folders:
-            load_spec(folder)
+            load_spec(folder, skip_broken=True)
     if text.startswith("exec:") and isinstance(options.get("gives"), str):
         options = {**options, "gives": (options["gives"],)}
     return parse_target(text, contract, **options)

@@ -58,7 +58,7 @@ def _value(text: str) -> Value:
 def check_coverage(model: Coverage, example: Any) -> str | None:
     """Return None when a worked example holds, else which cross says something else."""
     op = find(example.stem).operation
-    if op.name.op != model.facts.op:
+    if op.covered_as != model.facts.op:
         return f"{example.stem} is no suite of {model.facts.op}"
     found = row_bins(subject_of(op), model, tuple(int(text, 16) for text in example.given))
     for name, wanted in example.bins.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emu.base.errors import OperandError
 from emu.cli.explain import FREE, free_options
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 
@@ -50,10 +51,15 @@ def command(
     Rows are constructed and drawn by category, then a differing one is made small. Distances are in ulps of D (steps between result
     codes), errors in ulps of the exact value. Exit code 1: they differ; 0: no difference was found, or the facts prove equality.
     """
+    from emu.contracts.levels.rows import in_levels
     from emu.explain.compare.datapaths import compare_datapaths
     from emu.explain.compare.pair import common_plans
     from emu.explain.compare.text import lines_of
 
+    if in_levels(first) or in_levels(second):
+        if not (in_levels(first) and in_levels(second)) or data is not None or gaussian or outlier:
+            raise OperandError("compare-datapaths: a datapath of levels is compared with another one of levels, on drawn rows alone")
+        return _levels(first, second, rows, key, full, free)
     one, two = common_plans(first, second, *map(free.get, FREE))
     given = _data(one, two, rows, key, recipe, (data, tensor), [name for name, on in (("gaussian", gaussian), ("outlier", outlier)) if on])
     with progress() as bar:
@@ -70,6 +76,32 @@ def command(
         if found.tallies:
             click.echo()
             print_table([_cells(tally.data()) for tally in found.tallies], HEADER, right=HEADER[1:])
+    return int(found.small is not None)
+
+
+def _levels(first: str, second: str, rows: int, key: int, full: bool, free: dict[str, Any]) -> int:
+    """Compare two datapaths of levels."""
+    from emu.contracts.levels.deviations import words_for
+    from emu.contracts.levels.trace import explain_levels
+    from emu.contracts.levels.trace import lines_of as trace_lines
+    from emu.explain.compare.levels import common_level_plans, compare_levels, example, lines_of, verdict
+
+    one, two = common_level_plans(first, second, *map(free.get, FREE))
+    with progress() as bar:
+        task = bar.add_task("compare", total=None)
+        found = compare_levels(one, two, key=key, rows=rows, step=lambda done, of: bar.update(task, completed=done, total=of))
+    if settings_of().json:
+        out: dict[str, Any] = {"first": one.name, "second": two.name, "verdict": verdict(found), "same_facts": found.same_facts}
+        out |= {"differ": found.small is not None, "tried": found.tried, "tallies": [tally.data() for tally in found.tallies]}
+        print_json(out | {"origin": found.origin or None, "example": None if found.small is None else example(found.small, one, two)})
+        return int(found.small is not None)
+    click.echo("\n".join(lines_of(found)))
+    if full and found.small is not None:
+        for plan in (one, two):
+            click.echo("\n" + "\n".join(trace_lines(explain_levels(words_for(found.small, one, plan), plan))))
+    if found.tallies:
+        click.echo()
+        print_table([_cells(tally.data()) for tally in found.tallies], HEADER, right=HEADER[1:])
     return int(found.small is not None)
 
 

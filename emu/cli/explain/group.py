@@ -15,7 +15,9 @@ from emu.cli.settings import common_options, note, show
 
 if TYPE_CHECKING:
     from emu.contracts.dot.rows import DotRow
+    from emu.contracts.levels.rows import LevelsRow
     from emu.spec.datapath import DatapathPlan
+    from emu.spec.levels import LevelsPlan
 
 MOST_BYTES = 1 << 28  # of a log
 
@@ -32,6 +34,7 @@ def command() -> None:
 @click.option("--sa", metavar="HEX", help="Scale codes of A, block 0 first; left out: all 1.")
 @click.option("--sb", metavar="HEX", help="Scale codes of B; left out: all 1.")
 @click.option("--c", "c", metavar="HEX", help="Code of C; left out: +0.")
+@click.option("--words", metavar="HEX,...", help="Random words of a datapath of levels, in the order in which it draws; left out: 0.")
 @free_options
 @click.option("--suite", type=click.Path(path_type=Path), help="A golden suite of dot products: one of its files, or folder/stem.")
 @click.option("--tc", type=click.IntRange(1), help="tcId of the row of --suite.")
@@ -47,6 +50,7 @@ def dot_command(
     sa: str | None,
     sb: str | None,
     c: str | None,
+    words: str | None,
     suite: Path | None,
     tc: int | None,
     key: int | None,
@@ -66,12 +70,51 @@ def dot_command(
     if vcd is not None:
         check_target(vcd, force)
     given = (a, b, sa, sb, c)
+    told = _levels(datapath, tuple(map(free.get, FREE)), (*given, words), (suite, tc), (key, category))
+    if told is not None:
+        from emu.contracts.levels.trace import explain_levels, vcd_levels
+        from emu.contracts.levels.trace import lines_of as level_lines
+
+        found = explain_levels(*told)
+        if vcd is not None:
+            write_text(vcd, vcd_levels(*told), force)
+            note(f"{vcd}: golden stages of {len(found['levels'])} level{'s' if len(found['levels']) > 1 else ''}")
+        show(found, level_lines(found))
+        return
+    if words is not None:
+        raise OperandError("explain dot: --words are of a datapath of levels")
     row, plan = _row(datapath, tuple(map(free.get, FREE)), given, (suite, tc), (key, category))
     trace = explain_dot(row, plan)
     if vcd is not None:
         write_text(vcd, vcd_text(row, plan), force)
         note(f"{vcd}: golden stages of {len(trace['steps'])} fused step{'s' if len(trace['steps']) > 1 else ''}")
     show(trace, lines_of(trace))
+
+
+def _levels(
+    datapath: str | None,
+    choices: tuple[Any, ...],
+    given: tuple[str | None, ...],
+    suite: tuple[Path | None, int | None],
+    random: tuple[int | None, str],
+) -> tuple[LevelsRow, LevelsPlan] | None:
+    """Return the row and plan of a datapath of levels; None where another is named. Raises: OperandError (a row named in several ways)."""
+    from emu.contracts.levels.rows import in_levels, plan_of, row_of
+    from emu.explain.dot.suite import levels_row, levels_samples
+
+    if suite[0] is not None and suite[1] is not None and datapath is None:
+        return levels_row(suite[0], suite[1])
+    if datapath is None or not in_levels(datapath):
+        return None
+    a, b, *others = given
+    if (random[0] is not None) == (a is not None or b is not None) or suite != (None, None):
+        raise OperandError("explain dot: name the row in one way: --a and --b, --suite with --tc, or --random")
+    plan = plan_of(datapath, *choices)
+    if random[0] is not None:
+        return levels_samples(plan, random[1], random[0], 1)[0], plan
+    if a is None or b is None:
+        raise OperandError("explain dot: --a and --b belong together")
+    return row_of(plan, a, b, *others), plan
 
 
 def _row(

@@ -31,6 +31,7 @@ def command(
 ) -> int:
     """Choose the rows whose results tell hypotheses about DATAPATH apart: fraction bits, floor, group size, steps, roundings, late C.
 
+    Of a datapath of levels a hypothesis changes one fact: how a level adds, its register or alignment, C, special values.
     With open facts (blackwell_e0m3) the readings of it are told apart. --answers names what fits. Exit code 1: nothing fits.
     """
     from emu.explain.probe.files import data_of, read_answers, write_probe
@@ -83,12 +84,12 @@ def _finding_lines(finding: Finding) -> list[str]:
         lines.append(f"{len(finding.fits)} hypothes{'is' if len(finding.fits) == 1 else 'es'} {how}:")
         lines += [f"  {item.text}" for item in finding.fits]
         return lines + (
-            ["no hypothesis of the probe fits: of the combinations of up to three changes, those with the fewest are listed"]
+            ["no hypothesis of the probe fits: of the combinations of changes, those with the fewest are listed"]
             if finding.combined
             else []
         )
     lines += [f"row {row}: no hypothesis expects {code:#x}" for row, code in finding.unexplained]
-    lines.append("nothing fits" + (", no combination of up to three changes either" if finding.combined else ""))
+    lines.append("nothing fits" + (", no combination of changes either" if finding.combined else ""))
     lines.append(f"nearest ({finding.nearest_right} rows right): {'; '.join(item.text for item in finding.nearest)}")
     return lines
 

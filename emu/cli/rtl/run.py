@@ -26,6 +26,7 @@ WORDS = {0: "pass", 1: "FAIL", 2: "BAD", 3: "NOTHING COMPARED", 4: "X"}
 @click.option("--vectors", type=click.Path(path_type=Path), metavar="DIR", help="Golden vectors to use; left out: built from the spec.")
 @click.option("--sim", "simulator", default=None, type=click.Choice(["icarus", "verilator", "all"]), help="Left out: the first there is.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(1, (1 << 31) - 1), help="Of the random gaps between rows.")
+@click.option("--allow-partial", is_flag=True, help="Pass although rows are left out without a reason.")
 @click.option("--keep", type=click.Path(path_type=Path), metavar="DIR", help="New folder that keeps wrapper, suites and compiled benches.")
 @click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="New file for all MISMATCH, ROW and RESULT lines.")
 @common_options
@@ -36,13 +37,16 @@ def command(
     vectors: Path | None,
     simulator: str | None,
     seed: int,
+    allow_partial: bool,
     keep: Path | None,
     log: Path | None,
 ) -> int:
     """Compile and run the design of the port map MAP (YAML) against golden vectors, with self-test, gaps and resets.
 
-    Exit code: 0 every suite passed, 1 a result differs or never comes, 2 a bad file or a design that does not compile, 3 nothing was
-    compared, 4 X or Z, 5 no simulator.
+    Rows that the map leaves out are counted apart. Where one of them has no reason (`why` of a waiver) the verdict is partial.
+
+    Exit code: 0 every suite passed, 1 a result differs or never comes, or a verdict is partial, 2 a bad file, a design that does not
+    compile or a waiver that matches no row, 3 nothing was compared, 4 X or Z, 5 no simulator.
     """
     from emu.base.atomic import check_target, whole_file
     from emu.rtl.portmap.file import load_map
@@ -62,7 +66,9 @@ def command(
             work = keep.resolve()
         bar = stack.enter_context(progress())
         task = bar.add_task("run", total=None)
-        report = run_map(file, plans, simulators, work, vectors, seed, log is not None, lambda text: bar.update(task, description=text))
+        rows = log is not None
+        told = lambda text: bar.update(task, description=text)  # noqa: E731
+        report = run_map(file, plans, simulators, work, vectors, seed, rows, told, allow_partial)
     if log is not None:
         with whole_file(log) as stream:
             stream.write("".join(f"{line}\n" for item in report.runs for line in item.lines).encode("ascii", "replace"))
@@ -91,12 +97,14 @@ def _show(report: Report, log: Path | None) -> None:
         print_json(_data(report))
     else:
         click.echo(f"{report.map.map.module} against {report.contract}")
-        print_table([_cells(item) for item in report.runs], HEADER, right=HEADER[2:8])
+        print_table([_cells(report, item) for item in report.runs], HEADER, right=HEADER[2:8])
         for item in report.runs:
-            for reason, count in item.unsupported.items():
+            for reason, count in item.derived.unsupported.items():
                 click.echo(f"{item.suite}: {count} rows unsupported: {reason}")
-            if item.missing:
-                click.echo(f"{item.suite}: not compared: {', '.join(item.missing)}")
+            if item.derived.remade:
+                click.echo(f"{item.suite}: {item.derived.remade} rows made anew with the constants of the port map")
+            if item.derived.missing:
+                click.echo(f"{item.suite}: not compared: {', '.join(item.derived.missing)}")
         for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT "))):
             click.echo(line)
     for item in report.runs:
@@ -104,24 +112,35 @@ def _show(report: Report, log: Path | None) -> None:
             note(f"emu: {item.suite}, {item.simulator}: {item.why}")
             if item.hint:
                 note(f"emu: {item.suite}: {item.hint}")
+        elif report.is_partial(item):
+            left = f"{item.derived.unwaived} rows are left out without a reason"
+            note(f"emu: {item.suite}, {item.simulator}: {left}: give each entry of `unsupported` a `why`, or say --allow-partial")
     if any(item.exit_code == 1 for item in report.runs):
         note(f"emu: why: emu explain mismatch {log or 'LINE (a MISMATCH line above, in quotes)'}")
 
 
-def _cells(item: SuiteRun) -> tuple[str, ...]:
+def _verdict(report: Report, item: SuiteRun) -> str:
+    return "partial" if report.is_partial(item) else WORDS[item.exit_code]
+
+
+def _cells(report: Report, item: SuiteRun) -> tuple[str, ...]:
     counts = [str(item.counts.get(name, "")) for name in ("compared", "mismatch", "x")]
-    left_out = str(sum(item.unsupported.values()))
+    derived = item.derived
+    left_out = str(sum(derived.unsupported.values()))
     ways = " ".join(item.modes)
     return (
-        item.suite, item.simulator, str(item.rows), counts[0], left_out, str(item.open_rows), *counts[1:], ways, WORDS[item.exit_code],
+        item.suite, item.simulator, str(len(derived.suite.rows)), counts[0], left_out, str(derived.open_rows), *counts[1:], ways,
+        _verdict(report, item),
     )  # fmt: skip
 
 
 def _data(report: Report) -> dict[str, Any]:
     def entry(item: SuiteRun) -> dict[str, Any]:
+        derived = item.derived
         out: dict[str, Any] = {"suite": item.suite, "simulator": item.simulator, "exitCode": item.exit_code, "why": item.why}
-        out |= {"hint": item.hint or None, "rows": item.rows, "open": item.open_rows, "unsupported": item.unsupported, "ways": item.modes}
-        return out | {"missing": list(item.missing), "counts": item.counts, "lines": item.lines}
+        out |= {"verdict": _verdict(report, item), "hint": item.hint or None, "rows": len(derived.suite.rows), "open": derived.open_rows}
+        out |= {"unsupported": derived.unsupported, "withoutReason": derived.unwaived, "remade": derived.remade, "ways": item.modes}
+        return out | {"missing": list(derived.missing), "counts": item.counts, "lines": item.lines}
 
     head = {"map": report.map.path.name, "module": report.map.map.module, "contract": report.contract}
     return {**head, "exitCode": report.exit_code, "runs": [entry(item) for item in report.runs]}

@@ -34,11 +34,11 @@ def command(path: Path, stem: str | None, merge: bool, holes: bool, out: Path | 
     A bin is hit, proved to be unreachable, or a hole. Coverage says what was driven, not that the answers were right.
     Exit code: 0 counted, 2 a bad or foreign file, 3 nothing was counted.
     """
-    from emu.vectors.coverage.count import crosses_of, model_of
+    from emu.vectors.coverage.count import counted_as, crosses_of, model_of
     from emu.vectors.coverage.read import rows_of
 
     found = rows_of(path, stem)
-    suites = {name: rows for name, rows in (_merged(found) if merge else found).items() if rows and model_of(name.split("__")[0])}
+    suites = {name: rows for name, rows in (_merged(found) if merge else found).items() if rows and model_of(counted_as(name))}
     if not suites:
         ops = sorted({name.split("__")[0] for name in found})
         click.echo(f"emu: {path}: nothing was counted: " + (f"no coverage model for {', '.join(ops)}" if ops else "no rows"), err=True)
@@ -66,16 +66,16 @@ def _merged(found: dict[str, Rows]) -> dict[str, Rows]:
 def _records(suites: dict[str, Rows], counted: dict[str, list[Cross]], out: Path | None) -> None:
     """Write or print the record of each operation."""
     from emu.base.errors import FileError
-    from emu.vectors.coverage.count import model_of
+    from emu.vectors.coverage.count import counted_as, model_of
     from emu.vectors.coverage.record import record, render
     from emu.vectors.files.write import write_text
 
     records: list[dict[str, Any]] = []
-    for op in sorted({name.split("__")[0] for name in counted}):
+    for op in sorted({counted_as(name) for name in counted}):
         model = model_of(op)
         assert model is not None
         records.append(
-            record(model, [(name, len(suites[name]), crosses) for name, crosses in counted.items() if name.startswith(f"{op}__")])
+            record(model, [(name, len(suites[name]), crosses) for name, crosses in counted.items() if counted_as(name) == op])
         )
     if out is not None:
         if len(records) > 1:

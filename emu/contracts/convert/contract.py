@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
 from emu.base.caches import lazy
 from emu.base.errors import OpenError, OperandError
-from emu.base.philox import draw, stream_of
+from emu.base.philox import stream_of
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits
 from emu.contracts.convert import cases, deviations
+from emu.contracts.convert.cover import ConvertCover
 from emu.contracts.convert.trace import lines_convert, signals_convert, trace_convert
+from emu.contracts.drawn import CHUNK, ELEMENTS, numbers, patterns
 from emu.contracts.examples import compare, parse_value
-from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, draw_bits, integer_dtype, masked, whole
+from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, masked, whole
+from emu.contracts.grid import between
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import Inputs
 from emu.engines.exact.convert import convert_code, convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import round_value
+from emu.engines.exact.value import Value
 from emu.engines.numpy import tables
 from emu.engines.numpy.convert import convert_marked, element_random
 from emu.engines.run import run_convert
@@ -167,6 +172,10 @@ class ConvertContract(Contract):
         found = convert_code(int(example.x, 16), source, to, get("rounding", example.rounding), thing, example.random)
         return None if found == int(example.code, 16) else f"{found:#x}, not {example.code}"
 
+    def cover(self) -> ConvertCover:
+        """The axes of spec/coverage/convert.yaml."""
+        return ConvertCover(self)
+
     def described(self) -> dict[str, Any]:
         """Overflow, special values and stochastic operand as data."""
         derived, rounding = derive.codes(self.fmt), self.rounding
@@ -201,13 +210,11 @@ def _by_sign(codes: tuple[int, ...], bits: int) -> dict[str, str]:
 # convert on whole arrays: codes [n], random integers -> codes [n]. What an engine refuses, the exact engine says, masked.
 
 
-KEY = 1
-
-
 class ConvertForm(Form):
     """codes, random -> codes."""
 
     operation: ConvertContract
+    sorted = 4096
 
     @property
     def rounding(self) -> Rounding:
@@ -220,16 +227,35 @@ class ConvertForm(Form):
         return {"codes": operands["codes"].shape}
 
     def stacked(self, cases: Sequence[Input]) -> Iterator[tuple[dict[str, Bits], Sequence[Input]]]:
-        """All rows in one array; shared words are drawn."""
+        """All rows in one array; words that several share are left out."""
         operands: dict[str, Bits] = {"codes": np.array([case.values[0] for case in cases], integer_dtype(self.operation.source))}
-        if self.draws is not None:
-            lanes, bits = draw_bits(self.draws)
-            kind = integer_dtype(None, bits)
-            if lanes == 1:
-                operands["random"] = np.array([case.values[1] for case in cases], kind)
-            else:
-                operands["random"] = draw(KEY, -(-len(cases) // lanes), bits, stream_of(str(self.contract))).astype(kind)
+        if self.draws is not None and self.draws.random_operand[0] == 1:
+            operands["random"] = np.array([case.values[1] for case in cases], integer_dtype(None, self.draws.random_bits))
         yield operands, cases
+
+    def exhaustive(self, asked: Asked) -> Iterator[Question]:
+        """Every pattern of 16 bits."""
+        yield Question(self.completed({"codes": patterns(self.operation.source)}, 1, ""), ("exhaustive",))
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Numbers of every exponent, and beside the decision points."""
+        size, stream = max(asked.count or 0, ELEMENTS), stream_of(f"check {self.contract}")
+        for start in range(0, size, CHUNK):
+            codes = numbers(self.operation.source, self.operation.fmt, min(CHUNK, size - start), asked.key, stream, start)
+            yield Question(self.completed({"codes": codes}, asked.key, str(start)), ("stratified",))
+
+    def intervals(self, parts: Sequence[Fraction]) -> Bits:
+        """Of the destination."""
+        return np.array(between(self.operation.fmt, self.operation.source, parts), integer_dtype(self.operation.source))
+
+    def each(self, codes: Bits, random: Bits) -> Bits:
+        """Return the codes under an integer for each element, also where the operand is shared words."""
+        op = self.operation
+        return run_convert(codes, op.source, op.fmt, op.rounding, op.policy, random.astype(np.uint32), "auto")
+
+    def rounded(self, operands: Arrays, index: tuple[int, ...]) -> tuple[Value, Format, Rounding, EntryCodes]:
+        """The number itself."""
+        return decode_code(int(operands["codes"][index]), self.operation.source), self.operation.fmt, self.rounding, self.operation.entry
 
     def row(self, operands: Arrays, number: int) -> tuple[int, ...]:
         """The code and its random integer, split out of a shared word."""

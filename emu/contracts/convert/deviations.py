@@ -16,6 +16,7 @@ from emu.engines.exact.round import locate, round_value
 from emu.engines.exact.value import Value, power_of_two
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.registry import get
@@ -85,7 +86,7 @@ def _sources(op: ConvertContract) -> Iterator[Deviation]:
     for name in THROUGH:
         if name not in (op.src, op.dst):
             yield Deviation(f"rounded twice: to {name} first", "round", _predict(op, _through(get("format", name))))
-    if op.src == "fp32":
+    if binary_format(op.source) == "binary32":
         yield Deviation("only the high 16 bits of x are read", "decode", _predict(op, _high_half(op.source)))
     if isinstance(op.source.facts, FloatFacts):
         facts = op.source.facts

@@ -11,11 +11,13 @@ import numpy as np
 
 from emu.base.caches import lazy
 from emu.base.errors import EmuError, OpenError
+from emu.base.philox import stream_of, words
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.dequantize import cases
+from emu.contracts.drawn import ELEMENTS, WIDTH
 from emu.contracts.examples import compare, split
-from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype
+from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, parts_of
 from emu.contracts.quantize.steps import program_lines, trace_dequantize
 from emu.contracts.quantize.tiles import Tiles, element_format, level_parts
 from emu.contracts.quantize.trace import program_steps
@@ -23,7 +25,6 @@ from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.text import code_text
 from emu.engines.exact.block import decode_block_value, dequantize
 from emu.engines.exact.encode import code_of_one
-from emu.engines.numpy.block import dequantize as numpy_dequantize
 from emu.engines.run import run_dequantize
 from emu.spec import derive
 from emu.spec.contract import ContractName
@@ -122,7 +123,7 @@ class DequantizeContract(Tiles, Contract):
 
     def engines(self) -> dict[str, Batch]:
         """numpy and the C reference give y."""
-        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, numpy_dequantize)}
+        table: dict[str, Batch] = {"numpy": lambda rows: self.batch(rows, partial(run_dequantize, engine="numpy"))}
         if native() is not None:
             from emu.engines.c_ref.block import dequantize as c_dequantize
 
@@ -250,6 +251,28 @@ class DequantizeForm(Form):
             for name, code in zip(tensor, key, strict=True):
                 operands[name] = np.array(code, integer_dtype(self.operands[name]))
             yield operands, [case for case, codes, _ in members for _ in codes]
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Random codes and levels: numbers of narrow formats, of wide ones within 64 binades."""
+        tall, wide = self.tile
+        width = wide * max(1, WIDTH // wide)
+        height = -(-max(asked.count or 0, ELEMENTS) // width // tall) * tall
+        block = self.operation.block
+        shapes: dict[str, Shape] = {"codes": (height, width)}
+        shapes |= {level.name: parts_of((height, width), extent_of(level.granularity, block)) for level in block.facts.levels}
+        operands = {}
+        for number, (name, shape) in enumerate(shapes.items()):
+            fmt = self.operands[name]
+            assert fmt is not None
+            flat, derived = words(asked.key, int(np.prod(shape)), 0, stream_of(f"check {self.contract}") + number), derive.codes(fmt)
+            if name == "codes":
+                flat = flat & np.uint32((1 << derived.bits) - 1)
+            elif derived.bits <= 16:
+                flat = flat % np.uint32(derived.max_code + 1)
+            else:
+                flat = flat & np.uint32(0x7FFFFF) | (np.uint32(95) + (flat >> np.uint32(23)) % np.uint32(64)) << np.uint32(23)
+            operands[name] = flat.astype(integer_dtype(fmt)).reshape(shape)
+        yield Question(operands, ("stratified",))
 
     def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
         """Return the values; where a level code is open, tile by tile by the exact engine."""

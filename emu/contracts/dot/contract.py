@@ -17,12 +17,16 @@ from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
+from emu.contracts.dot import cases as categories
 from emu.contracts.dot import deviations, suite
+from emu.contracts.dot.cover import DotCover
+from emu.contracts.dot.levels import replay_levels
 from emu.contracts.dot.rows import DotRow, arrays_of, evaluate
 from emu.contracts.dot.trace import explain_dot, signals_dot
 from emu.contracts.dot.trace_text import lines_of
 from emu.contracts.examples import compare, parse_value, split
-from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
+from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, masked, whole
+from emu.contracts.levels.contract import LevelsContract
 from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.engines.datapath import run_dot
 from emu.engines.exact.datapath import Dot, dot
@@ -36,6 +40,7 @@ from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
 from emu.spec.derive import OPEN
 from emu.spec.models import Datapath, Format, SpecObject
 from emu.spec.models.datapath import ValueExample, WidthExample
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get
 
 MOST_COLUMNS = 8  # a stage of more terms than this is one column of as many lanes
@@ -43,17 +48,20 @@ MOST_COLUMNS = 8  # a stage of more terms than this is one column of as many lan
 
 @dataclass(frozen=True, eq=False)
 class DotContract(Contract):
-    """dot/<datapath>: one instruction a row."""
+    """dot/<datapath>: one instruction a row. chains: are rows parts of chains."""
 
     plan: DatapathPlan
+    chains: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("datapath",)
     chooser: ClassVar[Any] = suite
     smoke = 18
     neighbours = False
 
     @classmethod
-    def of(cls, name: ContractName, given: str = "") -> Self:
-        """Return the contract of a name; nothing is left open."""
+    def of(cls, name: ContractName, given: str = "") -> Self | LevelsContract:
+        """Return the contract of a name; nothing is left open. A datapath of levels has a contract of its own."""
+        if isinstance(get("datapath", name.parts[0]).facts, DatapathLevels):
+            return LevelsContract.of(name, given)
         plan = plan_of(name)
         source = f"{plan.a.id}x{plan.b.id}" + (f"_{plan.scale.id}" if plan.scale is not None else "")
         part = plan.datapath.id + (f"_b{plan.block}" if len(plan.facts.scale.blocks) > 1 else "")
@@ -181,6 +189,8 @@ class DotContract(Contract):
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
         """Return None where a worked example of a datapath holds, else what came out instead."""
         assert isinstance(thing, Datapath)
+        if isinstance(thing.facts, DatapathLevels):
+            return replay_levels(thing, example)
         if isinstance(example, WidthExample):
             plan = resolve(thing, example.a, example.b, example.scale or _first(thing, "formats"), _first(thing, "blocks"))
             wanted = example.model_dump(exclude_none=True, exclude={"a", "b", "scale"})
@@ -191,8 +201,12 @@ class DotContract(Contract):
             return _equal_elements(thing, example)
         plan = resolve(thing, example.a_format, example.b_format, example.scale_format, example.block)
         first, second = (split(text, plan.scale) if text is not None and plan.scale else [] for text in (example.scale_a, example.scale_b))
-        found = dot(split(example.a, plan.a), split(example.b, plan.b), first, second, int(example.c, 16), plan).code
+        found = dot(split(example.a, plan.a), split(example.b, plan.b), first, second, int(example.c or "0x0", 16), plan).code
         return None if found == int(example.d, 16) else f"{found:#x}, not {example.d}"
+
+    def cover(self) -> DotCover:
+        """The axes of spec/coverage/dot.yaml."""
+        return DotCover(self)
 
     def described(self) -> dict[str, Any]:
         """Return the numbers of the datapath and its special rules."""
@@ -276,6 +290,7 @@ def _equal_elements(datapath: Datapath, example: ValueExample) -> str | None:
 
 
 NAMES = ("a", "b", "scale_a", "scale_b", "c")
+STRATIFIED: Final = 1 << 12  # rows at least
 
 
 class DotForm(Form):
@@ -294,6 +309,18 @@ class DotForm(Form):
             name: np.array([case[place] for case in taken], integer_dtype(self.operands[name]))
             for place, name in enumerate(NAMES) if name in self.operands
         }, cases  # fmt: skip
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Drawn rows of every category."""
+        plan = self.operation.plan
+        names = [name for name in categories.MAKERS if categories.applies(name, plan) and name not in ("scale_signbit", "chain")]
+        for name in names:
+            rows = categories.rows(name, plan, -(-max(asked.count or 0, STRATIFIED) // len(names)), asked.key << 20)
+            if rows:
+                yield Question({
+                    operand: np.array([row[place] for row in rows], integer_dtype(self.operands[operand]))
+                    for place, operand in enumerate(NAMES) if operand in self.operands
+                }, (name,))  # fmt: skip
 
     def steps(self, operands: Arrays, index: tuple[int, ...], name: str = "", profile: str | None = None) -> list[str]:
         """The stages of every fused step of a row, of any length."""

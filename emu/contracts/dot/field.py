@@ -86,19 +86,19 @@ class Field:
         first = total // 2 if even else draw.between(max(low, total - high), min(high, total - low))
         return first, total - first
 
-    def set_exp(self, draft: Draft, part: int, exp: int, draw: Draw, full: bool = False, plain: bool = False) -> None:
-        """Give the scales of a part exponents that sum to exp. full: significands all ones; plain: powers of two; else drawn."""
+    def set_exp(self, draft: Draft, part: int, exp: int, draw: Draw) -> None:
+        """Give the scales of a part exponents that sum to exp, with significands that are drawn."""
         if not self.grouped or self.scale is None:
             return
         for block in self.part_blocks(part):
             first, second = self.split(exp, self.scale.min_exp, self.scale.max_exp, draw)
             for codes, one in ((draft.scale_a, first), (draft.scale_b, second)):
-                codes[block] = self.scale_at(one, draw, full, plain)
+                codes[block] = self.scale_at(one, draw)
 
-    def scale_at(self, exp: int, draw: Draw, full: bool = False, plain: bool = False) -> int:
+    def scale_at(self, exp: int, draw: Draw, full: bool = False) -> int:
         """Return a scale code of an exponent."""
         assert self.scale is not None
-        code = self.scale.at(exp, self.scale.full if full else 0 if plain else draw.bits(self.scale.frac_bits))
+        code = self.scale.at(exp, self.scale.full if full else draw.bits(self.scale.frac_bits))
         return code if self.scale.is_finite(code) else self.scale.at(exp)
 
     def move(self, draft: Draft, exp: int, draw: Draw) -> None:

@@ -15,7 +15,9 @@ from emu.engines.exact.datapath import Dot, dot
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
+from emu.spec.levels import LevelsPlan
 from emu.spec.models import Datapath, Format
+from emu.spec.models.levels import DatapathLevels
 
 _HEX = re.compile(r"[0-9a-fA-F]+\Z")
 
@@ -72,7 +74,7 @@ def answers(rows: Sequence[DotRow], plan: DatapathPlan, engine: str = "auto") ->
     return [int(code) for code in found]
 
 
-def same_answer(x: int | None, y: int | None, plan: DatapathPlan) -> bool:
+def same_answer(x: int | None, y: int | None, plan: DatapathPlan | LevelsPlan) -> bool:
     """Tell whether two results agree: the same code, or both NaN where the payload is free."""
     if x is None or y is None or x == y:
         return x == y
@@ -140,9 +142,14 @@ def choices_of(text: str | Datapath, given: dict[str, Any]) -> tuple[Datapath, d
         return text, dict(given)
     name, *parts = text.split("/")
     datapath: Datapath = get("datapath", name)
-    facts, out = known_facts(datapath), dict(given)
+    out = dict(given)
+    if isinstance(datapath.facts, DatapathLevels):
+        offered, scales = pairs(datapath.facts), () if datapath.facts.offered is None else datapath.facts.offered.formats
+    else:
+        facts = known_facts(datapath)
+        offered, scales = pairs(facts), facts.scale.formats
     for part in parts:
-        found = _part(part, pairs(facts), facts.scale.formats)
+        found = _part(part, offered, scales)
         if not found or any(out[key] is not None and out[key] != value for key, value in found.items()):
             raise SpecError(
                 f"datapath {text!r}: {part!r} is no operand pair like e1m2xe1m2, scale format or block size it takes, or is said twice"

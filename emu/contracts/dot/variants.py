@@ -16,6 +16,7 @@ from emu.base.errors import OpenError, SpecError
 from emu.spec import get, names
 from emu.spec.checks.datapath import check_plan
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, resolve
+from emu.spec.ieee import binary_format
 from emu.spec.loader import read
 from emu.spec.models import Datapath
 from emu.spec.models.datapath import DatapathFacts
@@ -160,7 +161,7 @@ def _values(plan: DatapathPlan, few: bool = False) -> dict[str, list[Any]]:
         out["align.exponent"] = ["normalised" if facts.align.exponent == "nominal" else "nominal"]
         out["late_c"] = ["add"]
     out["round.mode"] = [mode for mode in ("rz", "rne") if mode != facts.round.mode]
-    out["round.keep"] = [bits for bits in ((13, 23) if plan.d.id == "fp32" else ()) if bits != facts.round.keep]
+    out["round.keep"] = [bits for bits in ((13, 23) if binary_format(plan.d) == "binary32" else ()) if bits != facts.round.keep]
     return {path: values for path, values in out.items() if values}
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from emu.contracts.grid import around, code_at, grid_values, largest, points, source_max
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.models.block import OneElement
+from emu.spec.models.format import ExponentFacts
 from emu.spec.registry import get
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Blocks:
         for fmt in inner:
             self.unit *= largest(fmt)
         factor = derive.parse_exact(op.block.facts.factor)
-        widest = largest(self.scale) if self.scale is not None and self.scale.id != "fp32" else Fraction(1)
+        widest = largest(self.scale) if self.scale is not None and binary_format(self.scale) != "binary32" else Fraction(1)
         self.tensor_unit = 1 / factor if factor != 1 else self.top * widest
 
     def code(self, number: Fraction | int) -> int:
@@ -64,9 +66,9 @@ class Blocks:
 
     def scale_points(self) -> list[tuple[Fraction, str]]:
         """Return (block maximum, flag) where the scale is decided, for a tensor whose scale one is `unit`."""
-        if self.scale is None or self.scale.id == "fp32":
+        if self.scale is None or binary_format(self.scale) == "binary32":
             return []
-        if self.scale.id == "e8m0":
+        if isinstance(self.scale.facts, ExponentFacts):
             return [(part * 4, "scale_rule") for part in (Fraction(1), Fraction(3, 2), Fraction(7, 4), Fraction(15, 8))]
         values = grid_values(self.scale)
         one = values.index(Fraction(1))

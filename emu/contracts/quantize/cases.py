@@ -13,6 +13,7 @@ from emu.contracts.rows import Input, pack
 from emu.contracts.suites import row_words, spread, wide
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
+from emu.spec.ieee import binary_format
 from emu.spec.loader import read
 from emu.spec.registry import get
 
@@ -109,7 +110,7 @@ def _scales(out: Cases) -> None:
     for number, flag in blocks.scale_points():
         for code in blocks.beside(number):
             out.add("scales", (flag,), blocks.ladder(code))
-    if blocks.scale is not None and blocks.scale.id != "fp32":
+    if blocks.scale is not None and binary_format(blocks.scale) != "binary32":
         values = grid_values(blocks.scale)
         for value in (values[0] or values[1] / 4, values[1], values[-2], values[-1] * 2):
             out.add("scales", ("scale_edge",), blocks.ladder(blocks.code(value * blocks.unit)))
@@ -168,8 +169,7 @@ def _tails(out: Cases) -> None:
 
 def _orders(out: Cases) -> None:
     """bf16 pairs of maxima where documented recipes part, and fp32 blocks with the same purpose."""
-    scale = out.blocks.scale
-    if out.op.n != decision.LANES or not out.op.reads_amax or scale is None or scale.id != "ue4m3":
+    if not decision.like_nvfp4(out.op):
         return
     parting = decision.parting()
     widen = derive.codes(out.op.source).bits - 16
@@ -177,15 +177,14 @@ def _orders(out: Cases) -> None:
         at = int(parting[extent])
         lanes = [code << widen for code in decision.blocks(at, at + 1)[0].tolist()]
         out.add("orders", ("order", "decision"), lanes, decision.tensor_bits(int(decision.pairs()[at, 1])))
-    if out.op.src == "fp32":
+    if binary_format(out.op.source) == "binary32":
         for found in BLOCKS["orders"]:
             out.add("orders", ("order",), [int(code, 16) for code in found["lanes"].split()], int(found["ts"], 16))
 
 
 def _step_ties(out: Cases) -> None:
     """Elements whose product with the multiplier is a tie of the binary32 step: rounded away it crosses a midpoint of the element grid."""
-    scale = out.blocks.scale
-    if out.op.n != decision.LANES or not out.op.reads_amax or scale is None or scale.id != "ue4m3" or out.op.src == "fp16":
+    if not decision.like_nvfp4(out.op) or binary_format(out.op.source) == "binary16":
         return
     widen = derive.codes(out.op.source).bits - 16
     for found in BLOCKS["step_ties"]:

@@ -17,6 +17,7 @@ from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of,
 from emu.contracts.examples import compare_codes, split
 from emu.contracts.form import EXTRAS, Form, takes_signs
 from emu.contracts.quantize import cases, decision
+from emu.contracts.quantize.cover import QuantizeCover
 from emu.contracts.quantize.form import QuantizeForm
 from emu.contracts.quantize.tiles import Lists, Tiles, amax_program_of, element_format, level_parts, marked, unmarked
 from emu.contracts.quantize.trace import trace_quantize
@@ -36,7 +37,6 @@ from emu.spec.derive import OPEN
 from emu.spec.models import Format, Recipe, Rounding, SpecObject
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.common import digest_json
-from emu.spec.models.rounding import Word
 from emu.spec.programs.program import Program, quantize_program
 from emu.spec.programs.types import extent_of
 from emu.spec.registry import digest, get
@@ -89,7 +89,7 @@ class QuantizeContract(Tiles, Contract):
     @lazy
     def rounding(self) -> Rounding | None:
         """The rounding that draws random integers, if one does."""
-        return next((item.rounding for item in self.program.instructions if item.rounding is not None and item.rounding.random_bits), None)
+        return self.program.drawing
 
     @lazy
     def stored(self) -> list[LevelFacts]:
@@ -118,8 +118,8 @@ class QuantizeContract(Tiles, Contract):
         ins += [Column("ts", "in", 32, "fp32", means=TS_MEANS)] if self.reads_amax else []
         ins += [Column("n_valid", "in", 8, means=N_VALID_MEANS)] if self.ragged else []
         if self.rounding is not None:
-            shared = self.rounding.facts.random
-            lanes, bits = (self.n // shared.lanes, shared.word) if isinstance(shared, Word) else (self.n, self.rounding.random_bits)
+            shared, bits = self.rounding.random_operand
+            lanes = self.n // shared
             ins.append(Column("r", "r", lanes * bits, lanes=lanes, means=f"random integers for {self.rounding.id}"))
         element = get("format", self.block.element_formats[0])
         outs = [Column("codes", "out", self.n * stored_bits(element), element_format(self.block), self.n)]
@@ -164,10 +164,13 @@ class QuantizeContract(Tiles, Contract):
         if self.rounding is not None:
             integers = unpack(named["r"], columns[-1])
             per_row = columns[-1].lanes // self.rows
-            shared = self.rounding.facts.random
-            used = -(-width // shared.lanes) if isinstance(shared, Word) else width
+            used = -(-width // self.rounding.random_operand[0])
             drawn = [list(integers[row * per_row : row * per_row + used]) for row in range(self.rows)]
         return matrix, named.get("ts"), drawn
+
+    def cover(self) -> QuantizeCover:
+        """The axes of spec/coverage/quantize.yaml."""
+        return QuantizeCover(self)
 
     def exact(self, values: Values) -> Answer:
         """Return codes, levels and the block maximum; OPEN for lanes that a tail rule drops."""
@@ -348,9 +351,9 @@ def _ruled(recipe: Recipe) -> Iterator[tuple[str, str, Recipe]]:
 
 def _draws(text: str, recipe: Recipe) -> list[int]:
     """Return the random integers of a hex string: as many digits each as the recipe's rounding draws bits (or has in its word)."""
-    rounding = next(item.rounding for item in quantize_program(recipe).instructions if item.rounding and item.rounding.random_bits)
-    source = rounding.facts.random
-    digits = -(-(source.word if isinstance(source, Word) else rounding.random_bits) // 4)
+    rounding = quantize_program(recipe).drawing
+    assert rounding is not None
+    digits = -(-rounding.random_operand[1] // 4)
     packed = text.replace(" ", "")
     return [int(packed[start : start + digits], 16) for start in range(0, len(packed), digits)]
 

@@ -16,6 +16,7 @@ from emu.base.caches import bounded
 from emu.contracts.rows import Input
 from emu.contracts.suites import SEED
 from emu.engines.run import run_quantize
+from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Recipe
 from emu.spec.registry import get, names
 
@@ -42,9 +43,14 @@ def pairs() -> NDArray[np.int64]:
 
 
 def applies(op: QuantizeContract) -> bool:
-    """Tell whether a recipe is NVFP4-like: 16 elements, one UE4M3 scale a block, a tensor maximum; bf16 source."""
-    scales = [level.format for level in op.block.facts.levels if level.name == "scale"]
-    return op.src == "bf16" and op.n == LANES and op.rows == 1 and op.reads_amax and scales == ["ue4m3"]
+    """Tell whether the space is that of a contract: an NVFP4-like recipe, blocks of one row, a bf16 source."""
+    return like_nvfp4(op) and op.rows == 1 and binary_format(op.source) == "bfloat16"
+
+
+def like_nvfp4(op: QuantizeContract) -> bool:
+    """Tell whether a recipe is NVFP4-like: 16 elements, one UE4M3 scale a block, a tensor maximum."""
+    scales = [get("format", level.format) for level in op.block.facts.levels if level.name == "scale"]
+    return op.n == LANES and op.reads_amax and len(scales) == 1 and same_facts(scales[0], get("format", "ue4m3"))
 
 
 def tensor_bits(fraction: int) -> int:

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emu.base.errors import OpenError
-from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, parts_of, spread
-from emu.contracts.quantize.steps import code_text, program_lines, trace_dequantize, trace_quantize
+from emu.contracts.drawn import every_binade, ordinary
+from emu.contracts.examples import split
+from emu.contracts.form import (
+    Arrays,
+    Asked,
+    Bits,
+    Expected,
+    Form,
+    Question,
+    Shape,
+    chosen_engine,
+    integer_dtype,
+    masked,
+    parts_of,
+    spread,
+    transforms,
+)  # fmt: skip
+from emu.contracts.grid import between
+from emu.contracts.quantize.blocks import Blocks
+from emu.contracts.quantize.search import decisions
+from emu.contracts.quantize.shapes import in_shapes
+from emu.contracts.quantize.steps import code_text, program_lines, trace_dequantize, trace_quantize, value_at
+from emu.contracts.rows import Input
 from emu.engines.exact.block import quantize
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import Value, finite
 from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive, get
-from emu.spec.models import Format, Recipe
-from emu.spec.programs.program import padded_size, quantize_program
+from emu.spec.models import Block, Format, Recipe, Rounding, Transform
+from emu.spec.models.format import FloatFacts
+from emu.spec.programs.program import cast_entry, padded_size, quantize_program
 from emu.spec.programs.types import extent_of
 
 if TYPE_CHECKING:
@@ -26,6 +51,8 @@ class QuantizeForm(Form):
 
     operation: QuantizeContract
     by_row = False
+    decides = True
+    sorted = 24  # each is told by the reference model's steps
 
     @property
     def recipe(self) -> Recipe:
@@ -37,6 +64,11 @@ class QuantizeForm(Form):
         """The format of x."""
         return self.operation.source
 
+    @property
+    def transform(self) -> Transform | None:
+        """The rotation of the recipe."""
+        return next(iter(transforms(self.recipe)), None)
+
     def shapes(self, operands: Arrays) -> dict[str, Shape]:
         """Codes are padded to whole tiles where the recipe keeps the padding; values are not."""
         main = operands["x"].shape
@@ -46,6 +78,72 @@ class QuantizeForm(Form):
         return {"codes": padded if keep else main, "values": main} | {
             level.name: parts_of(padded, extent_of(level.granularity, self.operation.block)) for level in levels
         }
+
+    def stacked(self, cases: Sequence[Input]) -> Iterator[tuple[dict[str, Bits], Sequence[Input]]]:
+        """Tiles of one tensor maximum and width, one under the other: a case for each row of x."""
+        groups: dict[tuple[int | None, int], list[tuple[Input, list[list[int]], list[list[int]] | None]]] = {}
+        for case in cases:
+            matrix, amax, drawn = self.operation.taken(case.values)
+            groups.setdefault((amax, len(matrix[0])), []).append((case, matrix, drawn))
+        for (amax, _), members in groups.items():
+            operands = {"x": np.array([row for _, matrix, _ in members for row in matrix], integer_dtype(self.source))}
+            if amax is not None:
+                operands["tensor_amax"] = np.array(amax, "u4")
+            if self.draws is not None and self.draws.random_operand[0] == 1:
+                own = [row for _, _, drawn in members for row in drawn or ()]
+                operands["random"] = np.array(own, integer_dtype(None, self.draws.random_bits))
+            if self.transform is not None and "signs" in self.extras:
+                operands["signs"] = np.array(int(self.transform.facts.signs, 16), "u4")
+            yield operands, [case for case, matrix, _ in members for _ in matrix]
+
+    def directed(self, asked: Asked) -> Iterator[Question]:
+        """The directed rows, then the recipe's worked examples."""
+        yield from super().directed(asked)
+        told: dict[int | None, list[list[int]]] = {}
+        for matrix, amax in examples(self.recipe, self.source) if self.draws is None else ():
+            told.setdefault(amax, []).extend(matrix)
+        for amax, rows in told.items():
+            operands: dict[str, Bits] = {"x": np.array(rows, integer_dtype(self.source))}
+            operands |= {} if amax is None else {"tensor_amax": np.array(amax, "u4")}
+            yield Question(self.completed(operands, asked.key, "example"), ("example",) * len(rows))
+
+    def exhaustive(self, asked: Asked) -> Iterator[Question]:
+        """Every pattern of 16 bits, in tensors of a few binades."""
+        return every_binade(self, asked)
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Ordinary tensors of every kind."""
+        return ordinary(self, asked)
+
+    def decisions(self, asked: Asked) -> Iterator[Question]:
+        """Tensors on both sides of what the recipe decides, found by running it."""
+        return decisions(self, asked)
+
+    def in_shapes(self, asked: Asked) -> Iterator[Question]:
+        """Ordinary tensors around every size at which kernels change their way."""
+        return in_shapes(self, asked)
+
+    def intervals(self, parts: Sequence[Fraction]) -> Bits:
+        """In blocks whose scale is one, under the tensor maximum `unit_amax`."""
+        blocks, lanes = Blocks(self.operation), self.operation.columns - 1
+        inner = between(blocks.elements[0][0], self.source, parts)
+        inner += inner[: -len(inner) % lanes]
+        first = blocks.code(blocks.unit)
+        row = [code for at in range(0, len(inner), lanes) for code in (first, *inner[at : at + lanes])]
+        return np.array(row, integer_dtype(self.source))
+
+    def unit_amax(self) -> Bits:
+        """Return the tensor maximum under which those blocks have the scale one."""
+        return np.array(encode_value(finite(Blocks(self.operation).tensor_unit), get("format", "fp32")), "u4")
+
+    def rounded(self, operands: Arrays, index: tuple[int, ...]) -> tuple[Value, Format, Rounding, derive.EntryCodes] | None:
+        """The argument of the last cast of a small tensor; None where the codes come from another step."""
+        program, cells = trace_quantize(self, operands)
+        item = next((item for item in program.instructions if item.out == program.outputs["codes"]), None)
+        if item is None or item.op != "cast" or not isinstance(item.args[0], str) or item.to is None or item.rounding is None:
+            return None
+        value = value_at(program, cells, item.args[0], *index)
+        return (value, item.to, item.rounding, cast_entry(item)) if isinstance(value, Value) else None
 
     def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
         """Return levels and codes, and values where they are wanted."""
@@ -193,3 +291,36 @@ def shut(arrays: Arrays, known: Arrays, tiles: Bits) -> dict[str, Bits]:
             here = np.asarray(tiles.reshape(rows, tiles.shape[0] // rows, columns, tiles.shape[1] // columns).any((1, 3)))
         out[name] = np.asarray(known.get(name, True) & ~here)
     return out
+
+
+# Worked examples of a recipe as tiles: blocks that its library was measured on, many of them because other rules part there.
+
+
+def examples(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], int | None]]:
+    """Yield (source codes of a whole tile, row by row; tensor maximum as fp32 bits or None) of each worked example that a source can state.
+
+    Left out: worked examples with random integers, with part of a tile, or with elements that are no numbers of the source.
+    """
+    block: Block = get("block", recipe.facts.block)
+    rows, columns = block.facts.shape
+    for row in recipe.expect:
+        mine: Format = get("format", row.source)
+        codes = _stated(split(row.x, mine), mine, source)
+        if row.random is None and codes is not None and len(codes) == rows * columns:
+            amax = None if row.tensor_amax is None else int(row.tensor_amax, 16)
+            yield [codes[start : start + columns] for start in range(0, len(codes), columns)], amax
+
+
+def _stated(codes: list[int], mine: Format, source: Format) -> list[int] | None:
+    """Return codes of one format as codes of another with the same exponents, whose fraction is longer or shorter; None if it lacks one."""
+    one, other = mine.facts, source.facts
+    if mine.facts_digest == source.facts_digest:
+        return codes
+    if not isinstance(one, FloatFacts) or not isinstance(other, FloatFacts):
+        return None
+    if (one.exp_bits, one.bias, one.nan, one.inf) != (other.exp_bits, other.bias, other.nan, other.inf):
+        return None
+    more = other.frac_bits - one.frac_bits
+    if more >= 0:
+        return [code << more for code in codes]
+    return None if any(code & (1 << -more) - 1 for code in codes) else [code >> -more for code in codes]

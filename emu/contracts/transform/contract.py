@@ -11,8 +11,9 @@ import numpy as np
 from emu.base.caches import lazy
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
+from emu.contracts.drawn import every_binade, ordinary
 from emu.contracts.examples import compare_codes, split
-from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype
+from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype
 from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.text import code_text, meaning, value_text
 from emu.contracts.transform import cases
@@ -190,6 +191,24 @@ class TransformForm(Form):
 
     operation: TransformContract
     by_row = False
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """A group."""
+        return 1, self.operation.facts.size
+
+    @property
+    def transform(self) -> Transform:
+        """The rotation."""
+        return self.operation.transform
+
+    def exhaustive(self, asked: Asked) -> Iterator[Question]:
+        """Every pattern of 16 bits, in tensors of a few binades."""
+        return every_binade(self, asked)
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Ordinary tensors of every kind."""
+        return ordinary(self, asked)
 
     def shapes(self, operands: Arrays) -> dict[str, Shape]:
         """One value an element."""

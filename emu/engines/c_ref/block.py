@@ -176,12 +176,12 @@ def _check_tensor_amax(program: Program, bits: int | None) -> None:
 
 def _random(program: Program, random: Codes | None, shape: tuple[int, ...]) -> NDArray[np.uint32] | None:
     """Return one random integer per element. Raises: OperandError (missing, unwanted, wrong size, too wide)."""
-    draws = [item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits]
-    if not draws:
+    rounding = program.drawing
+    if rounding is None:
         if random is not None:
             raise OperandError("this recipe draws no random bits: leave random out")
         return None
-    drawn = element_random(random, draws[0], shape[0] * shape[1])
+    drawn = element_random(random, rounding, shape[0] * shape[1])
     return None if drawn is None else drawn.reshape(shape)
 
 

@@ -18,7 +18,8 @@ from emu.engines.c_ref.call import Codes, check, code_dtype, in_width, matrix
 from emu.engines.c_ref.descriptors import Descriptor, format_descriptor, rounding_descriptor
 from emu.spec.datapath import DatapathPlan, align_direction_of, nan_code_of
 from emu.spec.models import Format
-from emu.spec.models.datapath import Accumulator, DatapathFacts, EpilogueFacts, LateC, PromoteFacts
+from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, PromoteFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.reach import reach
 from emu.spec.registry import digest, get
 

@@ -107,12 +107,11 @@ def _tensor_amax(program: Program, values: list[Value], bits: int | None) -> Val
 
 def _random(program: Program, random: Rows | None, height: int, width: int) -> dict[tuple[int, int], int] | None:
     """Return one random integer per logical element, out of shared words where the rounding has them."""
-    draws = [item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits]
-    if not draws:
+    rounding = program.drawing
+    if rounding is None:
         if random is not None:
             raise OperandError("this recipe draws no random bits: leave random out")
         return None
-    rounding: Rounding = draws[0]
     lanes = rounding.facts.random.lanes if isinstance(rounding.facts.random, Word) else 1
     count = -(-height * width // lanes)
     words = None if random is None else [word for row in random for word in row]

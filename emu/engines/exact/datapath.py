@@ -17,6 +17,8 @@ from emu.engines.exact.datapath_step import Step
 from emu.engines.exact.datapath_terms import Term, Triple, decode_triple, products_of, terms_of
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.levels import LevelsPlan
+from emu.spec.models import Format
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def dot(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Seq
     return Dot(steps[-1].code, steps)
 
 
-def check_lengths(a: int, b: int, scale_a: int, scale_b: int, plan: DatapathPlan) -> None:
+def check_lengths(a: int, b: int, scale_a: int, scale_b: int, plan: DatapathPlan | LevelsPlan) -> None:
     """Check that K and the numbers of scales fit. Raises: ShapeError."""
     name, k = plan.datapath.id, plan.facts.k
     if a != b:
@@ -61,9 +63,15 @@ def check_lengths(a: int, b: int, scale_a: int, scale_b: int, plan: DatapathPlan
         raise ShapeError(f"datapath {name}: K = {a} takes {what}; A has {scale_a}, B has {scale_b}")
 
 
-def check_codes(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: DatapathPlan) -> None:
-    """Check that every code fits its format. Raises: OperandError."""
-    named = [("a", a, plan.a), ("b", b, plan.b), ("c", [c], plan.c)]
+def check_codes(
+    a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int | None, plan: DatapathPlan | LevelsPlan
+) -> None:
+    """Check that every code fits its format; there is a C exactly where the datapath has one. Raises: OperandError."""
+    if (c is None) != (plan.c is None):
+        words = "has no C: leave it out" if plan.c is None else f"adds C: give a code of {plan.c.id}"
+        raise OperandError(f"c: datapath {plan.datapath.id} {words}")
+    named: list[tuple[str, Sequence[int], Format]] = [("a", a, plan.a), ("b", b, plan.b)]
+    named += [("c", [c], plan.c)] if c is not None and plan.c is not None else []
     named += [("a_scales", scale_a, plan.scale), ("b_scales", scale_b, plan.scale)] if plan.scale else []
     for name, codes, fmt in named:
         bits = derive.codes(fmt).bits + derive.unused_high_bits(fmt)

@@ -38,7 +38,7 @@ def round_sum(total: int, lsb_exp: int, plan: DatapathPlan, zero_sign: int = 0) 
     assert isinstance(fmt.facts, FloatFacts)
     rounding: Rounding = get("rounding", facts.round.mode)
     sign = int(total < 0) if total else zero_sign
-    code = _magnitude(abs(total), lsb_exp, sign, fmt, rounding, facts.round.keep) if total else 0
+    code = magnitude_code(abs(total), lsb_exp, sign, fmt, rounding, facts.round.keep) if total else 0
     codes = derive.codes(fmt)
     if code > codes.max_code:
         assert codes.inf is not None
@@ -55,8 +55,11 @@ def encode_result(value: Value, plan: DatapathPlan) -> int:
     return plan.nan_code if value.kind == "nan" else encode_value(value, plan.d)
 
 
-def _magnitude(total: int, lsb_exp: int, sign: int, fmt: Format, rounding: Rounding, keep: int) -> int:
-    """Return the magnitude code, unbounded above."""
+def magnitude_code(total: int, lsb_exp: int, sign: int, fmt: Format, rounding: Rounding, keep: int, random: int | None = None) -> int:
+    """Return the magnitude code of total * 2^lsb_exp, total > 0, with `keep` fraction bits kept: unbounded above.
+
+    random: the random integer, for a rounding that draws.
+    """
     facts = fmt.facts
     assert isinstance(facts, FloatFacts)
     exp = max(total.bit_length() - 1 + lsb_exp, 1 - facts.bias)
@@ -64,7 +67,7 @@ def _magnitude(total: int, lsb_exp: int, sign: int, fmt: Format, rounding: Round
     units = total * power_of_two(lsb_exp - unit_exp)
     whole = units.numerator // units.denominator
     ulp = power_of_two(unit_exp)
-    whole += goes_up(units - whole, ulp, Fraction(total) * power_of_two(lsb_exp), sign, whole % 2 == 1, rounding, None)
+    whole += goes_up(units - whole, ulp, Fraction(total) * power_of_two(lsb_exp), sign, whole % 2 == 1, rounding, random)
     significand = whole << (facts.frac_bits - keep)
     hidden = 1 << facts.frac_bits
     return significand if significand < hidden else ((exp + facts.bias) << facts.frac_bits) + significand - hidden

@@ -6,7 +6,7 @@ from emu.engines.exact.arithmetic import add, multiply, round_result
 from emu.engines.exact.datapath_round import encode_result
 from emu.engines.exact.decode import decode_code
 from emu.spec.datapath import DatapathPlan
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.registry import get
 
 

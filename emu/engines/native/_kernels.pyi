@@ -64,6 +64,13 @@ class _Lib:
     EMU_KIND_INF: Final[int]
     EMU_KIND_ZERO: Final[int]
     EMU_KIND_MINUS: Final[int]
+    EMU_HOLD_BY_MASKS: Final[int]
+    EMU_HOLD_NEAREST: Final[int]
+    EMU_HOLD_CUT: Final[int]
+    EMU_BEYOND_STOPS: Final[int]
+    EMU_BEYOND_WRAPS: Final[int]
+    EMU_BEYOND_INFINITE: Final[int]
+    EMU_BEYOND_FAILS: Final[int]
     emu_kernels_digest: Any
     def emu_best_form(self) -> int: ...
     def emu_check_floats(self) -> int: ...
@@ -109,6 +116,24 @@ class _Lib:
         room: Any,
     ) -> int: ...
     def emu_dot_epilogue(self, plan: Any, alpha: int, d: Any, c: Any, count: int, fused: int, out: Any) -> int: ...
+    def emu_levels_room(self, plan: Any, rows: int, columns: int, k: int) -> int: ...
+    def emu_levels_panel(
+        self,
+        form: int,
+        plan: Any,
+        a: Any,
+        b: Any,
+        scale_a: Any,
+        scale_b: Any,
+        rows: int,
+        columns: int,
+        k: int,
+        paired: int,
+        c: Any,
+        d: Any,
+        failed: Any,
+        room: Any,
+    ) -> int: ...
     def emu_read_4_write_1(self, form: int, x: Any, count: int, out: Any) -> int: ...
 
 ffi: Final[_Ffi]

@@ -5,6 +5,7 @@ What the kernel takes, can_dot says. Tables of the formats come from the C refer
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from math import lcm
 from typing import Any, Final
@@ -22,8 +23,9 @@ from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import is_nearest_even
 from emu.spec.models import Format
-from emu.spec.models.datapath import DatapathFacts, EpilogueFacts
+from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.reach import frac_bits_of
 from emu.spec.registry import get
 
@@ -34,7 +36,7 @@ NO_FLOOR: Final = -600  # below every exponent
 INFINITE: Final = 3  # value_class of emu.engines.c_ref.convert.decode
 NAN: Final = 4
 
-_plans: Cache[int, tuple[DatapathPlan, Any, list[Any]]] = Cache("emu.engines.native.datapath._plans", 256)
+_plans: Cache[Hashable, tuple[Any, list[Any]]] = Cache("emu.engines.native.datapath._plans", 256)
 
 
 def can_dot(plan: DatapathPlan) -> bool:
@@ -73,12 +75,13 @@ def _infinite(fmt: Format) -> bool:
     return derive.codes(fmt).inf is not None
 
 
-def _plan_of(plan: DatapathPlan) -> Any:
-    """Return the emu_dot of a plan; what it points to lives as long as this module."""
-    if id(plan) not in _plans:
+def _plan_of(plan: DatapathPlan) -> tuple[Any, list[Any]]:
+    """Return the emu_dot of a plan, and what it points to, which must live as long as it is used."""
+    found = _plans.get(plan.key)
+    if found is None:
         kept: list[Any] = []
-        _plans[id(plan)] = (plan, _describe(plan, kept), kept)
-    return _plans[id(plan)][1]
+        found = _plans.keep(plan.key, (_describe(plan, kept), kept))
+    return found
 
 
 def _describe(plan: DatapathPlan, kept: list[Any]) -> Any:
@@ -195,7 +198,7 @@ def _bare(codes: Codes, fmt: Format, ignored: bool) -> Codes:
 
 def _panel(operands: list[Any], out: Codes, plan: DatapathPlan, form: int, paired: bool) -> None:
     """Run the kernel on operands [rows, K], [columns, K] and their scales; out: codes of C, which become those of D, in place."""
-    described, (a, b, scale_a, scale_b) = _plan_of(plan), operands
+    (described, _kept), (a, b, scale_a, scale_b) = _plan_of(plan), operands
     rows, columns, stride = len(a), len(b), out.strides[0] // out.itemsize
     target = ffi.cast("void *", out.ctypes.data)
     for k in _chunks(a.shape[1], plan):
@@ -250,5 +253,6 @@ def _epilogue(d: Codes, alpha: int, c: Codes | None, fused: bool, plan: Datapath
     addend = None if c is None else np.ascontiguousarray(np.broadcast_to(c, given.shape), code_dtype(plan.d))
     out: Codes = np.empty_like(given)
     pointer = ffi.NULL if addend is None else address(addend)
-    check(lib.emu_dot_epilogue(_plan_of(plan), alpha, address(given), pointer, given.size, fused, address(out)))
+    described, _kept = _plan_of(plan)
+    check(lib.emu_dot_epilogue(described, alpha, address(given), pointer, given.size, fused, address(out)))
     return out

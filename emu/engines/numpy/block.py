@@ -15,7 +15,7 @@ from emu.engines.numpy.environment import check_environment
 from emu.engines.numpy.program import Machine
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_within
-from emu.spec.models import Format, Recipe, Rounding
+from emu.spec.models import Format, Recipe
 from emu.spec.programs.lowering import LoweredProgram, lower
 from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
 from emu.spec.programs.types import Extent, extent_of
@@ -253,12 +253,11 @@ def _value_codes(values: F32) -> NDArray[np.uint32]:
 
 def _random(program: Program, random: Codes | None, shape: tuple[int, ...]) -> Codes | None:
     """Return one random integer per logical element as a matrix."""
-    draws = [item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits]
-    if not draws:
+    rounding = program.drawing
+    if rounding is None:
         if random is not None:
             raise OperandError("this recipe draws no random bits: leave random out")
         return None
-    rounding: Rounding = draws[0]
     if random is None:
         raise OperandError(f"this recipe draws: give random, {rounding.random_bits} bits an element")
     drawn = element_random(random, rounding, shape)
@@ -272,7 +271,7 @@ def dequantize(
     """Return the values of codes and levels as codes of `result` (None: fp32).
 
     codes: [R, C].   levels: as quantize returns them.   profile: None: the recipe's first.
-    Raises: SpecError (profile), ShapeError (levels against codes), OpenError (a code with an unused bit set).
+    Codes and levels fit: emu.engines.operands.check_dequantize.   Raises: SpecError (profile).
     """
     check_environment()
     program = dequantize_program(recipe, profile)
@@ -282,7 +281,6 @@ def dequantize(
     order = "F" if abs(codes.strides[0]) < abs(codes.strides[1]) else "C"
     out: Codes = np.empty(codes.shape, code_dtype(to), order=order)  # type: ignore[call-overload]
     tile = program.block.facts.shape
-    _check_levels(program, levels, size)
     machine = Machine(plan, {})
     for chunk in chunks((size[0], size[1]), (tile[0], tile[1]), plan.whole_rows, order == "F"):
         shape = ((chunk.bottom - chunk.top) // tile[0], tile[0], (chunk.right - chunk.left) // tile[1], tile[1])
@@ -303,17 +301,6 @@ def _result_codes(values: F32, to: Format) -> Codes:
         return bits
     marked = convert_marked(bits.reshape(-1), tables.fp32(), to, get("rounding", "rne"), derive.arithmetic_entry(to))
     return marked.astype(code_dtype(to)).reshape(values.shape)
-
-
-def _check_levels(program: Program, levels: Mapping[str, Codes], size: tuple[int, ...]) -> None:
-    for level in program.block.facts.levels:
-        extent, fmt = program.given[level.name].extent, get("format", level.format)
-        shape = (size[0] // extent.rows if extent.rows else 1, size[1] // extent.columns if extent.columns else 1)
-        if level.name not in levels or levels[level.name].shape != shape:
-            raise ShapeError(f"level {level.name} must have shape {shape}")
-        spare = derive.unused_high_bits(fmt)
-        if spare and (levels[level.name] >> derive.codes(fmt).bits).any():
-            raise OpenError(f"level {level.name}: what a set bit {derive.codes(fmt).bits} of {fmt.id} means is open")
 
 
 def _level_part(level: Codes, program: Program, name: str, chunk: Chunk, shape: tuple[int, ...]) -> Array:

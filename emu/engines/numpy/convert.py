@@ -213,7 +213,7 @@ def wide_values(codes: Codes, source: Format) -> tuple[NDArray[np.float64], NDAr
 def to_fp32(codes: Codes, source: Format) -> NDArray[np.float32]:
     """Return the values of codes of a format inside binary32 as float32, exact; any shape.
 
-    Raises: OperandError when binary32 does not hold every value of the format.
+    Raises: OperandError when binary32 does not hold a value.
     """
     known = binary_format(source)
     if known == "binary32":
@@ -223,10 +223,19 @@ def to_fp32(codes: Codes, source: Format) -> NDArray[np.float32]:
     if known == "binary16":
         with np.errstate(invalid="ignore"):
             return np.ascontiguousarray(codes.astype(np.uint16, copy=False)).view(np.float16).astype(np.float32)
+    if known == "binary64":
+        exact = to_fp64(codes, source)
+        with np.errstate(all="ignore"):
+            values = exact.astype(np.float32)
+        if not bool(((values == exact) | np.isnan(exact)).all()):
+            raise OperandError(f"{source.id}: some values do not fit binary32: use engine='exact'")
+        return values
     bits, fields = derive.codes(source).bits, isinstance(source.facts, FloatFacts) and source.facts.subnormals == "yes"
     if bits > 8 and fields and is_within(source, tables.fp32()):
         with np.errstate(all="ignore"):
             return wide_values(codes, source)[0].astype(np.float32)
-    if bits > 16:
-        raise OperandError(f"{source.id} values do not fit binary32")
+    if bits > 16 or not is_within(source, tables.fp32()):  # no table: only the values that are there must be binary32 numbers
+        found, places = np.unique(codes, return_inverse=True)
+        codes32 = [tables.code_of(int(code), source, tables.fp32()) for code in found]
+        return np.array(codes32, np.uint32)[places].reshape(codes.shape).view(np.float32)
     return tables.decode_table(source, tables.fp32())[codes].view(np.float32)

@@ -21,7 +21,7 @@ from emu.engines.numpy.datapath_operands import decode_side, table_of
 from emu.engines.numpy.datapath_round import F64, Codes, encode_values
 from emu.engines.numpy.datapath_shape import Shape, fault, shape_of
 from emu.spec.datapath import DatapathPlan
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.registry import get
 
 PANEL_ROWS, PANEL_COLUMNS = 256, 512  # operands are decoded once for so many outputs

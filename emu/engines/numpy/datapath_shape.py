@@ -5,6 +5,7 @@ A plan is taken when every sum it needs is exact in binary64 (or in an expansion
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,14 +45,13 @@ class Shape:
     wide: bool
 
 
-_shapes: Cache[int, tuple[DatapathPlan, Shape]] = Cache("emu.engines.numpy.datapath_shape._shapes", 256)
+_shapes: Cache[Hashable, Shape] = Cache("emu.engines.numpy.datapath_shape._shapes", 256)
 
 
 def shape_of(plan: DatapathPlan) -> Shape:
     """Return the shape of a plan that `fault` takes."""
-    if id(plan) not in _shapes:
-        _shapes[id(plan)] = (plan, _shape(plan))
-    return _shapes[id(plan)][1]
+    found = _shapes.get(plan.key)
+    return found if found is not None else _shapes.keep(plan.key, _shape(plan))
 
 
 def _kind(plan: DatapathPlan) -> Kind:

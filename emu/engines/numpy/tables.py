@@ -54,11 +54,15 @@ def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
         nan = derive.codes(result).nan[0]
         table: NDArray[np.unsignedinteger] = np.full(size, nan, np.uint32 if derive.codes(result).bits <= 32 else np.uint64)
         for code in range(1 << bits):
-            value = decode_code(code, fmt)
-            table[code] = encode_value(value, result)
+            table[code] = code_of(code, fmt, result)
         table.setflags(write=False)
         _decode[key] = table
     return _decode[key]
+
+
+def code_of(code: int, fmt: Format, result: Format) -> int:
+    """Return the code of `result` that a code of a format means. Raises: OperandError (`result` does not hold the value)."""
+    return encode_value(decode_code(code, fmt), result)
 
 
 def pair_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:

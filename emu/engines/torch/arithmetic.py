@@ -165,12 +165,12 @@ def add(x: Number, y: Number, rounding: Rounding) -> Number:
 
 def power_of_two(n: torch.Tensor) -> torch.Tensor:
     """Return 2^n of integral float32 values: below 2^-149 +0, above 2^127 Inf, NaN gives NaN. Raises: OperandError (not integral)."""
-    x = number_of(n.contiguous())
+    x, most = number_of(n.contiguous()), 1 << _MOST_POWER
     right = (-x.lsb_exp).clamp(0, MOST_BITS)
     kept = x.significand >> right
     if bool(((kept << right) != x.significand)[~x.nan & ~x.inf].any()):
         raise OperandError("pow2 takes an integral value")
-    whole = torch.where(x.inf | (x.lsb_exp > _MOST_POWER), _MOST_POWER, kept << x.lsb_exp.clamp(0, _MOST_POWER)).clamp(max=1 << _MOST_POWER)
+    whole = torch.where(x.inf | (x.lsb_exp > _MOST_POWER), most, kept << x.lsb_exp.clamp(0, _MOST_POWER)).clamp(max=most)
     exp = torch.where(x.sign, -whole, whole)
     normal = (exp + _BIAS).clamp(0, 2 * _BIAS + 1) << _FRAC_BITS
     subnormal = torch.where(exp < _LEAST_POWER, 0, torch.ones_like(exp) << (exp - _LEAST_POWER).clamp(0, _FRAC_BITS))

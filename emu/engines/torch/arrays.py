@@ -16,7 +16,7 @@ from emu.engines.torch import transform as rotation
 from emu.engines.torch.tensors import from_int64, to_int64
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 
 Codes = NDArray[Any]
 
@@ -30,13 +30,14 @@ def tensor_of(array: Codes) -> torch.Tensor:
         return torch.from_numpy(array)
 
 
-def _maybe(array: Codes | None) -> torch.Tensor | None:
+def maybe_tensor(array: Codes | None) -> torch.Tensor | None:
+    """Return an array of codes as a tensor, None for None."""
     return None if array is None else tensor_of(array)
 
 
 def convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None = None) -> Codes:
     """Convert codes. Raises: as conversion.convert."""
-    found: Codes = conversion.convert(tensor_of(codes), source, fmt, rounding, policy, _maybe(random)).numpy()
+    found: Codes = conversion.convert(tensor_of(codes), source, fmt, rounding, policy, maybe_tensor(random)).numpy()
     return found
 
 
@@ -56,7 +57,7 @@ def quantize(
     recipe: Recipe, codes: Codes, source: Format, *, tensor_amax: int | None = None, random: Codes | None = None, signs: int | None = None
 ) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes. Raises: as block.quantize."""
-    found = block.quantize(recipe, tensor_of(codes), source, tensor_amax=tensor_amax, random=_maybe(random), signs=signs)
+    found = block.quantize(recipe, tensor_of(codes), source, tensor_amax=tensor_amax, random=maybe_tensor(random), signs=signs)
     return found.codes.numpy(), {name: level.numpy() for name, level in found.levels.items()}
 
 
@@ -65,19 +66,19 @@ def dequantize(
 ) -> Codes:
     """Dequantize a matrix of codes. Raises: as block.dequantize."""
     given = {name: tensor_of(level) for name, level in levels.items()}
-    found: Codes = block.dequantize(recipe, tensor_of(codes), given, profile=profile, result=result).numpy()
+    found: Codes = block.dequantize(recipe, tensor_of(codes), given, profile=profile, result=result, known=True).numpy()
     return found
 
 
 def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan) -> Codes:
     """Return dot products of rows in pairs. Raises: as datapath.dot."""
-    found: Codes = datapath.dot(tensor_of(a), tensor_of(b), _maybe(scale_a), _maybe(scale_b), tensor_of(c), plan).numpy()
+    found: Codes = datapath.dot(tensor_of(a), tensor_of(b), maybe_tensor(scale_a), maybe_tensor(scale_b), tensor_of(c), plan).numpy()
     return found
 
 
 def matmul(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: DatapathPlan, jobs: int = 1) -> Codes:
     """Return A times B transposed plus C; torch has threads of its own, jobs says nothing here. Raises: as datapath.matmul."""
-    found: Codes = datapath.matmul(tensor_of(a), tensor_of(b), _maybe(scale_a), _maybe(scale_b), _maybe(c), plan).numpy()
+    found: Codes = datapath.matmul(tensor_of(a), tensor_of(b), maybe_tensor(scale_a), maybe_tensor(scale_b), maybe_tensor(c), plan).numpy()
     return found
 
 

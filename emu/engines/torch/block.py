@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import torch
@@ -13,7 +13,7 @@ from emu.engines.torch.can import require_program
 from emu.engines.torch.convert import element_random
 from emu.engines.torch.numbers import signed_mask
 from emu.engines.torch.program import Cells, Machine
-from emu.engines.torch.tensors import check_environment, checked, code_bytes, code_dtype, signed_view
+from emu.engines.torch.tensors import check_environment, checked, code_bytes, code_dtype, signed_view, to_int64
 from emu.engines.torch.transform import codes_from, values_from
 from emu.spec import derive
 from emu.spec.models import Format, Recipe
@@ -21,6 +21,8 @@ from emu.spec.programs.lowering import LoweredProgram, lower
 from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
 from emu.spec.programs.types import Extent, extent_of
 from emu.spec.registry import get
+
+_Take = Callable[[torch.Tensor, Format], torch.Tensor]
 
 CHUNK = 1 << 18
 GPU_CHUNK = 1 << 24
@@ -222,24 +224,31 @@ def spread(found: torch.Tensor, wanted: tuple[int, ...]) -> torch.Tensor:
 
 def _random(program: Program, random: torch.Tensor | None, shape: torch.Size) -> torch.Tensor | None:
     """Return one random integer per logical element as a matrix. Raises: OperandError."""
-    draws = [item.rounding for item in program.instructions if item.rounding is not None and item.rounding.random_bits]
-    if not draws:
+    rounding = program.drawing
+    if rounding is None:
         if random is not None:
             raise OperandError("this recipe draws no random bits: leave random out")
         return None
     if random is None:
-        raise OperandError(f"this recipe draws: give random, {draws[0].random_bits} bits an element")
-    drawn = element_random(random, draws[0], shape)
+        raise OperandError(f"this recipe draws: give random, {rounding.random_bits} bits an element")
+    drawn = element_random(random, rounding, shape)
     assert drawn is not None
     return drawn.view(shape)
 
 
 def dequantize(
-    recipe: Recipe, codes: torch.Tensor, levels: Mapping[str, torch.Tensor], *, profile: str | None = None, result: Format | None = None
+    recipe: Recipe,
+    codes: torch.Tensor,
+    levels: Mapping[str, torch.Tensor],
+    *,
+    profile: str | None = None,
+    result: Format | None = None,
+    known: bool = False,
 ) -> torch.Tensor:
     """Return the values of codes and levels as codes of `result` (None: fp32).
 
     codes: [R, C].   levels: as quantize returns them.   profile: None: the recipe's first.   Returns: unsigned [R, C].
+    known: codes and levels have been checked before.
     Raises: SpecError (profile), ShapeError (levels against codes), OpenError (an unused bit), OperandError (a code too wide), EngineError.
     Tests: tests/engines/torch/test_torch_block.py.
     """
@@ -248,13 +257,14 @@ def dequantize(
     plan, to, tile = lower(program), result or program.arithmetic, program.block.facts.shape
     check_environment(codes.device)
     size = padded_size(recipe, codes.shape[0], codes.shape[1]) if recipe.facts.tail == "zero_pad_drop" else (codes.shape[0], codes.shape[1])
-    given = {name: _level(levels, name, program, size) for name in (level.name for level in program.block.facts.levels)}
+    take = _known_codes if known else checked
+    given = {level.name: _level(levels, level.name, program, size, take) for level in program.block.facts.levels}
     element: Format = get("format", program.block.element_formats[0])
     out = torch.empty(codes.shape, dtype=code_dtype(to), device=codes.device)
     for extent in chunks(size, (tile[0], tile[1]), plan.whole_rows, codes.device):
         height, width = extent.bottom - extent.top, extent.right - extent.left
         shape = (height // tile[0], tile[0], width // tile[1], tile[1])
-        part = checked(codes[extent.top : extent.bottom, extent.left : extent.right], element)
+        part = take(codes[extent.top : extent.bottom, extent.left : extent.right], element)
         part = torch.nn.functional.pad(part, (0, width - part.shape[1], 0, height - part.shape[0]))
         cells: Cells = {"codes": part.reshape(shape)}
         for name, level in given.items():
@@ -266,14 +276,18 @@ def dequantize(
     return out
 
 
-def _level(levels: Mapping[str, torch.Tensor], name: str, program: Program, size: tuple[int, int]) -> torch.Tensor:
+def _known_codes(codes: torch.Tensor, fmt: Format) -> torch.Tensor:
+    return to_int64(codes)
+
+
+def _level(levels: Mapping[str, torch.Tensor], name: str, program: Program, size: tuple[int, int], take: _Take) -> torch.Tensor:
     """Return a level's codes as int64, or its values where it is stored in the arithmetic format. Raises: ShapeError, OpenError."""
     typed = program.given[name]
     extent = typed.extent
     shape = (size[0] // extent.rows if extent.rows else 1, size[1] // extent.columns if extent.columns else 1)
     if name not in levels or tuple(levels[name].shape) != shape:
         raise ShapeError(f"level {name} must have shape {shape}")
-    wide = checked(levels[name], typed.formats[0])
+    wide = take(levels[name], typed.formats[0])
     return wide if typed.is_code else ar.values_of(wide)
 
 

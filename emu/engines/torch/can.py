@@ -6,9 +6,11 @@ from emu.base.errors import EngineError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import binary_format, is_binary32, is_within
+from emu.spec.levels import LevelsPlan, holds_of, rounding_of
 from emu.spec.models import Format, Rounding, Transform
 from emu.spec.models.datapath import PromoteFacts
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
+from emu.spec.models.levels import FloatHold
 from emu.spec.programs.lowering import refusal
 from emu.spec.programs.program import Program
 from emu.spec.reach import frac_bits_of
@@ -71,6 +73,26 @@ def dot_fault(plan: DatapathPlan) -> str | None:
     else:
         needed = 0 if plan.frac_bits is None else plan.frac_bits + plan.integer_bits_needed + 1
     return f"sums of {needed} bits" if needed > _MOST_BITS else None
+
+
+def levels_fault(plan: LevelsPlan) -> str | None:
+    """Return why this engine does not do a datapath of levels, or None. Sums may have any width; what is read and held may not."""
+    for fmt in (plan.a, plan.b, plan.scale, plan.c):
+        if fmt is not None and frac_bits_of(fmt) + 1 > _PRODUCT_BITS:
+            return f"{fmt.id} has more than {_PRODUCT_BITS} significant bits"
+    for hold in holds_of(plan.facts):
+        register: Format | None = get("format", hold.format) if isinstance(hold, FloatHold) else None
+        rounding = rounding_of(hold)
+        if register is not None and derive.codes(register).bits > 32:
+            return f"{register.id} is held in more than 32 bits"
+        if rounding is not None and rounding.random_bits + (0 if register is None else frac_bits_of(register)) > _PRODUCT_BITS:
+            return f"{rounding.id} draws {rounding.random_bits} random bits"
+    return None
+
+
+def can_levels(plan: LevelsPlan) -> bool:
+    """Tell whether this engine does a datapath of levels with its operands chosen."""
+    return levels_fault(plan) is None
 
 
 def can_dot(plan: DatapathPlan) -> bool:

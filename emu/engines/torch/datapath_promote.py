@@ -12,7 +12,8 @@ from emu.engines.torch.round import encode
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Rounding
-from emu.spec.models.datapath import EpilogueFacts, PromoteFacts
+from emu.spec.models.datapath import PromoteFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.registry import get
 
 

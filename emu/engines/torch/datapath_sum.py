@@ -7,11 +7,11 @@ import torch
 from emu.engines.torch.arithmetic import add
 from emu.engines.torch.datapath_terms import NOTHING, Terms, Triple, triple
 from emu.engines.torch.limbs import Limbs
-from emu.engines.torch.numbers import MOST_BITS, Number, signed_mask, top_bit
-from emu.engines.torch.round import Position, cut, goes_up
+from emu.engines.torch.numbers import MOST_BITS, Number, signed_mask
+from emu.engines.torch.round import Position, cut, exponent_of, goes_up
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
-from emu.spec.models import Rounding
+from emu.spec.models import Format, Rounding
 from emu.spec.models.format import FloatFacts
 from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
@@ -35,17 +35,25 @@ def moved(x: torch.Tensor, places: torch.Tensor | int, mode: str) -> torch.Tenso
     return torch.where(x < 0, -kept, kept)
 
 
+def magnitude_code(x: Number, fmt: Format, rounding: Rounding, keep: int, random: torch.Tensor | None = None) -> torch.Tensor:
+    """Return magnitude codes of finite numbers with `keep` fraction bits kept: gradual subnormals, no maximum.
+
+    random: int64, for a mode that draws.
+    """
+    layout = fmt.facts
+    assert isinstance(layout, FloatFacts)
+    hidden, exp = 1 << layout.frac_bits, exponent_of(x).clamp(min=1 - layout.bias)
+    whole, rest, shift = cut(x.significand, exp - keep - x.lsb_exp)
+    whole = whole + goes_up(Position(whole, rest, shift), x.sign, rounding, random).to(torch.int64)
+    significand = whole << (layout.frac_bits - keep)
+    return torch.where(significand < hidden, significand, ((exp + layout.bias) << layout.frac_bits) + significand - hidden)
+
+
 def round_sum(x: Number, plan: DatapathPlan) -> torch.Tensor:
     """Return result codes of exact sums (finite): round.keep fraction bits, gradual subnormals, overflow and zeros as the datapath says."""
     facts, layout, derived = plan.facts, plan.d.facts, derive.codes(plan.d)
     assert isinstance(layout, FloatFacts)
-    mode: Rounding = get("rounding", facts.round.mode)
-    keep, hidden = facts.round.keep, 1 << layout.frac_bits
-    exp = torch.where(x.significand > 0, x.lsb_exp + top_bit(x.significand), NOTHING).clamp(min=1 - layout.bias)
-    whole, rest, shift = cut(x.significand, exp - keep - x.lsb_exp)
-    whole = whole + goes_up(Position(whole, rest, shift), x.sign, mode, None).to(torch.int64)
-    significand = whole << (layout.frac_bits - keep)
-    code = torch.where(significand < hidden, significand, ((exp + layout.bias) << layout.frac_bits) + significand - hidden)
+    code = magnitude_code(x, plan.d, get("rounding", facts.round.mode), facts.round.keep)
     if facts.round.overflow == "inf":
         assert derived.inf is not None
         code = torch.where(code > derived.max_code, derived.inf, code)

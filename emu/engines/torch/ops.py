@@ -6,12 +6,14 @@ from __future__ import annotations
 import torch
 
 from emu.base.errors import OperandError
-from emu.engines.torch import block, datapath
+from emu.engines.torch import block, datapath, levels
 from emu.engines.torch import convert as conversion
 from emu.engines.torch import transform as rotation
 from emu.engines.torch.tensors import code_dtype, codes_of, float_dtype, named, signed_view
 from emu.spec.datapath import DatapathPlan, resolve
-from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
+from emu.spec.levels import LevelsPlan, resolve_levels
+from emu.spec.models import Datapath, Format, Policy, Recipe, Rounding, Transform
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.programs.program import padded_size
 from emu.spec.programs.types import extent_of
 from emu.spec.registry import get
@@ -21,7 +23,7 @@ _DECODE = "(Tensor codes, str format, str result) -> Tensor"
 _TRANSFORM = "(Tensor x, str transform, str source, int? signs) -> Tensor"
 _QUANTIZE = "(Tensor x, str recipe, str source, Tensor? tensor_amax, Tensor? random, int? signs) -> Tensor[]"
 _DEQUANTIZE = "(Tensor codes, Tensor[] levels, str recipe, str profile, str result) -> Tensor"
-_PRODUCT = "(Tensor a, Tensor b, Tensor? a_scales, Tensor? b_scales, Tensor? c, str[] plan, bool pairs) -> Tensor"
+_PRODUCT = "(Tensor a, Tensor b, Tensor? a_scales, Tensor? b_scales, Tensor? c, Tensor? random, str[] plan, bool pairs) -> Tensor"
 
 
 def _result(fmt: Format) -> torch.dtype:
@@ -119,11 +121,13 @@ def _(codes: torch.Tensor, levels: list[torch.Tensor], recipe: str, profile: str
     return torch.empty(codes.shape, dtype=_result(named("format", result)), device=codes.device)
 
 
-def plan_named(plan: list[str]) -> DatapathPlan:
+def plan_named(plan: list[str]) -> DatapathPlan | LevelsPlan:
     """Return the plan of names: datapath, a, b, scale, block; empty: not left free. Raises: SpecError, OpenError."""
     which, first, second, scale, size = plan
     a, b, s = (named("format", name) if name else None for name in (first, second, scale))
-    return resolve(named("datapath", which), a, b, s, int(size) if size else None)
+    model: Datapath = named("datapath", which)
+    by = resolve_levels if isinstance(model.facts, DatapathLevels) else resolve
+    return by(model, a, b, s, int(size) if size else None)
 
 
 @torch.library.custom_op("emu::product", mutates_args=(), schema=_PRODUCT)
@@ -133,11 +137,14 @@ def product(
     a_scales: torch.Tensor | None,
     b_scales: torch.Tensor | None,
     c: torch.Tensor | None,
+    random: torch.Tensor | None,
     plan: list[str],
     pairs: bool,
 ) -> torch.Tensor:
-    """Return the codes of dot products of rows: in pairs, or every row of A with every row of B; see datapath.py."""
+    """Return the codes of dot products of rows: in pairs, or every row of A with every row of B; see datapath.py, levels.py."""
     chosen = plan_named(plan)
+    if isinstance(chosen, LevelsPlan):
+        return (levels.dot if pairs else levels.matmul)(a, b, a_scales, b_scales, c, random, chosen)
     datapath.check_codes(a, b, a_scales, b_scales, chosen)
     if pairs:
         addend = torch.zeros(len(a), dtype=torch.int64, device=a.device) if c is None else c
@@ -152,6 +159,7 @@ def _(
     a_scales: torch.Tensor | None,
     b_scales: torch.Tensor | None,
     c: torch.Tensor | None,
+    random: torch.Tensor | None,
     plan: list[str],
     pairs: bool,
 ) -> torch.Tensor:

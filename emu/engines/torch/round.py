@@ -11,7 +11,7 @@ from emu.engines.torch.numbers import MOST_BITS, Number, as_int64, signed_mask, 
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Format, Rounding
-from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.models.format import CodebookFacts, ExponentFacts, IntegerFacts
 from emu.spec.models.rounding import LostPart
 
 _HUGE = 1 << 40  # a magnitude code beyond every maximum; its low 16 bits are zero
@@ -200,8 +200,3 @@ def decode_unbounded(code: torch.Tensor, sign: torch.Tensor, fmt: Format) -> Num
     significand = torch.where(normal, fraction + (1 << grid.frac_bits), fraction)
     exp = torch.where(normal, field - grid.bias, grid.lowest_exp)
     return Number(sign, none, none, significand, exp - grid.frac_bits)
-
-
-def is_float(fmt: Format) -> bool:
-    """Tell whether a format has sign, exponent and fraction fields."""
-    return isinstance(fmt.facts, FloatFacts)

@@ -22,6 +22,7 @@ from emu.explain.dot.constructed import constructed
 from emu.explain.dot.suite import CATEGORIES, samples
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.levels import LevelsPlan
 from emu.spec.models.format import FloatFacts
 
 ROWS = 32
@@ -183,14 +184,14 @@ def _measure(tally: Tally, row: DotRow, x: int, y: int, plan: DatapathPlan) -> N
         tally.nearer[int(errors[1] < errors[0])] += 1
 
 
-def ulps_between(x: int, y: int, plan: DatapathPlan) -> int:
+def ulps_between(x: int, y: int, plan: DatapathPlan | LevelsPlan) -> int:
     """Return how many steps lie between two finite result codes; +0 and -0 are one place."""
     sign = derive.codes(plan.d).sign_bit
     places = [-(code ^ sign) if code & sign else code for code in (x, y)]
     return abs(places[0] - places[1])
 
 
-def ulp_of(number: Fraction, plan: DatapathPlan) -> Fraction:
+def ulp_of(number: Fraction, plan: DatapathPlan | LevelsPlan) -> Fraction:
     """Return the spacing of the result format at a value with a power of two below the line."""
     facts = plan.d.facts
     assert isinstance(facts, FloatFacts)

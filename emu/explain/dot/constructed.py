@@ -14,7 +14,7 @@ An anchor is a large value that sets E and cancels (or stays); a tiny term next 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from emu.contracts.dot.rows import DotRow
 from emu.explain.dot.powers import ProductPlacer, powers
@@ -27,11 +27,11 @@ DEEPEST = 44  # exponents below the anchor that are tried
 
 
 class Built(NamedTuple):
-    """A constructed row. family: of the list above.   text: what it is, in words."""
+    """A constructed row. family: of the list above.   text: what it is, in words.   row: a DotRow; of a datapath of levels a LevelsRow."""
 
     family: str
     text: str
-    row: DotRow
+    row: Any
 
 
 def constructed(plan: DatapathPlan, k: int | None = None) -> list[Built]:

@@ -106,9 +106,9 @@ class ProductPlacer:
         codes = derive.codes(self.plan.b)
         return -code & ((1 << codes.bits) - 1) if derive.is_twos_complement(self.plan.b) else code | codes.sign_bit
 
-    def put_c(self, exp: int, sign: int = 0, odd: int = 1) -> ProductPlacer:
-        """Give C the value (-1)^sign * odd * 2^exp."""
-        code = powers(self.plan.c)[odd].get(exp)
+    def put_c(self, exp: int, sign: int = 0) -> ProductPlacer:
+        """Give C the value (-1)^sign * 2^exp."""
+        code = powers(self.plan.c)[1].get(exp)
         if code is None:
             self.fits = False
         else:

@@ -11,9 +11,14 @@ from emu.base.errors import FileError, OperandError
 from emu.contracts.dot import cases as cases_dot
 from emu.contracts.dot.codes import Draw
 from emu.contracts.dot.rows import DotRow, plan_of
-from emu.contracts.rows import value_of
+from emu.contracts.levels import cases as level_cases
+from emu.contracts.levels.field import Field
+from emu.contracts.levels.rows import LevelsRow, in_levels
+from emu.contracts.levels.rows import plan_of as levels_plan_of
+from emu.contracts.rows import unpack, value_of
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
+from emu.spec.levels import LevelsPlan, products_of_row
 from emu.spec.models import Format
 from emu.vectors.files.suite import ENDINGS, Suite, load
 
@@ -47,6 +52,22 @@ def row_at(suite: Suite, number: int) -> tuple[DotRow, DatapathPlan]:
     parts = [_row(suite, place, plan) for place in range(first, number + 1)]
     a, b, scale_a, scale_b = (tuple(code for part in parts for code in getattr(part, side)) for side in ("a", "b", "scale_a", "scale_b"))
     return DotRow(a, b, scale_a, scale_b, parts[0].c), plan
+
+
+def levels_row(path: str | Path, number: int) -> tuple[LevelsRow, LevelsPlan] | None:
+    """Return a row of a suite of a datapath of levels and its plan; None where the suite is of another contract. Raises: as suite_row."""
+    place = Path(path)
+    ending = next((item for item in ENDINGS if place.name.endswith(item)), "")
+    suite = load(place.parent, place.name.removesuffix(ending))
+    operation, _, name = str(suite.record["contract"]["name"]).partition("/")
+    if operation not in ("dot", "accumulate") or not in_levels(name):
+        return None
+    if not 1 <= number <= len(suite.rows):
+        raise FileError(f"{suite.stem}: has no row {number}: its tcIds are 1..{len(suite.rows)}")
+    row = suite.rows[number - 1]
+    found = {column.name: unpack(value_of(suite.layout, row, column.name), column) for column in suite.layout.inputs}
+    c = found["c"][0] if "c" in found else None
+    return LevelsRow(found["a"], found["b"], found.get("sa", ()), found.get("sb", ()), c, found.get("r", ())), levels_plan_of(name)
 
 
 def _row(suite: Suite, number: int, plan: DatapathPlan) -> DotRow:
@@ -92,3 +113,17 @@ def samples(plan: DatapathPlan, category: str, key: int, count: int, instruction
             tuple(code for part in parts for code in part.scale_b),
             parts[0].c,
         )
+
+
+def levels_samples(plan: LevelsPlan, category: str, key: int, count: int, k: int | None = None, first: int = 0) -> list[LevelsRow]:
+    """Return random rows of a datapath of levels. k: products, None: one instruction, or as many as the levels need.
+
+    Raises: OperandError (unknown category, key of more than 64 bits), SpecError (levels that cover no K).
+    """
+    philox.check_key(key)
+    field = Field(plan, k or products_of_row(plan, False))
+    if category not in level_cases.MAKERS or not level_cases.applies(category, field):
+        known = ", ".join(name for name in level_cases.MAKERS if level_cases.applies(name, field))
+        raise OperandError(f"category {category!r} has no rows for {plan.name}: one of {known}")
+    stream = philox.stream_of(f"study/{plan.name}/{category}/{key}")
+    return [level_cases.make(category, field, Draw(stream, number)) for number in range(first, first + count)]

@@ -12,13 +12,15 @@ from typing import Any
 
 from emu.base.errors import FileError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.dot.rows import DotRow, join
-from emu.contracts.dot.variants import Hypothesis
+from emu.contracts.dot.rows import join
+from emu.contracts.levels.contract import LevelsContract
+from emu.contracts.levels.hypotheses import Plan, Supposed
 from emu.contracts.rows import Row, pack
 from emu.contracts.text import digits_of
 from emu.explain.probe.run import Probe
 from emu.spec import derive
-from emu.spec.datapath import DatapathPlan
+from emu.spec.contract import parse
+from emu.spec.levels import LevelsPlan
 from emu.spec.models import Format
 from emu.vectors.files import writers
 
@@ -57,8 +59,10 @@ def write_probe(probe: Probe, folder: str | Path, command: str) -> list[str]:
     return list(files)
 
 
-def layout(plan: DatapathPlan, k: int) -> Layout:
-    """Return the input columns of the rows: a, sa, b, sb, c, as golden vectors have them."""
+def layout(plan: Plan, k: int) -> Layout:
+    """Return the input columns of the rows: a, sa, b, sb, c, as golden vectors have them; of levels r too, the random words."""
+    if isinstance(plan, LevelsPlan):
+        return layout_of(LevelsContract.of(parse(f"dot/{plan.name}")).inputs())
 
     def packed(name: str, fmt: Format, lanes: int) -> Column:
         return Column(name, "in", lanes * (derive.codes(fmt).bits + derive.unused_high_bits(fmt)), fmt.id, lanes)
@@ -75,8 +79,8 @@ def rows_text(probe: Probe) -> str:
     return writers.render_tv(columns, [Row("probe", (), _packed(built.row, columns)) for built in probe.rows])
 
 
-def _packed(row: DotRow, columns: Layout) -> tuple[int, ...]:
-    codes: dict[str, Sequence[int]] = {"a": row.a, "b": row.b, "sa": row.scale_a, "sb": row.scale_b, "c": (row.c,)}
+def _packed(row: Any, columns: Layout) -> tuple[int, ...]:
+    codes = {"a": row.a, "b": row.b, "sa": row.scale_a, "sb": row.scale_b, "c": (row.c,), "r": getattr(row, "random", ())}
     return tuple(pack(codes[column.name], column.lane_bits) for column in columns.columns)
 
 
@@ -145,7 +149,7 @@ def table_of(probe: Probe) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return per row (what it is, [(answer, hypotheses of at most one change that expect it)])."""
     out = []
     for number, built in enumerate(probe.rows):
-        by_answer: dict[str, list[Hypothesis]] = {}
+        by_answer: dict[str, list[Supposed]] = {}
         for item, found in zip(probe.hypotheses, probe.answers, strict=True):
             if len(item.changes) < 2:
                 code = found[number]
@@ -154,7 +158,7 @@ def table_of(probe: Probe) -> list[tuple[str, list[tuple[str, str]]]]:
     return out
 
 
-def compact(items: Sequence[Hypothesis]) -> str:
+def compact(items: Sequence[Supposed]) -> str:
     """Return hypotheses in words, those of one datapath together, runs of F as a range."""
     by_datapath: dict[str, list[str]] = {}
     for item in items:
@@ -180,10 +184,17 @@ def _joined(texts: Sequence[str]) -> list[str]:
     return out
 
 
+def _length(plan: Plan, k: int) -> str:
+    return "one instruction" if k == plan.facts.k else f"{k // plan.facts.k} instructions"
+
+
 def readme(probe: Probe, command: str) -> str:
     """Return the README of the folder: what to run, what the columns are, what each answer means."""
-    plan, columns = probe.plan, layout(probe.plan, len(probe.rows[0].row.a))
-    named = ", ".join(f"`{column.name}` {column.bits} bits ({column.lanes} x {column.format})" for column in columns.columns)
+    plan, k = probe.plan, len(probe.rows[0].row.a)
+    columns = layout(plan, k)
+    named = ", ".join(
+        f"`{column.name}` {column.bits} bits ({column.lanes} x {column.format or 'random word'})" for column in columns.columns
+    )
     lines = [
         f"# Probe of {probe.datapath}",
         "",
@@ -191,9 +202,10 @@ def readme(probe: Probe, command: str) -> str:
         f"{len(probe.rows)} instructions that tell {len(probe.classes)} hypotheses about the machine apart.",
         f"Made by `{command}`.",
         "",
-        f"1. Run every row of `rows.tv` as one instruction with K = {len(probe.rows[0].row.a)}, one output: D = A * B + C.",
+        f"1. Run every row of `rows.tv` as {_length(plan, k)} with K = {k}, one output: D = A * B{'' if plan.c is None else ' + C'}.",
         "   A line is the guard `a`, then the columns below as hex; the last line is the trailer with the count.",
         f"   Columns: {named}. Element i of width w stands at bits w*i and up: element 0 is the last digit.",
+        *(f"   `{column.name}`: {column.means}." for column in columns.columns if column.role == "r"),
         "   `probe.json` has the same rows with element 0 first.",
         f"2. Write the {plan.d.id} code of each result into `answers.txt`.",
         f"3. `{command.partition(' --out')[0]} --answers answers.txt` says which hypotheses fit.",

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 from emu.base.errors import EngineError, OperandError, SpecError
 from emu.contracts.dot.rows import DotRow, answer, answers, same_answer
-from emu.contracts.dot.variants import Hypothesis, bases, combined, hypotheses
+from emu.contracts.dot.variants import bases, combined, hypotheses
+from emu.contracts.levels import hypotheses as in_levels
+from emu.contracts.levels.contract import LevelsContract
+from emu.contracts.levels.hypotheses import Plan, Supposed
 from emu.contracts.text import value_of
 from emu.explain.dot.constructed import Built, constructed
 from emu.explain.dot.suite import samples
 from emu.spec import derive, get
+from emu.spec.contract import parse
 from emu.spec.datapath import DatapathPlan
+from emu.spec.levels import LevelsPlan, resolve_levels
+from emu.spec.models import Datapath
 from emu.spec.models.common import digest_json
+from emu.spec.models.levels import DatapathLevels
 
 RANDOM_CATEGORIES = ("cancelled_group", "cancel", "align_edge", "saturated_same_sign", "floor_edge", "c_edge")
 RANDOM_ROWS = 32
@@ -37,15 +46,15 @@ class Probe:
     """
 
     datapath: str
-    plans: tuple[DatapathPlan, ...]
+    plans: tuple[Plan, ...]
     rows: tuple[Built, ...]
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: tuple[Supposed, ...]
     answers: tuple[Answers, ...]
     classes: tuple[tuple[int, ...], ...]
     tried: int
 
     @property
-    def plan(self) -> DatapathPlan:
+    def plan(self) -> Plan:
         """The first plan: formats and lengths of all rows."""
         return self.plans[0]
 
@@ -64,10 +73,10 @@ class Finding:
     rows right, and how many.   asked, given: rows of the probe, and rows answered.
     """
 
-    fits: tuple[Hypothesis, ...]
+    fits: tuple[Supposed, ...]
     combined: bool
     unexplained: tuple[tuple[int, int], ...]
-    nearest: tuple[Hypothesis, ...]
+    nearest: tuple[Supposed, ...]
     nearest_right: int
     asked: int
     given: int
@@ -84,17 +93,20 @@ def make_probe(
 ) -> Probe:
     """Return the probe of a datapath; of one with open facts, the probe that tells its readings apart.
 
-    a, b, scale, block: where it leaves them free.   depth: facts changed at a time in the hypotheses, 1 or 2.
+    a, b, scale, block: where it leaves them free.   depth: facts changed at a time in the hypotheses, 1 or 2; of levels it is always 1.
     step: is told (done, of) hypotheses.
     Raises: SpecError, OpenError (nothing is known).   Tests: tests/explain/test_explain_probe.py.
     """
-    plans = bases(datapath, a, b, scale, block)
-    supposed = hypotheses(plans, depth)
+    model: Datapath = get("datapath", datapath)
+    plans: list[Plan] = (
+        [resolve_levels(model, a, b, scale, block)] if isinstance(model.facts, DatapathLevels) else [*bases(model, a, b, scale, block)]
+    )
     pool = candidates(plans)
     rows = [built.row for built in pool]
+    supposed = _hypotheses(plans, depth, len(rows[0].a))
     table = []
     for number, item in enumerate(supposed):
-        table.append(_answers(rows, item.plan))
+        table.append(_answers(rows, item.plan, plans[0]))
         if step is not None:
             step(number + 1, len(supposed))
     kept = _classes(table, range(len(pool)))
@@ -102,24 +114,52 @@ def make_probe(
         raise SpecError(f"datapath {plans[0].name}: no row tells its hypotheses apart: there is nothing to probe")
     chosen = _prune(table, _choose(table, len(kept)), len(kept))
     built = tuple(pool[number] for number in chosen)
-    right_answers = tuple(tuple(answer(item.row, each.plan) for item in built) for each in supposed)
+    right_answers = tuple(tuple(_answer(item.row, each.plan, plans[0]) for item in built) for each in supposed)
     for each, found, wanted in zip(supposed, table, right_answers, strict=True):
         if any(not same_answer(found[number], code, each.plan) for number, code in zip(chosen, wanted, strict=True)):
             raise EngineError(f"{each.text}: the quick engine and the reference model disagree on a row of the probe: run `emu doctor`")
-    return Probe(get("datapath", datapath).id, tuple(plans), built, tuple(supposed), right_answers, kept, len(pool))
+    return Probe(model.id, tuple(plans), built, tuple(supposed), right_answers, kept, len(pool))
 
 
-def candidates(plans: Sequence[DatapathPlan]) -> list[Built]:
-    """Return the rows to choose from: constructed for each plan, then random ones; rows with a NaN or infinite operand are left out."""
+def _hypotheses(plans: Sequence[Plan], depth: int, k: int) -> list[Supposed]:
+    if isinstance(plans[0], LevelsPlan):
+        return in_levels.hypotheses(plans[0], k)
+    return [*hypotheses([plan for plan in plans if isinstance(plan, DatapathPlan)], depth)]
+
+
+def candidates(plans: Sequence[Plan]) -> list[Built]:
+    """Return the rows to choose from: constructed for each plan, then random ones; of levels the directed rows of their contract.
+
+    Rows with a NaN or infinite operand are left out, but for those of levels, whose registers say what becomes of them.
+    """
     out: dict[tuple[tuple[int, ...], ...], Built] = {}
     for plan in plans:
+        if isinstance(plan, LevelsPlan):
+            return _directed(plan)
         for built in constructed(plan):
             out.setdefault(built.row.key(), built)
+    assert isinstance(plans[0], DatapathPlan)
     for category in RANDOM_CATEGORIES:
         for number, row in enumerate(samples(plans[0], category, KEY, RANDOM_ROWS)):
             if _finite(row, plans[0]):
                 out.setdefault(row.key(), Built(category, f"random row {number} of category {category}", row))
     return list(out.values())
+
+
+def _directed(plan: LevelsPlan) -> list[Built]:
+    """Return rows of a datapath of levels, those with the fewest products that are not zero first: the directed ones of its contract.
+
+    And an infinity that comes late, where a sum may have overflowed before it: are special values decided once.
+    """
+    op = LevelsContract.of(parse(f"dot/{plan.name}"))
+    found = [Built(case.group, f"a row of category {case.group}", op.taken(case.values)) for case in op.directed()]
+    for infinity in op.field.a.inf:
+        draft = op.field.draft()
+        draft.a[0], draft.b[0] = op.field.a.largest, op.field.b.largest
+        draft.a[-1], draft.b[-1] = infinity, op.field.b.nearest(Fraction(1))
+        found.append(Built("late_infinity", "the largest product first, an infinite one last", draft.row()))
+    simple = sorted(found, key=lambda built: sum(map(bool, built.row.a)))
+    return [built for built in simple if not op.has_open_bit(built.row)]
 
 
 def _finite(row: DotRow, plan: DatapathPlan) -> bool:
@@ -128,9 +168,21 @@ def _finite(row: DotRow, plan: DatapathPlan) -> bool:
     return all(value_of(code, fmt).kind == "finite" for codes, fmt in groups for code in set(codes))
 
 
-def _answers(rows: Sequence[DotRow], plan: DatapathPlan) -> Answers:
-    """Return the results of rows; a NaN whose payload is free counts as one code."""
-    found = answers(rows, plan)
+def _answer(row: Any, plan: Plan, first: Plan) -> int | None:
+    """Return the result of a row by the reference model. first: the plan whose rows they are."""
+    if isinstance(first, LevelsPlan):
+        return in_levels.answer_of(row, first, plan)
+    assert isinstance(plan, DatapathPlan)
+    return answer(row, plan)
+
+
+def _answers(rows: Sequence[Any], plan: Plan, first: Plan) -> Answers:
+    """Return the results of rows; a NaN whose payload is free counts as one code. first: the plan whose rows they are."""
+    if isinstance(first, LevelsPlan):
+        found = in_levels.answers_of(rows, first, plan)
+    else:
+        assert isinstance(plan, DatapathPlan)
+        found = answers(rows, plan)
     if plan.facts.special.nan != "any":
         return tuple(found)
     nan = derive.codes(plan.d).nan[0]
@@ -193,7 +245,7 @@ def identify(probe: Probe, given: Sequence[int | None]) -> Finding:
     return Finding(fits, wider, () if fits else strange, nearest, 0 if fits else best, len(probe.rows), len(asked))
 
 
-def _agrees(expected: int | None, got: int | None, plan: DatapathPlan) -> bool:
+def _agrees(expected: int | None, got: int | None, plan: Plan) -> bool:
     return expected is not None and same_answer(expected, got, plan)
 
 
@@ -201,15 +253,16 @@ def _explained(probe: Probe, row: int, code: int) -> bool:
     return any(_agrees(found[row], code, probe.plan) for found in probe.answers)
 
 
-def _combined(probe: Probe, given: Sequence[int | None], asked: Sequence[int]) -> tuple[Hypothesis, ...]:
+def _combined(probe: Probe, given: Sequence[int | None], asked: Sequence[int]) -> tuple[Supposed, ...]:
     """Search combinations of changes; return those with the fewest. asked: rows in the order in which they are tried."""
     rows = [(probe.rows[row].row, given[row]) for row in asked]
-    out: list[Hypothesis] = []
+    out: list[Supposed] = []
     for plan in probe.plans:
-        for item in combined(plan):
+        tried = in_levels.combined(plan, len(rows[0][0].a)) if isinstance(plan, LevelsPlan) else combined(plan)
+        for item in tried:
             if out and len(item.changes) > len(out[0].changes):
                 break
-            if all(_agrees(answer(row, item.plan), code, plan) for row, code in rows):
+            if all(_agrees(_answer(row, item.plan, plan), code, plan) for row, code in rows):
                 out.append(item)
     fewest = min((len(item.changes) for item in out), default=0)
     return tuple(item for item in out if len(item.changes) == fewest)

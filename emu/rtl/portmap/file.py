@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from emu.base.errors import EmuError, SpecError
 from emu.contracts.columns import Column, Layout
 from emu.rtl.portmap.model import PortMap, Wiring
+from emu.rtl.portmap.wires import wires_of
 from emu.spec.contract import parse
 from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
@@ -40,6 +41,11 @@ class MapFile:
     def files(self) -> tuple[Path, ...]:
         """The source files of the design."""
         return tuple(self.path.parent / name for name in self.map.files)
+
+    @property
+    def includes(self) -> tuple[Path, ...]:
+        """The folders that the design includes from."""
+        return tuple(self.path.parent / name for name in self.map.includes)
 
 
 def load_map(path: Path) -> MapFile:
@@ -83,6 +89,9 @@ def _alone(file: MapFile) -> Iterator[tuple[Where, str]]:
     for number, path in enumerate(file.files):
         if not path.is_file():
             yield ("files", number), f"{path}: no such file: names are relative to the folder of the port map"
+    for number, path in enumerate(file.includes):
+        if not path.is_dir():
+            yield ("includes", number), f"{path}: no such folder: names are relative to the folder of the port map"
 
 
 def _timing(model: PortMap) -> Iterator[tuple[Where, str]]:
@@ -142,6 +151,13 @@ def _columns(model: PortMap, layout: Layout, stem: str) -> Iterator[tuple[Where,
         if item.class_ is not None and not numbers:
             yield ("unsupported", number, "class"), f"no input column of {stem} has a number format"
     yield from _clashes(model, inputs)
+    wires = wires_of(model, layout)
+    widths = wires.widths(True) | wires.widths(False)
+    for number, array in enumerate(model.unpacked):
+        if array.port not in widths:
+            yield ("unpacked", number, "port"), f"{array.port} carries no column: remove it"
+        elif widths[array.port] % array.count:
+            yield ("unpacked", number), f"{array.count} elements do not share the {widths[array.port]} bits of {array.port} evenly"
 
 
 def _names(model: PortMap, inputs: dict[str, Column], results: dict[str, Column], stem: str) -> Iterator[tuple[Where, str]]:

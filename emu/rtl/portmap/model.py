@@ -63,12 +63,12 @@ class Wiring(Part):
     port: Identifier | None = Field(default=None, description="the port that carries all elements")
     ports: tuple[Identifier, ...] | None = Field(default=None, min_length=1, description="several ports with equal shares, element 0 first")
     pieces: tuple[Piece, ...] | None = Field(default=None, min_length=1, description="pieces of ports, highest bits of the column first")
-    value: Hex | None = Field(default=None, description="the design has no such port and always takes this: other rows are unsupported")
+    value: Hex | None = Field(default=None, description="the design has no such port and always takes this: rows are made anew with it")
     lsb: int = Field(default=0, ge=0, le=1 << 16, description="lowest bit in the port")
     order: Literal["element_0_lowest", "element_0_highest"] = Field(default="element_0_lowest", description="packing of elements in a port")
     bits: Literal["msb_highest", "msb_lowest"] = Field(default="msb_highest", description="msb_lowest: every element is bit-reversed")
     low_bits: int | None = Field(
-        default=None, ge=1, le=64, description="the port takes only these low bits of the column: rows with others set are unsupported"
+        default=None, ge=1, le=64, description="the port takes only these low bits of the column: rows with others set are made anew"
     )
     element_bits: int | None = Field(
         default=None, ge=1, le=64, description="bits from one element to the next, where wider than its code: higher bits are 0, unread"
@@ -78,6 +78,19 @@ class Wiring(Part):
     def names(self) -> tuple[str, ...]:
         """The ports with equal shares of the elements; none where pieces or a value say it."""
         return self.ports or ((self.port,) if self.port else ())
+
+
+class Unpacked(Part):
+    """A port that is an unpacked array, `output logic [7:0] y [0:3]`: its elements from the lowest index up are the bits of the port."""
+
+    port: Identifier = Field(description="port of the design; a packed array or struct needs no entry: it is a vector")
+    first: int = Field(ge=0, le=1 << 16, description="index on the left of its range")
+    last: int = Field(ge=0, le=1 << 16, description="index on the right of its range")
+
+    @property
+    def count(self) -> int:
+        """How many elements it has."""
+        return abs(self.last - self.first) + 1
 
 
 class Tie(Part):
@@ -98,12 +111,15 @@ class Flags(Part):
 
 
 class Unsupported(Part):
-    """Rows that the design does not claim: of one class of an input, or with one flag. They run, are not compared, and are counted."""
+    """A waiver: rows that the design does not claim, of one class of an input or with one flag. They run, are not compared, are counted.
+
+    With a reason the rest can pass; without one the verdict is partial. A waiver that matches no row is an error.
+    """
 
     class_: Class | None = Field(default=None, alias="class", description="any element of an input is of this class")
     column: Name | None = Field(default=None, description="only elements of this column")
     flag: Name | None = Field(default=None, description="rows with this flag of the suite")
-    why: str = Field(default="", description="the reason, for the report")
+    why: str = Field(default="", description="the reason; without one a run that passes is only partial")
 
 
 class PortMap(Part):
@@ -115,9 +131,12 @@ class PortMap(Part):
     files: tuple[str, ...] = Field(min_length=1, description="its source files, in the order of compilation, relative to the port map")
     parameters: tuple[Parameter, ...] = Field(default=(), description="parameters of the module")
     defines: tuple[Define, ...] = Field(default=(), description="macros for its files")
+    includes: tuple[str, ...] = Field(default=(), description="folders that its files include from, beside their own")
     contract: str | None = Field(default=None, description='what it claims, such as "convert/e2m1/rne/nvidia" (emu list contracts)')
     source: Id | None = Field(default=None, description="source format of convert, quantize, transform; result format of dequantize")
-    suites: tuple[Suite, ...] = Field(default=("smoke", "directed"), min_length=1, description="suites of the contract to run")
+    suites: tuple[Suite, ...] = Field(
+        default=("smoke", "directed"), min_length=1, description="suites of the contract to run, all of which must be there"
+    )
     suite: str | None = Field(default=None, description="the stem of one suite, in the place of contract, source and suites")
     clock: Identifier | None = Field(default=None, description="clock port, rising edge; left out: a combinational design")
     reset: Reset | None = Field(default=None, description="reset; left out: none")
@@ -133,6 +152,7 @@ class PortMap(Part):
     ports: dict[Name, Wiring] = Field(description="column of the suite -> place in the design")
     flags: Flags | None = Field(default=None, description="where the column fl is; left out: in ports, or missing")
     ties: tuple[Tie, ...] = Field(default=(), description="inputs that never change")
+    unpacked: tuple[Unpacked, ...] = Field(default=(), description="ports that are unpacked arrays")
     missing: tuple[Name, ...] = Field(
         default=(), description="output columns that the design lacks: not compared; of accumulate also last, and acc_in where it chains"
     )

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from emu.base.errors import OpenError
 from emu.contracts.columns import Layout
-from emu.contracts.rows import Row, is_open, unpack, value_of
+from emu.contracts.rows import Input, Row, inputs_of, is_open, unpack, value_of
 from emu.contracts.text import class_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import is_signalling
-from emu.rtl.portmap.model import PortMap
+from emu.rtl.portmap.model import PortMap, Wiring
 from emu.rtl.portmap.wires import FLAG_BITS
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
+from emu.vectors.compute import derive_rows
 from emu.vectors.files.suite import Suite, refreshed, render
 from emu.vectors.files.write import write_text
+from emu.vectors.suites.plan import SuitePlan
 
 FLAG = "unsupported"
+TIED = "tied"
 
 
 @dataclass(frozen=True)
@@ -28,39 +32,72 @@ class Derived:
     """A suite as a design claims it.
 
     suite: the rows, masked where the map says so.   unsupported: reason -> rows masked for it (a row counts once, for its first reason).
-    open_rows: rows that nobody can judge, masked in the golden suite.   missing: bits of output columns that are not compared anywhere.
+    unwaived: those of them that no waiver gives a reason for.   waivers: numbers of the map's waivers that match a row.
+    remade: rows made anew, because an input of theirs is a constant of the design.
+    open_rows: rows that nobody can judge, masked.   missing: bits of output columns that are not compared anywhere.
     """
 
     suite: Suite
     unsupported: dict[str, int]
+    unwaived: int
+    waivers: frozenset[int]
+    remade: int
     open_rows: int
     missing: dict[str, int]
 
-    @property
-    def changed(self) -> bool:
-        """Tell whether anything was masked."""
-        return bool(self.unsupported or self.missing)
 
+def derive_suite(model: PortMap, plan: SuitePlan, suite: Suite) -> Derived:
+    """Return a suite as a design can run it: inputs that it ties set to their constants, rows that it does not claim masked.
 
-def derive_suite(model: PortMap, suite: Suite) -> Derived:
-    """Return a suite with the rows masked that a design does not claim, and the columns that it does not have.
-
-    model: a port map that fits the suite's columns.   Masked rows are still driven; they keep ids, inputs and expected values.
-    Tests: tests/rtl/test_rtl_portmap.py.
+    model: a port map that fits the suite's columns.   plan: of the suite.   Rows keep their ids; a row with another constant is computed
+    again by the reference model and every other engine. Masked rows are still driven and keep inputs and expected values.
+    Raises: EngineError (engines differ on a row that is made anew).   Tests: tests/rtl/test_rtl_portmap.py, test_rtl_run.py.
     """
     layout = suite.layout
     missing = missing_bits(model, layout)
+    remade = _remade(model, plan, suite)
     counts: Counter[str] = Counter()
+    unwaived = 0
+    used: set[int] = set()
     rows: list[Row] = []
-    for row in suite.rows:
-        reason = None if is_open(layout, row) else reason_of(model, layout, row)
-        if reason is not None:
-            counts[reason] += 1
-        rows.append(_masked(layout, row, None if reason is not None else missing))
-    if not counts and not missing:
-        return Derived(suite, {}, _open(suite), {})
+    for place, golden in enumerate(suite.rows):
+        row = remade.get(place, golden)
+        reasons = [] if is_open(layout, row) else list(_reasons(model, layout, row))
+        used.update(number for number, _ in reasons if number is not None)
+        if reasons:
+            counts[reasons[0][1]] += 1
+            unwaived += not any(number is not None and model.unsupported[number].why for number, _ in reasons)
+        rows.append(_masked(layout, row, None if reasons else missing))
+    if not counts and not missing and not remade:
+        return Derived(suite, {}, 0, frozenset(), 0, _open(suite), {})
     out = tuple(rows)
-    return Derived(Suite(refreshed(suite.record, layout, out), layout, out), dict(counts), _open(suite), missing)
+    opened = sum(is_open(layout, remade.get(place, golden)) for place, golden in enumerate(suite.rows))
+    whole = Suite(refreshed(suite.record, layout, out), layout, out)
+    return Derived(whole, dict(counts), unwaived, frozenset(used), len(remade), opened, missing)
+
+
+def _remade(model: PortMap, plan: SuitePlan, suite: Suite) -> dict[int, Row]:
+    """Return place -> row, of rows whose tied inputs are not the design's: the same with its constants.
+
+    None of a chain, where a row starts from the one before.
+    """
+    layout = suite.layout
+    tied = {name: place for name, place in model.ports.items() if place.value is not None or place.low_bits is not None}
+    names = [column.name for column in layout.inputs]
+    if not tied or "last" in names:
+        return {}
+    cases: dict[int, Input] = {}
+    for place, row in enumerate(suite.rows):
+        given = inputs_of(layout, row)
+        wanted = tuple(_tied(tied[name], value) if name in tied else value for name, value in zip(names, given, strict=True))
+        if wanted != given:
+            cases[place] = Input(row.group, (TIED,), wanted, row.comment)
+    found = derive_rows(plan, 0, list(cases.values())).rows if cases else []
+    return dict(zip(cases, found, strict=True))
+
+
+def _tied(place: Wiring, value: int) -> int:
+    return int(place.value, 16) if place.value is not None else value & ((1 << (place.low_bits or 0)) - 1)
 
 
 def _open(suite: Suite) -> int:
@@ -92,24 +129,23 @@ def _masked(layout: Layout, row: Row, missing: dict[str, int] | None) -> Row:
     return row._replace(values=tuple(values), flags=tuple(flags))
 
 
-def reason_of(model: PortMap, layout: Layout, row: Row) -> str | None:
-    """Return why a design does not claim a row, in the words of the report; None when it does."""
+def _reasons(model: PortMap, layout: Layout, row: Row) -> Iterator[tuple[int | None, str]]:
+    """Yield why a design does not claim a row: the number of a waiver, None for a tied input, and the words of the report."""
     for name, place in model.ports.items():
         if place.value is not None and value_of(layout, row, name) != int(place.value, 16):
-            return f"{name} is not {place.value}"
+            yield None, f"{name} is not {place.value}"
         if place.low_bits is not None and value_of(layout, row, name) >> place.low_bits:
-            return f"{name} has more than {place.low_bits} bits"
-    for item in model.unsupported:
+            yield None, f"{name} has more than {place.low_bits} bits"
+    for number, item in enumerate(model.unsupported):
         why = f" ({item.why})" if item.why else ""
         if item.flag is not None and item.flag in row.flags:
-            return f"flag {item.flag}{why}"
-        if item.class_ is not None:
-            columns = [column for column in layout.inputs if column.format is not None and item.column in (None, column.name)]
-            for column in columns:
-                fmt: Format = get("format", column.format or "")
-                if any(has_class(code, fmt, item.class_) for code in unpack(value_of(layout, row, column.name), column)):
-                    return f"{item.class_.replace('_', ' ')} in {column.name}{why}"
-    return None
+            yield number, f"flag {item.flag}{why}"
+        columns = [column for column in layout.inputs if column.format is not None and item.column in (None, column.name)]
+        for column in columns if item.class_ is not None else ():
+            fmt: Format = get("format", column.format or "")
+            if any(has_class(code, fmt, item.class_ or "") for code in unpack(value_of(layout, row, column.name), column)):
+                yield number, f"{(item.class_ or '').replace('_', ' ')} in {column.name}{why}"
+                break
 
 
 def has_class(code: int, fmt: Format, wanted: str) -> bool:

@@ -48,12 +48,12 @@ def _by_name(model: PortMap, names: Sequence[str], contract: str | None) -> list
         if name in (str(family), *aliases):
             plans = [plan for plan in plans_of(family, aliases) if source in (None, plan.operation.src, _result(plan))]
             found = {plan.suite: plan for plan in plans}
-            chosen = [item for item in names or model.suites if item in found]
-            if not chosen:
-                have = ", ".join(found) or "none at all"
-                raise FileError(f"{name} from {source}: no suite {' or '.join(names or model.suites)}: there is {have}")
-            if names and len(chosen) < len(names):
-                raise FileError(f"{name}: no suite {next(item for item in names if item not in found)}: there is {', '.join(found)}")
+            asked = names or model.suites
+            chosen = [item for item in asked if item in found]
+            said = bool(names) or "suites" in model.model_fields_set  # the suites that a map leaves out are those of the two that there are
+            if not chosen or (said and len(chosen) < len(asked)):
+                none = next(item for item in asked if item not in found)
+                raise FileError(f"{name} from {source}: no suite {none}: there is {', '.join(found) or 'none at all'}")
             return [found[item] for item in chosen]
     raise FileError(f"{name}: the spec plans no suites for this contract")
 

@@ -37,6 +37,7 @@ def wrapper_text(model: PortMap, layout: Layout, name: str, judge: str) -> str:
         outputs=[column for column in layout.results if column.role == "out"],
         stages=stages if any(column.name in model.ports for column in stages) else [],
         wires=wires,
+        arrays={array.port: array for array in model.unpacked},
         links=_links(model, wires),
     )
 
@@ -58,7 +59,7 @@ def _column_words(model: PortMap, layout: Layout) -> Iterator[str]:
         what = f"{column.name:<6} {column.bits} bits"
         what += f", {column.lanes} of {column.format or column.lane_bits}" if column.lanes > 1 else ""
         if place is not None and place.value is not None:
-            yield f"{what}: the design takes {place.value}; other rows are not compared"
+            yield f"{what}: the design takes {place.value}; rows are made with it"
         elif place is not None:
             ports = place.names or tuple(piece.port for piece in place.pieces or ())
             shown = ", ".join(ports if len(ports) < 5 else (*ports[:2], "...", ports[-1]))
@@ -78,4 +79,6 @@ def _links(model: PortMap, wires: Wires) -> list[tuple[str, str]]:
         links += [(model.valid.in_, "in_valid" if model.ready is None else "send"), (model.valid.out, "done")]
     if model.ready is not None:
         links += [(model.ready.in_, "accepts"), (model.ready.out, "1'b1")]
-    return [*links, *((port, f"{side}_{port}") for side, there in (("to", True), ("from", False)) for port in wires.widths(there))]
+    arrays = {array.port for array in model.unpacked}
+    sides = [(side, port) for side, there in (("to", True), ("from", False)) for port in wires.widths(there)]
+    return [*links, *((port, f"array_{port}" if port in arrays else f"{side}_{port}") for side, port in sides)]

@@ -14,7 +14,7 @@ from emu.contracts.rows import Row, is_open, value_of
 from emu.rtl.portmap.file import MapFile, check_columns
 from emu.rtl.portmap.model import PortMap
 from emu.rtl.portmap.rows import Derived, derive_suite, write_derived
-from emu.rtl.portmap.suite import stored
+from emu.rtl.portmap.suite import plans_for, stored
 from emu.rtl.portmap.wrapper import wrapper_text
 from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
 from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run, seeding
@@ -43,10 +43,7 @@ class SuiteRun:
 
     suite: str
     simulator: str
-    rows: int
-    unsupported: dict[str, int]
-    missing: dict[str, int]
-    open_rows: int
+    derived: Derived
     exit_code: int = MISUSE
     why: str = ""
     hint: str = ""
@@ -57,16 +54,21 @@ class SuiteRun:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run found. exit_code: 0 only when every suite passed in every way and simulator; else the strongest of 2 1 4 3."""
+    """What a run found. allow_partial: rows that the design does not claim need no reason."""
 
     map: MapFile
     contract: str
     runs: tuple[SuiteRun, ...]
+    allow_partial: bool
+
+    def is_partial(self, run: SuiteRun) -> bool:
+        """Tell whether a suite passed, but without rows that no waiver gives a reason for."""
+        return run.exit_code == FINE and bool(run.derived.unwaived) and not self.allow_partial
 
     @property
     def exit_code(self) -> int:
-        """The exit code of all runs."""
-        return strongest(item.exit_code for item in self.runs)
+        """0 only when every suite passed whole in every way and simulator; a partial one counts as 1; else the strongest of 2 1 4 3."""
+        return strongest(DIFFERS if self.is_partial(item) else item.exit_code for item in self.runs)
 
 
 def passes(file: MapFile, seed: int) -> list[Pass]:
@@ -88,36 +90,52 @@ def run_map(
     seed: int = 1,
     rows: bool = False,
     step: Step = lambda _: None,
+    allow_partial: bool = False,
 ) -> Report:
     """Judge a design on suites.
 
     plans: suites of one operation.   simulators: those that are there.   work: an existing folder for suites, wrapper and compiled benches.
     vectors: folder of golden vectors; None: suites are built.   rows: keep a ROW line of every row of a suite that fails.
-    step: told what goes on.
-    Raises: FileError (vectors), SpecError (the map does not fit the suites), EngineError; what a design does wrong is in the report.
+    step: told what goes on.   allow_partial: rows left out need no reason.
+    Raises: FileError (vectors), SpecError (the map does not fit the suites; a waiver that matches no row of those that the map names),
+    EngineError; what a design does wrong is in the report.
     Tests: tests/rtl/test_rtl_run.py.
     """
     model = file.map
     runs: list[SuiteRun] = []
-    for number, plan in enumerate(plans):
+    found: list[Derived] = []
+    for plan in plans:
         step(f"{plan.stem}: rows")
         suite = built(plan, work) if vectors is None else stored(plan, vectors)
         check_columns(file, suite.layout, suite.stem)
-        derived = derive_suite(model, suite)
+        found.append(derive_suite(model, plan, suite))
+    _check_waivers(file, plans, found)
+    for number, (plan, derived) in enumerate(zip(plans, found, strict=True)):
+        suite = derived.suite
         wrapper = work / f"wrapper{number}.sv"
         write_text(wrapper, wrapper_text(model, suite.layout, file.path.name, str(plan.operation.name)))
-        compares = any(not is_open(suite.layout, row) for row in derived.suite.rows)
+        compares = any(not is_open(suite.layout, row) for row in suite.rows)
         names = write_derived(derived.suite, work / "suites") if compares else [plan.stem]
         for simulator in simulators:
             for name in names:
                 step(f"{name}: {simulator.name}")
-                entry = SuiteRun(name, simulator.name, len(suite.rows), derived.unsupported, derived.missing, derived.open_rows)
+                entry = SuiteRun(name, simulator.name, derived)
                 runs.append(entry)
                 if not compares:
                     entry.exit_code, entry.why = NOTHING, "the port map leaves no row of this suite to compare"
                     continue
                 _run_one(entry, file, derived, simulator, (wrapper, work), seed, rows)
-    return Report(file, str(plans[0].operation.name), tuple(runs))
+    return Report(file, str(plans[0].operation.name), tuple(runs), allow_partial)
+
+
+def _check_waivers(file: MapFile, plans: Sequence[SuitePlan], found: Sequence[Derived]) -> None:
+    """Refuse a waiver that matches no row of the suites that the map names: it hides nothing today, and may hide a fault tomorrow."""
+    if [plan.stem for plan in plans] != [plan.stem for plan in plans_for(file.map)]:
+        return
+    used = {number for derived in found for number in derived.waivers}
+    for number in range(len(file.map.unsupported)):
+        if number not in used:
+            raise file.fault(("unsupported", number), f"matches no row of {', '.join(plan.suite for plan in plans)}: remove it")
 
 
 def _run_one(
@@ -128,10 +146,9 @@ def _run_one(
     stages = any(column.role == "stage" and column.name in model.ports for column in derived.suite.layout.results)
     folder = work / f"{simulator.name}-{entry.suite}"
     defines = {item.name: item.value for item in model.defines}
+    op, path = derived.suite.stem.partition("__")[0], work / "suites" / entry.suite
     try:
-        bench = compile_bench(
-            simulator, derived.suite.stem.partition("__")[0], work / "suites" / entry.suite, [*file.files, wrapper], defines, folder, stages
-        )
+        bench = compile_bench(simulator, op, path, [*file.files, wrapper], defines, folder, stages, file.includes)
     except FileError as error:
         entry.exit_code, entry.why = MISUSE, str(error)
         return
@@ -182,7 +199,7 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]
         entry.lines = [*hidden, *(line for line in entry.lines if line not in results), *listed, *results]
-    if file.map.latency is not None and way.mode != "stall" and not entry.hint:
+    if file.map.clock is not None and file.map.latency is not None and way.mode != "stall" and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
 
 

@@ -78,12 +78,13 @@ def compile_bench(
     defines: Mapping[str, int | str],
     work: Path,
     stages: bool = False,
+    includes: Sequence[Path] = (),
 ) -> Built:
     """Compile the bench of an operation with a suite and a design.
 
     suite: path of the shard without ending.   files: the design; one holds module `dut`; their folders are searched for includes.
     defines: macros of the design.   work: a folder for what the compiler makes.
-    stages: compare stage columns too; `dut` has their ports then.
+    stages: compare stage columns too; `dut` has their ports then.   includes: more folders that are searched for includes.
     Raises: FileError (a bad suite, another operation, a file that is missing or does not compile), ToolError (the simulator does not work).
     """
     shard = read_shard(Path(suite))
@@ -100,7 +101,7 @@ def compile_bench(
             raise OperandError(f"{name}={value}: not a macro")
     sources = [Path(file).resolve() for file in (shard.svh, bench(op), *files)]
     work = Path(work).resolve()
-    folders = dict.fromkeys(f"-I{file.parent}" for file in sources[1:])
+    folders = dict.fromkeys(f"-I{folder}" for folder in (*(file.parent for file in sources[1:]), *(path.resolve() for path in includes)))
     command = compile_sources(simulator, sources, [*folders, *(f"-D{name}={value}" for name, value in macros.items())], work)
     return Built(simulator, shard, stages, command, work)
 

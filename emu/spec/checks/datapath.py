@@ -6,9 +6,11 @@ from emu.base.errors import OpenError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, known_facts, pairs, plans_of
 from emu.spec.ieee import direction, is_binary32, same_facts
+from emu.spec.levels import check_levels
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import DatapathFacts, LateC, UnknownFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts
+from emu.spec.models.levels import DatapathLevels
 from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
 
@@ -18,6 +20,9 @@ def check_datapath(model: Datapath) -> None:
     if isinstance(model.facts, UnknownFacts):
         if model.status != "unknown" or not model.open:
             raise SpecError("unknown: needs status unknown and an open point that says what would settle it")
+        return
+    if isinstance(model.facts, DatapathLevels):
+        check_levels(model)
         return
     _check_formats(model.facts)
     _check_rounding(model.facts)

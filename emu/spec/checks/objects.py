@@ -8,6 +8,7 @@ from emu.spec.checks.checkpoint import check_checkpoint
 from emu.spec.checks.datapath import check_datapath
 from emu.spec.checks.format import check_format
 from emu.spec.instruction import check_instruction
+from emu.spec.levels import LevelFault
 from emu.spec.loader import Document, Path, fault, placed
 from emu.spec.models import Block, Checkpoint, Datapath, Format, Instruction, Policy, Recipe, SpecObject, Training, Transform
 from emu.spec.models.format import FloatFacts
@@ -38,7 +39,7 @@ def check_facts(model: SpecObject, document: Document) -> None:
         elif isinstance(model, Training):
             check_training(model)
     except SpecError as error:
-        raise placed(error, document, ("facts",)) from None
+        raise placed(error, document, ("facts", *(error.path if isinstance(error, LevelFault) else ()))) from None
     if isinstance(model, Recipe):
         _check_recipe(model, document)
 

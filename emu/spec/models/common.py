@@ -142,6 +142,10 @@ class SpecObject(Part):
         """Every name but the id that finds the object."""
         return self.aliases
 
+    def __eq__(self, other: object) -> bool:
+        """Two objects are equal when ids and facts are, by which caches keep what follows from them; not titles, sources, examples."""
+        return isinstance(other, type(self)) and (self.id, self.facts_digest) == (other.id, other.facts_digest)
+
     def __hash__(self) -> int:
         return hash(self.facts_digest)
 

@@ -14,8 +14,9 @@ from emu.spec.models.common import NAME, Hex, Id, Name, Part, SpecObject
 
 Each = Literal[
     "destination_code", "exponent_field", "element_code", "term_or_class", "distance", "normalise_shift", "live_pattern", "special_pair",
+    "level",
 ]  # fmt: skip
-Op = Literal["decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate", "layout", "insn"]
+Op = Literal["decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate", "layout", "insn", "levels"]
 
 
 class CoverageAxis(Part):
@@ -44,7 +45,7 @@ class CoverageCross(Part):
 class CoverageFacts(Part):
     """Axes and crosses of one operation."""
 
-    op: Op = Field(description="the operation whose rows are counted")
+    op: Op = Field(description="the operation whose rows are counted; levels: dot and accumulate of datapaths of levels")
     axes: dict[str, CoverageAxis] = Field(description="name -> axis", min_length=1)
     crosses: dict[str, CoverageCross] = Field(description="name -> cross", min_length=1)
 

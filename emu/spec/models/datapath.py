@@ -7,11 +7,13 @@ exponent that its code names (subnormals keep the lowest one). Each fused step a
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from emu.spec.models.common import Count, Exact, Exponent, FormatId, Hex, HexString, Id, Part, RoundingId, SpecObject, Width, YesNo
+from emu.spec.models.levels import DatapathLevels, EpilogueFacts
 
 Subnormals = Literal["keep", "flush"]
 Pair = Annotated[tuple[Id, ...], Field(min_length=2, max_length=2)]
@@ -107,15 +109,6 @@ class SpecialFacts(Part):
     )
 
 
-class EpilogueFacts(Part):
-    """What follows the last instruction when the operands have tensor scales: alpha = scale a * scale b, D' = alpha * D, then C."""
-
-    alpha: RoundingId = Field(description="rounding of alpha in binary32")
-    d: RoundingId = Field(description="rounding of alpha * D, and of the addition of C")
-    c_place: Literal["before", "after"] = Field(description="before: C goes into the dot product and is multiplied too; after: it is added")
-    fused: YesNo = Field(description="yes: alpha * D + C is rounded once")
-
-
 class DatapathFacts(Part):
     """One way to compute D = A * B + C."""
 
@@ -188,7 +181,8 @@ class DotExample(Part):
     b: HexString = Field(description="codes of B")
     scale_a: HexString | None = Field(default=None, description="scale codes of A, block 0 first")
     scale_b: HexString | None = Field(default=None, description="scale codes of B")
-    c: Hex = Field(description="code of C")
+    c: Hex | None = Field(default=None, description="code of C; left out where the datapath has none")
+    random: tuple[int, ...] | None = Field(default=None, description="random words, where roundings of the datapath draw")
     d: Hex = Field(description="code of the result")
     why: str | None = Field(default=None, description="what the row shows")
 
@@ -202,10 +196,22 @@ class ValueExample(Part):
     why: str | None = Field(default=None, description="what the row shows")
 
 
+def _form(facts: Any) -> str:
+    """Return the name of the model whose keys some facts have."""
+    if not isinstance(facts, Mapping):
+        return type(facts).__name__
+    return "DatapathLevels" if "levels" in facts else "UnknownFacts" if "unknown" in facts else "DatapathFacts"
+
+
+_Step = Annotated[DatapathFacts, Tag("DatapathFacts")]
+_Levels = Annotated[DatapathLevels, Tag("DatapathLevels")]
+Facts = Annotated[_Step | _Levels | Annotated[UnknownFacts, Tag("UnknownFacts")], Discriminator(_form)]
+
+
 class Datapath(SpecObject):
     """One way to sum and round a dot product: of a machine, or proposed."""
 
     kind: Literal["datapath"] = Field(description="the folder the file lies in")
     based_on: Id | None = Field(default=None, description="another datapath whose facts hold where this file says nothing else")
-    facts: DatapathFacts | UnknownFacts = Field(description="the datapath, or why nothing is known of it")
+    facts: Facts = Field(description="the datapath as one fused step, or as levels of additions; or why nothing is known of it")
     expect: tuple[DotExample | WidthExample | ValueExample, ...] = Field(default=(), description="hand-checked examples")

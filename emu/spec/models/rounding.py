@@ -106,6 +106,12 @@ class Rounding(SpecObject):
         return 0 if self.facts.random == "none" else self.facts.random.per_element
 
     @property
+    def random_operand(self) -> tuple[int, int]:
+        """(elements that share one integer of the random operand, bits of that integer); (1, 0) for a deterministic rule."""
+        source = self.facts.random
+        return (source.lanes, source.word) if isinstance(source, Word) else (1, self.random_bits)
+
+    @property
     def rounds_down(self) -> bool:
         """True for a mode that goes down on both sides of zero: an exact zero sum of different terms is -0 there."""
         positive, negative = self.facts.positive, self.facts.negative

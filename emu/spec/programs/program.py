@@ -36,6 +36,11 @@ class Program:
         """Tell whether the program uses a given name."""
         return any(name in item.reads for item in self.instructions) or name in self.outputs.values()
 
+    @property
+    def drawing(self) -> Rounding | None:
+        """The rounding with which the program draws random bits, or None; it has one random operand."""
+        return next((item.rounding for item in self.instructions if item.rounding is not None and item.rounding.random_bits), None)
+
     @lazy
     def digest(self) -> str:
         """sha256 of what the program does: two programs of one digest give the same bits."""

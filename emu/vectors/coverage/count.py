@@ -10,14 +10,11 @@ from typing import Any, Final
 
 from emu.base.errors import FileError, SpecError
 from emu.contracts.contract import Contract, Values
+from emu.contracts.cover import Bin, Subject
 from emu.contracts.rows import inputs_of
 from emu.spec.models import Coverage
 from emu.spec.registry import get, names
-from emu.vectors.coverage.convert import ConvertCover
-from emu.vectors.coverage.decode import DecodeCover
-from emu.vectors.coverage.dot import DotCover
-from emu.vectors.coverage.model import Bin, Cross, Subject, count, row_bins
-from emu.vectors.coverage.quantize import QuantizeCover
+from emu.vectors.coverage.model import Cross, count, row_bins
 from emu.vectors.coverage.record import record, render
 from emu.vectors.files.manifest import COVER, read_digests
 from emu.vectors.files.suite import Suite, load, stem_of
@@ -27,27 +24,34 @@ from emu.vectors.suites.plan import find
 MOST_ROWS: Final = 4096  # of an exhaustive suite that is counted
 FIRST: Final = 1  # ids of rows that COVER.json keeps of a bin; emu vectors cover keeps more
 ORDER: Final = ("directed", "all", "kill", "smoke")
-_SUBJECTS: dict[str, Callable[[Any], Subject]] = {
-    "decode": DecodeCover,
-    "convert": ConvertCover,
-    "quantize": QuantizeCover,
-    "dot": DotCover,
-    "accumulate": DotCover,
-}
+
+
+def modelled() -> dict[str, Coverage]:
+    """Return operation -> coverage model."""
+    models: list[Coverage] = [get("coverage", name) for name in names("coverage")]
+    return {model.facts.op: model for model in models}
+
+
+def counted_as(stem: str) -> str:
+    """Return the operation whose model counts a suite; the operation of the stem where no such suite is planned."""
+    op = stem.split("__", maxsplit=1)[0]
+    try:
+        return find(stem).operation.covered_as if model_of(op) is not None else op
+    except FileError:
+        return op
 
 
 def model_of(op: str) -> Coverage | None:
     """Return the coverage model of an operation; None where there is none."""
-    found = [model for name in names("coverage") if (model := get("coverage", name)).facts.op == op]
-    return found[0] if found else None
+    return modelled().get(op)
 
 
 def subject_of(op: Contract) -> Subject:
     """Return what gives the axes of a contract their meaning. Raises: SpecError (an operation without a coverage model)."""
-    try:
-        return _SUBJECTS[op.name.op](op)
-    except KeyError:
-        raise SpecError(f"{op.name.op}: no coverage model: there are some of {', '.join(sorted(_SUBJECTS))}") from None
+    found = op.cover()
+    if found is None:
+        raise SpecError(f"{op.name.op}: no coverage model: there are some of {', '.join(sorted(modelled()))}")
+    return found
 
 
 def counted(sizes: Mapping[str, int]) -> list[str]:
@@ -64,10 +68,15 @@ def counted(sizes: Mapping[str, int]) -> list[str]:
     return sorted(chosen.values())
 
 
+def _with_axes(stems: Sequence[str]) -> list[str]:
+    """Return the stems that the model of their operation counts: datapaths of levels have a model of their own."""
+    return [stem for stem in stems if find(stem).operation.covered_as == stem.split("__")[0]]
+
+
 def crosses_of(stem: str, rows: Iterable[tuple[int, Values]]) -> list[Cross]:
     """Return the crosses of a planned suite's contract, counted over rows. rows: (test-case id, input values)."""
     op = find(stem).operation
-    model = model_of(op.name.op)
+    model = model_of(op.covered_as)
     if model is None:
         raise SpecError(f"{op.name.op}: no coverage model")
     return count(subject_of(op), model, rows)
@@ -93,7 +102,7 @@ def cover_data(op: str, suites: Sequence[Suite], more: Sequence[str] = (), only:
     rows: dict[str, Callable[[], list[tuple[int, Values]]]] = {suite.stem: partial(suite_rows, suite) for suite in suites}
     sizes = {suite.stem: len(suite.rows) for suite in suites} | {stem: find(stem).size for stem in more}
     rows |= {stem: partial(planned_rows, stem) for stem in more}
-    chosen = counted(sizes)
+    chosen = _with_axes(counted(sizes))
     if model is None or not chosen:
         return None
     found = [(stem, sizes[stem], crosses_of(stem, rows[stem]())) for stem in chosen if only is None or stem in only]
@@ -136,7 +145,7 @@ def check_cover(folder: Path, suites: Sequence[Suite], full: bool = False) -> No
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(f"{COVER}: missing or malformed: {error!r}") from None
     sizes = {suite.stem: len(suite.rows) for suite in suites} | {stem: find(stem).size for stem in more}
-    if not same or sorted(named) != counted(sizes):
+    if not same or sorted(named) != _with_axes(counted(sizes)):
         raise FileError(f"{COVER}: not written as the writer does, of these suites and this model: build the folder again")
     wrong = [stem for stem, entry in entries.items() if named[stem] != entry]
     if wrong:
@@ -156,7 +165,7 @@ def examples(stem: str, crosses: Sequence[Cross]) -> dict[tuple[str, Bin], Value
     found = {(cross.name, one): known.example for cross in crosses for one, known in cross.settled.items() if known.example is not None}
     wanted = {(cross.name, one) for cross in crosses for one in cross.holes()} - set(found)
     op = find(stem).operation
-    model, subject = model_of(op.name.op), subject_of(op)
+    model, subject = model_of(op.covered_as), subject_of(op)
     assert model is not None
     try:
         rows = planned_rows(f"{stem.rpartition('__')[0]}__directed") if wanted else []

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from emu.contracts.cover import Bin, Settled
 from emu.spec.models import Coverage
 from emu.spec.registry import digest
-from emu.vectors.coverage.model import MOST_FIRST, Bin, Cross, Settled
+from emu.vectors.coverage.model import MOST_FIRST, Cross
 
 SCHEMA: Final = "emu-cover-1"
 WHOLE: Final = "all"  # the key of a cross of one axis

@@ -16,9 +16,9 @@ from emu.spec.registry import get
 # Writer of `.tv`: the columns of `.mem` with one space between them, no comments, no header. The trailer is the last line.
 
 
-def row_format(layout: Layout, guard: str = "a", gap: str = " ") -> str:
+def row_format(layout: Layout, gap: str = " ") -> str:
     """Return the %-format of a row's values."""
-    return gap.join((guard, *(f"%0{column.digits}x" for column in layout.columns)))
+    return gap.join(("a", *(f"%0{column.digits}x" for column in layout.columns)))
 
 
 def row_lines(layout: Layout, rows: Iterable[Row]) -> list[str]:

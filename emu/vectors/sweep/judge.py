@@ -25,7 +25,6 @@ from emu.spec import derive
 from emu.spec.models import Format, Policy
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.policy import BySign, Entry
-from emu.spec.models.rounding import Word
 from emu.vectors.sweep.inputs import Codes, Piece, leaf_codes, pieces, special_classes
 from emu.vectors.sweep.space import MARKERS, Sweep
 
@@ -117,7 +116,7 @@ def _exact(sweep: Sweep, policy: Policy, piece: Piece, place: int) -> int:
     """Return the reference model's code of one input of a piece."""
     random = None
     if piece.random is not None:
-        lanes = piece.rounding.facts.random.lanes if isinstance(piece.rounding.facts.random, Word) else 1
+        lanes, _ = piece.rounding.random_operand
         group = slice(place // lanes, place // lanes + 1)
         drawn = element_random(piece.random[group], piece.rounding, (lanes,))
         random = None if drawn is None else int(drawn[place % lanes])

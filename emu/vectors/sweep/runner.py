@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
 from importlib.resources import files
@@ -219,18 +220,49 @@ class _Done:
 # The digest of the code that a sweep judged: a later reader sees whether the engines have changed since.
 
 
-FOLDERS: Final = ("engines/exact", "engines/numpy", "engines/native")
-SUFFIXES: Final = (".py", ".c", ".h")
+ENGINES: Final = ("exact", "numpy", "c_ref", "native")
 
 
 @bounded(1)
 def code_sha256() -> str:
-    """Return one sha256 over the files of the reference model and the engines, and over the digest of the compiled C reference."""
+    """Return one sha256 over what converts: modules of the engines that `convert` imports, the kernels, C sources of conversions.
+
+    Of the C reference it is the digest that was compiled in, so that code of other operations leaves a record valid.
+    """
     from emu.engines.c_ref._c import ffi, lib
 
-    root = Path(str(files("emu")))
-    paths = sorted(path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in SUFFIXES)
-    digest = sha256(ffi.string(lib.emu_source_digest))
-    for path in paths:
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    digest = sha256(ffi.string(lib.emu_convert_digest))
+    for path in sorted(code_files()):
+        digest.update(path.as_posix().encode() + b"\0" + (Path(str(files("emu"))) / path).read_bytes())
     return digest.hexdigest()
+
+
+def code_files() -> set[Path]:
+    """Return the files of the engines that a conversion runs, as paths in the package."""
+    root = Path(str(files("emu")))
+    found: set[Path] = set()
+    left = [Path("engines", engine, "convert.py") for engine in ENGINES]
+    while left:
+        path = left.pop()
+        if path not in found and (root / path).is_file():
+            found.add(path)
+            modules = _imported(ast.parse((root / path).read_bytes()))
+            left += [path for name in modules for path in _places(name) if path.parts[0] == "engines"]
+    return found | {path.relative_to(root) for path in (root / "engines" / "native" / "kernels").iterdir() if path.suffix in (".c", ".h")}
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """Yield what a module imports, lazily or not; a name that is imported from a package may be a module too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{name.name}" for name in node.names))
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def _places(module: str) -> tuple[Path, ...]:
+    """Return the files that a module of the package may be."""
+    if not module.startswith("emu."):
+        return ()
+    path = Path(*module.split(".")[1:])
+    return path.with_suffix(".py"), path / "__init__.py"

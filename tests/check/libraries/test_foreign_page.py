@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
-from emu.check.libraries.findings import FINDINGS
 from emu.check.libraries.model import LIBRARIES, find, kernels
 from emu.cli.main import commands
+from tools.docs.foreign_findings import FINDINGS
 from tools.docs.foreign_kernels import one_liners
 from tools.foreign_kernels import in_reach
 

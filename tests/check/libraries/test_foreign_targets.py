@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, ToolError
-from emu.check.inputs.boundaries import beside_scale_steps
 from emu.check.libraries.model import LIBRARIES, Kernel, Library, codes_of, e8m0_of, find, kernels
 from emu.check.run import check
 from emu.check.targets.named import parse_target
 from emu.contracts import form_of
+from emu.identify.scale_steps import beside_scale_steps
 from emu.spec.contract import parse
 from tools.foreign_kernels import examine, main
 

@@ -10,7 +10,6 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import emu
-from emu.cli.main import run as run_command
 
 KERNELS = """
 import numpy as np
@@ -54,18 +53,6 @@ SIGNATURE = (
 )
 SMALL = ("--shapes", "9x7x96,17x9x160")
 CONTRACT = ("--against", "matmul/nvfp4/nvfp4/fp32")
-
-
-@pytest.fixture
-def run(capsys):
-    """Run emu check: (exit code, what it printed)."""
-
-    def command(*words):
-        code = run_command(["check", *map(str, words)])
-        printed = capsys.readouterr()
-        return code, printed.out + printed.err
-
-    return command
 
 
 @pytest.fixture(scope="module")

@@ -193,6 +193,7 @@ def test_declared_classes_accumulators_and_reductions_pass():
     assert report.accumulator_bits == 8
 
 
+@pytest.mark.exhaustive
 def test_default_shapes_are_off_every_tile_size_and_one_pass_is_whole():
     report = check_matmul(binary64, "mxfp4_te_pow2", "nvfp4_te_ref")
     assert report.verdict == "pass" and report.compared > 100_000

@@ -213,7 +213,9 @@ static const struct {
     FUNCTION(find_word), FUNCTION(find_policy), FUNCTION(find_transform), FUNCTION(find_recipe),
     FUNCTION(find_program), FUNCTION(check_datapath), FUNCTION(derive_widths), FUNCTION(dot),
     FUNCTION(matmul), FUNCTION(alpha), FUNCTION(epilogue), FUNCTION(add_results),
-    FUNCTION(find_datapath), FUNCTION(finish_register),
+    FUNCTION(find_datapath), FUNCTION(finish_register), FUNCTION(check_dot_levels), FUNCTION(count_dot_levels),
+    FUNCTION(dot_levels), FUNCTION(measure_descriptor), FUNCTION(load_descriptor), FUNCTION(find_format_in),
+    FUNCTION(find_rounding_in), FUNCTION(find_policy_in), FUNCTION(find_datapath_in),
 };
 
 int main(int argc, char **argv)
@@ -233,7 +235,7 @@ int main(int argc, char **argv)
             }
         }
         printf("%s %016llx", functions[k].name, (unsigned long long)all.checksum);
-        for (int error = 0; error < 16; error++)
+        for (int error = 0; error < 17; error++)
             printf(" %llu", (unsigned long long)all.errors[error]);
         printf("\n");
         done++;

@@ -14,7 +14,7 @@ typedef struct stream {
 
 typedef struct tally {
     uint64_t checksum;   /* of every result of calls that succeeded, and of every error */
-    uint64_t errors[16]; /* how many calls returned it */
+    uint64_t errors[17]; /* how many calls returned it */
     int is_broken;       /* a call broke its contract */
 } tally;
 
@@ -71,6 +71,19 @@ void fuzz_finish_register(stream *random, tally *all);
 void fuzz_alpha(stream *random, tally *all);
 void fuzz_epilogue(stream *random, tally *all);
 void fuzz_add_results(stream *random, tally *all);
+
+/* fuzz_levels.c */
+void fuzz_check_dot_levels(stream *random, tally *all);
+void fuzz_count_dot_levels(stream *random, tally *all);
+void fuzz_dot_levels(stream *random, tally *all);
+
+/* fuzz_descriptor.c */
+void fuzz_measure_descriptor(stream *random, tally *all);
+void fuzz_load_descriptor(stream *random, tally *all);
+void fuzz_find_format_in(stream *random, tally *all);
+void fuzz_find_rounding_in(stream *random, tally *all);
+void fuzz_find_policy_in(stream *random, tally *all);
+void fuzz_find_datapath_in(stream *random, tally *all);
 
 /* fuzz_names.c */
 void fuzz_find_format(stream *random, tally *all);

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.c_dot import in_c
 
 from emu.base.errors import EngineError, OpenError
 from emu.engines.c_ref import datapath as native
@@ -40,18 +41,6 @@ def plans_of(datapath: str | Datapath) -> list[DatapathPlan]:
     facts = get("datapath", datapath).facts
     blocks, scales = facts.scale.blocks or (None,), facts.scale.formats or (None,)
     return [resolve(datapath, a, b, scale, block) for a, b in pairs(facts) for scale in scales for block in blocks]
-
-
-def row_of(codes: list[int], fmt: Format | None) -> Any:
-    """Return codes as an array of one row, None without format."""
-    return None if fmt is None else np.array([codes], code_dtype(fmt)).reshape(1, -1)
-
-
-def in_c(operands: Operands, plan: DatapathPlan) -> int:
-    """Return the result of the C reference for one row."""
-    a, b, scale_a, scale_b, c = operands
-    rows = row_of(a, plan.a), row_of(b, plan.b), row_of(scale_a, plan.scale), row_of(scale_b, plan.scale)
-    return int(native.dot(*rows, np.array([c], code_dtype(plan.c)), plan)[0])
 
 
 # Operands drawn so that something happens: edges, exponents close together, zeros, a second half that cancels the first, C near the sum.

@@ -16,7 +16,7 @@ from emu.engines.c_ref.call import matrix
 from emu.engines.exact import epilogue as reference_model
 from emu.engines.exact.datapath_round import round_sum
 from emu.spec.datapath import resolve
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.strategies import edge_codes
 
 PLANS = {name: resolve(name, "e2m1", "e2m1", "ue4m3", 16) for name in ("ideal", "nv_like", "int64")}

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from support.c_dot import in_c
 
 from emu.engines.c_ref import datapath as native
-from emu.engines.c_ref.call import code_dtype
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models import Format
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 
 ROWS = yaml.safe_load((Path(__file__).parents[2] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 Operands = tuple[list[int], list[int], list[int], list[int], int]
@@ -26,18 +26,6 @@ def plan_of(name: str) -> DatapathPlan:
     pair = next((part.split("x") for part in chosen if "x" in part), [None, None])
     scale = next((part for part in chosen if "x" not in part and not part.isdigit()), None)
     return resolve(datapath, *pair, scale, next((int(part) for part in chosen if part.isdigit()), None))
-
-
-def row_of(codes: list[int], fmt: Format | None) -> Any:
-    """Return codes as an array of one row, None without format."""
-    return None if fmt is None else np.array([codes], code_dtype(fmt)).reshape(1, -1)
-
-
-def in_c(operands: Operands, plan: DatapathPlan) -> int:
-    """Return the result of the C reference for one row."""
-    a, b, scale_a, scale_b, c = operands
-    rows = row_of(a, plan.a), row_of(b, plan.b), row_of(scale_a, plan.scale), row_of(scale_b, plan.scale)
-    return int(native.dot(*rows, np.array([c], code_dtype(plan.c)), plan)[0])
 
 
 def split(text: str, fmt: Format) -> list[int]:

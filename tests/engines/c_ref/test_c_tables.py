@@ -15,31 +15,8 @@ from emu.spec.datapath import known_facts, pairs, resolve
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import dequantize_program, quantize_program
 from emu.spec.registry import get, names
+from tests.support.structs import plain
 from tools.docs.c_tables import PATH, c_table_pages
-
-LENGTHS = {
-    "emu_format.values": lambda item: 1 << item.bits,
-    "emu_word.positions": lambda item: item.lanes * item.random_bits,
-    "emu_program.registers": lambda item: item.register_count,
-    "emu_program.steps": lambda item: item.step_count,
-    "emu_program.levels": lambda item: item.level_count,
-}
-
-
-def plain(value: Any, where: str = "", owner: Any = None) -> Any:
-    """A struct as nested dicts and lists: what it points at is written out."""
-    if not isinstance(value, ffi.CData):
-        return value
-    kind = ffi.typeof(value)
-    if kind.kind == "array":
-        return [plain(item) for item in value]
-    if kind.kind == "pointer" and value == ffi.NULL:
-        return None
-    if kind.kind == "pointer" and where in LENGTHS:
-        return [plain(item) for item in value[0 : LENGTHS[where](owner)]]
-    item, shape = (value[0], kind.item) if kind.kind == "pointer" else (value, kind)
-    name = shape.cname.removeprefix("struct ")
-    return {field: plain(getattr(item, field), f"{name}.{field}", item) for field, _ in shape.fields}
 
 
 def words_of(kind: str, name: str) -> list[str]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.golden import levels_stems
 
 from emu.base.philox import words
 from emu.contracts.contract import Contract
@@ -26,7 +27,8 @@ MAKE = shutil.which("make")
 ROOT = Path(__file__).resolve().parents[3]
 NOT_OF_C = ("insn", "layout")  # emu_ref has the operations that instructions are made of; a layout is an index, not a number
 FROZEN = sorted(path.name.removesuffix(".tv") for path in (ROOT / "vectors").glob("*/*.tv"))
-STEMS = [stem for stem in FROZEN if not stem.startswith(NOT_OF_C)]
+LEVELS = levels_stems(ROOT / "vectors", FROZEN)  # C has their functions, the command has not their tables
+STEMS = [stem for stem in FROZEN if not stem.startswith(NOT_OF_C) and stem not in LEVELS]
 SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
 
 
@@ -83,6 +85,10 @@ def test_what_the_command_does_not_know_is_refused(emu_ref: Path) -> None:
     for stem in (others[0], others[-1]):
         code, out, err = call(emu_ref, "check", "--desc", str(path_of(stem, ".desc")), text=tv(stem))
         assert (code, out) == (2, "") and "no such suite" in err
+    assert len(LEVELS) > 15
+    for stem in LEVELS:
+        code, out, err = call(emu_ref, "check", "--desc", str(path_of(stem, ".desc")), text=tv(stem))
+        assert (code, out) == (2, "") and "no such datapath" in err
 
 
 @pytest.mark.parametrize("column", ["y", "m_y"])

@@ -14,7 +14,8 @@ from emu.engines.exact.datapath import dot
 from emu.engines.exact.epilogue import alpha_code, epilogue
 from emu.spec import derive, get, names
 from emu.spec.datapath import DatapathPlan, pairs, resolve
-from emu.spec.models.datapath import DatapathFacts, EpilogueFacts
+from emu.spec.models.datapath import DatapathFacts
+from emu.spec.models.levels import EpilogueFacts
 
 ROWS = yaml.safe_load((Path(__file__).parent / "datapath_rows.yaml").read_text(encoding="utf-8"))
 KNOWN = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathFacts) and name != "blackwell_e0m3"]

@@ -102,6 +102,33 @@ static int dots(int32_t form, size_t rows, size_t columns, int32_t group, int32_
     return 0;
 }
 
+static int levels(int32_t form, size_t rows, size_t columns, size_t k, int32_t bits, int32_t beyond, int32_t mode, int32_t block) {
+    const emu_hold_float hold = {0.0078125, 35184372088832.0, 1.1754943508222875e-38, 3.3895313892515355e38, 1e300, 1e300, 0.0, 0.0, mode,
+                                 0, ~(uint64_t)0, 0, 0, 0, 0, 0};
+    uint32_t words[256];
+    for (size_t code = 0; code < 256; code++)
+        words[code] = code == 255 && bits == 0 ? 0x7F800000u : (uint32_t)(0x3F800000u + ((code & 15u) << 20) + ((code >> 7) << 31));
+    const emu_level_operand format = {1, words};
+    const size_t blocks = block ? k / (size_t)block : 0;
+    emu_levels plan;
+    void *a = filled(rows * k, 14), *b = filled(columns * k, 15), *of_a = filled(rows * blocks, 16), *of_b = filled(columns * blocks, 17);
+    uint32_t *d = malloc(4 * rows * columns), *pairs = malloc(4 * rows);
+    double *c = calloc(rows * columns, sizeof *c);
+    size_t failed;
+    memset(&plan, 0, sizeof plan);
+    plan.a = plan.b = plan.scale = format;
+    plan.lot = block ? block : 1, plan.block = block, plan.summed = block > 0, plan.narrow = 1;
+    plan.bits = bits, plan.beyond = beyond, plan.per_unit = 1024.0, plan.unit = 0.0009765625;
+    plan.shift = bits > 40 ? 0 : 5, plan.bias = 15, plan.bias_odd = 1, plan.lift = bits > 40 ? 20 : 0;
+    plan.held = plan.out = hold, plan.out_plus_c = 1, plan.once = rows % 2, plan.d_frac_bits = 7, plan.d_lowest = -126;
+    plan.d_inf = 0x7F80u, plan.d_nan = 0x7FC0u, plan.d_sign = 0x8000u;
+    void *room = malloc(emu_levels_room(&plan, rows, columns, k)), *room_of_pairs = malloc(emu_levels_room(&plan, rows, rows, k));
+    CHECK(emu_levels_panel(form, &plan, a, b, of_a, of_b, rows, columns, k, 0, c, d, &failed, room));
+    CHECK(emu_levels_panel(form, &plan, a, a, of_a, of_a, rows, rows, k, 1, c, pairs, &failed, room_of_pairs));
+    free(a), free(b), free(of_a), free(of_b), free(d), free(pairs), free(c), free(room), free(room_of_pairs);
+    return 0;
+}
+
 int main(void) {
     const emu_rotation rotation = {EMU_SUM_BUTTERFLY, EMU_SOURCE_BF16, 3, 0x3E800000u};
     const size_t lengths[] = {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255, 256, 257, 300, 4095, 4096, 4097, 8191};
@@ -121,6 +148,10 @@ int main(void) {
             if (dots(form, n % 70 + 1, n % 90 + 1, 16, 32, 1, 4) || dots(form, n % 40 + 1, n % 50 + 1, 1, 0, 2, 2) ||
                 dots(form, n % 33 + 1, n % 65 + 1, 1, 32, 1, 4) || dots(form, n % 65 + 1, n % 33 + 1, 32, 32, 1, 2))
                 return 1;
+            for (int32_t way = 0; way < 4; way++)
+                if (levels(form, n % 40 + 1, n % 70 + 1, n % 19 + 1, 0, 0, way % 3, 0) ||
+                    levels(form, n % 40 + 1, n % 34 + 1, 16 * (n % 5 + 1), way % 2 ? 24 : 64, way, 0, way < 2 ? 16 : 0))
+                    return 1;
         }
     }
     printf("%ld calls\n", calls);

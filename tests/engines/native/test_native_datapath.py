@@ -20,7 +20,7 @@ from emu.engines.native import datapath as native
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.numpy import datapath as npy
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 
 FORMS = range(kernel.BEST_FORM + 1)
 ABLE = [plan for model in known_datapaths() for plan in plans_of(model) if native.can_dot(plan)]
@@ -264,7 +264,7 @@ def test_bad_arguments_of_the_kernel_are_refused() -> None:
     found = draw_operands(np.random.default_rng(69), NVFP4, 2, 64)
     with pytest.raises(EngineError, match="lacks the instructions"):
         native.dot(*found, NVFP4, form=kernel.BEST_FORM + 1)
-    plan, room = native._plan_of(NVFP4), ffi.new("char[]", 1 << 16)
+    (plan, _kept), room = native._plan_of(NVFP4), ffi.new("char[]", 1 << 16)
     good = [kernel.address(x) for x in found]
     call = (0, plan, good[0], good[1], good[2], good[3], 2, 2, 64, 1, good[4], 1, room)
     for place, bad in ((1, ffi.NULL), (2, ffi.NULL), (4, ffi.NULL), (7, 3), (8, 65), (10, ffi.NULL), (12, ffi.NULL)):

@@ -22,7 +22,7 @@ from emu.engines.native.program import plan_of
 from emu.spec import derive, get
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.models import Recipe
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 from emu.spec.training import derived_recipe
 
 FORMS = range(kernel.BEST_FORM + 1)

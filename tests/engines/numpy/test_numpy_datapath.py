@@ -21,7 +21,7 @@ from emu.engines.numpy import datapath as npy
 from emu.engines.numpy.datapath_round import round_values, sum_to_odd
 from emu.engines.numpy.datapath_shape import fault, shape_of
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
-from emu.spec.models.datapath import EpilogueFacts
+from emu.spec.models.levels import EpilogueFacts
 
 ROWS = yaml.safe_load((Path(__file__).parents[2] / "engines" / "exact" / "datapath_rows.yaml").read_text(encoding="utf-8"))
 PLANS = [plan for model in known_datapaths() for plan in plans_of(model)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from emu.base.philox import words
 from emu.engines.exact import block as exact
 from emu.engines.numpy import block as npy
 from emu.engines.numpy.convert import code_dtype
+from emu.engines.run import run_dequantize
 from emu.spec import derive
 from emu.spec.models import Block, Recipe
 from emu.spec.programs.types import extent_of
@@ -117,12 +119,13 @@ def test_cut_tails(name: str) -> None:
 def test_what_dequantize_refuses() -> None:
     recipe = get("recipe", "nvfp4_te_ref")
     codes, levels = drawn(recipe, 2, 32, TENSOR[0])
-    with pytest.raises(ShapeError, match="level scale must have shape"):
-        npy.dequantize(recipe, codes, {**levels, "scale": levels["scale"][:, :1]})
-    with pytest.raises(ShapeError, match="level tensor must have shape"):
-        npy.dequantize(recipe, codes, {"scale": levels["scale"]})
+    dequantize = partial(run_dequantize, recipe, codes, profile=None, result=get("format", "fp32"), engine="numpy")
+    with pytest.raises(ShapeError, match=r"level scale has shape \(2, 1\): codes of shape \(2, 32\) need \(2, 2\)"):
+        dequantize({**levels, "scale": levels["scale"][:, :1]})
+    with pytest.raises(ShapeError, match="level tensor is missing"):
+        dequantize({"scale": levels["scale"]})
     levels["scale"][1, 1] = 0x80
-    with pytest.raises(OpenError, match="set bit 7 of ue4m3"):
-        npy.dequantize(recipe, codes, levels)
+    with pytest.raises(OpenError, match="level scale: ue4m3 code 0x80: what a set bit 7 means is open"):
+        dequantize(levels)
     with pytest.raises(OpenError):
         exact.dequantize(recipe, codes.tolist(), {name: level.tolist() for name, level in levels.items()})

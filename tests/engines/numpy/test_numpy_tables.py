@@ -150,11 +150,12 @@ def test_round_to_odd_of_binary64() -> None:
 def test_decode_table_holds_every_value(name: str) -> None:
     fmt = get("format", name)
     bits = derive.codes(fmt).bits
-    if bits > 16:
-        with pytest.raises(OperandError):
-            npy.to_fp32(np.zeros(1, np.uint64), get("format", "fp64"))
-        return
-    codes = np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)[:: 1 if bits <= 8 else 97]
+    if bits > 16:  # binary32, and binary64 where its values are those of binary32
+        sample = np.random.default_rng(11).integers(0, 1 << 32, 4096, dtype=np.uint32)
+        sample[:6] = 0, 1 << 31, 1, 0x7F7FFFFF, 0x7F800000, 0xFF800000
+        codes = sample if bits == 32 else sample[~np.isnan(sample.view(np.float32))].view(np.float32).astype(np.float64).view(np.uint64)
+    else:
+        codes = np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)[:: 1 if bits <= 8 else 97]
     found = npy.to_fp32(codes, fmt)
     for code, value in zip(codes.tolist(), found, strict=True):
         right = decode_code(code, fmt)
@@ -162,3 +163,9 @@ def test_decode_table_holds_every_value(name: str) -> None:
             assert Fraction(float(value)) == right.signed and bool(np.signbit(value)) == bool(right.sign)
         else:
             assert (np.isnan(value), np.isinf(value)) == (right.kind == "nan", right.kind == "inf")
+
+
+def test_a_value_beyond_binary32_is_refused() -> None:
+    for code in (1, 0x7FEFFFFFFFFFFFFF, 0x3FF0000000000001):
+        with pytest.raises(OperandError, match="do not fit binary32"):
+            npy.to_fp32(np.array([0, code], np.uint64), get("format", "fp64"))

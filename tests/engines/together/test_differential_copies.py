@@ -30,6 +30,7 @@ def answers(folder: Path, first: str, every: int) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", ["original", "copy"])
 def test_a_copy_under_another_id_is_the_same_thing(tmp_path: Path, first: str) -> None:
     found = answers(tmp_path, first, 61)

@@ -97,9 +97,12 @@ def block_of(shape: list[int], element: str, row: str, tile: str) -> dict[str, A
     return {"kind": "block", "id": "drawn_block", **USER.ABOUT, "facts": facts}
 
 
-@QUICK
-@given(st.data())
-def test_programs_on_drawn_formats_and_blocks(data: st.DataObject) -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(1500, marks=pytest.mark.exhaustive)])
+def test_programs_on_drawn_formats_and_blocks(examples: int) -> None:
+    settings(QUICK, max_examples=examples)(given(st.data())(a_program_on_a_drawn_block))()
+
+
+def a_program_on_a_drawn_block(data: st.DataObject) -> None:
     pool = [data.draw(USER.formats(9), label="format").model_copy(update={"id": f"drawn_{number}"}) for number in range(3)]
     seed = data.draw(st.integers(0, 99999))
     other = data.draw(st.one_of(USER.floats(32), USER.formats(9)), label="source")
@@ -115,7 +118,8 @@ def test_programs_on_drawn_formats_and_blocks(data: st.DataObject) -> None:
         size = shape[0] * int(rng.integers(1, 3)), shape[1] * int(rng.integers(1, 4))
         wide = rng.random() < 0.7
         source = get("format", "fp32") if wide else other
-        codes = PROGRAMS.source_codes(rng, size, rng.random() < 0.4) if wide else USER.some_codes(other, seed, size)
+        bits = (1 << derive.codes(other).bits) - 1  # codes with an unused bit are refused above the engines
+        codes = PROGRAMS.source_codes(rng, size, rng.random() < 0.4) if wide else USER.some_codes(other, seed, size) & bits
         there_and_back(recipe, program, source, codes, rng)
 
 
@@ -137,6 +141,108 @@ def there_and_back(recipe: Any, program: Any, source: Format, codes: Any, rng: A
     levels, result = dict(zip(names, wanted[1:], strict=True)), get("format", ("fp32", "bf16", "fp16")[rng.integers(3)])
     back = {"profile": None, "result": result}
     agree("dequantize", (recipe, None), lambda engine: [engine_run.run_dequantize(recipe, wanted[0], levels, engine=engine, **back)])
+
+
+def test_a_power_of_two_of_every_binade() -> None:
+    """pow2 of whole numbers of every size, of Inf and NaN: far beyond the largest exponent it stays Inf, far below the least +0."""
+    whole = [0.0, 1.0, 3.0, *(float(number) for number in range(120, 132)), *(float(number) for number in range(144, 153)), np.inf, np.nan]
+    sizes = np.array([*whole, *(times * 2.0**exp for exp in range(2, 127) for times in (1, 1.5))], np.float32)
+    codes = np.concatenate([sizes, -sizes]).view(np.uint32).reshape(1, -1)
+    steps = [
+        {"out": "power", "op": "pow2", "args": ["x"]},
+        {"out": "element", "op": "cast", "args": ["power"], "to": "e2m1", "round": "rne", "overflow": "saturate", "nan": "0x0"},
+        {"out": "flat", "op": "amax", "args": ["power"], "nan": "drop", "at": "row"},
+        {"out": "line", "op": "cast", "args": ["flat"], "to": "e4m3", "round": "rne", "overflow": "saturate", "nan": "0x0"},
+        {"op": "emit", "codes": "element", "levels": {"every": "power", "line": "line", "whole": "line"}},
+    ]
+    back = {"p": [{"out": "element", "op": "decode", "args": ["codes"]}, {"op": "emit", "values": "element"}]}
+    facts = {"block": "drawn_block", "tail": "error", "arithmetic": {"to": "fp32", "round": "rne"}}
+    facts |= {"domain": {"non_finite": "yes"}, "steps": steps, "dequantize": back}
+    recipe = {"kind": "recipe", "id": "drawn_powers", **USER.ABOUT, "facts": facts}
+    with USER.loaded(block_of([1, 1], "e2m1", "e4m3", "e4m3"), recipe):
+        chosen, source = get("recipe", "drawn_powers"), get("format", "fp32")
+
+        def ask(engine: str) -> list[Any]:
+            found, levels = engine_run.run_quantize(chosen, codes, source, engine=engine)
+            return [found, *levels.values()]
+
+        _, powers, *_ = agree("quantize", (chosen, source), ask)
+    assert powers[0].tolist() == [code_of_power(float(exp)) for exp in codes.view(np.float32)[0]]
+
+
+def test_values_that_no_step_reads_are_checked_all_the_same() -> None:
+    """A program that reads the tensor's maximum alone: x beyond binary32 is refused by every engine, with the maximum given and without."""
+    steps = [
+        {"out": "element", "op": "cast", "args": ["tensor_amax"], "to": "e2m1", "round": "rne", "overflow": "saturate"},
+        {"out": "line", "op": "cast", "args": ["tensor_amax"], "to": "e4m3", "round": "rne", "overflow": "saturate"},
+        {"op": "emit", "codes": "element", "levels": {"every": "tensor_amax", "line": "line", "whole": "line"}},
+    ]
+    back = {"p": [{"out": "element", "op": "decode", "args": ["codes"]}, {"op": "emit", "values": "element"}]}
+    facts = {"block": "drawn_block", "tail": "error", "arithmetic": {"to": "fp32", "round": "rne"}, "steps": steps, "dequantize": back}
+    recipe = {"kind": "recipe", "id": "drawn_blind", **USER.ABOUT, "facts": facts}
+    wide = {"class": "float", "signed": "yes", "exp_bits": 8, "frac_bits": 0, "bias": 127, "subnormals": "yes"}
+    beyond = {"kind": "format", "id": "drawn_wide", **USER.ABOUT, "facts": wide | {"inf": "none", "nan": "none", "neg_zero": "yes"}}
+    with USER.loaded(block_of([1, 1], "e2m1", "e4m3", "e4m3"), recipe, beyond):
+        chosen, source = get("recipe", "drawn_blind"), get("format", "drawn_wide")
+        for last, fits in ((254, True), (255, False)):
+            codes = np.array([[127, 1, last]], np.uint16)
+            for given_ones in ({}, {"tensor_amax": 0x3F800000}):
+
+                def ask(engine: str, codes: Any = codes, given_ones: Any = given_ones) -> list[Any]:
+                    found, levels = engine_run.run_quantize(chosen, codes, source, engine=engine, **given_ones)
+                    return [found, *levels.values()]
+
+                assert (agree("quantize", (chosen, source), ask) is OperandError) is not fits
+
+
+def code_of_power(exp: float) -> int:
+    """The binary32 code of 2^exp, exp a whole number, Inf or NaN."""
+    if exp != exp:
+        return 0x7FC00000
+    if exp >= 128 or exp < -149:
+        return 0x7F800000 if exp > 0 else 0
+    return int(exp) + 127 << 23 if exp > -127 else 1 << int(exp) + 149
+
+
+BEYOND = USER.model(
+    Format,
+    {"class": "float", "signed": "yes", "exp_bits": 2, "frac_bits": 1, "bias": -125, "subnormals": "yes", "inf": "none", "nan": "none",
+     "neg_zero": "yes"},
+    "beyond",
+)  # fmt: skip
+
+
+def test_only_the_values_that_are_there_must_be_numbers_of_the_arithmetic() -> None:
+    """A source whose largest codes lie beyond binary32: the others are taken by every engine, those by none."""
+    recipe = get("recipe", "e1m2_fp32scale")
+    inside, outside = np.array([[0, 1, 2, 3, 8, 9, 10, 11] * 4], np.uint8), np.array([[0, 1, 2, 7, 8, 9, 10, 11] * 4], np.uint8)
+
+    def ask(engine: str, codes: Any) -> list[Any]:
+        found, levels = engine_run.run_quantize(recipe, codes, BEYOND, engine=engine)
+        return [found, *levels.values()]
+
+    assert not isinstance(agree("quantize", (recipe, BEYOND), lambda engine: ask(engine, inside)), type)
+    assert agree("quantize", (recipe, BEYOND), lambda engine: ask(engine, outside)) is OperandError
+    assert len(engines_of("quantize", recipe, BEYOND)) >= 2
+
+
+NO_SUBNORMALS = USER.model(
+    Format,
+    {"class": "float", "signed": "yes", "exp_bits": 1, "frac_bits": 15, "bias": 0, "subnormals": "no", "inf": "none", "nan": "none",
+     "neg_zero": "no"},
+    "seventeen",
+)  # fmt: skip
+
+
+def test_a_wide_source_without_subnormals_is_taken() -> None:
+    recipe, codes = get("recipe", "e1m2_fp32scale"), np.array([[0, 1, 34542, 65535, 65536, 65537, 85635, 131071] * 4], np.uint32)
+
+    def ask(engine: str) -> list[Any]:
+        found, levels = engine_run.run_quantize(recipe, codes, NO_SUBNORMALS, engine=engine)
+        return [found, *levels.values()]
+
+    assert not isinstance(agree("quantize", (recipe, NO_SUBNORMALS), ask), type)
+    assert "numpy" in engines_of("quantize", recipe, NO_SUBNORMALS)
 
 
 @pytest.mark.parametrize("name", ["fp32", "bf16", "fp16", "fp64"])

@@ -147,3 +147,13 @@ def test_the_smallest_loss() -> None:
     loss = proof.smaller(tuple(map(tuple, row)), reported, wider)
     assert sum(x * y > 0 for x, y in zip(loss.row[0], loss.row[1], strict=True)) == 2
     assert loss.code != loss.wider
+
+
+def test_lost_sums_fall_with_the_width_and_end_where_the_loader_says() -> None:
+    for a, b in proof.WIDTH_PAIRS:
+        found = proof.width_counts(a, b, 64)
+        lost = [row["lost"] for row in found]
+        exact = resolve("nv_like_exact", a, b, proof.SCALE, proof.BLOCK).adder_bits
+        assert lost == sorted(lost, reverse=True) and lost[0] > 0
+        assert [row["adder_bits"] for row in found if not row["lost"]][-1] >= exact
+        assert all(not row["lost"] for row in found if row["adder_bits"] >= exact)

@@ -12,7 +12,18 @@ from emu.ops import functions as api
 from research.__main__ import run
 from research.datapath import study
 from research.datapath.data import Data, synthetic
-from research.datapath.errors import DATAPATHS, RECIPES, SIGNS, cell_of, datapath_errors, error_rows, plans_of, quantized
+from research.datapath.errors import (
+    DATAPATHS,
+    RECIPES,
+    SIGNS,
+    cell_of,
+    datapath_errors,
+    error_rows,
+    null_row,
+    plans_of,
+    quantized,
+    result_of,
+)
 from research.pages.charts import same_data
 from research.pages.datapath_errors import PAGE, RECORD, study_pages
 
@@ -77,9 +88,10 @@ def test_a_small_run_gives_the_recorded_figures(name: str, recipe: str, rotated:
 
 def test_cells_are_elements_times_scales() -> None:
     load_recipes()
-    assert [cell_of(recipe)[:2] for recipe in RECIPES] == [
-        (element, scale) for scale in ("ue4m3", "ue5m3", "e8m0", "fp32") for element in ("e2m1", "e1m2", "int4")
-    ]
+    assert {cell_of(recipe)[:2] for recipe in RECIPES} == {
+        *((element, scale) for scale in ("ue4m3", "ue5m3", "e8m0", "fp32") for element in ("e2m1", "e1m2", "int4")),
+        ("e0m3", "ue4m3"),
+    }
 
 
 @pytest.mark.parametrize("recipe", ["nvfp4_te_ref", "study_int4_ue5m3", "mxe1m2_floor", "e1m2_fp32scale"])
@@ -118,6 +130,20 @@ def test_int4_is_the_uniform_grid_times_four(small: Data) -> None:
     ):
         first, second = (quantized(small, name, False).exact.values() for name in (int4, uniform))
         assert np.array_equal(first, second)
+
+
+def test_e0m3_stands_for_int4_without_its_lowest_code(small: Data) -> None:
+    """Under scales where both are quantized alike, every datapath gives the same results."""
+    first, second = (quantized(small, name, False) for name in ("study_int4_ue5m3", "study_e0m3_ue5m3"))
+    plans = [list(plans_of(found)) for found in (first, second)]
+    assert len(plans[0]) == len(plans[1]) > 2
+    for one, other in zip(*plans, strict=True):
+        assert np.array_equal(result_of(first, one).view(np.ndarray), result_of(second, other).view(np.ndarray))
+
+
+def test_other_signs_are_other_errors(record: dict, data: dict[str, Data]) -> None:
+    (kept,) = [row for row in record["nulls"] if (row["data"], row["recipe"]) == ("gaussian", "nvufp4")]
+    assert null_row(data["gaussian"], "nvufp4") == kept and len(set(kept["rotated"])) == len(kept["signs"])
 
 
 def test_the_command_prints_a_piece(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Chains of quantized layers: gains multiply, E2M1 shrinks and its length does not, the sheet's figures, the command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from research.__main__ import run
 from research.reproduction.cells import chains, depth_rows
 from research.reproduction.data import FP32_ROTATION
 from research.reproduction.depth import FULL, Setting, Spread, chain, spread, weights
+from research.reproduction.gemm import quantized_side
+from research.reproduction.likeness import likeness
 
 pytestmark = pytest.mark.usefixtures("study_recipes")
 
@@ -57,6 +60,19 @@ def test_the_product_of_alphas_grows_layer_by_layer() -> None:
     assert run_.alpha_product(0) == 1 and run_.alpha_product(2) == np.prod([step.alphas for step in run_.steps[:2]]).item()
 
 
+def test_a_residual_path_carries_what_the_layers_lose() -> None:
+    """One layer by hand; then the gain of a chain no longer is the product of the gains, and E2M1 keeps most of the signal."""
+    setting = Setting(1, 32, 32, residual=True)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((32, 32))
+    (w,) = weights(setting, rng)
+    read = x / np.sqrt((x * x).mean(axis=1, keepdims=True))
+    kept = [quantized_side(item.astype(np.float32), E2M1).values for item in (read, w)]
+    assert chain(setting, E2M1, seed=3).steps[0].whole == likeness(x + kept[0] @ kept[1].T, x + read @ w.T)
+    linear, residual = (chain(replace(SMALL, residual=path), E2M1, seed=0).figures(SMALL.layers) for path in (False, True))
+    assert linear["eta"] < 0.93 < 0.96 < residual["eta"] < 1 and residual["alpha_product"] < 0.93
+
+
 def test_a_seed_is_a_run() -> None:
     setting = Setting(2, 32, 32)
     assert chain(setting, E2M1, seed=1) == chain(setting, E2M1, seed=1) != chain(setting, E2M1, seed=2)
@@ -69,6 +85,7 @@ def test_rows_are_means_over_seeds() -> None:
     rows = depth_rows(setting, runs)
     assert [row["layers"] for row in rows] == [1, 6]
     etas = [run_.figures(6)["eta"] for run_ in runs]
+    assert rows[-1]["chain"] == "linear" and rows[-1]["eta_each"] == [float(f"{eta:.6g}") for eta in etas]
     assert rows[-1]["eta"] == float(f"{np.mean(etas):.6g}") and rows[-1]["eta_deviation"] == float(f"{np.std(etas, ddof=1):.6g}")
     assert spread([2.0]) == Spread(2.0, 0.0)
 
@@ -102,7 +119,7 @@ def test_bad_settings_are_one_error() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot, out = tmp_path / "d.png", tmp_path / "d.json"
-    arguments = ["depth", "--layers", "2", "--width", "32", "--batch", "16", "-r", E2M1, "-r", E1M2, "--weights", "gaussian"]
+    arguments = ["depth", "--layers", "2", "--width", "32", "--batch", "16", "-r", E2M1, "-r", E1M2, "--weights", "gaussian", "--residual"]
     assert run([*arguments, "--plot", str(plot), "--out", str(out)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 2 * 2
     assert plot.read_bytes().startswith(b"\x89PNG") and len(json.loads(out.read_text())) == 8

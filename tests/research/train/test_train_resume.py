@@ -19,7 +19,8 @@ from research.train.config import load
 from research.train.plan import runs_of
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
-CODE = f"import sys; sys.path.append({str(Path(__file__).parents[3])!r}); from research.__main__ import run; sys.exit(run())"
+# torch is loaded first, as it is here: nothing is pinned after that, so both processes run the same code paths
+CODE = f"import torch; import sys; sys.path.append({str(Path(__file__).parents[3])!r}); from research.__main__ import run; sys.exit(run())"
 RESEARCH = [sys.executable, "-P", "-c", CODE]
 PATIENCE = 120  # seconds until a subprocess that does not get on is given up
 

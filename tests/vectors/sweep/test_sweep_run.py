@@ -7,6 +7,8 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ CODES = range(0x3FFFFF00, 0x40C00100)  # 2 .. 6: four leaves and two ends
 PLANNED = {one.name: one for one in sweeps.planned()}
 E2M1 = PLANNED["fp32/e2m1/rne/saturate"]
 RANDOM = PLANNED["bf16/e2m1/sr_ptx_split8/saturate"]
+LISTED = {path.as_posix() for path in running.code_files()}
 SPECIAL = PLANNED["special/bf16/e2m1/ml_dtypes"]
 
 
@@ -229,3 +232,17 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
 def test_unknown_engines_are_refused() -> None:
     with pytest.raises(EngineError, match="none of the engines fst can"):
         sweeps.run([E2M1], engines=["fst"])
+
+
+@pytest.mark.parametrize("engine", running.ENGINES)
+def test_the_digest_of_the_code_covers_what_a_conversion_loads(engine: str) -> None:
+    ask = f"import sys, emu.engines.{engine}.convert; print(*(n for n in sys.modules if n.startswith('emu.engines.{engine}.')))"
+    loaded = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout.split()
+    compiled = {name for name in loaded if "._" in name}  # the extensions: their sources count
+    assert {f"{name.removeprefix('emu.').replace('.', '/')}.py" for name in loaded if name not in compiled} <= LISTED
+    assert f"engines/{engine}/convert.py" in LISTED
+
+
+def test_the_digest_of_the_code_leaves_other_operations_out() -> None:
+    assert {"engines/native/kernels/convert.c", "engines/numpy/odd.py"} <= LISTED
+    assert not [path for path in LISTED if "datapath" in path or path.startswith("engines/torch")]

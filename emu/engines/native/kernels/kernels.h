@@ -223,6 +223,61 @@ int32_t emu_dot_panel(int32_t form, const emu_dot *plan, const void *a, const vo
  * Zeros as IEEE 754 has them. */
 int32_t emu_dot_epilogue(const emu_dot *plan, uint32_t alpha, const void *d, const void *c, size_t count, int32_t fused, void *out);
 
+/* A float format as binary64 numbers, and a rounding to it. up_*: masks, all ones where a number moves away from zero: up_plus, up_minus:
+ * that lost something and has this sign; half: at least half a unit; more: more; tie: at least half of a unit, the last bit 1; even: that lost
+ * something, the last bit 0. */
+enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2 }; /* nearest: to even */
+
+typedef struct emu_hold_float {
+    double kept, kept_big; /* 2^-fraction bits kept; 2^52 times that */
+    double lowest;  /* smallest normal number */
+    double largest; /* a number above it becomes beyond_plus or beyond_minus */
+    double beyond_plus, beyond_minus;
+    double flushed; /* what is smaller becomes zero; 0: nothing; by masks alone */
+    double zero;    /* 0: zeros become +0; -0: they keep their sign */
+    int32_t mode;   /* EMU_HOLD_* */
+    uint64_t up_plus, up_minus, up_half, up_more, up_tie, up_even;
+    uint64_t downward; /* mask of the sign: a zero sum of numbers that are no equal zeros is -0 */
+} emu_hold_float;
+
+/* Codes of 1 or 2 bytes and the binary32 bits of each; of 4 bytes: binary32 codes. */
+typedef struct emu_level_operand {
+    int32_t bytes;
+    const uint32_t *words;
+} emu_level_operand;
+
+enum { EMU_BEYOND_STOPS = 0, EMU_BEYOND_WRAPS = 1, EMU_BEYOND_INFINITE = 2, EMU_BEYOND_FAILS = 3 };
+
+/* A datapath of levels: lots of products summed exactly go into one running register. emu/engines/native/levels.py says which ones. */
+typedef struct emu_levels {
+    emu_level_operand a, b, scale;
+    int32_t lot;    /* products that one addition takes */
+    int32_t narrow; /* 1: binary32 holds every sum of a lot */
+    int32_t summed; /* 1: a level sums the products of a lot */
+    int32_t block;  /* products of one scale; 0: no scales */
+    int32_t holds_products;
+    emu_hold_float product; /* what a product is rounded to */
+    int32_t bits;   /* of a register in fixed point; 0: a float format */
+    int32_t beyond; /* EMU_BEYOND_* of it */
+    int32_t is_short; /* 1: 31 bits hold it and every sum, terms are narrow, nothing is rounded or scaled, it stops at its ends or wraps */
+    double per_unit, unit; /* 1 / finest unit of terms; unit of the register */
+    int32_t lift, shift;  /* units of the register are 2^lift times finer, or 2^shift times coarser, than those of terms */
+    uint64_t bias, bias_odd, bias_minus; /* added to a term before its low bits are cut: always, to an odd sum, to a negative one */
+    emu_hold_float held, out; /* a float register; the result */
+    int32_t starts_first, starts_c, loads_c, out_plus_c;
+    int32_t once;   /* 1: NaN and infinity of the operands decide before anything is added */
+    int32_t d_frac_bits, d_lowest;
+    uint32_t d_inf, d_nan, d_sign;
+} emu_levels;
+
+/* Bytes that emu_levels_panel needs of `room`. */
+size_t emu_levels_room(const emu_levels *plan, size_t rows, size_t columns, size_t k);
+
+/* Operands as in emu_dot_panel. c: values of C as d is, NULL: there is none.   d: codes [rows, columns], or [rows] for pairs.
+ * failed: the first output without a result, or SIZE_MAX. */
+int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, const void *b, const void *scale_a, const void *scale_b,
+                         size_t rows, size_t columns, size_t k, int32_t paired, const double *c, uint32_t *d, size_t *failed, void *room);
+
 /* What the memory of this machine allows: reads 4 bytes and writes 1 for each element, and does nothing else. */
 int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_t *bytes);
 

@@ -10,8 +10,7 @@ import torch
 
 from emu.base.errors import EngineError, OperandError, ShapeError
 from emu.engines.torch.triton.program import decode_facts
-from emu.spec import derive
-from emu.spec.models import Format, Layout
+from emu.spec.models import Layout
 from emu.spec.registry import get
 
 SOURCES: Final = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
@@ -99,9 +98,3 @@ def layout_size(rows: int, codes: int, digits: tuple[tuple[bool, int, int], ...]
 def fp32_code(value: torch.Tensor) -> int:
     """Return the bits of one float32 number on any device."""
     return int(value.reshape(1).view(torch.int32).item()) & 0xFFFFFFFF
-
-
-def largest_finite(name: str) -> int:
-    """Return the magnitude code of the largest finite number of a format."""
-    fmt: Format = get("format", name)
-    return derive.codes(fmt).max_code

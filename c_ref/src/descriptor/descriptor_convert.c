@@ -1,0 +1,183 @@
+/* descriptor_convert.c: formats, roundings and policies of a descriptor. */
+#include "descriptor.h"
+
+enum { MOST_OBJECTS = 4096, MOST_EXPONENT = 1 << 20, FLOAT = 1 << EMU_FLOAT, INTEGER = 1 << EMU_INTEGER, EXPONENT = 1 << EMU_EXPONENT,
+       CODEBOOK = 1 << EMU_CODEBOOK };
+
+static const char *const classes[] = {"float", "integer", "exponent", "codebook", NULL};
+static const char *const integer_signs[] = {"twos_complement", "sign_magnitude", "no", NULL};
+static const char *const infs[] = {"none", "ieee", NULL};
+static const char *const nans[] = {"none", "ieee", "list", NULL};
+static const char *const ties[] = {"even_code", "lower", "away", NULL};
+static const char *const choices[] = {"keep", "next", "to_even_code", "to_odd_code", NULL};
+static const char *const adds[] = {"none", "carry", "compare", "half", "te_fma", NULL};
+static const char *const beyonds[] = {"max", "away", NULL};
+static const char *const overflows[] = {"saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap", NULL};
+
+#define IN_CLASS(classes) .when = {offsetof(emu_format, format_class)}, .is = {classes}
+#define FORMAT_NUMBER(name, least, most, classes) \
+    {.key = #name, .kind = EMU_FIELD_NUMBER, .count = 1, .place = offsetof(emu_format, name), .low = (least), .high = (most), IN_CLASS(classes)}
+#define FORMAT_WORD(name, list, classes) \
+    {.key = #name, .kind = EMU_FIELD_WORD, .count = 1, .place = offsetof(emu_format, name), .names = (list), IN_CLASS(classes)}
+
+static const emu_field format_fields[] = {
+    {.key = "class", .kind = EMU_FIELD_WORD, .count = 1, .place = offsetof(emu_format, format_class), .names = classes},
+    FORMAT_NUMBER(bits, 1, 63, INTEGER | EXPONENT | CODEBOOK),
+    FORMAT_WORD(has_sign, emu_no_yes, FLOAT),
+    FORMAT_NUMBER(exp_bits, 1, 15, FLOAT),
+    FORMAT_NUMBER(frac_bits, 0, 62, FLOAT),
+    FORMAT_NUMBER(bias, -MOST_EXPONENT, MOST_EXPONENT, FLOAT | EXPONENT),
+    FORMAT_WORD(subnormals, emu_no_yes, FLOAT),
+    FORMAT_WORD(neg_zero, emu_no_yes, FLOAT),
+    FORMAT_NUMBER(unused_high_bits, 0, 7, FLOAT),
+    FORMAT_WORD(inf, infs, FLOAT),
+    FORMAT_WORD(nan, nans, FLOAT | EXPONENT),
+    FORMAT_WORD(integer_sign, integer_signs, INTEGER),
+    FORMAT_NUMBER(unit_exp, -MOST_EXPONENT, MOST_EXPONENT, INTEGER | CODEBOOK),
+    FORMAT_WORD(tie, ties, CODEBOOK),
+    FORMAT_NUMBER(minus_zero_code, -1, 255, CODEBOOK),
+    {.key = NULL},
+};
+
+#define ROUNDING_WORDS(name, number, member, list) \
+    {.key = (name), .kind = EMU_FIELD_WORD, .count = (number), .place = offsetof(emu_rounding, member), .names = (list)}
+
+static const emu_field rounding_fields[] = {
+    ROUNDING_WORDS("add", 1, add, adds),
+    ROUNDING_WORDS("positive", 3, choice[0], choices),
+    ROUNDING_WORDS("negative", 3, choice[1], choices),
+    {.key = "random_bits", .kind = EMU_FIELD_NUMBER, .count = 1, .place = offsetof(emu_rounding, random_bits), .low = 1,
+     .high = EMU_MAX_RANDOM_BITS, .when = {offsetof(emu_rounding, add)}, .is = {~(1u << EMU_ADD_NONE)}},
+    ROUNDING_WORDS("beyond_max", 2, beyond_max, beyonds),
+    {.key = NULL},
+};
+
+#define POLICY_SPECIAL(name, number) {.key = #name, .kind = EMU_FIELD_SPECIAL, .count = (number), .place = offsetof(emu_policy, name)}
+
+static const emu_field policy_fields[] = {
+    {.key = "overflow", .kind = EMU_FIELD_WORD, .count = 1, .place = offsetof(emu_policy, overflow), .names = overflows},
+    POLICY_SPECIAL(nan, 2),
+    POLICY_SPECIAL(negative, 1),
+    POLICY_SPECIAL(zero, 2),
+    POLICY_SPECIAL(inf, 2),
+    POLICY_SPECIAL(overflow_nan, 2),
+    {.key = NULL},
+};
+
+/* The NaN codes of a list: nan_codes, how many, then each. */
+static void read_nan_codes(emu_reader *reader, emu_format *format)
+{
+    if (!emu_next_line(reader))
+        return;
+    if (!emu_is_word(reader, 0, "nan_codes") || reader->word_count < 2 || reader->word_count > 1 + EMU_MAX_NAN_CODES) {
+        emu_refuse_key(reader, "nan_codes");
+        return;
+    }
+    format->nan_count = reader->word_count - 1;
+    for (int32_t i = 0; i < format->nan_count; i++)
+        format->nan_codes[i] = emu_read_hex(reader, i + 1);
+}
+
+static void read_values(emu_reader *reader, emu_format *format)
+{
+    int32_t count = format->bits > 8 ? 0 : 1 << format->bits;
+    int64_t *values = emu_take(reader, (size_t)count * sizeof *values);
+    for (int32_t i = 0; i < count && emu_read_line(reader, "value", 1); i++)
+        values[i] = emu_read_integer(reader, 1, -((int64_t)1 << 61) + 1, ((int64_t)1 << 61) - 1);
+    format->values = values;
+}
+
+static int32_t same_format(const emu_format *a, const emu_format *b)
+{
+    int32_t same = a->format_class == b->format_class && a->bits == b->bits && a->has_sign == b->has_sign && a->exp_bits == b->exp_bits &&
+                   a->frac_bits == b->frac_bits && a->bias == b->bias && a->subnormals == b->subnormals && a->neg_zero == b->neg_zero &&
+                   a->unused_high_bits == b->unused_high_bits && a->inf == b->inf && a->nan == b->nan && a->nan_count == b->nan_count &&
+                   a->integer_sign == b->integer_sign && a->unit_exp == b->unit_exp && a->tie == b->tie;
+    for (int32_t i = 0; same && i < a->nan_count; i++)
+        same = a->nan_codes[i] == b->nan_codes[i];
+    if (!same || a->format_class != EMU_CODEBOOK)
+        return same;
+    same = a->minus_zero_code == b->minus_zero_code;
+    for (int32_t i = 0; same && i < 1 << a->bits; i++)
+        same = a->values[i] == b->values[i];
+    return same;
+}
+
+static int32_t same_rounding(const emu_rounding *a, const emu_rounding *b)
+{
+    int32_t same = a->add == b->add && a->random_bits == b->random_bits;
+    for (int32_t i = 0; i < 2; i++) {
+        same = same && a->beyond_max[i] == b->beyond_max[i];
+        for (int32_t j = 0; j < 3; j++)
+            same = same && a->choice[i][j] == b->choice[i][j];
+    }
+    return same;
+}
+
+static const char shipped[] = "what the id means in the shipped spec, but for other facts";
+
+void emu_load_formats(emu_reader *reader)
+{
+    int32_t count = emu_read_count(reader, "formats", 0, MOST_OBJECTS);
+    emu_named_format *rows = emu_take(reader, ((size_t)count + 1) * sizeof *rows);
+    emu_format *formats = emu_take(reader, (size_t)count * sizeof *formats);
+    reader->library->formats = rows;
+    for (int32_t i = 0; i < count && emu_read_line(reader, "format", 1); i++) {
+        const char *id = emu_read_new_id(reader, rows, sizeof *rows, i);
+        int32_t line = reader->line;
+        const emu_format *other;
+        emu_read_fields(reader, format_fields, &formats[i]);
+        if (formats[i].nan == EMU_NAN_LIST)
+            read_nan_codes(reader, &formats[i]);
+        if (formats[i].format_class == EMU_CODEBOOK)
+            read_values(reader, &formats[i]);
+        other = emu_find_format(id);
+        emu_end_object(reader, line, emu_check_format(&formats[i]), "a format whose facts contradict one another",
+                       "the limits stand in emu_ref.h at emu_format");
+        emu_end_object(reader, line, !reader->error && other && !same_format(other, &formats[i]), shipped, "give it an id of its own");
+        rows[i].id = rows[i].name = id;
+        rows[i].format = &formats[i];
+    }
+}
+
+void emu_load_roundings(emu_reader *reader)
+{
+    int32_t count = emu_read_count(reader, "roundings", 0, MOST_OBJECTS);
+    emu_named_rounding *rows = emu_take(reader, ((size_t)count + 1) * sizeof *rows);
+    emu_rounding *roundings = emu_take(reader, (size_t)count * sizeof *roundings);
+    reader->library->roundings = rows;
+    for (int32_t i = 0; i < count && emu_read_line(reader, "rounding", 1); i++) {
+        const char *id = emu_read_new_id(reader, rows, sizeof *rows, i);
+        int32_t line = reader->line;
+        const emu_rounding *other = emu_find_rounding(id);
+        emu_read_fields(reader, rounding_fields, &roundings[i]);
+        emu_end_object(reader, line, !reader->error && other && !same_rounding(other, &roundings[i]), shipped, "give it an id of its own");
+        rows[i].id = rows[i].name = id;
+        rows[i].rounding = &roundings[i];
+    }
+}
+
+void emu_load_policies(emu_reader *reader)
+{
+    int32_t count = emu_read_count(reader, "policies", 0, MOST_OBJECTS);
+    emu_named_policy *rows = emu_take(reader, ((size_t)count + 1) * sizeof *rows);
+    emu_policy *policies = emu_take(reader, (size_t)count * sizeof *policies);
+    reader->library->policies = rows;
+    for (int32_t i = 0; i < count && emu_read_line(reader, "policy", 2); i++) {
+        const char *id = emu_read_id(reader, 1);
+        const emu_format *destination = emu_read_format(reader, 2);
+        int32_t line = reader->line;
+        for (int32_t j = 0; j < i; j++) {
+            if (emu_is_word(reader, 1, rows[j].name) && emu_is_word(reader, 2, rows[j].destination))
+                emu_refuse(reader, "a second policy with the id and format of one above", 1, "leave one of them out");
+        }
+        emu_read_fields(reader, policy_fields, &policies[i]);
+        if (reader->error)
+            return;
+        emu_end_object(reader, line, emu_check_policy(&policies[i], destination), "a policy that does not fit its format",
+                       "a code has at most the bits of the format, and Inf and NaN can be asked of a format that has them");
+        rows[i].name = id;
+        rows[i].destination = emu_id_of(reader, destination);
+        rows[i].policy = &policies[i];
+    }
+}

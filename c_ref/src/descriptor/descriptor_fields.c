@@ -1,0 +1,98 @@
+/* descriptor_fields.c: the lines of one object into its struct, as a table of fields says; references to objects above. */
+#include "descriptor.h"
+
+const char *const emu_no_yes[] = {"no", "yes", NULL};
+
+static void *at_place(void *object, size_t place)
+{
+    return (char *)object + place;
+}
+
+const emu_format *emu_read_format(emu_reader *reader, int32_t place)
+{
+    const emu_named_format *row = reader->library->formats;
+    while (row->name && !emu_is_word(reader, place, row->name))
+        row++;
+    if (!row->name)
+        emu_refuse(reader, "no format above has the id", place, "write the formats that the file uses under formats");
+    return row->format;
+}
+
+const char *emu_id_of(const emu_reader *reader, const emu_format *format)
+{
+    const emu_named_format *row = reader->library->formats;
+    while (row->format != format)
+        row++;
+    return row->name;
+}
+
+static const emu_rounding *read_rounding(emu_reader *reader, int32_t place)
+{
+    const emu_named_rounding *row = reader->library->roundings;
+    while (row->name && !emu_is_word(reader, place, row->name))
+        row++;
+    if (!row->name)
+        emu_refuse(reader, "no rounding above has the id", place, "write the roundings that the file uses under roundings");
+    return row->rounding;
+}
+
+static void read_special(emu_reader *reader, int32_t place, emu_special *special)
+{
+    if (emu_is_word(reader, place, "rule"))
+        special->rule = EMU_BY_RULE;
+    else if (emu_is_word(reader, place, "open"))
+        special->rule = EMU_IS_OPEN;
+    else if (emu_is_word(reader, place, "refused"))
+        special->rule = EMU_IS_REFUSED;
+    else {
+        special->rule = EMU_BY_CODE;
+        special->code = emu_read_hex(reader, place);
+    }
+}
+
+/* The value at `place` of the line, the number `place` - 1 of the field. */
+static void read_value(emu_reader *reader, const emu_field *field, int32_t place, void *object)
+{
+    size_t number = (size_t)place - 1;
+    void *to = at_place(object, field->place);
+    switch (field->kind) {
+    case EMU_FIELD_NUMBER:
+        ((int32_t *)to)[number] = (int32_t)emu_read_integer(reader, place, field->low, field->high);
+        break;
+    case EMU_FIELD_WORD:
+        ((int32_t *)to)[number] = emu_read_word(reader, place, field->names);
+        break;
+    case EMU_FIELD_HEX:
+        ((uint64_t *)to)[number] = emu_read_hex(reader, place);
+        break;
+    case EMU_FIELD_SPECIAL:
+        read_special(reader, place, (emu_special *)to + number);
+        break;
+    case EMU_FIELD_FORMAT:
+        *(const emu_format **)to = emu_read_format(reader, place);
+        break;
+    default:
+        *(const emu_rounding **)to = read_rounding(reader, place);
+        break;
+    }
+}
+
+/* The object has this line: what it depends on has been read before. */
+static int32_t is_there(const emu_field *field, void *object)
+{
+    for (int32_t i = 0; i < 2; i++) {
+        if (field->is[i] && !(field->is[i] >> *(int32_t *)at_place(object, field->when[i]) & 1))
+            return 0;
+    }
+    return 1;
+}
+
+void emu_read_fields(emu_reader *reader, const emu_field *fields, void *object)
+{
+    for (const emu_field *field = fields; field->key && !reader->error; field++) {
+        if (!is_there(field, object) || !emu_read_line(reader, field->key, field->count))
+            continue;
+        for (int32_t place = 1; place <= field->count; place++)
+            read_value(reader, field, place, object);
+    }
+}

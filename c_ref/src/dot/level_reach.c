@@ -1,0 +1,298 @@
+/* level_reach.c: what the values of each level reach, and what follows: fraction and integer bits, floors, units, widths. */
+#include "levels.h"
+
+enum { MOST_SUM_BITS = 1080 };
+
+/* A number that is not negative: below 2^top, and bits * 2^exp where that is known: where it is not too long. */
+typedef struct bound {
+    int32_t top;
+    int32_t is_known;
+    int32_t exp;
+    emu_wide bits;
+} bound;
+
+/* What values can be: multiples of 2^lsb_exp that name exponents from min_exp to max_exp; the largest magnitude, and the largest
+ * |value| * 2^-exp. */
+typedef struct reach {
+    int32_t lsb_exp;
+    int32_t min_exp;
+    int32_t max_exp;
+    bound largest;
+    bound significand;
+} reach;
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static bound bound_of(uint64_t bits, int32_t exp)
+{
+    bound found = {0, 1, 0, {{0}}};
+    found.top = emu_bit_length(bits) + exp;
+    found.exp = exp;
+    found.bits.limbs[0] = bits;
+    return found;
+}
+
+static bound times(const bound *a, const bound *b)
+{
+    bound product = {0, 0, 0, {{0}}};
+    product.top = a->top + b->top;
+    product.exp = a->exp + b->exp;
+    product.is_known = a->is_known & b->is_known & (emu_wide_length(&a->bits) + emu_wide_length(&b->bits) <= MOST_SUM_BITS);
+    if (product.is_known)
+        emu_wide_multiply(&a->bits, &b->bits, &product.bits);
+    return product;
+}
+
+static bound plus(const bound *a, const bound *b)
+{
+    bound sum = *a;
+    emu_wide more = b->bits;
+    sum.top = larger(a->top, b->top) + 1;
+    sum.exp = smaller(a->exp, b->exp);
+    sum.is_known = a->is_known & b->is_known & (sum.top - sum.exp <= MOST_SUM_BITS);
+    if (sum.is_known) {
+        emu_wide_shift_left(&more, EMU_WIDE_LIMBS, b->exp - sum.exp);
+        emu_wide_shift_left(&sum.bits, EMU_WIDE_LIMBS, a->exp - sum.exp);
+        emu_wide_add(&sum.bits, &more, 0);
+        sum.top = emu_wide_length(&sum.bits) + sum.exp;
+    }
+    return sum;
+}
+
+/* count: 0 for 2^64, as many as K can have. */
+static bound repeated(const bound *one, size_t count)
+{
+    const bound many = count ? bound_of(count, 0) : bound_of(1, 64);
+    return times(one, &many);
+}
+
+/* Is a number at most 2^bits - 1 units of 2^unit_exp? */
+static int32_t is_within(const bound *one, int32_t bits, int32_t unit_exp)
+{
+    const bound unit = bound_of(1, unit_exp), next = plus(one, &unit);
+    return next.is_known & (next.top - 1 + (emu_wide_spare(&next.bits) + 1 < emu_wide_length(&next.bits)) <= bits + unit_exp);
+}
+
+static reach reach_of(const emu_format *format)
+{
+    emu_operand operand;
+    reach found;
+    emu_make_operand(format, 0, 0, &operand);
+    found.lsb_exp = operand.lsb_exp;
+    found.min_exp = operand.min_exp;
+    found.max_exp = operand.max_exp;
+    found.largest = bound_of(operand.top, operand.max_exp - operand.frac_bits);
+    found.significand = bound_of(operand.widest, -operand.frac_bits);
+    return found;
+}
+
+static reach product_of(const reach *a, const reach *b)
+{
+    reach product;
+    product.lsb_exp = a->lsb_exp + b->lsb_exp;
+    product.min_exp = a->min_exp + b->min_exp;
+    product.max_exp = a->max_exp + b->max_exp;
+    product.largest = times(&a->largest, &b->largest);
+    product.significand = times(&a->significand, &b->significand);
+    return product;
+}
+
+/* `count` values (0: as repeated) added exactly to `other` (NULL: nothing). */
+static reach sum_of(const reach *values, size_t count, const reach *other, int32_t names_largest)
+{
+    reach sum = *values;
+    sum.largest = repeated(&values->largest, count);
+    sum.significand = repeated(&values->significand, count);
+    if (other) {
+        sum.lsb_exp = smaller(sum.lsb_exp, other->lsb_exp);
+        sum.min_exp = smaller(sum.min_exp, other->min_exp);
+        sum.max_exp = larger(sum.max_exp, other->max_exp);
+        sum.largest = plus(&sum.largest, &other->largest);
+        sum.significand = plus(&sum.significand, &other->significand);
+    }
+    if (!names_largest) {
+        sum.min_exp = sum.max_exp = 0;
+        sum.significand = sum.largest;
+    }
+    return sum;
+}
+
+/* Bits of a sum in its finest unit: 0 where C has room for them. */
+static int32_t check_width(const reach *sum)
+{
+    return sum->largest.top - sum->lsb_exp <= MOST_SUM_BITS ? EMU_OK : EMU_ERROR_DATAPATH;
+}
+
+/* What a register leaves; *unit_exp of one in fixed point. */
+static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp)
+{
+    const bound two = bound_of(1, 1);
+    *unit_exp = 0;
+    if (hold->kind == EMU_HOLD_FLOAT) {
+        *values = reach_of(hold->format);
+    } else if (hold->kind == EMU_HOLD_FIXED) {
+        *unit_exp = hold->unit_rule == EMU_DERIVED ? values->lsb_exp : hold->unit_exp;
+        if (values->largest.top - *unit_exp > MOST_SUM_BITS)
+            return EMU_ERROR_DATAPATH;
+        values->min_exp = values->max_exp = 0;
+        values->significand = values->largest;
+        if (*unit_exp > values->lsb_exp || !is_within(&values->largest, hold->bits - 1, *unit_exp)) {
+            values->lsb_exp = *unit_exp;
+            values->largest = values->significand = bound_of(1, hold->bits - 1 + *unit_exp);
+        }
+    } else if (hold->kind == EMU_HOLD_CUT && hold->is_fraction) {
+        const bound unit = bound_of(1, -hold->bits), last = bound_of(1, values->max_exp - hold->bits);
+        values->lsb_exp = larger(values->lsb_exp, values->min_exp - hold->bits);
+        values->largest = plus(&values->largest, &last);
+        values->significand = plus(&values->significand, &unit);
+    } else if (hold->kind == EMU_HOLD_CUT) {
+        values->largest = times(&values->largest, &two);
+        values->significand = times(&values->significand, &two);
+    }
+    return EMU_OK;
+}
+
+/* What values times both scales reach. */
+static int32_t scale_reach(const emu_levels *facts, const emu_scaling *scaling, reach *values)
+{
+    reach one, widest, both;
+    int32_t unit_exp, error;
+    if (!scaling->applies)
+        return EMU_OK;
+    one = reach_of(scaling->each.kind == EMU_HOLD_FLOAT ? scaling->each.format : facts->scale);
+    both = product_of(&one, &one);
+    if (facts->widest_scale && scaling->each.kind == EMU_HOLD_EXACT) {
+        widest = reach_of(facts->widest_scale);
+        both.significand = times(&widest.significand, &widest.significand);
+    }
+    (void)hold_reach(&scaling->product, &both, &unit_exp); /* nothing, or a float format */
+    *values = product_of(values, &both);
+    error = check_width(values);
+    return error ? error : hold_reach(&scaling->term, values, &unit_exp);
+}
+
+static int32_t is_toward_zero(const emu_rounding *rounding)
+{
+    int32_t moves = rounding->beyond_max[0] | rounding->beyond_max[1];
+    for (int32_t i = 0; i < 6; i++)
+        moves |= rounding->choice[i / 3][i % 3];
+    return !moves;
+}
+
+/* Bits at 2^E and above of the largest sum of `terms` values; -1: it is too long to tell. */
+static int32_t needed_bits(const emu_alignment *words, const reach *values, size_t terms, int32_t has_running, int32_t frac_bits)
+{
+    const bound normal = bound_of(1, 1), spare = bound_of(terms, -frac_bits), raised = bound_of(1, -words->exponent_raise);
+    bound total = repeated(words->is_normalised ? &normal : &values->significand, terms);
+    emu_wide floor, one = {{1}};
+    int32_t has_fraction;
+    total = times(&total, &raised);
+    if (!is_toward_zero(words->cut))
+        total = plus(&total, &spare);
+    if (!total.is_known || total.top > MOST_SUM_BITS)
+        return -1;
+    floor = total.bits;
+    has_fraction = total.exp < 0 && emu_wide_spare(&total.bits) < -total.exp;
+    if (total.exp < 0)
+        emu_wide_shift_right(&floor, -total.exp);
+    else
+        emu_wide_shift_left(&floor, EMU_WIDE_LIMBS, total.exp);
+    for (int32_t i = 0; has_running && i <= has_fraction; i++)
+        emu_wide_add(&floor, &one, 0); /* below the sum + 2 */
+    return emu_wide_length(&floor);
+}
+
+/* F, I and the floor of an aligned addition of `terms` values, and what its sums reach. running: NULL where there is no running value. */
+static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach *running, emu_level_plan *plan, reach *values)
+{
+    const emu_alignment *words = &level->align;
+    int32_t needed, bits, low = values->min_exp, top = values->max_exp, wide = 0;
+    const bound two = bound_of(1, 1);
+    bound spare;
+    reach sum = *values;
+    plan->frac_bits = words->frac_rule == EMU_DERIVED ? values->max_exp + words->exponent_raise - values->lsb_exp : words->frac_bits;
+    if (plan->frac_bits < 0 || plan->frac_bits > MOST_SUM_BITS)
+        return EMU_ERROR_DATAPATH;
+    needed = needed_bits(words, values, terms, running != NULL, plan->frac_bits);
+    bits = words->integer_rule == EMU_STATED ? words->integer_bits : needed;
+    if (words->integer_rule != EMU_UNLIMITED && (needed < 0 || (bits < needed && !words->wraps)))
+        return EMU_ERROR_DATAPATH;
+    plan->adder_bits = plan->frac_bits + bits + 1;
+    plan->has_floor = words->floor_rule != EMU_UNLIMITED;
+    if (words->floor_rule == EMU_STATED)
+        plan->floor_exp = words->floor_exp;
+    else if (words->floor_rule == EMU_DERIVED)
+        plan->floor_exp = reach_of(level->hold.format).min_exp - bits;
+    if (running) {
+        sum.lsb_exp = smaller(sum.lsb_exp, running->lsb_exp);
+        low = smaller(low, running->min_exp);
+        top = larger(top, running->max_exp);
+        wide = larger(wide, running->significand.top);
+    }
+    top += larger(words->exponent_raise, 0);
+    if (plan->has_floor) {
+        top = larger(top, plan->floor_exp);
+        low = larger(low, plan->floor_exp);
+    }
+    spare = bound_of(terms + 1, top - plan->frac_bits);
+    sum.largest = repeated(&values->largest, terms);
+    sum.largest = running ? plus(&sum.largest, &running->largest) : sum.largest;
+    sum.largest = plus(&sum.largest, &spare);
+    spare.exp -= top;
+    spare.top -= top;
+    spare = plus(&spare, &two);
+    sum.significand = repeated(values->significand.top < 2 ? &two : &values->significand, terms);
+    sum.significand = plus(&sum.significand, &spare);
+    sum.min_exp = low;
+    sum.max_exp = top;
+    sum.lsb_exp = larger(sum.lsb_exp, low - plan->frac_bits - (words->is_normalised ? 1 << 12 : 0));
+    wide = larger(wide, sum.significand.top) + larger(0, -words->exponent_raise) + 1;
+    *values = sum;
+    return larger(plan->frac_bits, words->running ? words->running_bits : 0) + wide > MOST_SUM_BITS ? EMU_ERROR_DATAPATH : EMU_OK;
+}
+
+/* What a level leaves of values; `count` of them come to one in an instruction. */
+static int32_t level_reach(const emu_levels *facts, const emu_sum_level *level, size_t count, emu_level_plan *plan, reach *values)
+{
+    int32_t is_chain = level->add == EMU_SUM_CHAIN, repeats = level->add >= EMU_SUM_CHAIN, is_float = level->hold.kind == EMU_HOLD_FLOAT;
+    int32_t takes_c = level->plus_c | (is_chain & (level->start == EMU_START_C)), error;
+    reach c = takes_c ? reach_of(facts->c) : *values, own = is_float ? reach_of(level->hold.format) : c;
+    size_t terms = is_chain ? (size_t)level->by : repeats ? 2 : count;
+    if (level->aligns) {
+        error = align_reach(level, terms, is_float && is_chain ? &own : takes_c ? &c : NULL, plan, values);
+    } else {
+        count = level->of_rule == EMU_OF_ALL ? 0 : count;
+        *values = repeats && is_float ? sum_of(values, terms, &own, 0) : sum_of(values, count, takes_c ? &c : NULL, level->names_largest);
+        error = check_width(values);
+    }
+    if (!error)
+        error = hold_reach(&level->hold, values, &plan->unit_exp);
+    return error ? error : scale_reach(facts, &level->scaling, values);
+}
+
+int32_t emu_measure_levels(emu_level_path *path, const emu_shape *shape)
+{
+    const emu_levels *facts = path->facts;
+    reach a = reach_of(facts->a), b = reach_of(facts->b), values = product_of(&a, &b), c;
+    int32_t error = check_width(&values);
+    if (!error)
+        error = hold_reach(&facts->product, &values, &path->product_unit_exp);
+    if (!error)
+        error = scale_reach(facts, &facts->product_scaling, &values);
+    for (int32_t i = 0; i < facts->level_count && !error; i++)
+        error = level_reach(facts, &facts->levels[i], shape->of[i + 1], &path->plans[i], &values);
+    if (!error && facts->out_plus_c) {
+        c = reach_of(facts->c);
+        values = sum_of(&values, 1, &c, 0);
+        error = check_width(&values);
+    }
+    return error;
+}

@@ -1,0 +1,38 @@
+"""emu export: spec objects in a form that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emu.cli.settings import common_options, note
+
+
+@click.group("export")
+def command() -> None:
+    """Write spec objects for programs without Python."""
+
+
+@command.command("descriptor")
+@click.argument("names_", metavar="KIND/ID...", nargs=-1, required=True)
+@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="The new file.  [default: stdout]")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@common_options
+def descriptor(names_: tuple[str, ...], out: Path | None, force: bool) -> None:
+    """Write objects and all that they name as one descriptor file, which the C reference loads at run time.
+
+    Formats that are named limit the policies to what these say of them. See docs/descriptors.md.
+    """
+    from emu.base.atomic import check_target, write_text
+    from emu.cli.show import find
+    from emu.engines.c_ref.descriptor_file import descriptor_text
+
+    if out is not None:
+        check_target(out, force)
+    text = descriptor_text([thing for name in names_ for thing in find(name)])
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    write_text(out, text, force)
+    note(f"{out}: {len(text.splitlines())} lines")

@@ -1,0 +1,69 @@
+"""Which rows the suites of a datapath of levels hold: some of every category, and those by which the model does something new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from emu.base import philox
+from emu.base.caches import Cache
+from emu.contracts.dot.codes import Draw
+from emu.contracts.levels import cases
+from emu.contracts.levels.events import Event, events
+from emu.contracts.levels.rows import LevelsRow
+from emu.contracts.rows import Input
+
+if TYPE_CHECKING:
+    from emu.contracts.levels.contract import LevelsContract
+
+PER_CATEGORY: Final = 8  # rows of each category that are taken whatever they exercise
+TRIED: Final = 40  # rows of each category that are tried
+TRIED_AIMED: Final = 160
+MOST_LANES: Final = 32  # of longer rows fewer are tried
+RANDOM_ROWS: Final = 1 << 12
+FIRST_RANDOM: Final = 1 << 16  # number of the first random row of a category: past every directed one
+
+
+def rows(op: LevelsContract, category: str, count: int, start: int = 0, stream: str = "") -> list[LevelsRow]:
+    """Return rows start .. start + count - 1 of a category; any split gives the same rows."""
+    number = philox.stream_of(f"{op.name}/{category}" + (f"/{stream}" if stream else ""))
+    return [cases.make(category, op.field, Draw(number, row)) for row in range(start, start + count)]
+
+
+_directed: Cache[tuple[str, ...], list[Input]] = Cache("emu.contracts.levels.suite._directed", 8)
+
+
+def directed(op: LevelsContract, stream: str = "") -> list[Input]:
+    """Return the directed cases: some of every category, and each further one that exercises what none before did."""
+    own = "" if stream == op.stem("directed") else stream
+    key = (str(op.name), op.name.spec_sha256, own)
+    found = _directed.get(key)
+    return list(found if found is not None else _directed.keep(key, _made(op, own)))
+
+
+def _made(op: LevelsContract, own: str) -> list[Input]:
+    out: dict[tuple[int, ...], Input] = {}
+    seen: set[Event] = set()
+    share = max(1, op.field.k // MOST_LANES)
+    for category in cases.MAKERS:
+        if not cases.applies(category, op.field):
+            continue
+        tried = (TRIED_AIMED if category == "aimed" else TRIED) // share
+        for number, row in enumerate(rows(op, category, max(tried, PER_CATEGORY), 0, own)):
+            told = cases.told_of(row, op.field)
+            found = set() if told is None else set(events(told))
+            if number < PER_CATEGORY or not found <= seen:
+                seen |= found
+                case = Input(category, (category,), op.packed_values(row))
+                out.setdefault(case.values, case)
+    return list(out.values())
+
+
+def random(op: LevelsContract, stem: str, start: int, stop: int) -> list[Input]:
+    """Return random rows: the categories take turns."""
+    names = [name for name in cases.MAKERS if cases.applies(name, op.field)]
+    out = []
+    for number in range(start, stop):
+        name = names[number % len(names)]
+        (row,) = rows(op, name, 1, FIRST_RANDOM + number // len(names))
+        out.append(Input("random", ("random",), op.packed_values(row)))
+    return out

@@ -1,0 +1,426 @@
+"""Engine `native`, datapaths of levels whose products, alone or in exact sums, go one after the other into a running register.
+
+What the kernel takes, fault says. Values of codes come from the C reference, not from the reference model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.caches import Cache
+from emu.base.errors import EngineError, OpenError, ShapeError
+from emu.engines.c_ref.call import Codes, code_dtype
+from emu.engines.c_ref.convert import decode
+from emu.engines.native._kernels import ffi, lib
+from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.datapath import INFINITE, NAN, PANEL_COLUMNS, PANEL_ROWS
+from emu.spec import derive
+from emu.spec.ieee import direction, is_binary32
+from emu.spec.levels import LevelPlan, LevelsPlan, rounding_of, roundings
+from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
+from emu.spec.models.levels import CutHold, FixedHold, FloatHold, Hold, Level, LevelScale
+from emu.spec.reach import reach
+from emu.spec.registry import digest, get
+
+F64 = NDArray[np.float64]
+
+PAIRS = 4096  # rows of pairs of one call of the kernel
+FAR: Final = 900  # exponents that numbers keep to
+SMALL: Final = 2.0**-960  # below every number
+EXACT_BITS, NARROW_BITS, REGISTER_BITS = 53, 24, 24
+FIXED_TERM_BITS, FIXED_BITS = 50, 61  # of a term in its finest unit, and in that of the register
+ALL: Final = (1 << 64) - 1
+BEYOND: Final = {
+    "saturate": lib.EMU_BEYOND_STOPS,
+    "wrap": lib.EMU_BEYOND_WRAPS,
+    "sticky_inf": lib.EMU_BEYOND_INFINITE,
+    "error": lib.EMU_BEYOND_FAILS,
+}
+
+MASKS: Final = {"rz": (), "ru": ("up_plus",), "rd": ("up_minus",), "rna": ("up_half",), "odd": ("up_even",), "rne": ("up_more", "up_tie")}
+MODES: Final = {"rne": lib.EMU_HOLD_NEAREST, "rz": lib.EMU_HOLD_CUT}
+
+_plans: Cache[Hashable, tuple[Any, list[Any]]] = Cache("emu.engines.native.levels._plans", 256)
+
+
+def can_levels(plan: LevelsPlan) -> bool:
+    """Tell whether the kernel takes a plan: one running register of at most 64 bits or of a float format, over narrow exact terms."""
+    return fault(plan) is None
+
+
+def fault(plan: LevelsPlan) -> str | None:
+    """Return why the kernel does not take a plan, or None."""
+    return next(_faults(plan), None)
+
+
+def _faults(plan: LevelsPlan) -> Iterator[str]:
+    """Yield what the kernel lacks; what comes later may count on what came before."""
+    facts, *lots, chain = plan.facts, *plan.levels
+    words, hold = chain.facts, chain.facts.hold
+    if any(direction(rounding) is None for rounding in roundings(facts)):
+        yield "a rounding draws random bits, or is none of IEEE 754's directions"
+    if words.add != "chain" or words.of != "all" or words.take.every != 1 or words.align is not None:
+        yield f"level {words.id} is no chain of exact additions over the whole of K"
+    if any(level.facts.add != "exact" or level.facts.take.every != 1 or level.facts.hold != "exact" for level in lots):
+        yield "a level below the running register is no exact sum of neighbours"
+    if any(level.facts.scale != "none" for level in lots[:-1]) or (facts.products.scale != "none" and (lots or (words.by or 1) > 1)):
+        yield "scaled values are summed before they enter the running register"
+    if lots and lots[-1].facts.scale != "none" and (words.by or 1) > 1:
+        yield "scaled values are summed before they enter the running register"
+    scaling = _scaling(plan)
+    if scaling is not None and any(part != "exact" for part in (scaling.each, scaling.product, scaling.term)):
+        yield "scales are rounded"
+    yield from _register_faults(plan, chain, hold)
+    yield from _operand_faults(plan, hold)
+
+
+def _register_faults(plan: LevelsPlan, chain: LevelPlan, hold: Hold) -> Iterator[str]:
+    """Yield what is wrong with the running register, the products and the result."""
+    facts, first = plan.facts, plan.facts.products.hold
+    if not isinstance(hold, FixedHold) and not _is_float(hold):
+        yield "the running register is no float of at most 24 bits and no fixed point"
+    if not _is_float(facts.out):
+        yield "the result is rounded by a policy, or has more than 24 bits"
+    if first != "exact" and (_lot(plan) > 1 or isinstance(first, FixedHold) or (isinstance(first, CutHold) and not first.significant_bits)):
+        yield "products are rounded in fixed point, or before they are summed exactly"
+    if isinstance(first, CutHold) and (first.significant_bits or 0) > EXACT_BITS - 2:
+        yield f"products are cut to more than {EXACT_BITS - 2} bits"
+    if isinstance(first, FloatHold) and (not _is_float(first) or facts.special.when == "once"):
+        yield "products are rounded to a float by a policy, or NaN and infinity decide before that"
+    if chain.facts.start == "c" and (isinstance(hold, FixedHold) or facts.subnormal.c == "flush"):
+        yield "C starts a register in fixed point, or subnormal running values are flushed"
+    downs = facts.special.zero == "ieee" and any(rounding.rounds_down for rounding in roundings(facts))
+    if downs and (chain.facts.by or 1) > 1:
+        yield "zero sums of several values may be -0"
+    if isinstance(hold, FixedHold):
+        yield from _fixed_faults(plan, chain, hold)
+
+
+def _fixed_faults(plan: LevelsPlan, chain: LevelPlan, hold: FixedHold) -> Iterator[str]:
+    """Yield what is wrong with a running register in fixed point."""
+    assert chain.unit_exp is not None
+    facts = plan.facts
+    if hold.bits > 64 or (hold.bits > EXACT_BITS and facts.out.plus == "c"):
+        yield "the running register has more than 64 bits, or more than 53 where C is added to it"
+    unit = _term_unit(plan)
+    if chain.unit_exp > unit and (hold.bits > 63 or chain.unit_exp - unit > FIXED_BITS - 1):
+        yield "the running register rounds, and has more than 63 bits or a unit far above that of its terms"
+    if abs(chain.unit_exp) > FAR or abs(chain.unit_exp + hold.bits) > FAR:
+        yield f"the running register is beyond 2^-{FAR} or 2^{FAR}"
+    nans = any(derive.codes(fmt).nan for fmt in (plan.a, plan.b, plan.scale) if fmt is not None)
+    if hold.overflow == "error" and nans and facts.special.when == "per_add":
+        yield "a register that overflows may have been NaN before"
+
+
+def _operand_faults(plan: LevelsPlan, hold: Hold) -> Iterator[str]:
+    """Yield what is wrong with operands, and with the width of terms."""
+    facts, scaled = plan.facts, plan.scale is not None
+    if any(_significant(fmt) > NARROW_BITS or not _fits(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None):
+        yield "an operand is beyond binary32"
+    if any(derive.codes(fmt).bits > 16 and not is_binary32(fmt) for fmt in (plan.a, plan.b, plan.scale) if fmt is not None):
+        yield "an operand has codes of more than 16 bits and is not binary32"
+    flushes = [(plan.a, facts.subnormal.elements), (plan.b, facts.subnormal.elements), (plan.scale, facts.subnormal.scales)]
+    if any(fmt is not None and derive.codes(fmt).bits > 16 and word == "flush" for fmt, word in flushes):
+        yield "subnormal binary32 operands are flushed"
+    if plan.scale is not None and (derive.codes(plan.scale).inf is not None or facts.special.nan_scale == "live"):
+        yield "scales may be infinite, or a NaN scale counts where its block is not zero"
+    bits = _lot_bits(plan) + (2 * _significant(plan.scale) if plan.scale is not None else 0)
+    low, high = _term_unit(plan), _largest(plan)
+    if bits > EXACT_BITS or low < -FAR or high > Fraction(2) ** FAR:
+        yield f"a term has more than {EXACT_BITS} bits, or lies beyond 2^-{FAR} or 2^{FAR}"
+    if not isinstance(hold, FixedHold):
+        return
+    unit = plan.levels[-1].unit_exp
+    assert unit is not None
+    if high / Fraction(2) ** low > 1 << FIXED_TERM_BITS or high / Fraction(2) ** min(low, unit) > 1 << FIXED_BITS:
+        yield f"a term has more than {FIXED_TERM_BITS} bits from its finest unit, or more than {FIXED_BITS} from that of the register"
+    if any(derive.codes(fmt).inf is not None for fmt in (plan.a, plan.b)):
+        yield "infinite operands meet a register in fixed point"
+    if scaled and facts.products.hold != "exact":
+        yield "rounded products are scaled"
+    first = facts.products.hold
+    ends = reach(get("format", first.format)).largest if isinstance(first, FloatHold) and first.overflow != "saturate" else None
+    if ends is not None and 2 * high > ends:  # rounded up, a number may double
+        yield "products that overflow meet a register in fixed point"
+
+
+def _is_float(hold: Hold) -> bool:
+    """Tell whether a hold is a float format that the kernel rounds to."""
+    if not isinstance(hold, FloatHold) or hold.policy is not None:
+        return False
+    facts = get("format", hold.format).facts
+    return isinstance(facts, FloatFacts) and facts.frac_bits < REGISTER_BITS and abs(facts.bias) < FAR // 4 and facts.exp_bits <= 8
+
+
+def _significant(fmt: Format) -> int:
+    """Return the significant bits that a number of a format may have."""
+    found = reach(fmt)
+    return int(found.significand * Fraction(2) ** (found.min_exp - found.lsb_exp)).bit_length()
+
+
+def _fits(fmt: Format) -> bool:
+    """Tell whether binary32 reaches as far as a format."""
+    found, room = reach(fmt), reach(get("format", "fp32"))
+    return found.lsb_exp >= room.lsb_exp and found.largest <= room.largest
+
+
+def _scaling(plan: LevelsPlan) -> LevelScale | None:
+    """Return how block scales multiply, or None."""
+    found = [words for words in (plan.facts.products.scale, *(level.facts.scale for level in plan.levels)) if not isinstance(words, str)]
+    return found[0] if found else None
+
+
+def _lot(plan: LevelsPlan) -> int:
+    """Return the products that one addition into the register takes."""
+    *lots, chain = plan.facts.levels
+    found = 1
+    for level in lots:
+        found = plan.block if level.of == "block" else found * level.of if isinstance(level.of, int) else found
+    return found * (chain.by or 1)
+
+
+def _lot_bits(plan: LevelsPlan) -> int:
+    """Return the bits of a sum of products, not scaled: of one product the significant ones, of more all above the finest unit."""
+    one, other, lot = reach(plan.a), reach(plan.b), _lot(plan)
+    if lot == 1:
+        return _significant(plan.a) + _significant(plan.b)
+    return int(lot * one.largest * other.largest / Fraction(2) ** (one.lsb_exp + other.lsb_exp)).bit_length()
+
+
+def _term_unit(plan: LevelsPlan) -> int:
+    scale = 0 if plan.scale is None else 2 * reach(plan.scale).lsb_exp
+    return reach(plan.a).lsb_exp + reach(plan.b).lsb_exp + scale
+
+
+def _largest(plan: LevelsPlan) -> Fraction:
+    scale = Fraction(1) if plan.scale is None else reach(plan.scale).largest ** 2
+    return _lot(plan) * reach(plan.a).largest * reach(plan.b).largest * scale
+
+
+def _plan_of(plan: LevelsPlan) -> tuple[Any, list[Any]]:
+    """Return the emu_levels of a plan, and what it points to, which must live as long as it is used."""
+    key = (digest(plan.datapath), digest(plan.a), digest(plan.b), digest(plan.scale) if plan.scale else "", plan.block)
+    found = _plans.get(key)
+    if found is None:
+        kept: list[Any] = []
+        found = _plans.keep(key, (_describe(plan, kept), kept))
+    return found
+
+
+def _describe(plan: LevelsPlan, kept: list[Any]) -> Any:
+    facts, codes, chain = plan.facts, derive.codes(plan.d), plan.levels[-1]
+    words: Level = chain.facts
+    out = ffi.new("emu_levels *")
+    _fill(out.a, plan.a, facts.subnormal.elements == "flush", kept)
+    _fill(out.b, plan.b, facts.subnormal.elements == "flush", kept)
+    if plan.scale is not None:
+        _fill(out.scale, plan.scale, facts.subnormal.scales == "flush", kept)
+    out.lot, out.block, out.summed = _lot(plan), plan.block, len(plan.levels) > 1
+    unit, largest = reach(plan.a).lsb_exp + reach(plan.b).lsb_exp, reach(plan.a).largest * reach(plan.b).largest
+    out.narrow = _lot_bits(plan) <= NARROW_BITS and unit >= -149 and largest * _lot(plan) < Fraction(2) ** 127
+    out.holds_products = facts.products.hold != "exact"
+    _fill_hold(out.product, facts.products.hold, plan)
+    _fill_hold(out.held, words.hold, plan)
+    _fill_hold(out.out, facts.out, plan)
+    if isinstance(words.hold, FixedHold):
+        _fill_fixed(out, words.hold, chain, _term_unit(plan))
+        units = _largest(plan) / Fraction(2) ** min(_term_unit(plan), chain.unit_exp or 0)
+        plain = out.narrow and not out.shift and not plan.block and not out.holds_products
+        plain = plain and not derive.codes(plan.a).nan and not derive.codes(plan.b).nan
+        out.is_short = plain and out.bits <= 31 and units < 1 << 30 and out.beyond in (lib.EMU_BEYOND_STOPS, lib.EMU_BEYOND_WRAPS)
+    out.starts_first, out.starts_c, out.out_plus_c = words.start == "first", words.start == "c", facts.out.plus == "c"
+    out.loads_c = words.start == "c" and plan.loads_c
+    out.once = facts.special.when == "once" and words.start != "c"  # a chain that C starts decides at each addition, as the sums do
+    assert isinstance(plan.d.facts, FloatFacts)
+    out.d_frac_bits, out.d_lowest = plan.d.facts.frac_bits, 1 - plan.d.facts.bias
+    out.d_inf, out.d_nan, out.d_sign = codes.inf or 0, plan.nan_code, codes.sign_bit
+    return out
+
+
+def _fill(out: Any, fmt: Format, flush: bool, kept: list[Any]) -> None:
+    """Fill the emu_level_operand of a format, with an entry for every number of its bytes."""
+    out.bytes = np.dtype(code_dtype(fmt)).itemsize
+    if out.bytes < 4:
+        every: Codes = (np.arange(1 << (8 * out.bytes)) & ((1 << derive.codes(fmt).bits) - 1)).astype(code_dtype(fmt))
+        bits = values_of(every, fmt, flush).astype(np.float32).view(np.uint32)
+        kept += [bits, ffi.from_buffer("uint32_t[]", bits)]
+        out.words = kept[-1]
+
+
+def values_of(codes: Codes, fmt: Format, flush: bool) -> F64:
+    """Return codes of a format as binary64 numbers. flush: read subnormal ones as zero."""
+    found = decode(codes, fmt)
+    dead = found.value_class == 1 if flush else np.zeros(codes.shape, bool)
+    size = np.ldexp(np.where(dead, 0, found.significand).astype(np.float64), np.where(dead | (found.value_class == 0), 0, found.lsb_exp))
+    size = np.where(found.value_class == INFINITE, np.inf, np.where(found.value_class >= NAN, np.nan, size))
+    return np.where(found.sign != 0, -size, size)
+
+
+def _fill_hold(out: Any, hold: Hold, plan: LevelsPlan) -> None:
+    """Fill the emu_hold_float of a float format, or of a cut, which has no ends."""
+    if hold == "exact" or isinstance(hold, FixedHold):
+        return
+    rounding = rounding_of(hold)
+    toward = "rz" if rounding is None else direction(rounding)
+    plus = isinstance(hold, FloatHold) and (plan.facts.special.zero == "plus" or not derive.codes(get("format", hold.format)).neg_zero)
+    out.zero = 0.0 if plus else -0.0
+    flushes = isinstance(hold, FloatHold) and hold.subnormals == "flush"
+    out.mode = lib.EMU_HOLD_BY_MASKS if flushes else MODES.get(str(toward), lib.EMU_HOLD_BY_MASKS)
+    for mask in MASKS[str(toward)]:
+        setattr(out, mask, ALL)
+    if isinstance(hold, CutHold):
+        assert hold.significant_bits is not None
+        out.kept, out.lowest, out.largest = 2.0 ** (1 - hold.significant_bits), SMALL, np.inf
+        out.kept_big = 2.0**52 * out.kept
+        return
+    fmt: Format = get("format", hold.format)
+    assert isinstance(fmt.facts, FloatFacts)
+    out.kept = 2.0 ** -(fmt.facts.frac_bits if hold.keep is None else hold.keep)
+    out.kept_big = 2.0**52 * out.kept
+    out.lowest, out.largest = 2.0 ** (1 - fmt.facts.bias), float(reach(fmt).largest)
+    out.flushed = out.lowest if flushes else 0.0
+    out.downward = 1 << 63 if rounding is not None and rounding.rounds_down and plan.facts.special.zero == "ieee" else 0
+    stays = ("away", "away") if rounding is None else (rounding.facts.beyond_max.positive, rounding.facts.beyond_max.negative)
+    ends = [out.largest if hold.overflow == "saturate" or (hold.overflow == "ieee" and word == "max") else np.inf for word in stays]
+    out.beyond_plus, out.beyond_minus = ends
+
+
+def _fill_fixed(out: Any, hold: FixedHold, chain: LevelPlan, unit: int) -> None:
+    """Fill what emu_levels says of a register in fixed point. unit: exponent of the finest unit of terms."""
+    assert chain.unit_exp is not None
+    rounding = rounding_of(hold)
+    toward = "rd" if rounding is None else direction(rounding)
+    out.bits, out.beyond, out.unit, out.per_unit = hold.bits, BEYOND[hold.overflow], 2.0**chain.unit_exp, 2.0**-unit
+    out.shift, out.lift = max(chain.unit_exp - unit, 0), max(unit - chain.unit_exp, 0)
+    full, half = (1 << out.shift) - 1, (1 << out.shift) >> 1
+    biases = {
+        "rz": (0, 0, full), "rd": (0, 0, 0), "ru": (full, 0, 0), "rne": (half - 1, 1, 0), "rna": (half, 0, -1), "odd": (full, -full, 0)
+    }  # fmt: skip
+    out.bias, out.bias_odd, out.bias_minus = (number & ALL for number in biases[str(toward)])
+
+
+def dot(
+    a: Codes,
+    b: Codes,
+    scale_a: Codes | None,
+    scale_b: Codes | None,
+    c: Codes | None,
+    random: Codes | None,
+    plan: LevelsPlan,
+    *,
+    form: int = BEST_FORM,
+) -> Codes:
+    """Return the dot product of each row of A with the same row of B by a datapath of levels.
+
+    a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R], None where the datapath has no C.
+    random: None or [R, 0]: nothing draws.   form: of emu/engines/native/kernels/kernels.h.   Returns: codes of the result format [R].
+    NaN, infinity, zero, subnormals, overflow: as the datapath says.   Exactness: equals emu.engines.exact.levels.dot bit for bit.
+    Raises: EngineError (the kernel cannot; a changed float environment), ShapeError (K, random words), OpenError (an open bit; a register
+    that overflows, with its row).   Source: the datapath's sources.   Tests: tests/engines/native/test_native_levels.py.
+    """
+    if random is not None and random.shape[1]:
+        raise ShapeError(f"random: datapath {plan.datapath.id} takes 0 words for K = {a.shape[1]}, not {random.shape[1]}")
+    operands, addend = _checked(a, b, scale_a, scale_b, c, plan)
+    out = np.empty(len(a), np.uint32)
+    for start in range(0, len(a), PAIRS):
+        part = slice(start, start + PAIRS)
+        given = [None if x is None else x[part] for x in operands]
+        failed = _panel(given, None if addend is None else addend[part], out[part], plan, form, paired=True)
+        if failed is not None:
+            raise _overflow(plan, start + failed)
+    return out.astype(code_dtype(plan.d))
+
+
+def matmul(
+    a: Codes,
+    b: Codes,
+    scale_a: Codes | None,
+    scale_b: Codes | None,
+    c: Codes | None,
+    plan: LevelsPlan,
+    jobs: int = 1,
+    *,
+    form: int = BEST_FORM,
+) -> Codes:
+    """Return A times B transposed by a datapath of levels: each output is one row of A and one column of B.
+
+    a, b: codes [M, K] and [N, K].   scale_a, scale_b: codes [M, K / block] and [N, K / block].   c: codes [M, N], None without C.
+    jobs: threads, each on panels of its own; the bits do not depend on it.   Returns: codes [M, N].   Raises: as dot; a row counts outputs.
+    """
+    (left, right, scale_left, scale_right), addend = _checked(a, b, scale_a, scale_b, c, plan)
+    out = np.empty((len(a), len(b)), np.uint32)
+
+    def work(place: tuple[int, int]) -> int | None:
+        down, across = slice(place[0], place[0] + PANEL_ROWS), slice(place[1], place[1] + PANEL_COLUMNS)
+        scales = [None if x is None else x[part] for x, part in ((scale_left, down), (scale_right, across))]
+        found = np.empty(out[down, across].shape, np.uint32)
+        given = None if addend is None else np.ascontiguousarray(addend[down, across])
+        failed = _panel([left[down], right[across], *scales], given, found, plan, form, paired=False)
+        out[down, across] = found
+        if failed is None:
+            return None
+        down_by, across_by = divmod(failed, len(found[0]))
+        return (place[0] + down_by) * len(b) + place[1] + across_by
+
+    places = [(i, j) for i in range(0, len(a), PANEL_ROWS) for j in range(0, len(b), PANEL_COLUMNS)]
+    if jobs > 1 and len(places) > 1:
+        with ThreadPoolExecutor(jobs) as pool:
+            failures = list(pool.map(work, places))
+    else:
+        failures = [work(place) for place in places]
+    if any(failed is not None for failed in failures):
+        raise _overflow(plan, min(failed for failed in failures if failed is not None))
+    return out.astype(code_dtype(plan.d))
+
+
+def _overflow(plan: LevelsPlan, row: int) -> OpenError:
+    return OpenError(f"datapath {plan.datapath.id}: row {row}: a register overflows where the datapath says error")
+
+
+def _checked(
+    a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: LevelsPlan
+) -> tuple[list[Any], F64 | None]:
+    """Return operands in the dtypes of their formats, and C as numbers. Raises: EngineError, ShapeError, OpenError."""
+    why = fault(plan)
+    if why is not None:
+        raise EngineError(f"engine native cannot add as {plan.name} does ({why}): use engine='c_ref'")
+    plan.shape(a.shape[1])
+    operands: list[Any] = [_bare(a, "a", plan.a, False, plan), _bare(b, "b", plan.b, False, plan)]
+    ignored = plan.unused_bits == "ignore"
+    for name, scales in (("a_scales", scale_a), ("b_scales", scale_b)):
+        operands.append(None if plan.scale is None or scales is None else _bare(scales, name, plan.scale, ignored, plan))
+    if plan.c is None or c is None:
+        return operands, None
+    return operands, values_of(c.astype(code_dtype(plan.c)), plan.c, plan.facts.subnormal.c == "flush")
+
+
+def _bare(codes: Codes, name: str, fmt: Format, ignored: bool, plan: LevelsPlan) -> Codes:
+    """Return codes in the dtype of their format. ignored: whether a set bit above them means nothing.   Raises: OpenError."""
+    array = np.ascontiguousarray(codes, code_dtype(fmt))
+    bits = derive.codes(fmt).bits
+    if not ignored and bits < 8 * array.itemsize and array.size and int(array.max()) >> bits:
+        row = int(np.flatnonzero((array >> array.dtype.type(bits)).any(axis=1))[0])
+        raise OpenError(f"{name}: datapath {plan.datapath.id}: row {row}: what a set bit {bits} of a {fmt.id} code means is open")
+    return array
+
+
+def _panel(operands: list[Any], c: F64 | None, out: NDArray[np.uint32], plan: LevelsPlan, form: int, paired: bool) -> int | None:
+    """Run the kernel on operands [rows, K], [columns, K] and their scales. Returns the first output without a result, or None."""
+    (described, _kept), (a, b, scale_a, scale_b) = _plan_of(plan), operands
+    rows, columns, k = len(a), len(b), a.shape[1]
+    if not rows or not columns:
+        return None
+    room, failed = np.empty(lib.emu_levels_room(described, rows, columns, k), np.uint8), ffi.new("size_t *")
+    scales = [ffi.NULL if x is None else address(x) for x in (scale_a, scale_b)]
+    given = ffi.NULL if c is None else ffi.cast("double *", c.ctypes.data)
+    target = ffi.cast("uint32_t *", out.ctypes.data)
+    every: list[Any] = [address(a), address(b), *scales, rows, columns, k, paired, given, target, failed, address(room)]
+    check(lib.emu_levels_panel(form, described, *every))
+    return None if failed[0] == (1 << 64) - 1 else int(failed[0])

@@ -1,0 +1,116 @@
+"""Right kernels of attention pass, whatever their order, tiles and softmax; wrong ones fail, each of them."""
+
+import numpy as np
+import pytest
+from support.attention_kernels import RIGHT, WRONG, by_recipe, kernel
+
+from emu.base.errors import EmuError
+from emu.testing import check_attention
+
+SHAPES = [(2, 4, 2, 5, 40, 64), (1, 2, 2, 3, 50, 64)]
+THREE = ("nvfp4_torchao_1level",) * 3
+
+
+def some(names, step):
+    """All names, one of so many in the default run, the others in the exhaustive one."""
+    return [name if not at % step else pytest.param(name, marks=pytest.mark.exhaustive) for at, name in enumerate(names)]
+
+
+@pytest.mark.parametrize("name", some(RIGHT, 5))
+def test_right_kernels_pass(name):
+    report = check_attention(RIGHT[name], *THREE, mask="bottom-right", maximum="running", shapes=SHAPES)
+    assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
+
+
+@pytest.mark.parametrize("name", some(WRONG, 3))
+@pytest.mark.parametrize("key", [1, pytest.param(11, marks=pytest.mark.exhaustive), pytest.param(12, marks=pytest.mark.exhaustive)])
+def test_wrong_kernels_fail(name, key):
+    report = check_attention(WRONG[name], *THREE, mask="bottom-right", shapes=SHAPES[:1], key=key, raises=False)
+    assert report.verdict == "differs" and report.differing and report.message
+
+
+@pytest.mark.parametrize(
+    ("name", "located"),
+    [
+        ("mask one key late", "the mask lets one key too many through"),
+        ("mask missing", "the causal mask is missing"),
+        ("heads in turn", "query heads take heads of keys in turn, not neighbours the same"),
+        ("scale missing", "the scale is missing"),
+        ("last tile dropped", "the last tile of 16 keys is dropped"),
+        ("scales of the keys for the values", "the scales of K are used for V"),
+    ],
+)
+def test_a_mistake_is_named(name, located):
+    assert check_attention(WRONG[name], *THREE, mask="bottom-right", shapes=SHAPES[:1], raises=False).located == located
+
+
+def test_an_unmasked_kernel_and_other_formats_pass():
+    for formats in (("mxfp4_torchao_floor",) * 3, ("nvfp4_te_ref",) * 3, ("nvint4",) * 3):
+        assert check_attention(kernel(16, np.float32), *formats, shapes=SHAPES[:1]).verdict == "pass"
+
+
+P = {"p": "nvfp4_te_ref", "maximum": "running", "tile": 16, "shapes": [(1, 2, 2, 3, 64, 64)]}
+
+
+def test_a_quantized_p_passes_hidden_and_shown():
+    for dtype in (np.float32, np.float64):
+        hidden = check_attention(kernel(16, dtype, quantize=by_recipe), *THREE, **P, exp_bits=8)
+        assert hidden.verdict == "pass" and hidden.straddling and not hidden.exposed
+        assert check_attention(kernel(16, dtype, quantize=by_recipe, expose=True), *THREE, **P).exposed
+
+
+def changed(where):
+    def wrong(q, k, v, scale, causal):
+        found = kernel(16, quantize=by_recipe, expose=True)(q, k, v, scale, causal)
+        found[where] = found[where].copy()
+        found[where].reshape(-1)[7] ^= 1
+        return found
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(kernel(16), marks=pytest.mark.exhaustive),
+        pytest.param(kernel(0, quantize=by_recipe), marks=pytest.mark.exhaustive),
+        pytest.param(kernel(32, quantize=by_recipe, expose=True), marks=pytest.mark.exhaustive),
+        pytest.param(kernel(16, quantize=lambda p: by_recipe(p * np.float32(0.9))), marks=pytest.mark.exhaustive),
+        kernel(16, quantize=lambda p: by_recipe(np.minimum(p, np.float32(0.75)))),
+        changed("p_codes"),
+        changed("p_scales"),
+    ],
+    ids=["p not quantized", "another tile", "another tile, shown", "p too small", "p clamped", "a code", "a scale"],
+)
+def test_a_wrong_p_fails(wrong):
+    assert check_attention(wrong, *THREE, **P, raises=False).verdict == "differs"
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ({"mask": "left"}, "mask 'left' is unknown"),
+        ({"p": "nvfp4_te_ref", "maximum": "running"}, "say tile="),
+        ({"p": "nvfp4_te_4over6_mse_448"}, "more than the maximum"),
+        ({"p": "nvfp4_te_ref", "p_amax": 1.0}, "no power of two"),
+        ({"shapes": [(1, 3, 2, 4, 8, 64)]}, "multiple of the heads of keys"),
+        ({"mask": "bottom-right", "shapes": [(1, 2, 2, 9, 8, 64)]}, "no more queries than keys"),
+    ],
+)
+def test_bad_words_are_refused_in_one_line(words, match):
+    with pytest.raises(EmuError, match=match) as error:
+        check_attention(kernel(), *THREE, **words)
+    assert "\n" not in str(error.value)
+
+
+def test_a_kernel_that_misbehaves_gets_a_verdict():
+    def raising(q, k, v):
+        raise ValueError("no")
+
+    def short(q, k, v):
+        return np.zeros((1, 2), np.float32)
+
+    for wrong, verdict in ((raising, "raises"), (short, "shape")):
+        assert check_attention(wrong, *THREE, shapes=SHAPES, raises=False).verdict == verdict
+    with pytest.raises(AssertionError, match="RAISES"):
+        check_attention(raising, *THREE, shapes=SHAPES)

@@ -1,0 +1,227 @@
+/* Calls of the functions that load a descriptor: a sound text, and texts in which bytes, words and lines were changed, left out, doubled and
+ * exchanged. What is loaded all the same must pass its own checks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "fuzz_descriptor_text.h"
+
+enum { MOST = 1 << 16 };
+
+static const char *const strange[] = {"none", "rule", "open", "refused", "0", "1", "-1", "-0", "2", "3", "4096", "99999999999999999999", "9223372036854775807",
+                                      "-9223372036854775807", "0x0", "0x", "0x00", "0x1", "0xffffffffffffffff", "0xG", "E", "end", "nan_codes",
+                                      "a_very_long_id_that_has_more_than_sixty_three_characters_in_it_for_sure", "x y", "", " ", "\n", "\xff", "#",
+                                      "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"};
+
+/* Where a word, or with `in_lines` a line, begins at or behind a place. */
+static size_t find_begin(const char *text, size_t length, size_t at, int in_lines)
+{
+    while (at < length && at > 0 && text[at - 1] != '\n' && (in_lines || text[at - 1] != ' '))
+        at++;
+    return at;
+}
+
+static size_t find_end(const char *text, size_t length, size_t at, int in_lines)
+{
+    while (at < length && text[at] != '\n' && (in_lines || text[at] != ' '))
+        at++;
+    return at + (in_lines && at < length);
+}
+
+/* Put `size` bytes in the place of those from first to last; what does not fit is left alone. */
+static size_t replace(char *text, size_t length, size_t first, size_t last, const char *piece, size_t size)
+{
+    char copy[256];
+    size = size > sizeof copy ? sizeof copy : size;
+    if (length - (last - first) + size > MOST)
+        return length;
+    memcpy(copy, piece, size); /* it may lie in the text */
+    memmove(text + first + size, text + last, length - last);
+    memcpy(text + first, copy, size);
+    return length - (last - first) + size;
+}
+
+static size_t change(stream *random, char *text, size_t length)
+{
+    uint64_t kind = below(random, 9);
+    int in_lines = kind >= 5;
+    size_t first = find_begin(text, length, (size_t)below(random, length), in_lines), last = find_end(text, length, first, in_lines);
+    size_t other = find_begin(text, length, (size_t)below(random, length), in_lines), end = find_end(text, length, other, in_lines);
+    const char *piece = strange[below(random, sizeof strange / sizeof *strange)];
+    char byte = (char)next_word(random);
+    switch (kind) {
+    case 0: /* any byte */
+        text[below(random, length)] = byte;
+        return length;
+    case 1: /* a number one more or less */
+        if (first < last && text[last - 1] >= '0' && text[last - 1] <= '9')
+            text[last - 1] = (char)('0' + (text[last - 1] - '0' + 1 + (byte & 8)) % 10);
+        return length;
+    case 2:
+    case 3:
+        return replace(text, length, first, last, piece, strlen(piece));
+    case 4:
+    case 5:
+        return replace(text, length, first, last, text + other, end - other);
+    case 6:
+        return replace(text, length, first, first, text + other, end - other);
+    case 7:
+        return replace(text, length, first, last, "", 0);
+    default:
+        return one_in(random, 4) ? (size_t)below(random, length) + 1 : length;
+    }
+}
+
+/* A text in memory of exactly its size: sound, or changed in some places. */
+static char *any_text(stream *random, size_t *length, uint64_t broken_in)
+{
+    static char text[MOST + 1];
+    char *exact;
+    *length = 0;
+    for (size_t i = 0; i < sizeof sound_lines / sizeof *sound_lines; i++) {
+        memcpy(text + *length, sound_lines[i], strlen(sound_lines[i]));
+        *length += strlen(sound_lines[i]);
+    }
+    for (uint64_t changes = one_in(random, broken_in) ? 1 + below(random, 3) : 0; changes > 0 && *length > 1; changes--)
+        *length = change(random, text, *length);
+    exact = block(*length);
+    memcpy(exact, text, *length);
+    return exact;
+}
+
+void fuzz_measure_descriptor(stream *random, tally *all)
+{
+    size_t length, bytes = 77;
+    char *text = any_text(random, &length, 4);
+    int null = null_of(random, 2);
+    int32_t error = emu_measure_descriptor(null == 0 ? NULL : text, one_in(random, 20) ? EMU_MAX_DESCRIPTOR + 1 : length, null == 1 ? NULL : &bytes);
+    add_error(all, error);
+    add_to(all, bytes);
+    all->is_broken |= error && bytes != 77;
+    free(text);
+}
+
+/* A library in memory of its own, NULL where the text is refused; *memory is to be freed. */
+static const emu_library *any_library(stream *random, void **memory, uint64_t broken_in, tally *all)
+{
+    const emu_library *library = NULL;
+    emu_fault fault;
+    size_t length, bytes = 0;
+    char *text = any_text(random, &length, broken_in);
+    int null = all ? null_of(random, 4) : -1;
+    int32_t error;
+    emu_measure_descriptor(text, length, &bytes);
+    if (all && one_in(random, 40))
+        bytes = (size_t)below(random, bytes);
+    *memory = block(bytes);
+    memset(&fault, 0xA5, sizeof fault);
+    error = emu_load_descriptor(null == 0 ? NULL : text, one_in(random, 400) ? EMU_MAX_DESCRIPTOR + 1 : length, null == 1 ? NULL : *memory, bytes,
+                                null == 2 ? NULL : &library, null == 3 ? NULL : &fault);
+    free(text); /* a library keeps nothing of it */
+    if (!all)
+        return error ? NULL : library;
+    add_error(all, error);
+    all->is_broken |= (error != EMU_OK) != (library == NULL);
+    if (error && error != EMU_ERROR_NULL) {
+        all->is_broken |= !memchr(fault.text, 0, sizeof fault.text) || !*fault.text || fault.line < 0;
+        add_to(all, (uint64_t)fault.line);
+        for (const char *at = fault.text; *at; at++)
+            add_to(all, (uint64_t)(unsigned char)*at);
+    }
+    return error ? NULL : library;
+}
+
+/* For the functions that look for a name: of eight, one library that is loaded now, of a text that may be broken; else the sound one, kept. */
+static const emu_library *any_kept_library(stream *random, void **memory)
+{
+    static uint64_t room[MOST];
+    static const emu_library *kept;
+    *memory = NULL;
+    if (one_in(random, 8))
+        return any_library(random, memory, 2, NULL);
+    if (!kept) {
+        stream plain = {1, 0};
+        emu_fault fault;
+        size_t length;
+        char *text = any_text(&plain, &length, 0);
+        emu_load_descriptor(text, length, room, sizeof room, &kept, &fault);
+        free(text);
+    }
+    return kept;
+}
+
+static void check_library(const emu_library *library, tally *all)
+{
+    for (size_t i = 0; i < sizeof sound_formats / sizeof *sound_formats; i++) {
+        const emu_format *format = emu_find_format_in(library, sound_formats[i]);
+        if (format)
+            all->is_broken |= emu_check_format(format) != EMU_OK;
+    }
+}
+
+void fuzz_load_descriptor(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_library(random, &memory, 2, all);
+    if (library)
+        check_library(library, all);
+    free(memory);
+}
+
+static const char *any_id(stream *random, const char *const *list, uint64_t count)
+{
+    if (one_in(random, 20))
+        return NULL;
+    return one_in(random, 6) ? strange[below(random, sizeof strange / sizeof *strange)] : list[below(random, count)];
+}
+
+#define ANY_ID(list) any_id(random, list, sizeof(list) / sizeof *(list))
+
+/* What is found passes its own check. */
+static void add_found(tally *all, void *memory, int is_found, int32_t error)
+{
+    add_error(all, is_found ? EMU_OK : EMU_ERROR_NULL);
+    all->is_broken |= is_found && error;
+    free(memory);
+}
+
+void fuzz_find_format_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_format *found = emu_find_format_in(library, ANY_ID(sound_formats));
+    add_found(all, memory, found != NULL, emu_check_format(found));
+}
+
+void fuzz_find_rounding_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_rounding *found = emu_find_rounding_in(library, ANY_ID(sound_roundings));
+    add_found(all, memory, found != NULL, emu_check_rounding(found, emu_find_format("fp32")));
+}
+
+void fuzz_find_policy_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const char *destination = ANY_ID(sound_formats);
+    const emu_policy *found = emu_find_policy_in(library, ANY_ID(sound_policies), destination);
+    add_found(all, memory, found != NULL, emu_check_policy(found, emu_find_format_in(library, destination)));
+}
+
+void fuzz_find_datapath_in(stream *random, tally *all)
+{
+    static const char *const names[] = {"hopper_fp8/e4m3xe5m2", "hopper_fp8/e4m3xe4m3", "int64_narrow/e1m2xe1m2/16", "nv_like",
+                                        "promote_narrow/e1m2xint4/32", "cdna3_fp8/e4m3fnuzxe4m3fnuz", "nv_like/e2m1xe1m2/e8m0/17",
+                                        "nv_like_narrow/e1m2xint4/ue4m3/16", "hopper_fp8/e5m2xe5m2", "nv_like/e2m1xe1m2/ue4m3/16"};
+    void *memory;
+    emu_datapath found;
+    const emu_library *library = any_kept_library(random, &memory);
+    int null = null_of(random, 2);
+    int32_t error = emu_find_datapath_in(library, null == 0 ? NULL : names[below(random, sizeof names / sizeof *names)], null == 1 ? NULL : &found);
+    add_error(all, error);
+    if (!error)
+        all->is_broken |= emu_check_datapath(&found) != EMU_OK;
+    free(memory);
+}

@@ -1,0 +1,300 @@
+"""Descriptor files: what is written and loaded again means the same, bit for bit; what is wrong is refused with its line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emu.base.errors import EmuError, EngineError
+from emu.engines.c_ref import convert
+from emu.engines.c_ref._c import ffi, lib
+from emu.engines.c_ref.call import address, code_dtype, flat, matrix
+from emu.engines.c_ref.datapath import datapath_descriptor
+from emu.engines.c_ref.descriptor_file import descriptor_text
+from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor, rounding_descriptor
+from emu.engines.exact.datapath import dot
+from emu.engines.run import run_convert
+from emu.spec import derive
+from emu.spec.datapath import plans_of
+from emu.spec.models import Datapath, Format, Policy, Rounding, SpecObject
+from emu.spec.models.levels import DatapathLevels
+from emu.spec.registry import get, names
+from tests.support import fuzz_text
+from tests.support.descriptor_samples import drawn_format, drawn_policy, drawn_rounding
+from tests.support.structs import plain
+
+
+class Loaded:
+    """A library and the memory it lies in."""
+
+    def __init__(self, text: str, room: int | None = None) -> None:
+        data = text.encode("latin-1")
+        size, library = ffi.new("size_t *"), ffi.new("const emu_library **")
+        self.fault = ffi.new("emu_fault *")
+        assert lib.emu_measure_descriptor(data, len(data), size) == lib.EMU_OK
+        self.memory = ffi.new("char[]", size[0])
+        self.error = lib.emu_load_descriptor(data, len(data), self.memory, size[0] if room is None else room, library, self.fault)
+        self.library = library[0]
+
+    @property
+    def line(self) -> str:
+        """Line and text of the fault."""
+        return f"{self.fault.line}: {ffi.string(self.fault.text).decode()}"
+
+    def found(self, kind: str, *ids: str) -> Any:
+        """The object of an id."""
+        assert self.error == lib.EMU_OK, self.line
+        return getattr(lib, f"emu_find_{kind}_in")(self.library, *(name.encode() for name in ids))
+
+
+def loaded(*things: SpecObject) -> Loaded:
+    return Loaded(descriptor_text(things))
+
+
+def converted(at: Loaded, source: Format, fmt: Format, rounding: Rounding, policy: Policy, codes: Any, random: Any) -> Any:
+    """What C makes of the objects that it read, as convert_with_open."""
+    given, out, marks = flat(codes, source), np.empty(codes.shape, code_dtype(fmt)), np.empty(codes.shape, np.uint8)
+    error = lib.emu_convert_array(
+        at.found("format", source.id), at.found("format", fmt.id), at.found("rounding", rounding.id), at.found("policy", policy.id, fmt.id),
+        address("char[]", given), ffi.NULL if random is None else address("uint32_t[]", random), given.size, address("char[]", out),
+        address("uint8_t[]", marks),
+    )  # fmt: skip
+    return None if error else (out.tolist(), marks.tolist())
+
+
+def compare_drawn(seed: int) -> bool:
+    """Two formats, a rounding and a policy that no file has, as a descriptor; True where a conversion was compared."""
+    rng = Random(seed)
+    source, fmt, rounding = drawn_format(2 * seed), drawn_format(2 * seed + 1), drawn_rounding(seed)
+    policy = drawn_policy(seed, fmt)
+    at = loaded(source, policy, rounding, fmt)
+    for item in (source, fmt):
+        assert plain(at.found("format", item.id)) == plain(format_descriptor(item).pointer)
+    target = format_descriptor(fmt)
+    assert plain(at.found("policy", policy.id, fmt.id)) == plain(policy_descriptor(derive.policy_entry(policy, fmt), fmt, target))
+    fp32: Format = get("format", "fp32")
+    assert plain(at.found("rounding", rounding.id)) == plain(rounding_descriptor(rounding, fp32, format_descriptor(fp32)))
+    width = derive.codes(source).bits + derive.unused_high_bits(source)
+    codes = np.array([rng.getrandbits(width) for _ in range(200)], code_dtype(source))
+    random = np.array([rng.getrandbits(rounding.random_bits) for _ in codes], np.uint32) if rounding.random_bits else None
+    try:
+        want = convert.convert_with_open(codes, source, fmt, rounding, derive.policy_entry(policy, fmt), random)
+    except EmuError:
+        assert converted(at, source, fmt, rounding, policy, codes, random) is None
+        return False
+    assert converted(at, source, fmt, rounding, policy, codes, random) == (want[0].tolist(), want[1].tolist())
+    sound = want[1] == 0  # the reference model refuses a row that the sources leave open
+    few, words = codes[sound][:20], None if random is None else random[sound][:20]
+    assert run_convert(few, source, fmt, rounding, policy, words, "exact").tolist() == want[0][sound][:20].tolist()
+    return True
+
+
+def test_drawn_objects_mean_the_same_from_a_file() -> None:
+    assert sum(compare_drawn(seed) for seed in range(200)) > 120
+
+
+@pytest.mark.exhaustive
+def test_many_drawn_objects_mean_the_same_from_a_file() -> None:
+    assert sum(compare_drawn(seed) for seed in range(1000, 2000)) > 600
+
+
+def test_every_shipped_object_is_read_as_it_is() -> None:
+    at = loaded(*(get("format", name) for name in names("format")), *(get("rounding", name) for name in names("rounding")))
+    for kind in ("format", "rounding"):
+        for name in names(kind):
+            own, shipped = at.found(kind, name), getattr(lib, f"emu_find_{kind}")(name.encode())
+            assert own != shipped
+            assert plain(own) == plain(shipped)
+    at = loaded(*(get("policy", name) for name in names("policy")))
+    covered = 0
+    for name in names("policy"):
+        for fmt in names("format"):
+            shipped = lib.emu_find_policy(name.encode(), fmt.encode())
+            if shipped != ffi.NULL:
+                assert plain(at.found("policy", name, fmt)) == plain(shipped)
+                covered += 1
+    assert covered > 90
+
+
+def test_a_library_comes_before_the_shipped_spec() -> None:
+    fmt = drawn_format(5)
+    at = loaded(fmt)
+    assert at.found("format", "drawn_5") != ffi.NULL
+    assert at.found("format", "fp4") == lib.emu_find_format(b"e2m1")
+    assert at.found("rounding", "rne") == lib.emu_find_rounding(b"rne")
+    assert at.found("policy", "nvidia", "e2m1") == lib.emu_find_policy(b"nvidia", b"e2m1")
+    assert at.found("policy", "nvidia", "drawn_5") == ffi.NULL
+    assert at.found("format", "drawn_6") == at.found("rounding", "drawn_6") == ffi.NULL
+
+
+SOUND = descriptor_text(
+    [
+        *(get("format", name) for name in ("e2m1", "e4m3", "nf4", "e8m0", "int4")),
+        *(get("rounding", name) for name in ("rne", "sr_add8")),
+        get("policy", "nvidia"),
+    ]
+)
+FAULTS = [
+    ("emu descriptor 1\n", "emu descriptor 2\n", "1: not the first line of a descriptor of this version: it is 'emu descriptor 1'"),
+    ("exp_bits 2\n", "exp_bits 0\n", "6: out of range '0': write an integer without leading zeros from 1 to 15"),
+    ("exp_bits 2\n", "exp_bits 02\n", "6: not an integer '02': write an integer without leading zeros from 1 to 15"),
+    ("exp_bits 2\n", "exp_bits  2\n", "6: not a line of words: printable ASCII, one space between words, no empty line, at most 400"),
+    ("exp_bits 2\n", "", "6: a line of 'frac_bits' where 'exp_bits' with its values must stand: write the lines in the order of docs"),
+    ("exp_bits 2\n", "exp_bits 2 3\n", "6: a line of 'exp_bits' where 'exp_bits' with its values must stand"),
+    ("exp_bits 2\n", "exp_bits 3\n", "3: what the id means in the shipped spec, but for other facts: give it an id of its own"),
+    ("class float", "class floats", "4: no such word 'floats': write one of float integer exponent codebook"),
+    ("format e4m3", "format e2m1", "14: a second object with the id 'e2m1': give it an id of its own"),
+    ("format e4m3", "format E4M3", "14: not an id 'E4M3': write at most 63 of a-z0-9_, not none"),
+    ("nan_codes 0x7f 0xff", "nan_codes 0x7f 0x1ff", "14: a format whose facts contradict one another: the limits stand in emu_ref.h at"),
+    ("nan_codes 0x7f 0xff", "nan_codes 0x7F 0xff", "25: not a bit pattern '0x7F': write 0x, then at most 16 of 0-9a-f without a leading"),
+    ("nan_codes 0x7f 0xff", "nan_codes", "25: a line of 'nan_codes' where 'nan_codes' with its values must stand"),
+    ("formats 5", "formats 4000", "2: fewer lines follow than '4000': the file is cut off, export it again"),
+    ("policy nvidia e2m1", "policy nvidia e2m2", "no format above has the id 'e2m2': write the formats that the file uses under formats"),
+    ("policy nvidia e4m3", "policy nvidia e2m1", "a second policy with the id and format of one above 'nvidia': leave one of them out"),
+    ("overflow saturate\nnan 0x7 ", "overflow inf\nnan 0x7 ", "a policy that does not fit its format: a code has at most the bits of the"),
+    ("rounding rne\nadd none\npositive keep", "rounding rne\nadd none\npositive next", "what the id means in the shipped spec, but for"),
+    ("\nend\n", "\nend\nmore\n", ": something follows the last line: leave it out"),
+    ("\nend\n", "\nend", ": the last line has no line end: the file is cut off, export it again"),
+    ("\nend\n", "\n", ": the file ends here: it is cut off, the last line is 'end'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line"), FAULTS)
+def test_a_fault_is_refused_with_its_line_and_how_to_mend_it(old: str, new: str, line: str) -> None:
+    assert SOUND.count(old) >= 1
+    at = Loaded(SOUND.replace(old, new, 1))
+    assert at.error == lib.EMU_ERROR_DESCRIPTOR
+    assert line in at.line
+    assert len(at.line) < 252
+
+
+def test_remarks_change_nothing() -> None:
+    at = Loaded(SOUND.replace("\n", "\n# a remark\n").removesuffix("# a remark\n"))
+    assert plain(at.found("format", "nf4")) == plain(lib.emu_find_format(b"nf4"))
+
+
+@pytest.mark.parametrize("room", [1, 1000, 2000])
+def test_memory_that_is_too_small_is_refused(room: int) -> None:
+    at = Loaded(SOUND, room)
+    assert (at.error, at.library) == (lib.EMU_ERROR_SPACE, ffi.NULL)
+    assert "no room for what the file says" in at.line
+
+
+def test_kinds_that_no_descriptor_holds_are_refused() -> None:
+    with pytest.raises(EngineError, match="no descriptor holds a checkpoint"):
+        descriptor_text([get("checkpoint", names("checkpoint")[0])])
+
+
+def test_the_text_of_the_fuzz_driver_is_an_export() -> None:
+    assert fuzz_text.HEADER.read_text(encoding="ascii") == fuzz_text.header(), "python -m tests.support.fuzz_text"
+
+
+def test_the_example_of_the_page_is_loaded(checkout: Path) -> None:
+    example = re.findall(r"```descriptor\n(.*?)```", (checkout / "docs" / "descriptors.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(example) == 1
+    at, code, marks = Loaded(example[0]), ffi.new("uint64_t *"), ffi.new("uint8_t *")
+    mine, rounding = at.found("format", "mine"), at.found("rounding", "nearest")
+    fp32 = lib.emu_find_format(b"fp32")
+    for given, wanted in ((0x3F900000, 0x4), (0x3FB00000, 0x6), (0xC1000000, 0x1F), (0x7FC00000, 0x10)):  # 1.125, 1.375, -8, NaN
+        assert lib.emu_convert_code(fp32, mine, rounding, at.found("policy", "plain", "mine"), given, 0, code, marks) == lib.EMU_OK
+        assert (code[0], marks[0]) == (wanted, 0)
+
+
+def test_every_line_is_on_the_page(checkout: Path) -> None:
+    page = (checkout / "docs" / "descriptors.md").read_text(encoding="utf-8")
+    text = "\n".join(fuzz_text.HEADER.read_text(encoding="ascii").split('"')[1::2])
+    keys = {line.split(" ")[0].split(".")[-1] for line in text.replace("\\n", "").split("\n") if " " in line} - {"emu"}
+    assert not {key for key in keys if f"`{key}`" not in page and f"### {key}" not in page}
+
+
+FUSED = [name for name in names("datapath") if not isinstance(get("datapath", name).facts, DatapathLevels)]
+OPEN = ("blackwell_e0m3", "blackwell_sparse", "cdna4", "sm_103")
+
+
+def renamed(name: str, new: str, seed: int | None = None) -> Datapath:
+    """A datapath under another id; seed: with another alignment, rounding or flush."""
+    model: Datapath = get("datapath", name)
+    facts = model.facts
+    if seed is not None:
+        rng = Random(seed)
+        width = facts.align.fraction_bits if isinstance(facts.align.fraction_bits, str) else rng.randint(5, 40)
+        align = facts.align.model_copy(update={"fraction_bits": width})
+        mode, overflow = rng.choice(("rne", "rz", "rna", "odd", "rd")), rng.choice(("inf", "saturate"))
+        rounds = facts.round.model_copy(update={"mode": mode, "overflow": overflow})
+        kept = facts.subnormal.model_copy(update={part: rng.choice(("keep", "flush")) for part in ("elements", "c")})
+        facts = facts.model_copy(update={"align": align, "round": rounds, "subnormal": kept})
+    return model.model_copy(update={"id": new, "facts": facts})
+
+
+def _codes(rng: Random, fmt: Format, count: int) -> Any:
+    """Eight rows of drawn codes."""
+    return np.array([[rng.getrandbits(derive.codes(fmt).bits) for _ in range(count)] for _ in range(8)], code_dtype(fmt))
+
+
+def compare_datapath(model: Datapath, choices: int) -> int:
+    """Every choice of operands of a file is the one of the binding; the first ones give the same results."""
+    at, compared = loaded(model), 0
+    for number, plan in enumerate(plans_of(model)):
+        found, rng = ffi.new("emu_datapath *"), Random(number)
+        assert lib.emu_find_datapath_in(at.library, plan.name.encode(), found) == lib.EMU_OK, plan.name
+        assert plain(found) == plain(datapath_descriptor(plan).pointer)
+        compared += 1
+        if number >= choices:
+            continue
+        k, blocks = plan.facts.k, plan.facts.k // plan.block if plan.scale else 0
+        formats = {"a": (plan.a, k), "b": (plan.b, k), "sa": (plan.scale, blocks), "sb": (plan.scale, blocks), "c": (plan.d, 1)}
+        codes = {key: None if fmt is None else _codes(rng, fmt, n) for key, (fmt, n) in formats.items()}
+        out, marks = np.zeros((8, 1), code_dtype(plan.d)), np.zeros((8, 1), np.uint8)
+        pointers = [ffi.NULL if item is None else ffi.new("emu_matrix *", matrix(item)) for item in codes.values()]
+        results = []
+        for pointer in (found, datapath_descriptor(plan).pointer):
+            assert lib.emu_dot(pointer, *pointers, ffi.new("emu_matrix *", matrix(out, marks)), ffi.NULL) == lib.EMU_OK
+            results.append((out.tolist(), marks.tolist()))
+        assert results[0] == results[1]
+        for row in np.flatnonzero(marks[:, 0] == 0)[:3]:
+            a, b, sa, sb, c = ([] if item is None else item[row].tolist() for item in codes.values())
+            assert dot(a, b, sa, sb, c[0], plan).code == out[row, 0]
+    return compared
+
+
+@pytest.mark.parametrize("name", [name for name in FUSED if name not in OPEN])
+def test_every_shipped_datapath_is_read_as_it_is(name: str) -> None:
+    assert compare_datapath(renamed(name, "mine"), 2) > 0
+
+
+def compare_drawn_datapath(seed: int) -> bool:
+    """A datapath that no file has; True where the C reference takes it."""
+    bases = ("ada_fp8", "hopper_fp8", "hopper_fp16", "blackwell_mxf4nvf4_b16_ue4m3", "blackwell_mxf8f6f4")
+    model = renamed(Random(seed).choice(bases), "mine", seed)
+    try:
+        for plan in plans_of(model):
+            datapath_descriptor(plan)
+    except EmuError:
+        return False
+    return compare_datapath(model, 1) > 0
+
+
+def test_drawn_datapaths_mean_the_same_from_a_file() -> None:
+    assert sum(compare_drawn_datapath(seed) for seed in range(60)) > 50
+
+
+@pytest.mark.exhaustive
+def test_many_drawn_datapaths_mean_the_same_from_a_file() -> None:
+    assert sum(compare_drawn_datapath(seed) for seed in range(1000, 2000)) > 800
+
+
+def test_datapaths_of_levels_are_refused_in_one_line() -> None:
+    with pytest.raises(EngineError, match="no descriptor holds a datapath of levels yet"):
+        descriptor_text([get("datapath", "int12_wrap")])
+
+
+def test_a_datapath_that_contradicts_itself_is_refused() -> None:
+    text = descriptor_text([get("datapath", "hopper_fp8")])
+    at = Loaded(text.replace("\nstep 32\n", "\nstep 5\n"))
+    assert "a datapath that contradicts itself or passes a limit" in at.line
+    assert at.fault.line == text.split("\n").index("datapath hopper_fp8") + 1

@@ -1,0 +1,129 @@
+"""Datapaths of levels in the NumPy engine against the exact engine: shipped ones, lowered ones, and ones out of a seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+from support.level_compare import all_plans, compare, exact, together
+from support.level_samples import PLAIN, RANDOM, Row, drawn_datapath, drawn_row
+
+from emu.base.errors import OpenError, OperandError, ShapeError
+from emu.engines.exact.levels import Number, shifted
+from emu.engines.numpy import levels as in_numpy
+from emu.engines.numpy.convert import code_dtype
+from emu.engines.numpy.levels_parts import distill, to_grid
+from emu.spec import derive
+from emu.spec.levels import level_plans_of
+from emu.spec.models import Datapath
+from emu.spec.models.levels import DatapathLevels
+from emu.spec.registry import get
+
+
+def test_shipped_and_lowered_datapaths() -> None:
+    rng, seen, taken = Random(11), Counter[str](), 0
+    plans = all_plans()
+    for plan in plans:
+        if in_numpy.can_levels(plan):
+            seen += compare(in_numpy.dot, plan, rng, 6)
+            taken += 1
+        else:
+            assert not isinstance(get("datapath", plan.datapath.id.removesuffix("_levels")).facts, DatapathLevels), plan.name
+    assert taken > 60 and seen["code"] > 300
+
+
+def test_drawn_datapaths() -> None:
+    _compare_drawn(range(5000, 5240), 6)
+
+
+@pytest.mark.exhaustive
+def test_more_drawn_datapaths() -> None:
+    _compare_drawn(range(6000, 8200), 8)
+
+
+def _compare_drawn(seeds: Sequence[int], rows: int) -> None:
+    rng, seen, taken = Random(seeds[0]), Counter[str](), 0
+    for seed in seeds:
+        for plan in list(level_plans_of(drawn_datapath(seed)))[:2]:
+            if in_numpy.can_levels(plan):
+                seen += compare(in_numpy.dot, plan, rng, rows)
+                taken += 1
+    assert taken > len(seeds) * 5 // 6 and seen["code"] > 2 * len(seeds) and seen["OpenError"]
+
+
+def test_sizes_over_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_numpy, "CHUNK", 64)
+    rng, plan = Random(3), next(level_plans_of("bf16_register_random"))
+    rows: list[Row] = []
+    while len(rows) < 33:
+        row = drawn_row(plan, rng)
+        rows += [row] if row is not None and len(row.a) == 4 else []
+    assert [exact(plan, row) for row in rows] == together(in_numpy.dot, plan, rows).tolist()
+
+
+def test_zeros_keep_their_sign_beside_rows_that_do_not_fit() -> None:
+    plan = next(level_plans_of("bf16_register"))
+    rows = [Row([0x8000] * 4, [0] * 4, [], [], 0x8000, []), Row([0x7F00, 1, 0xFF00, 1], [0x3F80] * 4, [], [], 1, [])]
+    assert exact(plan, rows[0]) == 0x8000
+    assert together(in_numpy.dot, plan, rows).tolist() == [exact(plan, row) for row in rows]
+
+
+def test_errors_name_their_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_numpy, "CHUNK", 64)
+    model: Datapath = get("datapath", "int12_saturate")
+    (level,) = model.facts.levels
+    held = level.model_copy(update={"hold": level.hold.model_copy(update={"overflow": "error"})})
+    plan = next(level_plans_of(model.model_copy(update={"facts": model.facts.model_copy(update={"levels": (held,)})})))
+    a, b = (np.zeros((10, 16), code_dtype(fmt)) for fmt in (plan.a, plan.b))
+    top = derive.codes(plan.a).max_code
+    a[6], b[6] = top, top
+    c = None if plan.c is None else np.zeros(10, code_dtype(plan.c))
+    with pytest.raises(OpenError, match=r"^datapath int12_saturate: row 6: a register overflows where the datapath says error$"):
+        in_numpy.dot(a, b, None, None, c, None, plan)
+    drawing = next(level_plans_of("bf16_register_random"))
+    a, words = np.zeros((2, 4), np.uint16), np.zeros((2, 4), np.uint32)
+    words[1, 2] = 1 << 16
+    with pytest.raises(OperandError, match=r"^random: word 2 does not fit the \d+ bits of sr_\w+$"):
+        in_numpy.dot(a, a, None, None, np.zeros(2, np.uint16), words, drawing)
+    with pytest.raises(ShapeError, match=r"^random: datapath bf16_register_random takes 4 words for K = 4, not 3$"):
+        in_numpy.dot(a, a, None, None, np.zeros(2, np.uint16), words[:, :3], drawing)
+    scaled = next(level_plans_of("mx_lane24"))
+    a, scales = np.zeros((3, 64), np.uint8), np.full((3, 2), 127, np.uint8)
+    wide = np.where(np.arange(64) == 63, 16, a).astype(np.uint8)
+    with pytest.raises(OpenError, match=r"^a: datapath mx_lane24: row 0: what a set bit 4 of a e2m1 code means is open$"):
+        in_numpy.dot(wide, a, scales, scales, None, None, scaled)
+
+
+def test_numbers_that_binary64_does_not_hold_are_refused() -> None:
+    plan = next(level_plans_of(drawn_datapath(42790)))  # products of binary32 times scales, in units of the finest of them
+    why = "numbers reach from 2^-587 to 2^517: beyond 2^-900 or 2^900, or over more than 1000 bits"
+    assert in_numpy.fault(plan) == why and not in_numpy.can_levels(plan)
+
+
+def test_a_register_holds_both_its_ends() -> None:
+    plan = next(level_plans_of("int12_saturate"))  # 12 bits of quarters: -2048 to 2047 of them
+    ends = [Row([7] * 14 + [x, 0], [7] * 14 + [y, 0], [], [], None, []) for x, y in ((4, 6), (4, 5), (6, 5))]
+    ends += [row._replace(b=[code ^ 8 for code in row.b]) for row in ends]
+    assert together(in_numpy.dot, plan, ends).tolist() == [exact(plan, row) for row in ends]
+
+
+def test_cuts_of_several_parts() -> None:
+    rng = Random(9)
+    for name in (*PLAIN, *RANDOM):
+        rounding, values, words = get("rounding", name), [], []
+        for _ in range(300):
+            high, low = rng.randrange(-16, 17) * Fraction(1, 4), rng.choice((0, 1, -1, 3)) * Fraction(1, 1 << rng.randint(60, 90))
+            values.append((high, low))
+            words.append(
+                rng.choice((0, 1, 1 << (rounding.random_bits - 1), rng.getrandbits(rounding.random_bits))) if rounding.random_bits else 0
+            )
+        parts = distill([np.array([float(low) for _, low in values]), np.array([float(high) for high, _ in values])])
+        found = to_grid(parts, 0, rounding, np.array(words, np.uint32))
+        for i, (high, low) in enumerate(values):
+            number = Number(int((high + low) * (1 << 100)), 0, 100, True)
+            wanted = shifted(number, 0, rounding, words[i] if rounding.random_bits else None)
+            assert sum(Fraction(float(part[i])) for part in found) == wanted, (name, high, low, words[i])

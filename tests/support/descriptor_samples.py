@@ -1,0 +1,115 @@
+"""Formats, roundings and policies out of a seed, which no file has: to write them as descriptors and read them again."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from emu.base.errors import EmuError
+from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor
+from emu.spec import derive
+from emu.spec.models import Format, Policy, Rounding, SpecObject
+
+Thing = TypeVar("Thing", bound=SpecObject)
+CHOICES = ("keep", "next", "to_even_code", "to_odd_code")
+OVERFLOWS = ("saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap")
+OUTCOMES = ("max", "nan", "inf", "zero", "negative_zero", "smallest", "open", "refuse", "0x0", "0x1")
+
+
+def _model(model: type[Thing], name: str, facts: Any) -> Thing:
+    kind = model.__name__.lower()
+    return model.model_validate({"kind": kind, "id": name, "title": "drawn", "status": "proposed", "sources": (), "facts": facts})
+
+
+def _float(rng: Random) -> dict[str, Any]:
+    exp, frac, signed = rng.randint(1, 8), rng.randint(0, 10), rng.random() < 0.7
+    top, sign = (1 << (exp + frac)) - 1, 1 << (exp + frac)
+    ieee = exp > 1 and frac > 0 and rng.random() < 0.4
+    subnormals = rng.random() < 0.85
+    listed = [(), (top, top | sign), *([(sign,)] if subnormals else [])] if signed else [(), (top,)]
+    codes = () if ieee else rng.choice(listed)
+    return {
+        "class": "float", "signed": "yes" if signed else "no", "exp_bits": exp, "frac_bits": frac, "bias": rng.randint(-3, (1 << exp) + 3),
+        "subnormals": "yes" if subnormals else "no", "inf": "ieee" if ieee else "none",
+        "nan": "ieee" if ieee else tuple(f"0x{code:X}" for code in codes) or "none",
+        "neg_zero": "yes" if signed and subnormals and codes != (sign,) else "no",
+        "unused_high_bits": rng.choice((0, 0, 0, 1, 2)),
+    }  # fmt: skip
+
+
+def _integer(rng: Random) -> dict[str, Any]:
+    signed = rng.choice(("twos_complement", "sign_magnitude", "no"))
+    return {"class": "integer", "signed": signed, "bits": rng.randint(2, 10), "unit_exp": rng.randint(-9, 9)}
+
+
+def _exponent(rng: Random) -> dict[str, Any]:
+    bits = rng.randint(2, 10)
+    nan = rng.choice(("none", (f"0x{(1 << bits) - 1:X}",)))
+    return {"class": "exponent", "signed": "no", "bits": bits, "bias": rng.randint(-5, 200), "nan": nan}
+
+
+def _codebook(rng: Random) -> dict[str, Any]:
+    bits = rng.randint(2, 5)
+    unit = rng.choice((1, 4, 64))
+    values = sorted({rng.randint(-200, 200) for _ in range(4 << bits)} - {0})[: (1 << bits) - 1]
+    values = sorted([0, *values])
+    values += [values[-1] + 1 + i for i in range((1 << bits) - len(values))]
+    tie = rng.choice(("even_code", "lower", "away"))
+    return {"class": "codebook", "bits": bits, "tie": tie, "values": tuple(_text(value, unit) for value in values)}
+
+
+def _text(value: int, unit: int) -> str:
+    return f"{value}/{unit}" if unit > 1 else str(value)
+
+
+def drawn_format(seed: int) -> Format:
+    """Return a format that the C reference takes; the same for the same seed."""
+    rng = Random(f"format {seed}")
+    while True:
+        try:
+            fmt = _model(Format, f"drawn_{seed}", rng.choice((_float, _float, _float, _integer, _exponent, _codebook))(rng))
+            format_descriptor(fmt)
+            derive.codes(fmt)
+        except (ValidationError, EmuError, ValueError):
+            continue
+        return fmt
+
+
+def drawn_rounding(seed: int) -> Rounding:
+    """Return a rounding, sometimes one that draws random integers."""
+    rng = Random(f"rounding {seed}")
+
+    def part() -> dict[str, str]:
+        return {"zero": "keep"} | {name: rng.choice(CHOICES) for name in ("less_than_half", "half", "more_than_half")}
+
+    facts: dict[str, Any] = {"beyond_max": {sign: rng.choice(("away", "max")) for sign in ("positive", "negative")}, "random": "none"}
+    form = rng.choice(("magnitude", "signs", "draws"))
+    if form == "draws":
+        facts |= {"random": {"per_element": rng.randint(1, 32)}, "sees_sign": "no", "add": rng.choice(("add", "cmp", "half", "te_fma"))}
+    elif form == "signs":
+        facts |= {"sees_sign": "yes", "positive": part(), "negative": part()}
+    else:
+        facts |= {"sees_sign": "no", "magnitude": part()}
+    return _model(Rounding, f"drawn_{seed}", facts)
+
+
+def drawn_policy(seed: int, fmt: Format) -> Policy:
+    """Return a policy of one format."""
+    rng = Random(f"policy {seed}")
+
+    def pair() -> dict[str, str]:
+        return {sign: rng.choice(OUTCOMES) for sign in ("positive", "negative")}
+
+    while True:
+        entry: dict[str, Any] = {"overflow": rng.choice(OVERFLOWS), "nan": pair()}
+        entry |= {name: pair() for name in ("inf", "zero") if rng.random() < 0.5}
+        entry |= {"negative": rng.choice(OUTCOMES)} if rng.random() < 0.5 else {}
+        entry |= {"overflow_nan": pair()} if entry["overflow"] in ("nan", "ieee_nan") else {}
+        try:
+            policy = _model(Policy, f"drawn_{seed}", {fmt.id: entry})
+            policy_descriptor(derive.policy_entry(policy, fmt), fmt, format_descriptor(fmt))
+        except (ValidationError, EmuError):
+            continue
+        return policy
