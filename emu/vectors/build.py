@@ -28,6 +28,7 @@ from emu.vectors.verify import check_manifest
 from emu.vectors.versioning import apply_erratum
 
 Progress = Callable[[str, int, int], None]
+Task = tuple[str, bool]  # stem of a suite; whether its rows are written, or their digest alone
 SCRATCH: Final = ".building"
 NOTES: Final = "digests.json"
 _PLANS: Final[dict[str, SuitePlan]] = {}  # of the build that runs: rows chosen once are not chosen again, nor in a forked worker
@@ -54,7 +55,7 @@ def build(
     """Build golden vectors into a folder.
 
     out: new, empty, or an earlier (perhaps interrupted) build.   suites, contracts: names to build; None: any. With neither and frozen
-    the frozen selection is built: files and DIGESTS.sha256.   jobs: processes.   progress: told (stem, rows done, rows of all suites).
+    the frozen selection is built: files and DIGESTS.sha256.   jobs: processes.   progress: told (stem, suites done, all suites).
     shard: (i, n): of the suites, sorted by name, the i-th of every n, i from 1; all n shards in one folder, or merged, are one run.
     The same spec gives the same bytes whatever jobs is.
     Raises: SpecError (unknown contract or suite), FileError (a foreign folder, no plan), EngineError (implementations differ: that suite is
@@ -74,20 +75,21 @@ def _build(out: Path, shipped: Sequence[SuitePlan], digests: Sequence[SuitePlan]
     scratch.mkdir(parents=True, exist_ok=True)
     _PLANS.clear()
     _PLANS.update((plan.stem, plan) for plan in (*shipped, *digests))
-    report = _Report(progress, sum(plan.size for plan in (*shipped, *digests)))
+    report = _Report(progress, len(_PLANS))
     known = _known_digests(scratch)
-    todo, skipped = _split(shipped, out, report)
+    todo, skipped = _split(shipped, out)
     hashes = {plan.stem: known[plan.stem][1] for plan in digests if known.get(plan.stem, ("",))[0] == _key(plan)}
-    for stem in hashes:
-        report(stem, _PLANS[stem].size)
+    for stem in (*skipped, *hashes):
+        report(stem)
     tasks = [(plan.stem, True) for plan in todo] + [(plan.stem, False) for plan in digests if plan.stem not in hashes]
     keys = {plan.stem: _key(plan) for plan in digests}
-    for stem, digest in _run(tasks, out, jobs, report):
+    for stem, digest in _run(tasks, out, jobs):
+        report(stem)
         if stem in keys:
             hashes[stem] = digest
             known[stem] = (keys[stem], digest)
             write_text(scratch / NOTES, json.dumps(known))
-    finish(out, {plan.operation.name.op for plan in (*shipped, *digests)}, hashes)
+    finish(out, {plan.operation.name.op for plan in (*shipped, *digests)}, hashes, jobs)
     shutil.rmtree(scratch)
     _PLANS.clear()
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
@@ -107,13 +109,13 @@ def _part(
 
 
 class _Report:
-    """Counts rows for the progress callback."""
+    """Counts suites for the progress callback."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
 
-    def __call__(self, stem: str, rows: int) -> None:
-        self.done += rows
+    def __call__(self, stem: str) -> None:
+        self.done += 1
         if self.progress is not None:
             self.progress(stem, self.done, self.total)
 
@@ -171,13 +173,12 @@ def _known_digests(scratch: Path) -> dict[str, Any]:
         return {}
 
 
-def _split(plans: Sequence[SuitePlan], out: Path, report: _Report) -> tuple[list[SuitePlan], list[str]]:
+def _split(plans: Sequence[SuitePlan], out: Path) -> tuple[list[SuitePlan], list[str]]:
     """Return the plans still to write and the stems whose files are right."""
     todo, skipped = [], []
     for plan in plans:
         if _is_current(out / plan.operation.name.op, plan):
             skipped.append(plan.stem)
-            report(plan.stem, plan.size)
         else:
             todo.append(plan)
     return todo, skipped
@@ -200,33 +201,34 @@ def _is_current(folder: Path, plan: SuitePlan) -> bool:
     return corrected and [inputs_of(suite.layout, row) for row in planned] == [case.values for case in cases]
 
 
-def _run(tasks: Sequence[tuple[str, bool]], out: Path, jobs: int, report: _Report) -> Iterator[tuple[str, str]]:
-    """Yield (stem, rows_sha256) of each task as it is done."""
-    if jobs == 1 or len(tasks) < 2:
+def _run(tasks: Sequence[Task], out: Path, jobs: int) -> Iterator[tuple[str, str]]:
+    """Yield (stem, rows_sha256) of each task as it is done. The suites of one contract go to one process, which chooses their rows once."""
+    groups: dict[int, list[Task]] = {}
+    for stem, ships in tasks:
+        groups.setdefault(id(_PLANS[stem].operation), []).append((stem, ships))
+    if jobs == 1 or len(groups) < 2:
         for stem, ships in tasks:
-            yield stem, _one(stem, ships, out, lambda rows, stem=stem: report(stem, rows))  # type: ignore[misc]
+            yield stem, _one(stem, ships, out)
         return
     context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        running = {pool.submit(_one, stem, ships, out, _silent): stem for stem, ships in tasks}
-        for future in as_completed(running):
-            stem = running[future]
-            digest = future.result()
-            report(stem, _PLANS[stem].size)
-            yield stem, digest
+        long_first = sorted(groups.values(), key=lambda group: -max(_PLANS[stem].inputs.rows for stem, _ in group))
+        for future in as_completed([pool.submit(_several, group, out) for group in long_first]):
+            yield from future.result()
 
 
-def _silent(rows: int) -> None:
-    """The progress of a worker process is told when its suite is done."""
+def _several(tasks: Sequence[Task], out: Path) -> list[tuple[str, str]]:
+    """Write or digest the suites of one contract."""
+    return [(stem, _one(stem, ships, out)) for stem, ships in tasks]
 
 
-def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
+def _one(stem: str, ships: bool, out: Path) -> str:
     """Write or digest one suite."""
     plan = _PLANS[stem]
     if not ships:
-        return digest_suite(plan, step)
+        return digest_suite(plan)
     folder = out / plan.operation.name.op
-    digest = write_suite(plan, folder, out / SCRATCH, step)
+    digest = write_suite(plan, folder, out / SCRATCH)
     wrong = manifest.of_stem(stem)
     if not wrong:
         return digest
@@ -239,18 +241,27 @@ def _one(stem: str, ships: bool, out: Path, step: Callable[[int], None]) -> str:
     return str(suite.record["rows_sha256"])
 
 
-def finish(out: Path, operations: set[str], hashes: dict[str, str]) -> None:
+def finish(out: Path, operations: set[str], hashes: dict[str, str], jobs: int = 1) -> None:
     """Write ERRATA.json, DIGESTS.sha256, COVER.json and MANIFEST.sha256 of each operation's folder."""
-    for op in sorted(operations):
-        folder = out / op
-        folder.mkdir(exist_ok=True)
-        present = {stem_of(path.name) for path in folder.iterdir()}
-        own = [erratum for erratum in manifest.RELEASED if erratum["stem"] in present]
-        write_text(folder / manifest.ERRATA, manifest.render_errata(own))
-        digests = manifest.read_digests(folder) | {stem: digest for stem, digest in hashes.items() if stem.startswith(f"{op}__")}
-        write_text(folder / manifest.DIGESTS, manifest.render_digests(digests))
-        write_cover(folder)
-        write_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))
+    tasks = [(out / op, {stem: digest for stem, digest in hashes.items() if stem.startswith(f"{op}__")}) for op in sorted(operations)]
+    if jobs == 1 or len(tasks) < 2:
+        for folder, own in tasks:
+            _sign(folder, own)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+        for done in [pool.submit(_sign, folder, own) for folder, own in tasks]:
+            done.result()
+
+
+def _sign(folder: Path, hashes: dict[str, str]) -> None:
+    """Write what tells of all suites of one operation."""
+    folder.mkdir(exist_ok=True)
+    present = {stem_of(path.name) for path in folder.iterdir()}
+    own = [erratum for erratum in manifest.RELEASED if erratum["stem"] in present]
+    write_text(folder / manifest.ERRATA, manifest.render_errata(own))
+    write_text(folder / manifest.DIGESTS, manifest.render_digests(manifest.read_digests(folder) | hashes))
+    write_cover(folder)
+    write_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))
 
 
 def merge(out: Path, folders: Sequence[Path]) -> int:

@@ -74,9 +74,7 @@ def _records(suites: dict[str, Rows], counted: dict[str, list[Cross]], out: Path
     for op in sorted({counted_as(name) for name in counted}):
         model = model_of(op)
         assert model is not None
-        records.append(
-            record(model, [(name, len(suites[name]), crosses) for name, crosses in counted.items() if counted_as(name) == op])
-        )
+        records.append(record(model, [(name, len(suites[name]), crosses) for name, crosses in counted.items() if counted_as(name) == op]))
     if out is not None:
         if len(records) > 1:
             raise FileError(f"{out}: rows of {len(records)} operations: name the folder of one")

@@ -120,7 +120,7 @@ def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
 
 @contextlib.contextmanager
 def _bar(name: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a progress bar over rows; yield the function that is told (stem, rows done, rows of all)."""
+    """Show a progress bar; yield the function that is told (stem, how many are done, how many there are)."""
     with progress() as bar:
         task = bar.add_task(name, total=None)
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from emu.base.caches import Cache
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.datapath import check_codes, check_lengths
@@ -60,6 +61,8 @@ class Number(NamedTuple):
 Special = Literal["nan", "+inf", "-inf"]
 Held = Number | Special
 Place = tuple[int, int, int]  # level, node, turn
+_KNOWN_BITS: Final = 16  # wider codes are read each time: there are too many of them to keep
+_READ: Cache[tuple[str, str], dict[int, Held]] = Cache("emu.engines.exact.levels._READ", 256)
 
 
 @dataclass(frozen=True)
@@ -417,6 +420,19 @@ class _Row:
 
 def read(code: int, fmt: Format, subnormals: str) -> Held:
     """Return the value of a code; the exponent is the one that the code names. subnormals: keep, or flush to read them as zero."""
+    key = fmt.facts_digest, subnormals
+    known = _READ.get(key)
+    if known is None:
+        known = _READ.keep(key, {})
+    found = known.get(code)
+    if found is None:
+        found = _read(code, fmt, subnormals)
+        if not code >> _KNOWN_BITS:
+            known[code] = found
+    return found
+
+
+def _read(code: int, fmt: Format, subnormals: str) -> Held:
     value = decode_operand(code, fmt, subnormals)
     if value.kind == "nan":
         return "nan"

@@ -90,7 +90,7 @@ def suite_rows(suite: Suite) -> list[tuple[int, Values]]:
 def planned(folder: Path, stems: Iterable[str]) -> list[str]:
     """Return the directed suites that a folder keeps as digests alone, of contracts that it has other suites of: they are counted too."""
     heads = {stem.rpartition("__")[0] for stem in stems}
-    return [stem for stem in read_digests(folder) if stem.endswith("__directed") and stem.rpartition("__")[0] in heads]
+    return _with_axes([stem for stem in read_digests(folder) if stem.endswith("__directed") and stem.rpartition("__")[0] in heads])
 
 
 def cover_data(op: str, suites: Sequence[Suite], more: Sequence[str] = (), only: Container[str] | None = None) -> dict[str, Any] | None:
@@ -99,11 +99,13 @@ def cover_data(op: str, suites: Sequence[Suite], more: Sequence[str] = (), only:
     more: stems of planned suites without files; their rows are made again from the plan.   only: stems that are counted now; None: all.
     """
     model = model_of(op)
+    if model is None:
+        return None
     rows: dict[str, Callable[[], list[tuple[int, Values]]]] = {suite.stem: partial(suite_rows, suite) for suite in suites}
     sizes = {suite.stem: len(suite.rows) for suite in suites} | {stem: find(stem).size for stem in more}
     rows |= {stem: partial(planned_rows, stem) for stem in more}
     chosen = _with_axes(counted(sizes))
-    if model is None or not chosen:
+    if not chosen:
         return None
     found = [(stem, sizes[stem], crosses_of(stem, rows[stem]())) for stem in chosen if only is None or stem in only]
     return record(model, found, FIRST)

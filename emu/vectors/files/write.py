@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from emu.vectors.files import record, writers
 from emu.vectors.files.manifest import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shard_count, shard_name
 from emu.vectors.files.suite import contract_record, generator_record, shard_entry, shard_texts
 from emu.vectors.suites.plan import SuitePlan
-
-Step = Callable[[int], None]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -43,14 +41,13 @@ class Totals:
         self.agreed = agreed if self.agreed is None else self.agreed & agreed
 
 
-def shard_rows(plan: SuitePlan, totals: Totals, step: Step) -> Iterator[list[Row]]:
-    """Yield the rows of each shard, counting them in totals. step: told the number of rows of each chunk."""
+def shard_rows(plan: SuitePlan, totals: Totals) -> Iterator[list[Row]]:
+    """Yield the rows of each shard, counting them in totals."""
     for start in range(0, plan.size, SHARD_ROWS):
         rows: list[Row] = []
         for part in compute(plan, start, min(start + SHARD_ROWS, plan.size)):
             totals.add(*part)
             rows += part.rows
-            step(len(part.rows))
         yield rows
 
 
@@ -75,7 +72,7 @@ def master(plan: SuitePlan, totals: Totals, shards: list[dict[str, Any]]) -> dic
     }
 
 
-def write_suite(plan: SuitePlan, folder: Path, scratch: Path, step: Step) -> str:
+def write_suite(plan: SuitePlan, folder: Path, scratch: Path) -> str:
     """Compute and write all files of a suite; return its rows_sha256.
 
     folder: where they go.   scratch: a folder on the same file system; a folder for this stem is made in it and removed.
@@ -87,7 +84,7 @@ def write_suite(plan: SuitePlan, folder: Path, scratch: Path, step: Step) -> str
     layout, count = plan.operation.layout, shard_count(plan.size)
     totals, negative = Totals(layout, record.lists_tests(layout, plan.size)), 0
     shards: list[dict[str, Any]] = []
-    for index, rows in enumerate(shard_rows(plan, totals, step)):
+    for index, rows in enumerate(shard_rows(plan, totals)):
         if index == 0:
             flipped = writers.negative_rows(layout, rows)
             negative = len(flipped)
@@ -106,9 +103,9 @@ def write_suite(plan: SuitePlan, folder: Path, scratch: Path, step: Step) -> str
     return str(whole["rows_sha256"])
 
 
-def digest_suite(plan: SuitePlan, step: Step) -> str:
+def digest_suite(plan: SuitePlan) -> str:
     """Compute a suite without writing it; return its rows_sha256. Raises: EngineError."""
     totals = Totals(plan.operation.layout, False)
-    for _ in shard_rows(plan, totals, step):
+    for _ in shard_rows(plan, totals):
         pass
     return totals.sha256.hexdigest()
