@@ -70,7 +70,7 @@ def test_a_directed_suite_that_is_a_digest_alone_is_counted_too(tmp_path: Path) 
     stem = "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke"
     other = stem.replace("smoke", "directed")
     folder.mkdir()
-    write_suite(find(stem), folder, tmp_path / "scratch", lambda rows: None)
+    write_suite(find(stem), folder, tmp_path / "scratch")
     (folder / manifest.DIGESTS).write_text(f"{'0' * 64}  {other}\n")
     write_cover(folder)
     data = json.loads((folder / "COVER.json").read_text())

@@ -62,5 +62,5 @@ def _write(plan: SuitePlan) -> tuple[float, int]:
     """Return (seconds, rows) of a whole suite: cases, reference model, every other engine, all files."""
     with tempfile.TemporaryDirectory(prefix="emu_") as folder:
         begin = process_time()
-        write_suite(plan, Path(folder) / "out", Path(folder) / "work", lambda rows: None)
+        write_suite(plan, Path(folder) / "out", Path(folder) / "work")
         return process_time() - begin, plan.size

@@ -82,7 +82,7 @@ def built(plan: SuitePlan, work: Path) -> Suite:
     """
     folder = work / FOLDER
     if not (folder / f"{plan.stem}.json").is_file():
-        write_suite(plan, folder, work / _SCRATCH, lambda _: None)
+        write_suite(plan, folder, work / _SCRATCH)
     return load(folder, plan.stem)
 
 
