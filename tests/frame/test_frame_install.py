@@ -195,6 +195,7 @@ def test_missing_compiler_ends_in_one_line(source, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.exhaustive  # one more wheel
 def test_a_yaml_deleted_from_the_tree_is_not_shipped(source, tmp_path):
     tree = Path(shutil.copytree(source, tmp_path / "tree"))
     shipped = []

@@ -87,6 +87,7 @@ def test_sanitised_and_optimised_builds_give_the_same_results(build: Build) -> N
         assert run(str(build("-O0", *SANITIZERS, name="sanitised")), name, "3000") == {name: outcome}
 
 
+@pytest.mark.exhaustive  # valgrind is slow
 def test_valgrind_finds_nothing(build: Build) -> None:
     valgrind = shutil.which("valgrind")
     if valgrind is None:
