@@ -76,7 +76,7 @@ int make_levels(const char *name, operation *op)
         return unknown("datapath with these operands", name);
     products = products_of(facts, op->op == OP_ACCUMULATE ? RUN : 1, &draws);
     if (!products)
-        return complain(name, "too long for a row");
+        return complain(name, "its levels cover no row that fits here");
     see_random(facts, &most, &least);
     op->has_levels = 1;
     op->random_bits = least;

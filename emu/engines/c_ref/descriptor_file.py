@@ -247,7 +247,8 @@ class _Writer:
             if isinstance(hold, FloatHold) and hold.policy is not None:
                 policy, fmt = get("policy", hold.policy), get("format", hold.format)
                 self.entry(policy.id, fmt, derive.policy_entry(policy, fmt))
-        found = [levels_descriptor(plan).pointer for plan in level_plans_of(model)][0]  # they differ in their operands alone
+        made = [levels_descriptor(plan) for plan in level_plans_of(model)]  # every choice is within the limits
+        found = made[0].pointer  # they differ in their operands alone
         yield f"levels {model.id}"
         yield "c none" if found.c == ffi.NULL else f"c {self.named('format', found.c)}"
         yield from _lines(found, LEVELS)
