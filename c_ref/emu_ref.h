@@ -700,6 +700,9 @@ const emu_rounding *emu_find_rounding_in(const emu_library *library, const char 
 const emu_policy *emu_find_policy_in(const emu_library *library, const char *id, const char *destination);
 int32_t emu_find_datapath_in(const emu_library *library, const char *name, emu_datapath *datapath);
 
+/* A datapath of levels with its operands chosen -> *levels; name: as for a fused one. The shipped spec has none as constants. */
+int32_t emu_find_levels_in(const emu_library *library, const char *name, emu_levels *levels);
+
 /* cdef end */
 
 #ifdef __cplusplus

@@ -217,4 +217,5 @@ package emu_ref_pkg;
   //   emu_measure_descriptor
   //   emu_load_descriptor
   //   emu_find_datapath_in
+  //   emu_find_levels_in
 endpackage

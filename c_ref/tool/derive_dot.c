@@ -141,8 +141,11 @@ int32_t derive_dot(const operation *op, row *made)
 {
     emu_matrix a = matrix_of(op, made, "a"), b = matrix_of(op, made, "b"), sa = matrix_of(op, made, "sa"), sb = matrix_of(op, made, "sb");
     emu_matrix c = matrix_of(op, made, "c"), d = matrix_of(op, made, "d");
-    int32_t terms = op->datapath.step / op->datapath.group, error, out = find_column(op, "d");
+    int32_t terms, error, out = find_column(op, "d");
     memory held;
+    if (op->has_levels)
+        return derive_dot_levels(op, made);
+    terms = op->datapath.step / op->datapath.group;
     for (int32_t step = 0; step < op->datapath.k / op->datapath.step; step++) {
         held.stages[step].terms = held.terms + step * terms;
         held.stages[step].aligned = held.aligned + step * terms;

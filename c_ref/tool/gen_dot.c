@@ -1,7 +1,7 @@
 /* gen_dot.c: stimuli of one instruction a row: element pairs, every scale code, special and edge C, cancellation, full scale; or draws. */
 #include "gen.h"
 
-enum { MOST_CODES = 256, EDGES = 10 };
+enum { MOST_CODES = 256, EDGES = 10, RANDOM_WORDS = MAX_DRAWS / 2 - MAX_LANES };
 
 static uint64_t *lanes_of(sink *out, const char *name)
 {
@@ -43,14 +43,16 @@ static int32_t blocks_of(const operation *op)
     return op->datapath.scale ? op->datapath.k / op->datapath.block : 0;
 }
 
-/* Zeros under scales of 1, C = +0; a row of accumulate is a chain of its own. */
+/* Zeros under scales of 1, C = +0, drawn random integers; a row of accumulate is a chain of its own. */
 static void clear_row(sink *out)
 {
     const operation *op = out->op;
     memset(out->made.lanes, 0, sizeof out->made.lanes[0] * (size_t)op->count);
     for (int32_t i = 0; i < 2 && op->datapath.scale; i++)
         set_all(lanes_of(out, i ? "sb" : "sa"), blocks_of(op), power_of(op->datapath.scale, 0));
-    if (op->op == OP_ACCUMULATE)
+    for (int32_t i = 0, place = find_column(op, "r"); place >= 0 && i < op->columns[place].lanes; i++)
+        out->made.lanes[place][i] = draw(out, RANDOM_WORDS + (uint64_t)i, op->random_bits);
+    if (op->op == OP_ACCUMULATE && !op->has_levels)
         lanes_of(out, "first")[0] = lanes_of(out, "last")[0] = 1;
 }
 
@@ -118,7 +120,7 @@ static int scale_rows(sink *out)
 static int addend_rows(sink *out)
 {
     const emu_datapath *facts = &out->op->datapath;
-    const emu_format *format = facts->result;
+    const emu_format *format = out->op->addend ? out->op->addend : facts->result;
     uint64_t hidden = (uint64_t)1 << format->frac_bits, inf = low_bits(format->exp_bits) << format->frac_bits;
     const uint64_t edges[EDGES] = {0, 1, hidden - 1, hidden, hidden + 1, inf - 1, inf, inf + 1, inf | hidden >> 1, power_of(format, 0)};
     for (int32_t i = 0; i < 8 * EDGES; i++) {
@@ -130,7 +132,7 @@ static int addend_rows(sink *out)
             set_all(lanes_of(out, "sa"), blocks_of(out->op), largest_of(facts->scale));
             set_all(lanes_of(out, "sb"), blocks_of(out->op), largest_of(facts->scale));
         }
-        lanes_of(out, "c")[0] = edges[i / 8] | (i & 1 ? sign_bit_of(format) : 0);
+        set_all(lanes_of(out, "c"), 1, (edges[i / 8] | (i & 1 ? sign_bit_of(format) : 0)) & low_bits(known_bits(format)));
         if (emit_row(out))
             return EXIT_BAD;
     }
@@ -157,7 +159,7 @@ int random_dot_row(sink *out)
 {
     const emu_datapath *facts = &out->op->datapath;
     static const char *const names[5] = {"a", "b", "sa", "sb", "c"};
-    const emu_format *const formats[5] = {facts->a, facts->b, facts->scale, facts->scale, facts->result};
+    const emu_format *const formats[5] = {facts->a, facts->b, facts->scale, facts->scale, out->op->addend};
     int32_t is_near = out->rows % 2 == 1, half = facts->k / 2;
     uint64_t word = 0;
     clear_row(out);

@@ -98,6 +98,8 @@ static int run(const char *command, options *given)
     }
     if (make_operation(given, &op))
         return EXIT_BAD;
+    if (strcmp(command, "check") == 0 && given->desc && op.has_levels && take_stages(given->desc, &op))
+        return EXIT_BAD;
     if (strcmp(command, "check") == 0)
         return run_check(given, &op);
     return strcmp(command, "fill") == 0 ? run_fill(given, &op) : run_gen(given, &op);

@@ -92,10 +92,12 @@ int make_dot(int32_t op_code, const char *name, operation *op)
 {
     const emu_datapath *facts = &op->datapath;
     op->op = op_code;
+    if (emu_find_levels_row(op->library, name))
+        return make_levels(name, op);
     if (emu_find_datapath_in(op->library, name, &op->datapath))
         return unknown("datapath with these operands", name);
     op->source = facts->a;
-    op->result = facts->result;
+    op->result = op->addend = facts->result;
     if (emu_derive_widths(facts, &op->widths) || facts->k > MAX_LANES || facts->k / facts->step > MAX_STEPS || facts->block > facts->k)
         return complain(name, "too long for a row");
     add_inputs(op);
@@ -110,9 +112,13 @@ int make_dot(int32_t op_code, const char *name, operation *op)
 /* 1 when the name is one of a datapath with these formats. */
 static int is_choice(const emu_library *library, const char *name, const char *a, const char *b, const char *scale)
 {
+    const emu_format *first = emu_find_format_in(library, a), *second = emu_find_format_in(library, b);
+    const emu_format *both = scale ? emu_find_format_in(library, scale) : NULL;
     emu_datapath found;
-    return emu_find_datapath_in(library, name, &found) == EMU_OK && found.a == emu_find_format_in(library, a) &&
-           found.b == emu_find_format_in(library, b) && found.scale == (scale ? emu_find_format_in(library, scale) : NULL);
+    emu_levels levels;
+    if (emu_find_levels_in(library, name, &levels) == EMU_OK)
+        return levels.a == first && levels.b == second && levels.scale == both;
+    return emu_find_datapath_in(library, name, &found) == EMU_OK && found.a == first && found.b == second && found.scale == both;
 }
 
 /* A stem says all that was chosen, free or not: try the names that leave out what is not free. block: digits, or NULL. */

@@ -12,8 +12,9 @@ enum { MAX_COLUMNS = 160, MAX_LANES = 256, MAX_STEPS = 16, MAX_LINE = 1 << 16, M
 /* Exit codes of the command. */
 enum { EXIT_EQUAL = 0, EXIT_DIFFERS = 1, EXIT_BAD = 2, EXIT_NOTHING = 3 };
 
-/* A lane of more than 64 bits takes several words, the low one first. Columns of a row, in the order of the file. in and r are given; out, stage, mask and kind are derived; pad is 0. */
-enum { ROLE_PAD, ROLE_IN, ROLE_R, ROLE_OUT, ROLE_STAGE, ROLE_MASK, ROLE_KIND };
+/* A lane of more than 64 bits takes several words, the low one first. Columns of a row, in the order of the file. in and r are given; out,
+ * stage, mask and kind are derived; pad is 0; given stands in a file and is not compared. */
+enum { ROLE_PAD, ROLE_IN, ROLE_R, ROLE_OUT, ROLE_STAGE, ROLE_MASK, ROLE_KIND, ROLE_GIVEN };
 
 typedef struct column {
     char name[20];
@@ -50,6 +51,10 @@ typedef struct operation {
     int32_t amax;                 /* the level that stands for the stage amax, -1 where there is none */
     emu_datapath datapath;
     emu_widths widths;
+    const emu_format *addend;     /* dot: of C, or NULL */
+    int32_t has_levels;           /* flag: of_levels says the datapath; of `datapath` only operands, k (products of a row) and result are there */
+    emu_levels of_levels;
+    int32_t random_bits;          /* of_levels: fewest bits of a random integer */
 } operation;
 
 /* One row. unknown: 1 where nobody knows the lane of a result. */
@@ -93,6 +98,11 @@ int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
 /* make_dot.c */
 int make_dot(int32_t op_code, const char *name, operation *op);
 int make_dot_from_stem(int32_t op_code, const char *source, const char *part, operation *op);
+
+/* levels.c. take_stages: columns as the .desc file has them; 0, or EXIT_BAD after a line on stderr. */
+int make_levels(const char *name, operation *op);
+int32_t derive_dot_levels(const operation *op, row *made);
+int take_stages(const char *path, operation *op);
 
 /* columns.c */
 int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format,

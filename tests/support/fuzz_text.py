@@ -9,12 +9,14 @@ from emu.spec.datapath import pairs
 from emu.spec.models import Datapath, SpecObject
 from emu.spec.registry import get
 from tests.support.descriptor_samples import drawn_format
+from tests.support.level_samples import drawn_datapath
 
 HEADER = Path(__file__).resolve().parents[1] / "engines" / "c_ref" / "fuzz_descriptor_text.h"
 FORMATS = ("fp32", "e2m1", "e4m3", "nf4", "e8m0", "int4", "ue4m3")
 ROUNDINGS = ("rne", "rd", "sr_add8")
 DATAPATHS = ("hopper_fp8", "cdna3_fp8")
 NARROW = ("int64", "promote", "nv_like")
+OF_LEVELS = (261, 276, 345)  # seeds; among them they hold every form of a line
 
 
 def objects() -> list[SpecObject]:
@@ -22,7 +24,7 @@ def objects() -> list[SpecObject]:
     found: list[SpecObject] = [get("format", name) for name in FORMATS]
     found += [drawn_format(seed) for seed in (1, 2)]
     found += [*(get("rounding", name) for name in ROUNDINGS), get("policy", "nvidia"), get("policy", "ocp_saturate")]
-    return [*found, *(get("datapath", name) for name in DATAPATHS), *(narrow(name) for name in NARROW)]
+    return [*found, *(get("datapath", name) for name in DATAPATHS), *(narrow(name) for name in NARROW), *map(drawn_datapath, OF_LEVELS)]
 
 
 def narrow(name: str) -> Datapath:

@@ -12,6 +12,7 @@ LENGTHS = {
     "emu_program.registers": lambda item: item.register_count,
     "emu_program.steps": lambda item: item.step_count,
     "emu_program.levels": lambda item: item.level_count,
+    "emu_levels.levels": lambda item: item.level_count,
 }
 
 

@@ -63,6 +63,7 @@ uint64_t emu_read_hex(emu_reader *reader, int32_t place);
 int32_t emu_read_word(emu_reader *reader, int32_t place, const char *const *names);
 int32_t emu_read_count(emu_reader *reader, const char *key, int32_t low, int32_t high);
 const char *emu_read_id(emu_reader *reader, int32_t place);
+void emu_refuse_taken(emu_reader *reader, const void *rows, size_t size, int32_t count); /* the id at the first place, where a row has it */
 const char *emu_read_new_id(emu_reader *reader, const void *rows, size_t size, int32_t count);
 void emu_end_object(emu_reader *reader, int32_t line, int32_t error, const char *what, const char *how);
 void *emu_take(emu_reader *reader, size_t bytes); /* zeros; NULL where there is no room */
@@ -70,6 +71,7 @@ void *emu_take(emu_reader *reader, size_t bytes); /* zeros; NULL where there is 
 /* descriptor_fields.c */
 void emu_read_fields(emu_reader *reader, const emu_field *fields, void *object);
 const emu_format *emu_read_format(emu_reader *reader, int32_t place);
+const emu_rounding *emu_read_rounding(emu_reader *reader, int32_t place);
 const char *emu_id_of(const emu_reader *reader, const emu_format *format);
 
 /* descriptor_convert.c */
@@ -81,5 +83,8 @@ void emu_load_policies(emu_reader *reader);
 const emu_choices *emu_read_choices(emu_reader *reader);
 const emu_format *emu_widest_scale(const emu_choices *choices);
 void emu_load_datapaths(emu_reader *reader);
+
+/* descriptor_levels.c: one datapath of levels, whose first line has been read. */
+void emu_load_levels(emu_reader *reader, const char *id, emu_named_levels *row);
 
 #endif

@@ -1,4 +1,4 @@
-/* descriptor_datapath.c: fused datapaths of a descriptor, and the operands that a datapath leaves free. */
+/* descriptor_datapath.c: datapaths of a descriptor, the fused ones here, and the operands that a datapath leaves free. */
 #include "../dot/datapath.h"
 #include "descriptor.h"
 
@@ -124,29 +124,49 @@ static void check_choices(emu_reader *reader, const emu_named_datapath *row, int
     }
 }
 
+static void load_datapath(emu_reader *reader, const char *id, emu_named_datapath *row)
+{
+    int32_t line = reader->line;
+    emu_datapath *facts = emu_take(reader, sizeof *facts);
+    const emu_choices *choices;
+    if (!facts)
+        return;
+    emu_read_fields(reader, datapath_fields, facts);
+    choices = emu_read_choices(reader);
+    if (reader->error)
+        return;
+    row->choices = choices;
+    row->facts = facts;
+    check_choices(reader, row, line);
+    if (!reader->error && choices->scale_count) {
+        facts->widest_scale = emu_widest_scale(choices);
+        check_choices(reader, row, line);
+    }
+    row->id = row->name = id;
+}
+
+/* Both forms stand in one section; no two have one id. */
 void emu_load_datapaths(emu_reader *reader)
 {
-    int32_t count = emu_read_count(reader, "datapaths", 0, MOST_DATAPATHS);
+    int32_t count = emu_read_count(reader, "datapaths", 0, MOST_DATAPATHS), fused = 0, of_levels = 0;
     emu_named_datapath *rows = emu_take(reader, ((size_t)count + 1) * sizeof *rows);
+    emu_named_levels *levels = emu_take(reader, ((size_t)count + 1) * sizeof *levels);
+    if (reader->error)
+        return;
     reader->library->datapaths = rows;
-    for (int32_t i = 0; i < count && emu_read_line(reader, "datapath", 1); i++) {
-        const char *id = emu_read_new_id(reader, rows, sizeof *rows, i);
-        int32_t line = reader->line;
-        emu_datapath *facts = emu_take(reader, sizeof *facts);
-        const emu_choices *choices;
-        if (!facts)
+    reader->library->levels = levels;
+    for (int32_t i = 0; i < count && emu_next_line(reader); i++) {
+        int32_t has_levels = emu_is_word(reader, 0, "levels");
+        if (reader->word_count != 2 || !(has_levels || emu_is_word(reader, 0, "datapath"))) {
+            emu_refuse_key(reader, "datapath");
             return;
-        emu_read_fields(reader, datapath_fields, facts);
-        choices = emu_read_choices(reader);
-        if (reader->error)
-            return;
-        rows[i].choices = choices;
-        rows[i].facts = facts;
-        check_choices(reader, &rows[i], line);
-        if (!reader->error && choices->scale_count) {
-            facts->widest_scale = emu_widest_scale(choices);
-            check_choices(reader, &rows[i], line);
         }
-        rows[i].id = rows[i].name = id;
+        emu_refuse_taken(reader, levels, sizeof *levels, of_levels);
+        if (has_levels)
+            emu_load_levels(reader, emu_read_new_id(reader, rows, sizeof *rows, fused), &levels[of_levels]);
+        else
+            load_datapath(reader, emu_read_new_id(reader, rows, sizeof *rows, fused), &rows[fused]);
+        of_levels += has_levels;
+        fused += !has_levels;
     }
 }

@@ -26,7 +26,7 @@ const char *emu_id_of(const emu_reader *reader, const emu_format *format)
     return row->name;
 }
 
-static const emu_rounding *read_rounding(emu_reader *reader, int32_t place)
+const emu_rounding *emu_read_rounding(emu_reader *reader, int32_t place)
 {
     const emu_named_rounding *row = reader->library->roundings;
     while (row->name && !emu_is_word(reader, place, row->name))
@@ -72,7 +72,7 @@ static void read_value(emu_reader *reader, const emu_field *field, int32_t place
         *(const emu_format **)to = emu_read_format(reader, place);
         break;
     default:
-        *(const emu_rounding **)to = read_rounding(reader, place);
+        *(const emu_rounding **)to = emu_read_rounding(reader, place);
         break;
     }
 }

@@ -224,13 +224,19 @@ const char *emu_read_id(emu_reader *reader, int32_t place)
     return id;
 }
 
-/* The id at the first place after the key, which no row above has. rows: structs of `size` bytes that begin with a name. */
-const char *emu_read_new_id(emu_reader *reader, const void *rows, size_t size, int32_t count)
+/* rows: structs of `size` bytes that begin with a name. */
+void emu_refuse_taken(emu_reader *reader, const void *rows, size_t size, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         if (emu_is_word(reader, 1, *(const char *const *)((const char *)rows + (size_t)i * size)))
             emu_refuse(reader, "a second object with the id", 1, "give it an id of its own");
     }
+}
+
+/* The id at the first place after the key, which no row above has. */
+const char *emu_read_new_id(emu_reader *reader, const void *rows, size_t size, int32_t count)
+{
+    emu_refuse_taken(reader, rows, size, count);
     return emu_read_id(reader, 1);
 }
 

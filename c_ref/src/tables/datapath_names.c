@@ -97,26 +97,64 @@ int32_t emu_count_choices(const emu_choices *choices)
     return choices->pair_count * count_of(choices->scale_count) * count_of(choices->block_count);
 }
 
-void emu_choose_datapath(const emu_named_datapath *row, int32_t number, emu_datapath *datapath)
+/* A choice taken apart: formats of A, B and the scales (NULL without them), and the block (0). */
+typedef struct choice {
+    const emu_format *a;
+    const emu_format *b;
+    const emu_format *scale;
+    int32_t block;
+} choice;
+
+static choice take_apart(const emu_choices *choices, int32_t number)
 {
-    const emu_choices *choices = row->choices;
     int32_t blocks = count_of(choices->block_count), scales = count_of(choices->scale_count);
     int32_t block = number % blocks, scale = number / blocks % scales, pair = number / blocks / scales;
+    choice found = {choices->pairs[2 * pair], choices->pairs[2 * pair + 1], NULL, 0};
+    if (choices->scale_count)
+        found.scale = choices->scales[scale];
+    if (choices->block_count)
+        found.block = choices->blocks[block];
+    return found;
+}
+
+void emu_choose_datapath(const emu_named_datapath *row, int32_t number, emu_datapath *datapath)
+{
+    choice found = take_apart(row->choices, number);
     *datapath = *row->facts;
-    datapath->a = choices->pairs[2 * pair];
-    datapath->b = choices->pairs[2 * pair + 1];
-    datapath->scale = choices->scale_count ? choices->scales[scale] : NULL;
-    datapath->block = choices->block_count ? choices->blocks[block] : 0;
+    datapath->a = found.a;
+    datapath->b = found.b;
+    datapath->scale = found.scale;
+    datapath->block = found.block;
     datapath->step = datapath->step ? datapath->step : datapath->block;
     datapath->group = datapath->group ? datapath->group : datapath->block;
+}
+
+void emu_choose_levels(const emu_named_levels *row, int32_t number, emu_levels *levels)
+{
+    choice found = take_apart(row->choices, number);
+    *levels = *row->facts;
+    levels->a = found.a;
+    levels->b = found.b;
+    levels->scale = found.scale;
+    levels->block = found.block;
+}
+
+/* The number of the choice that the rest of a name says, -1 where it says none. */
+static int32_t find_choice(const emu_library *library, const char *name, const emu_choices *choices)
+{
+    int32_t pair = 0, scale = 0, block = 0;
+    if ((choices->pair_count > 1 && (pair = take_pair(library, &name, choices)) < 0) ||
+        (choices->scale_count > 1 && (scale = take_scale(library, &name, choices)) < 0) ||
+        (choices->block_count > 1 && (block = take_block(&name, choices)) < 0) || *name)
+        return -1;
+    return (pair * count_of(choices->scale_count) + scale) * count_of(choices->block_count) + block;
 }
 
 int32_t emu_find_datapath_in(const emu_library *library, const char *name, emu_datapath *datapath)
 {
     const emu_named_datapath *row;
-    const emu_choices *choices;
     char piece[LONGEST_NAME];
-    int32_t pair = 0, scale = 0, block = 0;
+    int32_t number;
     if (!name || !datapath)
         return EMU_ERROR_NULL;
     if (!take(&name, 0, piece))
@@ -124,12 +162,40 @@ int32_t emu_find_datapath_in(const emu_library *library, const char *name, emu_d
     row = library ? find_row(library->datapaths, piece) : NULL;
     if (!row && !(row = find_row(emu_datapaths, piece)))
         return EMU_ERROR_NAME;
-    choices = row->choices;
-    if ((choices->pair_count > 1 && (pair = take_pair(library, &name, choices)) < 0) ||
-        (choices->scale_count > 1 && (scale = take_scale(library, &name, choices)) < 0) ||
-        (choices->block_count > 1 && (block = take_block(&name, choices)) < 0) || *name)
+    number = find_choice(library, name, row->choices);
+    if (number < 0)
         return EMU_ERROR_NAME;
-    emu_choose_datapath(row, (pair * count_of(choices->scale_count) + scale) * count_of(choices->block_count) + block, datapath);
+    emu_choose_datapath(row, number, datapath);
+    return EMU_OK;
+}
+
+const emu_named_levels *emu_find_levels_row(const emu_library *library, const char *name)
+{
+    const emu_named_levels *row;
+    char piece[LONGEST_NAME];
+    if (!library || !take(&name, 0, piece))
+        return NULL;
+    row = library->levels;
+    while (row->name && !is_same(row->name, piece))
+        row++;
+    return row->name ? row : NULL;
+}
+
+int32_t emu_find_levels_in(const emu_library *library, const char *name, emu_levels *levels)
+{
+    const emu_named_levels *row;
+    int32_t number;
+    if (!name || !levels)
+        return EMU_ERROR_NULL;
+    row = emu_find_levels_row(library, name);
+    if (!row)
+        return EMU_ERROR_NAME;
+    while (*name && *name != '/')
+        name++;
+    number = find_choice(library, name, row->choices);
+    if (number < 0)
+        return EMU_ERROR_NAME;
+    emu_choose_levels(row, number, levels);
     return EMU_OK;
 }
 

@@ -64,17 +64,28 @@ typedef struct emu_named_datapath {
     const emu_choices *choices;
 } emu_named_datapath;
 
+/* A datapath of levels of a descriptor file; the shipped spec has none as constants. any_nan: of a NaN result only the class is known. */
+typedef struct emu_named_levels {
+    const char *name;
+    const emu_levels *facts; /* a, b, scale and block missing */
+    const emu_choices *choices;
+    int32_t any_nan;
+} emu_named_levels;
+
 /* What one descriptor file says: tables as those below. */
 struct emu_library {
     const emu_named_format *formats;
     const emu_named_rounding *roundings;
     const emu_named_policy *policies;
     const emu_named_datapath *datapaths;
+    const emu_named_levels *levels;
 };
 
 /* datapath_names.c: how many choices of operands there are, and one of them, blocks first. */
 int32_t emu_count_choices(const emu_choices *choices);
 void emu_choose_datapath(const emu_named_datapath *row, int32_t number, emu_datapath *datapath);
+void emu_choose_levels(const emu_named_levels *row, int32_t number, emu_levels *levels);
+const emu_named_levels *emu_find_levels_row(const emu_library *library, const char *name); /* NULL: none */
 
 extern const emu_named_format emu_formats[];
 extern const emu_named_rounding emu_roundings[];

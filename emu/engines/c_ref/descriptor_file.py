@@ -5,7 +5,7 @@ Only facts are written, those of the structs that the binding fills; the C refer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -13,10 +13,12 @@ from emu.base.errors import EmuError, EngineError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.datapath import fill_descriptor
 from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor, rounding_descriptor
+from emu.engines.c_ref.levels import levels_descriptor
 from emu.spec import derive
-from emu.spec.datapath import known_facts, pairs
+from emu.spec.datapath import known_facts, levels_of, pairs
+from emu.spec.levels import holds_of, level_plans_of
 from emu.spec.models import Datapath, Format, Policy, Rounding, SpecObject
-from emu.spec.models.levels import DatapathLevels
+from emu.spec.models.levels import DatapathLevels, FloatHold
 from emu.spec.registry import get, names
 
 VERSION: Final = 1
@@ -114,6 +116,40 @@ DATAPATH: Final = (
 )
 
 
+ALIGNED: Final = (("aligns", (1,)),)
+CHAIN: Final = (("add", (lib.EMU_SUM_CHAIN,)),)
+LEVELS: Final = (
+    Line("k"),
+    Line("ignores_unused_bits", YES_NO),
+    *(Line(f"flushes_{name}", YES_NO) for name in ("elements", "scales", "c")),
+    *(Line(name, YES_NO) for name in ("per_add", "nan_scale_live", "ieee_zero")),
+    Line("nan_code", "hex"),
+    Line("out_plus_c", YES_NO),
+)
+LEVEL: Final = (
+    Line("of_rule", ("count", "all", "block")),
+    Line("of", when=(("of_rule", (lib.EMU_OF_COUNT,)),)),
+    Line("every"),
+    Line("add", ("exact", "aligned", "chain", "pairwise")),
+    Line("by", when=CHAIN),
+    Line("start", ("zero", "first", "c"), CHAIN),
+    *(Line(name, YES_NO) for name in ("plus_c", "names_largest", "cancelled_counts", "aligns")),
+)
+ALIGNMENT: Final = (
+    Line("cut", "rounding"),
+    Line("frac_rule", RULES),
+    Line("frac_bits", when=_stated("frac_rule")),
+    Line("integer_rule", RULES),
+    Line("integer_bits", when=_stated("integer_rule")),
+    Line("floor_rule", RULES),
+    Line("floor_exp", when=_stated("floor_rule")),
+    Line("is_normalised", YES_NO),
+    Line("exponent_raise"),
+    Line("wraps", YES_NO),
+)
+BEYOND: Final = ("inf", "ieee", "saturate", "wrap", "error")
+
+
 def descriptor_text(things: Iterable[SpecObject]) -> str:
     """Return the descriptor file of spec objects and of everything that they name.
 
@@ -187,19 +223,80 @@ class _Writer:
         self.put("policy", (name, fmt.id), lambda: [f"policy {name} {fmt.id}", *_lines(pointer, POLICY)])
 
     def datapath(self, model: Datapath) -> None:
-        """Add a datapath of one fused step, with every choice of operands. Raises: EngineError (a datapath of levels), OpenError."""
+        """Add a datapath with every choice of operands. Raises: EngineError (a limit of the C reference), OpenError."""
         if isinstance(model.facts, DatapathLevels):
-            raise EngineError(f"datapath/{model.id}: no descriptor holds a datapath of levels yet: call emu_dot_levels of emu_ref.h")
+            self.put("datapath", model.id, lambda: list(self.levels(model)))
+            return
         facts = known_facts(model)
         made = fill_descriptor(facts, get("format", facts.d))
         body = [f"datapath {model.id}", *_lines(made.pointer, DATAPATH, self.named)]
-        chosen = pairs(facts)
-        for name in (*(name for pair in chosen for name in pair), *facts.scale.formats):
+        self.put("datapath", model.id, lambda: [*body, *self.choices(pairs(facts), facts.scale.formats, facts.scale.blocks)])
+
+    def choices(self, chosen: Sequence[tuple[str, str]], scales: Sequence[str], blocks: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of the operands that a datapath leaves free; their formats are added."""
+        for name in (*(name for pair in chosen for name in pair), *scales):
             self.format(get("format", name))
-        body += [f"pairs {len(chosen)}", *(f"pair {first} {second}" for first, second in self.own(chosen))]
-        body += [f"scales {len(facts.scale.formats)}", *(f"scale {get('format', name).id}" for name in facts.scale.formats)]
-        body += [f"blocks {len(facts.scale.blocks)}", *(f"block {size}" for size in facts.scale.blocks)]
-        self.put("datapath", model.id, lambda: body)
+        yield from (f"pairs {len(chosen)}", *(f"pair {first} {second}" for first, second in self.own(chosen)))
+        yield from (f"scales {len(scales)}", *(f"scale {get('format', name).id}" for name in scales))
+        yield from (f"blocks {len(blocks)}", *(f"block {size}" for size in blocks))
+
+    def levels(self, model: Datapath) -> Iterator[str]:
+        """Yield the lines of a datapath of levels. Raises: EngineError (a limit of the C reference)."""
+        facts = levels_of(model)
+        for hold in holds_of(facts):
+            if isinstance(hold, FloatHold) and hold.policy is not None:
+                policy, fmt = get("policy", hold.policy), get("format", hold.format)
+                self.entry(policy.id, fmt, derive.policy_entry(policy, fmt))
+        made = [levels_descriptor(plan) for plan in level_plans_of(model)]  # every choice is within the limits
+        found = made[0].pointer  # they differ in their operands alone
+        yield f"levels {model.id}"
+        yield "c none" if found.c == ffi.NULL else f"c {self.named('format', found.c)}"
+        yield from _lines(found, LEVELS)
+        yield f"any_nan {YES_NO[facts.special.nan == 'any']}"
+        yield self.hold("products", found.product)
+        yield from self.scaling(found.product_scaling)
+        yield f"level_count {found.level_count}"
+        for level in found.levels[0 : found.level_count]:
+            yield from self.level(level)
+        yield self.hold("out", found.out)
+        offered = facts.offered
+        yield from self.choices(pairs(facts), () if offered is None else offered.formats, () if offered is None else offered.blocks)
+
+    def level(self, level: Any) -> Iterator[str]:
+        """Yield the lines of an emu_sum_level."""
+        align = level.align
+        yield from ("level", *_lines(level, LEVEL))
+        if level.aligns:
+            yield from _lines(align, ALIGNMENT, self.named)
+            own = align.running != ffi.NULL
+            yield f"running {self.named('rounding', align.running)} {align.running_bits} {align.drop_below}" if own else "running none"
+        yield self.hold("hold", level.hold)
+        yield from self.scaling(level.scaling)
+
+    def scaling(self, scaling: Any) -> Iterator[str]:
+        """Yield the lines of an emu_scaling."""
+        yield f"applies {YES_NO[scaling.applies]}"
+        if scaling.applies:
+            yield from (self.hold(name, getattr(scaling, name)) for name in ("each", "product", "term"))
+
+    def hold(self, key: str, hold: Any) -> str:
+        """Return the line of an emu_hold."""
+        rounding = "none" if hold.rounding == ffi.NULL else self.named("rounding", hold.rounding)
+        if hold.kind == lib.EMU_HOLD_EXACT:
+            return f"{key} exact"
+        if hold.kind == lib.EMU_HOLD_FIXED:
+            unit = "derived" if hold.unit_rule == lib.EMU_DERIVED else str(hold.unit_exp)
+            return f"{key} fixed {hold.bits} {unit} {rounding} {BEYOND[hold.beyond]}"
+        if hold.kind == lib.EMU_HOLD_CUT:
+            return f"{key} cut {'fraction' if hold.is_fraction else 'significant'} {hold.bits} {rounding}"
+        name = self.named("format", hold.format)
+        policy = "none" if hold.policy == ffi.NULL else self.policy_of(hold.policy, name)
+        return f"{key} float {name} {rounding} {hold.keep} {BEYOND[hold.beyond]} {YES_NO[hold.flushes]} {policy}"
+
+    def policy_of(self, pointer: Any, name: str) -> str:
+        """Return the id of the policy that an emu_policy of a format is, which has been added."""
+        lines = tuple(_lines(pointer, POLICY))
+        return next(str(key[0]) for key, body in self.objects["policy"].items() if key[1] == name and tuple(body[1:]) == lines)
 
     def own(self, chosen: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Yield pairs of formats by their ids, aliases resolved."""

@@ -215,7 +215,7 @@ static const struct {
     FUNCTION(matmul), FUNCTION(alpha), FUNCTION(epilogue), FUNCTION(add_results),
     FUNCTION(find_datapath), FUNCTION(finish_register), FUNCTION(check_dot_levels), FUNCTION(count_dot_levels),
     FUNCTION(dot_levels), FUNCTION(measure_descriptor), FUNCTION(load_descriptor), FUNCTION(find_format_in),
-    FUNCTION(find_rounding_in), FUNCTION(find_policy_in), FUNCTION(find_datapath_in),
+    FUNCTION(find_rounding_in), FUNCTION(find_policy_in), FUNCTION(find_datapath_in), FUNCTION(find_levels_in),
 };
 
 int main(int argc, char **argv)

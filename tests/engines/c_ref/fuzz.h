@@ -84,6 +84,7 @@ void fuzz_find_format_in(stream *random, tally *all);
 void fuzz_find_rounding_in(stream *random, tally *all);
 void fuzz_find_policy_in(stream *random, tally *all);
 void fuzz_find_datapath_in(stream *random, tally *all);
+void fuzz_find_levels_in(stream *random, tally *all);
 
 /* fuzz_names.c */
 void fuzz_find_format(stream *random, tally *all);

@@ -225,3 +225,18 @@ void fuzz_find_datapath_in(stream *random, tally *all)
         all->is_broken |= emu_check_datapath(&found) != EMU_OK;
     free(memory);
 }
+
+void fuzz_find_levels_in(stream *random, tally *all)
+{
+    static const char *const names[] = {"drawn_261", "drawn_276", "drawn_345/ue4m3", "drawn_345/e8m0", "drawn_345", "drawn_261/e2m1xe2m1", "hopper_fp8",
+                                        "a_name_that_is_longer_than_any_name_of_a_datapath_in_a_file_can_ever_be", ""};
+    void *memory;
+    emu_levels found;
+    const emu_library *library = any_kept_library(random, &memory);
+    int null = null_of(random, 2);
+    int32_t error = emu_find_levels_in(library, null == 0 ? NULL : names[below(random, sizeof names / sizeof *names)], null == 1 ? NULL : &found);
+    add_error(all, error);
+    if (!error)
+        all->is_broken |= emu_check_dot_levels(&found) != EMU_OK;
+    free(memory);
+}

@@ -17,15 +17,18 @@ from emu.engines.c_ref.call import address, code_dtype, flat, matrix
 from emu.engines.c_ref.datapath import datapath_descriptor
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor, rounding_descriptor
+from emu.engines.c_ref.levels import levels_descriptor
 from emu.engines.exact.datapath import dot
 from emu.engines.run import run_convert
 from emu.spec import derive
 from emu.spec.datapath import plans_of
+from emu.spec.levels import level_plans_of
 from emu.spec.models import Datapath, Format, Policy, Rounding, SpecObject
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get, names
 from tests.support import fuzz_text
 from tests.support.descriptor_samples import drawn_format, drawn_policy, drawn_rounding
+from tests.support.level_samples import drawn_datapath
 from tests.support.structs import plain
 
 
@@ -288,9 +291,99 @@ def test_many_drawn_datapaths_mean_the_same_from_a_file() -> None:
     assert sum(compare_drawn_datapath(seed) for seed in range(1000, 2000)) > 800
 
 
-def test_datapaths_of_levels_are_refused_in_one_line() -> None:
-    with pytest.raises(EngineError, match="no descriptor holds a datapath of levels yet"):
-        descriptor_text([get("datapath", "int12_wrap")])
+LEVELS = [name for name in names("datapath") if name not in FUSED]
+
+
+def compare_levels(model: Datapath) -> int:
+    """Every choice of operands of a file is the one of the binding, fact by fact; how many there are."""
+    at, plans = loaded(model), list(level_plans_of(model))
+    for plan in plans:
+        found = ffi.new("emu_levels *")
+        assert lib.emu_find_levels_in(at.library, plan.name.encode(), found) == lib.EMU_OK, plan.name
+        assert plain(found) == plain(levels_descriptor(plan).pointer)
+        assert lib.emu_check_dot_levels(found) == lib.EMU_OK
+    return len(plans)
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_every_shipped_datapath_of_levels_is_read_as_it_is(name: str) -> None:
+    assert compare_levels(get("datapath", name)) > 0
+
+
+def compare_drawn_levels(seed: int) -> bool:
+    """A datapath of levels that no file has; True where the C reference takes it."""
+    model = drawn_datapath(seed)
+    try:
+        descriptor_text([model])
+    except EngineError:
+        return False
+    return compare_levels(model) > 0
+
+
+def test_drawn_datapaths_of_levels_mean_the_same_from_a_file() -> None:
+    assert sum(compare_drawn_levels(seed) for seed in range(150)) > 120
+
+
+@pytest.mark.exhaustive
+def test_many_drawn_datapaths_of_levels_mean_the_same_from_a_file() -> None:
+    assert sum(compare_drawn_levels(seed) for seed in range(1000, 3000)) > 1600
+
+
+def test_both_forms_of_a_datapath_stand_in_one_file() -> None:
+    text = descriptor_text([get("datapath", name) for name in ("int12_wrap", "hopper_fp8", "mx_lane24", "ada_fp8")])
+    at = Loaded(text)
+    assert "\ndatapaths 4\n" in text and at.error == lib.EMU_OK, at.line
+    levels, fused = ffi.new("emu_levels *"), ffi.new("emu_datapath *")
+    for name in ("int12_wrap", "mx_lane24"):
+        assert lib.emu_find_levels_in(at.library, name.encode(), levels) == lib.EMU_OK
+        assert lib.emu_find_datapath_in(at.library, name.encode(), fused) == lib.EMU_ERROR_NAME
+    for name in ("hopper_fp8", "ada_fp8"):
+        assert lib.emu_find_levels_in(at.library, name.encode(), levels) == lib.EMU_ERROR_NAME
+        assert lib.emu_find_datapath_in(at.library, f"{name}/e4m3xe5m2".encode(), fused) == lib.EMU_OK
+    assert lib.emu_find_levels_in(ffi.NULL, b"int12_wrap", levels) == lib.EMU_ERROR_NAME
+    assert lib.emu_find_levels_in(at.library, b"int12_wrap/e2m1xe2m1", levels) == lib.EMU_ERROR_NAME
+    assert lib.emu_find_levels_in(at.library, b"x" * 80, levels) == lib.EMU_ERROR_NAME
+    assert lib.emu_find_levels_in(at.library, ffi.NULL, levels) == lib.EMU_ERROR_NULL
+    assert lib.emu_find_levels_in(at.library, b"int12_wrap", ffi.NULL) == lib.EMU_ERROR_NULL
+
+
+OF_LEVELS = descriptor_text([get("datapath", name) for name in ("hopper_fp8", "mx_lane24", "int12_wrap", "rvbna4", "fp16_register")])
+OF_LEVELS_FAULTS = [
+    ("levels int12_wrap", "levels mx_lane24", "levels mx_lane24", 2, "a second object with the id 'mx_lane24': give it an id of its own"),
+    ("levels int12_wrap", "levels hopper_fp8", "levels hopper_fp8", 1, "a second object with the id 'hopper_fp8': give it an id"),
+    ("levels int12_wrap", "level int12_wrap", "level int12_wrap", 1, "a line of 'level' where 'datapath' with its values must stand"),
+    ("c fp16", "c fp61", "c fp61", 1, "no format above has the id 'fp61': write the formats that the file uses under formats"),
+    ("of_rule all", "of_rule every", "of_rule every", 1, "no such word 'every': write one of count all block"),
+    ("of 32", "of 33", "levels mx_lane24", 1, "a datapath of levels that contradicts itself or passes a limit: the limits stand in"),
+    ("of 32", "of 0", "of 0", 1, "out of range '0': write an integer without leading zeros from 1 to 1048576"),
+    ("cut odd", "cut strange", "cut strange", 1, "no rounding above has the id 'strange': write the roundings that the file uses under"),
+    ("cut odd", "cut none", "cut none", 1, "no rounding above has the id 'none'"),
+    ("running none", "running", "running", 1, "a line of 'running' where 'running' with its values must stand"),
+    ("running none", "running odd 3", "running odd 3", 1, "a line of 'running' where 'running' with its values must stand"),
+    ("running none", "running odd 3 -2", "running odd 3 -2", 1, "out of range '-2': write an integer without leading zeros from -1"),
+    ("running none", "running odd 3 -1", "levels rvbna4", 1, "a datapath of levels that contradicts itself"),
+    ("level_count 2", "level_count 17", "level_count 17", 1, "out of range '17': write an integer without leading zeros from 1 to 16"),
+    ("hold cut significant 24 rz", "hold cut 24 rz", "hold cut 24 rz", 1, "a line of 'hold' where 'hold' with its values must stand"),
+    ("hold cut significant 24 rz", "hold cut significant 0 rz", "levels mx_lane24", 1, "a datapath of levels that contradicts itself"),
+    ("hold cut significant 24 rz", "hold cut bits 24 rz", "hold cut bits 24 rz", 1, "no such word 'bits': write one of significant"),
+    ("hold cut significant 24 rz", "hold", "hold", 1, "a line of 'hold' where 'hold' with its values must stand"),
+    ("hold cut significant 24 rz", "hold odd", "hold odd", 1, "no such word 'odd': write one of exact float fixed cut"),
+    ("out float fp16 rne 10 saturate no none", "out exact", "levels mx_lane24", 1, "a datapath of levels that contradicts itself"),
+    ("out float fp16 rne 10 saturate no none", "out float fp16 rne 10 saturate no ieee", "out float fp16 rne 10 saturate no ieee", 1,
+     "no policy above says this of the format 'ieee': write the policies that the file uses under policies"),
+    ("out float fp16 rne 10 saturate no none", "out float fp61 rne 10 saturate no none", "out float fp61 rne 10 saturate no none", 1,
+     "no format above has the id 'fp61'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "where", "nth", "why"), OF_LEVELS_FAULTS)
+def test_a_fault_of_levels_is_refused_with_its_line(old: str, new: str, where: str, nth: int, why: str) -> None:
+    assert f"\n{old}\n" in OF_LEVELS
+    text = OF_LEVELS.replace(f"\n{old}\n", f"\n{new}\n", 1)
+    at, lines = Loaded(text), text.split("\n")
+    assert at.error == lib.EMU_ERROR_DESCRIPTOR
+    assert why in at.line
+    assert at.fault.line == [number for number, line in enumerate(lines, 1) if line == where][nth - 1]
 
 
 def test_a_datapath_that_contradicts_itself_is_refused() -> None:

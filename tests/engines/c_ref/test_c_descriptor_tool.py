@@ -9,8 +9,13 @@ import pytest
 
 from emu.cli.main import run as run_cli
 from emu.engines.c_ref.descriptor_file import descriptor_text
-from emu.spec.registry import get
+from emu.spec import derive
+from emu.spec.levels import LevelsPlan, level_plans_of
+from emu.spec.models.levels import DatapathLevels
+from emu.spec.registry import get, names
 from tests.support.descriptor_samples import drawn_format
+from tests.support.level_compare import exact
+from tests.support.level_samples import Row
 
 MINE = drawn_format(1)
 
@@ -54,6 +59,92 @@ def test_a_datapath_of_the_user_is_generated_filled_and_checked(built: Path, pat
     inputs = "".join(" ".join(line.split()[1:4]) + "\n" for line in rows.splitlines()[:-1])
     assert emu_ref(built, "fill", *words, stdin=inputs) == (0, rows, "")
     assert emu_ref(built, "gen", words[0])[0] == 2
+
+
+LEVELS = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)]
+
+
+@pytest.fixture(scope="module")
+def of_levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every shipped datapath of levels."""
+    found = tmp_path_factory.mktemp("levels") / "levels.txt"
+    found.write_text(descriptor_text([get("datapath", name) for name in LEVELS]), encoding="ascii")
+    return found
+
+
+def golden(checkout: Path, name: str) -> list[Path]:
+    """The .desc files of the golden suites of a datapath."""
+    return sorted(path for op in ("dot", "accumulate") for path in (checkout / "vectors" / op).glob(f"*__{name}__*.desc"))
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_every_golden_suite_of_levels_agrees(built: Path, of_levels: Path, checkout: Path, name: str) -> None:
+    suites = golden(checkout, name)
+    assert any(path.parent.name == "dot" for path in suites)
+    for desc in suites:
+        rows = desc.with_suffix(".tv").read_text(encoding="ascii")
+        code, out, said = emu_ref(built, "check", "--desc", str(desc), "--descriptor", str(of_levels), stdin=rows)
+        assert code == 0 and " mismatch=0 " in out and f" compared={len(rows.splitlines()) - 1} " in out, (desc, out)
+        assert said.count("\n") == 1 and "columns of stages are taken as they are" in said
+        columns = [line.split()[1] for line in desc.read_text().splitlines() if line.startswith("col ")]
+        place = columns.index("d")
+        words = rows.split("\n")[0].split(" ")
+        words[place] = words[place][:-1] + ("1" if words[place][-1] == "0" else "0")
+        code, out, _ = emu_ref(
+            built, "check", "--desc", str(desc), "--descriptor", str(of_levels), stdin="\n".join([" ".join(words), *rows.split("\n")[1:]])
+        )
+        assert code in (1, 2) and f"MISMATCH suite={desc.stem} tc=1 out=d " in out
+
+
+@pytest.mark.parametrize("name", ["bf16_register_random", "mx_lane24", "int12_saturate", "rvbna4_odd"])
+def test_rows_of_levels_are_made_filled_and_right(built: Path, of_levels: Path, name: str) -> None:
+    words = (f"dot/{name}", "--descriptor", str(of_levels))
+    plan = next(level_plans_of(get("datapath", name)))
+    for extra in (("--random", "25", "--key", "3"), ()):
+        code, rows, said = emu_ref(built, "gen", *words, *extra)
+        assert (code, said) == (0, "")
+        assert emu_ref(built, "check", *words, stdin=rows)[1].startswith("RESULT PASS")
+        columns = ["a"] + ["sa"] * (plan.scale is not None) + ["b"] + ["sb"] * (plan.scale is not None)
+        columns += ["c"] * (plan.c is not None) + ["r"] * bool(plan.draws(plan.facts.k))
+        lines = [line.split()[1:] for line in rows.splitlines()[:-1]]
+        inputs = "".join(" ".join(line[: len(columns)]) + "\n" for line in lines)
+        assert emu_ref(built, "fill", *words, stdin=inputs) == (0, rows, "")
+        for line in lines[:25]:
+            taken = dict(zip([*columns, "d", "m_d"], line, strict=True))
+            lanes = {key: _lanes(plan, key, text) for key, text in taken.items() if key not in ("d", "m_d")}
+            c = lanes["c"][0] if "c" in lanes else None
+            row = Row(lanes["a"], lanes["b"], lanes.get("sa", []), lanes.get("sb", []), c, lanes.get("r", []))
+            wanted = exact(plan, row)
+            assert wanted == (int(taken["d"], 16) if int(taken["m_d"], 16) else "OpenError")
+
+
+def _lanes(plan: LevelsPlan, key: str, text: str) -> list[int]:
+    """The lanes of a column, the first in the lowest bits."""
+    if key == "r":
+        bits = max(draw.rounding.random_bits for draw in plan.draws(plan.facts.k))
+    else:
+        fmt = {"a": plan.a, "b": plan.b, "sa": plan.scale, "sb": plan.scale, "c": plan.c}[key]
+        assert fmt is not None
+        bits = derive.codes(fmt).bits + derive.unused_high_bits(fmt)
+    count = {"a": plan.facts.k, "b": plan.facts.k, "c": 1, "r": len(plan.draws(plan.facts.k))}.get(key) or plan.facts.k // plan.block
+    return [int(text, 16) >> bits * i & ((1 << bits) - 1) for i in range(count)]
+
+
+def test_what_levels_do_not_take_is_one_line_and_exit_2(built: Path, of_levels: Path, checkout: Path, tmp_path: Path) -> None:
+    more = ("--descriptor", str(of_levels))
+    code, out, said = emu_ref(built, "gen", "accumulate/rvbna4", *more)
+    assert (code, out, said) == (2, "", "emu_ref: rvbna4: its levels cover no row that fits here\n")
+    assert emu_ref(built, "gen", "dot/rvbna4/bf16xbf16", *more)[0] == 2
+    assert emu_ref(built, "gen", "dot/rvbna4")[0] == 2
+    desc = golden(checkout, "rvbna4")[0]
+    for number, (old, new) in enumerate(
+        (("col d out 32", "col d out 31"), ("col b in 64 16 bf16\n", ""), ("v_bulk stage 32", "v_bulk in 32"))
+    ):
+        text, path = desc.read_text(), tmp_path / f"{number}.desc"
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        code, out, said = emu_ref(built, "check", "--desc", str(path), *more, stdin="")
+        assert (code, out, said) == (2, "", f"emu_ref: {path}: its columns are not those of the contract\n")
 
 
 def test_a_file_that_is_wrong_is_one_line_and_exit_2(built: Path, path: Path) -> None:

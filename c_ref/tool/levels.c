@@ -1,0 +1,167 @@
+/* levels.c: the columns of a datapath of levels, one row at a time through the reference: operands and random integers in, the code of D out.
+ * What the levels leave on the way (stages) is not derived here: such columns of a suite are taken as the file has them. */
+#include "../src/tables/tables.h"
+#include "tool.h"
+
+enum { RUN = 4, MOST_INSTRUCTIONS = 64, MOST_NUMBERS = 1024 };
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void see_hold(const emu_hold *hold, int32_t *most, int32_t *least)
+{
+    int32_t bits = hold->rounding ? hold->rounding->random_bits : 0;
+    *most = larger(*most, bits);
+    *least = bits ? smaller(*least, bits) : *least;
+}
+
+static void see_scaling(const emu_scaling *scaling, int32_t *most, int32_t *least)
+{
+    see_hold(&scaling->each, most, least);
+    see_hold(&scaling->product, most, least);
+    see_hold(&scaling->term, most, least);
+}
+
+/* The most and the fewest bits of a random integer; least: EMU_MAX_RANDOM_BITS where nothing draws. */
+static void see_random(const emu_levels *facts, int32_t *most, int32_t *least)
+{
+    *most = 0;
+    *least = EMU_MAX_RANDOM_BITS;
+    see_hold(&facts->product, most, least);
+    see_scaling(&facts->product_scaling, most, least);
+    for (int32_t i = 0; i < facts->level_count; i++) {
+        see_hold(&facts->levels[i].hold, most, least);
+        see_scaling(&facts->levels[i].scaling, most, least);
+    }
+    see_hold(&facts->out, most, least);
+}
+
+static size_t greatest_divisor(size_t a, size_t b)
+{
+    return b ? greatest_divisor(b, a % b) : a;
+}
+
+/* The products of a row: so many instructions, or as many more as the levels and the blocks need. 0: there is no such number. */
+static size_t products_of(const emu_levels *facts, size_t first, size_t *draws)
+{
+    size_t k = (size_t)facts->k, block = facts->scale ? (size_t)facts->block : 1, size = k / greatest_divisor(k, block) * block, numbers;
+    for (size_t count = first; count <= MOST_INSTRUCTIONS && size * count <= MAX_LANES; count++) {
+        if (emu_count_dot_levels(facts, size * count, draws, &numbers) == EMU_OK)
+            return numbers <= MOST_NUMBERS && *draws <= MAX_LANES ? size * count : 0;
+    }
+    return 0;
+}
+
+static void add_operand(operation *op, const char *name, const emu_format *format, const char *scale_name)
+{
+    const emu_datapath *facts = &op->datapath;
+    add_column(op, name, ROLE_IN, facts->k, stored_bits(format), format, 0);
+    if (facts->scale)
+        add_column(op, scale_name, ROLE_IN, facts->k / facts->block, stored_bits(facts->scale), facts->scale, 0);
+}
+
+int make_levels(const char *name, operation *op)
+{
+    emu_levels *facts = &op->of_levels;
+    int32_t most, least;
+    size_t products, draws = 0;
+    if (emu_find_levels_in(op->library, name, facts))
+        return unknown("datapath with these operands", name);
+    products = products_of(facts, op->op == OP_ACCUMULATE ? RUN : 1, &draws);
+    if (!products)
+        return complain(name, "its levels cover no row that fits here");
+    see_random(facts, &most, &least);
+    op->has_levels = 1;
+    op->random_bits = least;
+    op->source = op->datapath.a = facts->a;
+    op->datapath.b = facts->b;
+    op->datapath.scale = facts->scale;
+    op->datapath.block = facts->block;
+    op->datapath.k = (int32_t)products;
+    op->result = op->datapath.result = facts->out.format;
+    op->addend = facts->c;
+    add_operand(op, "a", facts->a, "sa");
+    add_operand(op, "b", facts->b, "sb");
+    if (facts->c)
+        add_column(op, "c", ROLE_IN, 1, stored_bits(facts->c), facts->c, 0);
+    if (draws)
+        add_column(op, "r", ROLE_R, (int32_t)draws, most, NULL, 0);
+    add_column(op, "d", ROLE_OUT, 1, stored_bits(op->result), op->result, emu_find_levels_row(op->library, name)->any_nan);
+    return 0;
+}
+
+static emu_matrix matrix_of(const operation *op, row *made, const char *name)
+{
+    int32_t place = find_column(op, name);
+    emu_matrix matrix = {place < 0 ? NULL : made->lanes[place], 8, 1, place < 0 ? 0 : (size_t)op->columns[place].lanes, NULL};
+    return matrix;
+}
+
+static const emu_matrix *or_null(const emu_matrix *matrix)
+{
+    return matrix->codes ? matrix : NULL;
+}
+
+int32_t derive_dot_levels(const operation *op, row *made)
+{
+    static emu_number numbers[MOST_NUMBERS];
+    emu_matrix a = matrix_of(op, made, "a"), b = matrix_of(op, made, "b"), sa = matrix_of(op, made, "sa"), sb = matrix_of(op, made, "sb");
+    emu_matrix c = matrix_of(op, made, "c"), r = matrix_of(op, made, "r"), d = matrix_of(op, made, "d");
+    uint32_t order[MAX_LANES];
+    size_t bad;
+    int32_t out = find_column(op, "d");
+    int32_t error = emu_dot_levels(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d, order, numbers,
+                                   MOST_NUMBERS, &bad);
+    made->unknown[out][0] = error == EMU_ERROR_OPEN || error == EMU_ERROR_REFUSED || error == EMU_ERROR_OVERFLOW;
+    return made->unknown[out][0] ? EMU_OK : error;
+}
+
+/* Put the column of a .desc file at the end: one of the contract with these bits, or a stage with its mask and kind as the file has it. */
+static int take_column(const operation *own, const char *name, const char *role, int32_t bits, operation *op)
+{
+    int32_t place = find_column(own, name);
+    if (place < 0) {
+        int is_given = strcmp(role, "stage") == 0 || strcmp(role, "mask") == 0 || strcmp(role, "kind") == 0;
+        return is_given && bits > 0 && bits <= 64 * MAX_LANES && add_column(op, name, ROLE_GIVEN, 1, bits, NULL, 0) >= 0;
+    }
+    if (op->count >= MAX_COLUMNS || bits != own->columns[place].lanes * own->columns[place].lane_bits)
+        return 0;
+    op->columns[op->count++] = own->columns[place];
+    return 1;
+}
+
+int take_stages(const char *path, operation *op)
+{
+    static operation own;
+    char line[MAX_LINE + 1], name[64], role[16];
+    int bits, fine = 1;
+    int32_t given = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return complain(path, "cannot be read");
+    own = *op;
+    op->count = 0;
+    while (fine && read_line(file, line) == 1) {
+        if (sscanf(line, "col %63s %15s %d", name, role, &bits) == 3 && strcmp(role, "guard") != 0)
+            fine = take_column(&own, name, role, bits, op);
+    }
+    fclose(file);
+    for (int32_t place = 0; place < op->count; place++) {
+        column *col = &op->columns[place];
+        given += col->role == ROLE_STAGE || col->role == ROLE_GIVEN;
+        if (col->role == ROLE_MASK || col->role == ROLE_KIND)
+            col->of = find_column(op, "d");
+    }
+    if (!fine || op->count - given != own.count)
+        return complain(path, "its columns are not those of the contract");
+    if (given)
+        fprintf(stderr, "emu_ref: %s: %d columns of stages are taken as they are: of levels the result alone is derived\n", op->name, (int)given);
+    return 0;
+}
