@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]
 Task = tuple[str, bool]  # stem of a suite; whether its rows are written, or their digest alone
 SCRATCH: Final = ".building"
 NOTES: Final = "digests.json"
-_PLANS: Final[dict[str, SuitePlan]] = {}  # of the build that runs: rows chosen once are not chosen again, nor in a forked worker
+_PLANS: Final[dict[str, SuitePlan]] = {}  # of the build that runs: a forked worker finds them here
 OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA, manifest.COVER, manifest.KILL)
 
 

@@ -28,7 +28,7 @@ class Triple(NamedTuple):
 
 
 _Decoded = TypeVar("_Decoded")
-_KNOWN_BITS: Final = 16  # wider codes are decoded each time: there are too many of them to keep
+KNOWN_BITS: Final = 16  # wider codes are decoded each time: there are too many of them to keep
 _TRIPLES: Cache[tuple[str, str], dict[int, Triple]] = Cache("emu.engines.exact.datapath_terms._TRIPLES", 256)
 _VALUES: Cache[tuple[str, str, str], dict[int, Value]] = Cache("emu.engines.exact.datapath_terms._VALUES", 256)
 
@@ -88,9 +88,9 @@ def triples_of(codes: Sequence[int], fmt: Format, subnormals: str) -> list[Tripl
 
 
 def _decoded(codes: Sequence[int], known: dict[int, _Decoded], decode: Callable[[int], _Decoded]) -> list[_Decoded]:
-    """Decode codes; narrow ones once in the life of the process. known: what those gave, never more than 2^_KNOWN_BITS."""
+    """Decode codes; narrow ones once in the life of the process. known: what those gave, never more than 2^KNOWN_BITS."""
     for code in set(codes).difference(known):
-        if code >> _KNOWN_BITS:
+        if code >> KNOWN_BITS:
             return [decode(each) for each in codes]
         known[code] = decode(code)
     return [known[code] for code in codes]

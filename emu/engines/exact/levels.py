@@ -22,14 +22,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from emu.base.caches import Cache
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.datapath import check_codes, check_lengths
 from emu.engines.exact.datapath_round import magnitude_code
-from emu.engines.exact.datapath_terms import decode_operand, decode_triple
+from emu.engines.exact.datapath_terms import KNOWN_BITS, decode_operand, decode_triple
 from emu.engines.exact.encode import attach_sign
 from emu.engines.exact.round import check_random, goes_up
 from emu.engines.exact.value import Value, finite, power_of_two
@@ -61,7 +61,6 @@ class Number(NamedTuple):
 Special = Literal["nan", "+inf", "-inf"]
 Held = Number | Special
 Place = tuple[int, int, int]  # level, node, turn
-_KNOWN_BITS: Final = 16  # wider codes are read each time: there are too many of them to keep
 _READ: Cache[tuple[str, str], dict[int, Held]] = Cache("emu.engines.exact.levels._READ", 256)
 
 
@@ -427,7 +426,7 @@ def read(code: int, fmt: Format, subnormals: str) -> Held:
     found = known.get(code)
     if found is None:
         found = _read(code, fmt, subnormals)
-        if not code >> _KNOWN_BITS:
+        if not code >> KNOWN_BITS:
             known[code] = found
     return found
 
