@@ -92,6 +92,27 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest reads the marks that -m names
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with the mark `cases(n)`, keep n cases in the default run: the first, the last, and what lies evenly between."""
+    found: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("cases") and not item.get_closest_marker("exhaustive"):
+            found.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for of_one in found.values():
+        marker = of_one[0].get_closest_marker("cases")
+        assert marker is not None
+        kept = spread(len(of_one), *marker.args)
+        for number, item in enumerate(of_one):
+            if number not in kept:
+                item.add_marker("exhaustive")
+
+
+def spread(length: int, count: int) -> set[int]:
+    """Return `count` of `length` places, the first and the last among them where there is room for two."""
+    return set(range(length)) if count >= length else {0} if count == 1 else {(length - 1) * place // (count - 1) for place in range(count)}
+
+
 @pytest.fixture(scope="session")
 def checkout() -> Path:
     """The root of the source tree that these tests belong to."""

@@ -26,6 +26,7 @@ NVFP4 = ["nvfp4_te_ref", "nvfp4_modelopt", "nvfp4_compressed_tensors", "nvfp4_te
 RECIPES = [*NVFP4, "mxfp4_torchao_floor", "hif4", "if4_mse", "f46_nvint4"]
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_sums_by_hand(recipe, axis):

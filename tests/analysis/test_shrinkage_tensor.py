@@ -49,6 +49,7 @@ def wide(x):
 LATER = ("lognormal_0.8", "lognormal_1.2", "student_t3")  # nothing that the other rows do not ask
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.exhaustive) if name in LATER else name for name in TABLE])
 def test_published_table(name):
     x = data.drawn(name)

@@ -52,6 +52,7 @@ def test_a_wrong_program_differs(program, monkeypatch):
     assert report.verdict == "differs" and any(failure.name == "tie" for failure in report.failures)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(("how", "verdict", "words"), [
     ("fail", "raises", "exit code 1: no device"),
     ("short", "shape", "printed 1419 lines for 1420 rows"),

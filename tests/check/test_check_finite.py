@@ -44,6 +44,7 @@ def numbers_only(form, question):
     return True
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("contract", QUICK)
 def test_no_operand_holds_nan_or_inf(contract):
     form = form_of(contract)

@@ -80,15 +80,16 @@ def test_multiples_are_kept_and_padding_is_zero():
         assert not question.operands["x"][np.array(question.why) == "padding"].any()
 
 
-QUICK = (
+CONTRACTS = (
     "decode/e2m1", "convert/e2m1/rne/nvidia", "convert/e4m3/rna/ocp_saturate", "convert/e2m1/sr_add8/nvidia",
     "convert/e2m1/sr_ptx_split8/nvidia", "quantize/nvfp4_te_ref", "quantize/mxfp4_torchao_floor", "quantize/ufp4_sr",
-    "dequantize/nvfp4_te_ref/te", "transform/rht16_te",
+    "dequantize/nvfp4_te_ref/te", "transform/rht16_te", "quantize/hif4", "quantize/nvfp4_te_2d_ref", "quantize/if4_mse",
+    "dot/blackwell_mxf4nvf4_b16_ue4m3",
 )  # fmt: skip
-SLOW = ("quantize/hif4", "quantize/nvfp4_te_2d_ref", "quantize/if4_mse", "dot/blackwell_mxf4nvf4_b16_ue4m3")
 
 
-@pytest.mark.parametrize("contract", [*QUICK, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in SLOW)])
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_quick_engine_says_what_the_reference_model_says_where_it_is_known(contract):
     form = form_of(contract)
     for question in asked(form, "directed"):

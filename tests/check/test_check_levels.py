@@ -87,6 +87,7 @@ def test_the_right_kernel_passes(text):
     assert report.engines["directed"] == "exact" and report.engines["stratified"] == next(iter(engines_of(op.plan)))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("what", "text", "changes"), WRONG, ids=[item[0].replace(" ", "_") for item in WRONG])
 def test_a_wrong_register_fails(what, text, changes):
     op = parse(text)
@@ -107,12 +108,14 @@ MISREAD = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("what", MISREAD)
 def test_words_and_operands_misread_fail(what):
     op = parse(RANDOM)
     assert judged(op, kernel(op, None, MISREAD[what])).verdict == "differs"
 
 
+@pytest.mark.exhaustive
 def test_the_command_judges_a_users_datapath(tmp_path: Path, capsys):
     """A file of an unreleased chip, a kernel beside it: one command; a kernel that gives the result of another order differs."""
     model = drawn_datapath(7001)

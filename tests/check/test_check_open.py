@@ -12,7 +12,6 @@ from emu.spec import get, names
 from emu.testing import check
 
 RECIPES = sorted(names("recipe"))
-SLOW = {"hif4", "nvfp4_te_2d_ref"}
 SHARE = 0.8
 
 
@@ -36,7 +35,8 @@ def test_a_fault_of_zero_blocks_is_seen_beside_blocks_that_are_open():
     assert [failure.name for failure in wrong.failures] == ["zero_block"] and wrong.failures[0].example.got.startswith("0xB")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name in RECIPES])
+@pytest.mark.cases(8)
+@pytest.mark.parametrize("name", RECIPES)
 def test_most_directed_codes_of_every_recipe_are_compared(name):
     form, asked, known = form_of(f"quantize/{name}"), 0, 0
     for question in form.directed(Asked()):
@@ -46,12 +46,8 @@ def test_most_directed_codes_of_every_recipe_are_compared(name):
     assert known > SHARE * asked
 
 
-TOGETHER = ("mxfp4_f46_static_4", "nvfp4_f46_static_6", "nvfp4_torchao")
-
-
-@pytest.mark.parametrize(
-    "name", [*TOGETHER, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in RECIPES if name not in TOGETHER)]
-)
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_question_says_of_each_tile_what_the_reference_model_says_of_it_alone(name):
     form, recipe, source = form_of(f"quantize/{name}"), get("recipe", name), get("format", "fp32")
     if form.draws is not None:

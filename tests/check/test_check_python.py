@@ -51,6 +51,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_kernel_passes_whatever_it_answers(name):
     fn, contract, adapter = RIGHT[name]
@@ -224,6 +225,7 @@ def test_a_swizzled_scale_is_read_when_it_is_declared():
     assert check(swizzled, NVFP4, suites=("stratified",), raises=False).verdict == "shape"
 
 
+@pytest.mark.exhaustive
 def test_shrinking_finds_the_known_minimal_case():
     """A kernel that is wrong where lane 5 is negative and lane 9 is not zero shrinks to these two elements, both powers of two."""
 

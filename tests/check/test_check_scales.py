@@ -61,6 +61,7 @@ def kernel_of(recipe, change):
     return kernel
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("recipe", [REF, ONE])
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_scale_that_is_wrong_only_at_an_edge_is_seen(recipe, name):
@@ -91,6 +92,7 @@ def te(x, tensor_amax, **how):
     )
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("how", "verdict"), [
     ({}, "pass"), ({"away": True}, "differs"), ({"floor": 2.0**-9}, "differs"), ({"floor": 2.0**-10 * 1.01}, "differs"),
 ])  # fmt: skip

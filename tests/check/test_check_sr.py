@@ -71,6 +71,7 @@ class Kernel:
         return emu.convert(x, "e2m1", rounding="sr_add8", random=self.integers(x.size))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("key", range(8))
 def test_a_right_kernel_passes_under_every_key(key):
     report = check(Kernel(key), CONTRACT, suites=("directed",))
@@ -78,6 +79,7 @@ def test_a_right_kernel_passes_under_every_key(key):
     assert all(item["rejected"] == 0 and "false-alarm rate at most 1/1000000" in item["rule"] for item in report.statistics)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("fault", "families"), [
     ("zeros", {"mean", "bucket", "neighbours", "calls"}),
     ("reused", {"neighbours"}),
@@ -104,6 +106,7 @@ def test_with_the_operand_bits_are_judged():
     assert report.verdict == "differs" and not report.statistics and report.failures[0].name == "random"
 
 
+@pytest.mark.exhaustive
 def test_a_recipe_that_draws_is_judged_in_blocks():
     def kernel(fault):
         own = Kernel(5, fault)

@@ -48,7 +48,8 @@ def test_every_wrong_kernel_fails(recipe, source, seed):
 RIGHT = (REF, "e2m1_fp32scale", "mxfp4_te_pow2", "nvfp4_te_4over6_mse_448", "nvfp4_te_2d_ref", "ufp4", "nvfp4_torchao_1level")
 
 
-@pytest.mark.parametrize("recipe", [pytest.param(name, marks=() if name in RIGHT[:3] else pytest.mark.exhaustive) for name in RIGHT])
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("recipe", RIGHT)
 @pytest.mark.parametrize("key", [1, 77])
 def test_right_ones_pass(recipe, key):
     """The machinery without a fault: what it makes differs by the fault alone."""
@@ -119,6 +120,7 @@ UNSEEN = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", UNSEEN)
 def test_faults_of_later_fail(name):
     recipe, source, rule = UNSEEN[name]
@@ -158,10 +160,8 @@ def test_a_right_kernel_in_c_passes(library):
     assert verdict(Wrong("right", "right", f"quantize/{REF}", None), in_c(library, "right")) == "pass"
 
 
-MARKED = [pytest.param(name, marks=() if number % 3 == 0 else pytest.mark.exhaustive) for number, name in enumerate(IN_C)]
-
-
-@pytest.mark.parametrize("name", MARKED)
+@pytest.mark.cases(8)
+@pytest.mark.parametrize("name", IN_C)
 def test_a_wrong_kernel_in_c_fails(library, name):
     found = verdict(Wrong(name, "c", f"quantize/{REF}", None), in_c(library, name))
     assert found in ("differs", "shape", "dtype"), found

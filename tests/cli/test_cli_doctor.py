@@ -58,6 +58,7 @@ def test_all_is_well(capsys):
     assert "nearest even, subnormals kept" in found.out
 
 
+@pytest.mark.exhaustive  # everything is checked, twice
 def test_a_users_file_is_checked_too(tmp_path):
     (tmp_path / "mine.yaml").write_text(FORMAT % "3/2")
     assert doctor(tmp_path)[0] == 0

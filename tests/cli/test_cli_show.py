@@ -39,6 +39,7 @@ def test_list_contracts(capsys):
     assert json_of(capsys, "list", "contracts") == found
 
 
+@pytest.mark.cases(34)
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in names(kind)])
 def test_show_everything(capsys, kind, name):
     text = out_of(capsys, "show", f"{kind}/{name}")
@@ -120,6 +121,7 @@ def test_a_folder_of_spec_files_is_listed_and_shown(tmp_path):
     assert "0x3   011     3/2  1.5" in done.stdout
 
 
+@pytest.mark.exhaustive  # processes of their own
 def test_a_broken_file_of_a_folder_does_not_disable_the_others(tmp_path):
     (tmp_path / "mine.yaml").write_text('kind: "format"\nid: "mine"\nfacts: {\n')
 

@@ -137,6 +137,7 @@ def test_the_walk_is_the_reference_model():
     assert {("sum", "cancelled"), ("end", "beyond plus"), ("exponent", "term"), ("special", "nan"), ("result", "inf plus")} <= seen
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("text", SHIPPED)
 def test_the_suite_is_derived_again(text):
     """Directed rows by exact and the other engines; every category that applies is there and every flag has a note; columns are known."""
@@ -207,6 +208,7 @@ def test_a_machine_that_rounds_otherwise_is_given_the_same_words():
         assert variant is not None and words_for(row, op.plan, variant.plan).random == row.random
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("count", [3, pytest.param(80, marks=pytest.mark.exhaustive)])
 def test_a_users_file_is_enough(tmp_path: Path, count):
     """Drawn datapaths as files of a user: contract, rows, other engines, deviations; nothing is raised."""

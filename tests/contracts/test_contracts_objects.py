@@ -57,6 +57,7 @@ def test_the_string_is_parsed_and_written_again(text):
     assert str(parse(text).name) == text
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("text", list(chosen()))
 def test_every_operation_has_a_trace(text):
     """Of each lane, that ends in the code of the answer; nothing raises, also on NaN and open rows."""
@@ -79,6 +80,7 @@ def test_a_trace_is_plain_data_and_differs_where_the_answer_does(text):
     assert len(found) > 1
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("text", list(chosen()))
 def test_a_deviation_changes_some_row(text):
     """Each operation lists some, all with words and a stage, no two alike; most of them can be seen on the directed rows."""

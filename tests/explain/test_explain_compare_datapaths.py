@@ -31,6 +31,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("first", "second", "most"), PAIRS)
 def test_a_difference_is_found_and_made_small(first: str, second: str, most: int) -> None:
     one, two = common_plans(first, second)

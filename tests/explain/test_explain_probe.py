@@ -69,6 +69,7 @@ def _each_is_named(probe: Probe) -> int:
     return alone
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", MAIN)
 def test_every_hypothesis_is_named(name: str) -> None:
     probe = probe_of(name)

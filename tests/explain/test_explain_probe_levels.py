@@ -53,6 +53,7 @@ def each_is_named(probe: Probe) -> int:
     return len(probe.classes)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", MAIN)
 def test_every_hypothesis_is_named(name):
     probe = probe_of(name)
@@ -90,6 +91,7 @@ def test_other_datapaths_with_the_same_operands_are_told_apart():
     assert "int12_cut as it stands" in texts and "int12_wrap as it stands" not in texts
 
 
+@pytest.mark.exhaustive
 def test_a_fused_step_is_a_hypothesis_beside_its_levels(tmp_path: Path):
     """A fused datapath said in levels: the two forms are not told apart, other fused ones with the same operands are."""
     name = "blackwell_mxf4_b32_ue8m0"

@@ -31,6 +31,7 @@ def test_sound_installations_pass(conftest, checkout, installed):
     assert conftest.installation_fault(installed, editable=False) is None
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", ["base/errors.py", "pages/templates/format.md.j2", "_spec/format/e2m1.yaml"])
 @pytest.mark.parametrize("change", ["edited", "deleted"])
 def test_an_installed_copy_of_other_sources_is_refused(conftest, installed, name, change):

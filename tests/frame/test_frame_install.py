@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.install
+pytestmark = [pytest.mark.install, pytest.mark.exhaustive]  # compiles everything; the default run is against a wheel already
 
 CACHES = shutil.ignore_patterns(
     ".git", ".*_cache", ".hypothesis", ".venv*", "__pycache__", "build", "dist", "*.egg-info", "*.so", "*.o", "*.a", "*.pyc",
@@ -172,7 +172,6 @@ def test_wheel_holds_no_tools_and_no_research(installed, tmp_path):
     assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.strip() == "[None, None]"
 
 
-@pytest.mark.exhaustive  # compiles everything once more; the wheel is the default one
 def test_editable_install_sees_a_new_yaml_at_once(source, tmp_path):
     tree = Path(shutil.copytree(source, tmp_path / "tree"))
     scripts = environment(tmp_path / "venv")
@@ -195,7 +194,6 @@ def test_missing_compiler_ends_in_one_line(source, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.exhaustive  # one more wheel
 def test_a_yaml_deleted_from_the_tree_is_not_shipped(source, tmp_path):
     tree = Path(shutil.copytree(source, tmp_path / "tree"))
     shipped = []

@@ -61,6 +61,7 @@ def test_a_documented_recipe_among_forms(kernels, capsys):
     assert "documented as: mxfp4_te_pow2" in out and "low nibble first" in out and "row_major" in out
 
 
+@pytest.mark.exhaustive
 def test_shapes_and_multiples_reach_the_kernel(kernels, capsys):
     words = [
         "--op",

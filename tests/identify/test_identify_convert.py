@@ -25,6 +25,7 @@ def contracts(formats):
 QUICK = ("e2m1/rne/nvidia", "e2m1/rz/amd", "e1m2/rna/ocp_saturate", "e2m1/sr_add8/te_software", "e4m3/rne/torch", "e5m2/rne/nvidia")
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("contract", QUICK)
 def test_a_conversion_is_itself(convert_target, contract):
     found = identify(convert_target(contract))

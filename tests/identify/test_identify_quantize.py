@@ -21,6 +21,7 @@ def variant(base, stage, says):
     return made[says]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", QUICK)
 def test_a_recipe_is_itself(quantize_target, name):
     found = identify(quantize_target(get("recipe", name)))
@@ -74,6 +75,7 @@ def test_scale_of_one_recipe_and_codes_of_another(quantize_target):
     assert found.kind == "variant" and "nvfp4_te_ref: element codes as nvfp4_torchao" in found.found, found.text()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("what", "said"),
     [
@@ -246,6 +248,7 @@ def test_scales_of_another_block_are_no_documented_behaviour(quantize_target):
     assert found.kind == "nearest" and any("no known view" in axis.finding for axis in found.axes)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("what", "wants", "kind", "name", "said"),
     [

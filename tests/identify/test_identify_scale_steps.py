@@ -29,6 +29,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("suite", ["directed", "decisions"])
 def test_an_exponent_by_logarithm_is_seen(name, suite):

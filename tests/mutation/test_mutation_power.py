@@ -75,6 +75,7 @@ def noticed(plan: DatapathPlan, name: str, category: str, count: int) -> int:
     return sum(compute(wrong, plan, *case) != compute(is_right, plan, *case) for case in rows(category, plan, count))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("family", TABLE, ids=IDS)
 def test_the_second_program_is_the_reference_model(family: dict[str, Any]) -> None:
     plan, compared = plan_of(family), 0
@@ -86,6 +87,7 @@ def test_the_second_program_is_the_reference_model(family: dict[str, Any]) -> No
     assert compared >= 12 * FEW
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("family", TABLE, ids=IDS)
 def test_a_wrong_reading_is_the_reference_model_with_a_wrong_fact(family: dict[str, Any]) -> None:
     """What the second program does for a parameter is what the spec with that fact changed means."""
@@ -102,6 +104,7 @@ def test_a_wrong_reading_is_the_reference_model_with_a_wrong_fact(family: dict[s
     assert differing > FEW
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("family", TABLE, ids=IDS)
 def test_every_wrong_parameter_is_noticed(family: dict[str, Any]) -> None:
     """Few rows of the best category are enough to notice what the whole category notices in one row of ten."""

@@ -109,6 +109,7 @@ def test_matmul_is_the_dot_of_every_row_and_column(recipe: str, datapath: str) -
     assert np.array_equal(emu.matmul(a, b, datapath, c=c).view(np.uint32), wanted)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("recipe", ["nvfp4_te_ref", "nvfp4_te_2d_ref", "nvfp4_compressed_tensors", "nvfp4_modelopt", "nvfp4_f46_mse"])
 @pytest.mark.parametrize("place", ["before", "after", None])
 def test_matmul_with_tensor_scales(recipe: str, place: Any) -> None:

@@ -35,6 +35,7 @@ def by_rows(x: Any, recipe: str, axis: int, row_axis: int, **operands: Any) -> t
     return moved.shape, {"codes": np.array(found.codes), **{name: np.array(level) for name, level in found.levels.items()}}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", ["mxe1m2_floor", "nvfp4_te_ref", "hif4"])
 def test_any_axis_of_any_array(name: str, shape: tuple[int, ...]) -> None:

@@ -34,6 +34,7 @@ def block_maxima(x, recipe, source):
     return [max(value for row in values for value in row[at : at + lanes]) for at in range(0, len(values[0]), lanes)]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("recipe", ["nvfp4_te_ref", "mxfp4_torchao_floor", "ufp4_sr", "hif4", "nvfp4_te_2d_ref", "f46_nvint4"])
 def test_every_tensor_can_be_quantized(recipe, source):
@@ -162,6 +163,7 @@ def test_a_contract_without_operands_is_refused():
         strategies.operands("insn/cvt.rn.satfinite.e2m1x2.f32")
 
 
+@pytest.mark.exhaustive
 def test_specials_come_only_when_asked():
     def has_nan(drawn):
         return bool(((drawn.x & 0x7FFFFFFF) > 0x7F800000).any())
@@ -191,6 +193,7 @@ def test_a_wide_destination_has_a_sample_of_its_decision_points(name):
     assert max(sample) == Fraction(2) ** (facts.bias + 1)  # one code beyond the maximum, where overflow begins
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", ["e2m1", "e4m3", "bf16", "nf4"])
 def test_a_narrow_format_has_all_of_them(name):
     assert strategies.decision_sample(name) == strategies.decision_points(name)

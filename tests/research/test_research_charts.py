@@ -43,6 +43,7 @@ def named(request: pytest.FixtureRequest, checkout: Path) -> tuple[str, Any]:
     return request.param, chart(source.read_record(checkout / source.RECORD))
 
 
+@pytest.mark.cases(3)
 def test_the_file_in_git_shows_the_data_of_the_record(named: tuple[str, Any], checkout: Path) -> None:
     name, chart = named
     drawn = (charts.draw_dots if isinstance(chart, Dots) else charts.draw_curves)(chart)

@@ -25,6 +25,7 @@ sys.exit(len(everything.run([everything.Step("forks", {words!r}, 1)], Path({out!
 """
 
 
+@pytest.mark.exhaustive  # processes of their own
 def test_a_step_that_fails_holds_back_what_waits_for_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     good = Step("train", ("train", "--list"), 1)
     bad = Step("forks", ("forks", "show", "--record", str(tmp_path / "none.json")), 1)

@@ -252,6 +252,7 @@ def test_fraction_bits_that_keep_every_product(a: str, b: str, scale: str, frac_
     assert (plan.frac_bits, plan.adder_bits) == (frac_bits, adder)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", [name for name in names("format") if name not in ("fp64", "nf4")])
 def test_reach_is_what_the_codes_reach(name: str) -> None:
     """Against the decoded codes themselves (of wide formats: the corners of every exponent)."""

@@ -60,6 +60,7 @@ def directed(lanes):
     return np.stack(rows)
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("name", "mode"),

@@ -144,6 +144,7 @@ def text_of(kind: str, facts: str) -> str:
     return f'kind: "{kind}"\nid: "t"\ntitle: "t"\nstatus: "proposed"\nfacts: {facts}\nsources: []\n'
 
 
+@pytest.mark.cases(56)
 @pytest.mark.parametrize(("kind", "facts", "old", "new", "message"), CASES, ids=[f"{case[0]}-{case[4][:50]}" for case in CASES])
 def test_facts(kind: str, facts: str, old: str, new: str, message: str, refused: Load, parser: Any) -> None:
     assert facts.count(old) == 1

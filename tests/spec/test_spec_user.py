@@ -112,6 +112,7 @@ def test_convert_under_every_contract(name: str, user: None) -> None:
         assert (emu.convert(codes, *contract.parts, "bf16", random, "exact") == quick(codes, contract, random)).all(), contract
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_quantize_and_dequantize(name: str, axis: int, user: None) -> None:

@@ -12,6 +12,7 @@ from tools.docs import tree
 from tools.docs.__main__ import main
 
 
+@pytest.mark.exhaustive  # every page is made again
 def test_generated_files_are_fresh(checkout: Path) -> None:
     found = tree.check(checkout)
     assert found == [], "\n".join([*found, f"to mend it: {tree.COMMAND}"])

@@ -120,6 +120,7 @@ def test_shards_do_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.Monke
     assert verify(tmp_path / "out").exit_code in (0, 1) and not verify(tmp_path / "out").faults
 
 
+@pytest.mark.exhaustive
 def test_suites_of_many_rows_leave_the_tests_out(tmp_path: Path) -> None:
     from emu.vectors import load
 

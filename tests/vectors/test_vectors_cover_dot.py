@@ -82,6 +82,7 @@ UNPROVEN: dict[str, tuple[int, list[tuple[str, str]]]] = {
 }
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("stem", [MAIN, *OTHERS])
 def test_no_random_row_refutes_a_proof(stem: str) -> None:
     op: Any = find(stem).operation

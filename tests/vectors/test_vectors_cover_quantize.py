@@ -28,6 +28,7 @@ def bins(values: tuple[int, ...]) -> dict[str, set[str]]:
     return {cross.name: {" ".join(one) for one in cross.hits} for cross in crosses_of(TE, [(1, values)])}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("values", "wanted"),
     [
@@ -65,6 +66,7 @@ def test_the_widest_suite_of_a_contract_is_counted() -> None:
     assert counted(sizes) == ["convert__a__b__directed", "convert__a__c__all", "convert__a__e__kill"]
 
 
+@pytest.mark.exhaustive
 def test_a_directed_suite_that_is_a_digest_alone_is_counted_too(tmp_path: Path) -> None:
     folder = tmp_path / "accumulate"
     stem = "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke"

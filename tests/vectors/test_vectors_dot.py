@@ -22,6 +22,7 @@ NVFP4 = "dot/blackwell_mxf4nvf4_b16_ue4m3"
 FOUR = ((NVFP4.partition("/")[2],), ("blackwell_mxf4_b32_ue8m0",), ("blackwell_mxf8f6f4", "e4m3", "e4m3"), ("hopper_fp8", "e4m3", "e4m3"))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", FOUR, ids=[item[0] for item in FOUR])
 def test_rows_do_not_depend_on_the_split(name: tuple[str, ...]) -> None:
     plan = resolve(*name)

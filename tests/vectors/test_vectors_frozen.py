@@ -83,6 +83,7 @@ PARTS = (
 )
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("contract", PARTS)
 def test_a_part_built_again_has_the_same_bytes(frozen: Path, tmp_path: Path, contract: str) -> None:
     build(tmp_path, ["smoke", "all"] if contract.startswith("decode") else ["smoke"], [contract])

@@ -46,6 +46,7 @@ def test_a_row_that_is_about_the_fault_is_preferred() -> None:
         of_class({"tie/x": [9]}, flags)
 
 
+@pytest.mark.exhaustive
 def test_every_kill_suite_is_of_planned_rows() -> None:
     rows = rows_of_stems()
     assert len(rows) >= 25

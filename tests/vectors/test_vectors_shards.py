@@ -35,6 +35,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     return root / "whole", [root / f"part{number}" for number in range(1, PARTS + 1)]
 
 
+@pytest.mark.exhaustive
 def test_merged_parts_are_one_run(builds: tuple[Path, list[Path]], tmp_path: Path) -> None:
     whole, parts = builds
     stems = [{path.stem for path in part.glob("*/*__*.json")} for part in parts]

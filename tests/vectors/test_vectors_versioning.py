@@ -37,6 +37,7 @@ def erratum(suite: Suite, number: int) -> dict[str, object]:
     }  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_an_append_is_a_minor_version_and_verifies(copy: Path) -> None:
     old = load(copy / "convert", STEM)
     case = Input("later", ("tie",), (0x3E80,), "a row of a later version")
@@ -48,6 +49,7 @@ def test_an_append_is_a_minor_version_and_verifies(copy: Path) -> None:
     assert verify(copy).exit_code == 0
 
 
+@pytest.mark.exhaustive
 def test_an_erratum_keeps_the_id_and_masks_the_row(copy: Path) -> None:
     old = load(copy / "convert", STEM)
     wrong = erratum(old, 5)

@@ -11,24 +11,22 @@ SHAPES = [(2, 4, 2, 5, 40, 64), (1, 2, 2, 3, 50, 64)]
 THREE = ("nvfp4_torchao_1level",) * 3
 
 
-def some(names, step):
-    """All names, one of so many in the default run, the others in the exhaustive one."""
-    return [name if not at % step else pytest.param(name, marks=pytest.mark.exhaustive) for at, name in enumerate(names)]
-
-
-@pytest.mark.parametrize("name", some(RIGHT, 5))
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_pass(name):
     report = check_attention(RIGHT[name], *THREE, mask="bottom-right", maximum="running", shapes=SHAPES)
     assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
 
 
-@pytest.mark.parametrize("name", some(WRONG, 3))
-@pytest.mark.parametrize("key", [1, pytest.param(11, marks=pytest.mark.exhaustive), pytest.param(12, marks=pytest.mark.exhaustive)])
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("key", [1, 11, 12])
 def test_wrong_kernels_fail(name, key):
     report = check_attention(WRONG[name], *THREE, mask="bottom-right", shapes=SHAPES[:1], key=key, raises=False)
     assert report.verdict == "differs" and report.differing and report.message
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("name", "located"),
     [

@@ -124,6 +124,7 @@ def test_file_targets(tmp_path, tail, run):
     assert code == 1 and "no tensor 0003.d" in text
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

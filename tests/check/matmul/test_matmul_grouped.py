@@ -225,6 +225,7 @@ def test_right_batches_pass_in_every_default_shape():
     assert report.batch_invariant is True and report.compared > 30_000
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", MANY)
 def test_a_wrong_product_of_several_fails_and_is_located(name):
     kernel, words, options = MANY[name]
@@ -290,6 +291,7 @@ RAW = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", RAW)
 def test_a_wrong_kernel_of_raw_operands_is_located(name):
     kernel, words = RAW[name]
@@ -421,6 +423,7 @@ IN_C = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("change", IN_C)
 def test_kernels_in_c(change, tmp_path):
     from emu.check.matmul.run import check_gemm

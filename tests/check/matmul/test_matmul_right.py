@@ -78,6 +78,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", RIGHT)
 def test_every_order_of_summation_passes(name):
     report = check_matmul(RIGHT[name], "nvfp4", "nvfp4", name=name, **QUICK)
@@ -85,6 +86,7 @@ def test_every_order_of_summation_passes(name):
     assert report.epilogue.startswith("operands are dequantized to fp32") and report.envelope_ratio <= 1
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "pair", ["nvfp4_1level/nvfp4_1level", "mxfp4/mxfp4", "ufp4/ufp4", "nvint4/nvufp4", "nve0m3/mxe1m2", "nvfp4_tile16/nvfp4_tile16"]
 )
@@ -98,6 +100,7 @@ def test_epilogue_of_two_scales_is_named():
     assert report.epilogue == "(S * ta) * tb"
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("datapath", ["blackwell_mxf4nvf4_b16_ue4m3", "nv_like", "cheap", "ideal", "late_c"])
 def test_own_datapaths_pass_and_are_named(datapath):
     def kernel(a, b):
@@ -138,6 +141,7 @@ def test_narrow_results_pass(out, dtype):
     assert report.verdict == "pass" and report.accumulator_bits == 24
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("layout", ["row_major", "128x4"])
 @pytest.mark.parametrize("packing", ["low_nibble_first", "high_nibble_first"])
 def test_packing_and_scale_layouts(layout, packing):

@@ -60,6 +60,7 @@ def terms(pair, asked, i, j):
     return out
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_every_partial_sum_of_a_set_is_exact_in_fractions(name, bits):

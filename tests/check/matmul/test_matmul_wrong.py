@@ -165,6 +165,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_product_fails_and_is_located(name):
     kernel, words = WRONG[name]
@@ -227,6 +228,7 @@ WRONG_EPILOGUES = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", WRONG_EPILOGUES)
 def test_a_wrong_epilogue_fails(name):
     change, words = WRONG_EPILOGUES[name]
@@ -292,6 +294,7 @@ def test_a_failure_without_raises_is_an_assertion():
         check_matmul(WRONG["halves of a"][0], "nvfp4", "nvfp4", shapes=SHAPES)
 
 
+@pytest.mark.exhaustive
 def test_a_width_is_not_named_where_a_single_product_speaks_against_it():
     """Each of these is right in all sums of few bits that a width would be found with, and no narrow accumulator gives its products."""
 

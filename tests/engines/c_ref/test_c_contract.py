@@ -43,6 +43,7 @@ def test_sources_hold_integers_only(checkout: Path) -> None:
         assert path.name in ("tables.c", "emu_ref.h") or len(path.read_text(encoding="utf-8").splitlines()) <= 300, path.name
 
 
+@pytest.mark.exhaustive  # compiles the reference
 @needs_compiler
 def test_compiles_clean_and_keeps_no_state(checkout: Path, tmp_path: Path) -> None:
     sources = sorted(str(path) for path in (checkout / "c_ref" / "src").glob("*/*.c"))

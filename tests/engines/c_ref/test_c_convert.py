@@ -124,6 +124,7 @@ def test_decodes_every_code(name: str) -> None:
         assert value == decode_code(code, fmt), hex(code)
 
 
+@pytest.mark.cases(34)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", FORMATS)
 def test_thresholds(name: str, rounding: str) -> None:
@@ -134,6 +135,7 @@ def test_thresholds(name: str, rounding: str) -> None:
     assert sum(compare(codes, "fp32", fmt, how, policy) for policy in all_policies(fmt)) >= 60
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize("rounding", DRAWING)
 @pytest.mark.parametrize("name", FORMATS)
 def test_thresholds_with_random_bits(name: str, rounding: str) -> None:
@@ -182,6 +184,7 @@ def test_binary64_rounds_once(name: str) -> None:
             assert compare(codes, "fp64", fmt, get("rounding", rounding), policy) == len(codes)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("rounding", DRAWING)
 def test_binary64_with_random_bits_to_wide_formats(rounding: str) -> None:
     """Where binary32 itself is the grid, the sum of the software rounder meets its ties and its subnormals."""

@@ -120,6 +120,7 @@ def compare(operands: Operands, plan: DatapathPlan) -> None:
             assert got.part_code == step.parts[0]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", known())
 @given(seed=st.integers(0, 1 << 64))
 def test_every_datapath_equals_the_reference_model(name: str, seed: int) -> None:
@@ -131,6 +132,7 @@ def test_every_datapath_equals_the_reference_model(name: str, seed: int) -> None
         compare(near_the_sum(random, operands, plan), plan)
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("name", known())
 def test_every_choice_of_operands_equals_the_reference_model(name: str) -> None:
     random = Random(name)
@@ -191,6 +193,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(("base", "parts"), CHANGES, ids=str)
 def test_changed_facts_equal_the_reference_model(base: str, parts: dict[str, Any]) -> None:
     """The general model: what no shipped datapath has, or only with other numbers."""

@@ -72,6 +72,7 @@ def test_every_public_function_is_called(checkout: Path, build: Build) -> None:
     assert all(sum(outcome.errors) == 10 for outcome in found.values())
 
 
+@pytest.mark.exhaustive  # minutes of calls; .ci/c-reference sanitizers makes more
 def test_calls_that_succeed_and_calls_that_fail_are_many(build: Build) -> None:
     """Else the fuzzer proves little: a fifth of the calls give results, and every error code is met."""
     found = run(str(build("-O3", name="quick")), "all", "5000")

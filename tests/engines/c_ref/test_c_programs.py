@@ -111,6 +111,7 @@ def operands(rng: np.random.Generator, name: str) -> tuple[Any, Any, Any]:
     return a.astype(dtype), scale.astype(dtype), third.astype(dtype)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ARITHMETICS)
 def test_each_operation_equals_the_reference_model_in_each_arithmetic(every_arithmetic: None, name: str, mode: str) -> None:

@@ -71,6 +71,7 @@ def test_make_test_passes_every_vector(folder: Path) -> None:
     assert f"{stem}.desc" in done.stdout
 
 
+@pytest.mark.exhaustive  # compiles the reference
 def test_the_module_prints_what_it_says(folder: Path) -> None:
     if shutil.which("verilator") is None or shutil.which("g++") is None:
         pytest.skip("no verilator or no g++ here (Debian: verilator g++)")

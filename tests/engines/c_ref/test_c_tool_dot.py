@@ -127,6 +127,7 @@ def wanted(plan: DatapathPlan, a: list[int], b: list[int], scale_a: list[int], s
     return " ".join([*values, *masks, *kinds])
 
 
+@pytest.mark.cases(15)
 @pytest.mark.parametrize("name", known())
 def test_filled_rows_are_the_reference_model(emu_ref: Path, name: str) -> None:
     random = Random(name)

@@ -42,6 +42,7 @@ def _full(plan: DatapathPlan, negative: bool, c: int) -> Dot:
     return dot([a] * k, [b] * k, scales, scales, c, plan)
 
 
+@pytest.mark.cases(434)
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_every_stage_has_a_column_and_fits_it_at_full_scale(plan: DatapathPlan) -> None:
     largest = derive.codes(plan.c).max_code

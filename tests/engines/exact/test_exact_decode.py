@@ -101,6 +101,7 @@ def test_table_of_nf4() -> None:
     assert [decode_code(code, get("format", "nf4")) for code in range(16)] == table
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", LANDMARKS)
 def test_landmarks(name: str) -> None:
     smallest, normal, normal_code, largest, largest_code, nans, neg_zero = LANDMARKS[name]
@@ -125,6 +126,7 @@ def test_infinities() -> None:
     }
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("name", [name for name in SMALL if get("format", name).facts.class_ != "codebook"])
 def test_codes_ascend_with_the_magnitude(name: str) -> None:
     """Without the sign bit, in every format but two's complement, where the codes of each sign ascend with the value."""
@@ -136,6 +138,7 @@ def test_codes_ascend_with_the_magnitude(name: str) -> None:
         assert len(finite) >= 2 and all(low < high for low, high in pairwise(finite))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", [name for name in SMALL if get("format", name).facts.class_ != "codebook"])
 def test_encode_undoes_decode(name: str) -> None:
     """Every code comes back, but NaN codes that are not the canonical one."""

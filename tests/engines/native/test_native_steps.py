@@ -47,6 +47,7 @@ def value(bits):
     return decode_code(int(bits), FP32)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
 def test_arithmetic_rounds_once(name, form):

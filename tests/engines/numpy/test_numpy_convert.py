@@ -100,6 +100,7 @@ def test_the_modes_typed_here_are_all_deterministic_ones() -> None:
     assert tuple(sorted(name for name in names("rounding") if not get("rounding", name).random_bits)) == MODES
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("name", [name for name in NARROW if not is_codebook(name)])
 def test_every_16_bit_source_against_the_grid(judge: Any, name: str, source: str) -> None:
@@ -134,6 +135,7 @@ def test_every_16_bit_source_to_16_bits_against_the_grid(judge: Any, name: str, 
             assert not differs(codes, marked(codes, source, name, mode, entry), wanted), (mode, word)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", ALL)
 def test_16_bit_sources_against_the_reference_model(name: str) -> None:
     """Every 7th code of 4-bit formats under rne, every 401st or fewer elsewhere."""
@@ -191,6 +193,7 @@ def near_fp32(name: str, powers: bool) -> Any:
     return np.unique(np.concatenate([codes, codes ^ np.uint32(0x80000000)]))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", NARROW)
 def test_fp32_beside_every_threshold(judge: Any, name: str) -> None:
     codes = near_fp32(name, powers=True)
@@ -264,6 +267,7 @@ def test_fp64_just_above_a_tie() -> None:
     assert found.tolist() == [1, 0, 7] and found.dtype == np.uint8
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("source", NARROW)
 def test_narrow_sources(source: str) -> None:
     """Every code of every format of at most 8 bits, to every format."""
@@ -275,6 +279,7 @@ def test_narrow_sources(source: str) -> None:
             assert not differs(some, marked(some, source, name, mode, entry), exact(some, source, name, mode, entry)), (name, mode)
 
 
+@pytest.mark.cases(26)
 @pytest.mark.parametrize("policy", names("policy"))
 @pytest.mark.parametrize("source", ["fp16", "bf16", "fp32", "fp64"])
 def test_specials_through_the_public_column(source: str, policy: str) -> None:

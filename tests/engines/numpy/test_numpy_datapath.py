@@ -79,6 +79,7 @@ def test_what_is_left_out() -> None:
     assert all("aligned sums of" in (fault(plan) or "") for plan in left_out)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("model", known_datapaths(), ids=lambda model: model.id)
 def test_every_choice_of_operands_against_the_reference_model(model: Any) -> None:
     compared, plans = 0, [plan for plan in plans_of(model) if npy.can_dot(plan)]
@@ -89,6 +90,7 @@ def test_every_choice_of_operands_against_the_reference_model(model: Any) -> Non
     assert compared >= 60
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_nvfp4_and_mxfp4_against_the_reference_model(seed: int) -> None:
     rng, compared = np.random.default_rng([51, seed]), 0
@@ -140,6 +142,7 @@ BASES = (
 )
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("name", ALTERED)
 def test_altered_facts_against_the_reference_model(name: str) -> None:
     rng, compared = np.random.default_rng([52, len(name)]), 0
@@ -177,6 +180,7 @@ def test_altered_promote_against_the_reference_model(mode: str, fused: str) -> N
     assert compared == 36
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "name", ["blackwell_mxf4nvf4_b16_ue4m3", "int64", "ideal", "promote", "cdna3_fp8", "hopper_fp8", "blackwell_mxf8f6f4"]
 )

@@ -68,6 +68,7 @@ def compare(recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str, re
     return got
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("name", "profile"), PROFILES)
 def test_any_codes_and_levels(name: str, profile: str) -> None:
     recipe = get("recipe", name)
@@ -81,6 +82,7 @@ def test_any_codes_and_levels(name: str, profile: str) -> None:
         compare(recipe, codes, levels, profile)
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("result", ["bf16", "fp16", "fp32"])
 @pytest.mark.parametrize("name", ["nvfp4_te_ref", "if4_mse", "hif4", "mxfp4_torchao_floor", "ufp4", "nvfp4_te_2d_ref"])
 def test_result_is_rounded_once_more(name: str, result: str) -> None:

@@ -59,6 +59,7 @@ def boundaries(name: str, bits: int, source: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("mode", [name for name in DRAWING if name not in SHARED])
 def test_every_boundary_against_the_reference_model(mode: str, source: str) -> None:

@@ -58,6 +58,7 @@ def directed() -> Any:
     return np.concatenate([*rows, special, minus]).astype(np.uint32)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_directed_rows(name: str) -> None:
     rows = directed()[:: 1 if name == "rht16_te" else 2]
@@ -66,6 +67,7 @@ def test_directed_rows(name: str) -> None:
     assert not bad, [f"{code:08X}" for code in rows[bad[0]].tolist()]
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("order", ["exact", "butterfly", "sequential"])
 @pytest.mark.parametrize("size", [2, 4, 8, 32])
 def test_other_sizes_and_orders(size: int, order: str) -> None:
@@ -76,6 +78,7 @@ def test_other_sizes_and_orders(size: int, order: str) -> None:
     assert got == wanted
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("source", ["bf16", "fp16", "e4m3"])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_narrow_sources(name: str, source: str) -> None:

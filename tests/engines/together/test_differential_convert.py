@@ -46,6 +46,7 @@ def check_target(judge: Any, name: str, examples: int) -> None:
     check()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", TARGETS)
 def test_codes_of_hypothesis(judge: Any, name: str) -> None:
     check_target(judge, name, 15)

@@ -68,6 +68,7 @@ def named(name: str) -> DatapathPlan:
     return next(plan for plan in PLANS if plan.name == name)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("name", KINDS)
 def test_every_category_on_one_plan_of_each_kind(name: str) -> None:
     plan = named(name)

@@ -91,6 +91,7 @@ def operands_of(recipe: Any, tensor: int) -> dict[str, int]:
     return {"tensor_amax": (127 << 7 | tensor) << 16} if any(level.granularity == "tensor" for level in block.facts.levels) else {}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", NVFP4)
 def test_a_stratified_sample_against_the_reference_model(judge: Any, name: str) -> None:
     """Pairs on which orders differ, and one of each tensor mantissa times gap; codes of a full block beside the maximum."""
@@ -130,6 +131,7 @@ def compare_space(judge: Any, name: str, tensors: range) -> int:
 FAST = [name for name in NVFP4 if any(row.can(get("recipe", name), BF16) for row in TABLE if row[:2] == ("quantize", "numpy"))]
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("name", FAST)
 def test_engines_agree_on_a_part_of_the_space(quick_judge: Any, name: str) -> None:
     assert compare_space(quick_judge, name, range(13, 128, 60)) > 2 * 2600

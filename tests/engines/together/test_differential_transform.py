@@ -34,6 +34,7 @@ def check_rows(judge: Any, name: str, examples: int) -> None:
     check()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", names("transform"))
 def test_rows_of_hypothesis(judge: Any, name: str) -> None:
     check_rows(judge, name, 25)
@@ -45,6 +46,7 @@ def test_many_rows_of_hypothesis(judge: Any, name: str) -> None:
     check_rows(judge, name, 200)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", names("transform"))
 def test_spread_exponents(judge: Any, name: str) -> None:
     """Terms further apart than a sum's significand: each order of additions loses other bits."""

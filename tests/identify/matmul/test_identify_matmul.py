@@ -293,6 +293,7 @@ def dies(a, b):
 """
 
 
+@pytest.mark.exhaustive
 def test_the_command(tmp_path, capsys):
     path = tmp_path / "kernels.py"
     path.write_text(KERNELS, encoding="utf-8")

@@ -16,6 +16,7 @@ EXAMPLES = [(name, number) for name in names("instruction") for number in range(
 NO_EXAMPLE = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "x86_cvtbias_ps_fp8"}
 
 
+@pytest.mark.cases(113)
 @pytest.mark.parametrize(("name", "number"), EXAMPLES, ids=[f"{name}-{number}" for name, number in EXAMPLES])
 def test_an_example_holds(name: str, number: int, reading: Any) -> None:
     """By the reference model as `emu doctor` runs it, by the engine that auto takes, and by the second reading of conftest.py."""

@@ -57,6 +57,7 @@ def check_lanes(call: Executable, reading: Any, seed: int) -> None:
     assert numbers == wanted
 
 
+@pytest.mark.cases(51)
 @pytest.mark.parametrize(("family", "form"), CONVERSIONS, ids=ids(CONVERSIONS))
 def test_a_conversion_equals_its_lanes(family: Any, form: InstructionVariant, reading: Any) -> None:
     check_lanes(instruction(form.mnemonic, **answers(form, family)), reading, sum(form.id.encode()))
@@ -77,6 +78,7 @@ def test_every_answer_to_an_open_question_runs(family: Any, form: InstructionVar
     check_lanes(call, reading, 5)
 
 
+@pytest.mark.cases(136)
 @pytest.mark.parametrize(("family", "form"), PRODUCTS, ids=ids(PRODUCTS))
 def test_a_product_equals_emu_dot(family: Any, form: InstructionVariant) -> None:
     facts = form.facts

@@ -52,6 +52,7 @@ def test_failure_shows_the_smallest_counterexample_and_no_traceback(outcome):
     assert "Traceback" not in shown and "conformance.py" not in shown
 
 
+@pytest.mark.exhaustive  # a process of its own
 def test_the_short_summary_holds_verdict_and_counterexample(project):
     """At the 80 columns of a build log."""
     _, text = run(project, "tests/test_kernels.py", "-q", "--no-header")
@@ -60,6 +61,7 @@ def test_the_short_summary_holds_verdict_and_counterexample(project):
     assert re.search(r"::wrong - AssertionError: DIFFERS in \d+", line), line
 
 
+@pytest.mark.exhaustive  # a process of its own
 def test_a_failed_check_shows_no_source_of_emu(tmp_path):
     (tmp_path / "test_mine.py").write_text(
         "import emu.testing\n\n\ndef test_mine():\n"
@@ -91,6 +93,7 @@ def test_reports_of_workers_reach_the_file(project):
     assert len(ET.parse(project / "workers.xml").getroot()) == 2
 
 
+@pytest.mark.exhaustive  # a process of its own
 def test_options_reach_the_check(project):
     code, text = run(project, "-q", "--emu-count", "200000", "--emu-seconds", "60", "tests/test_kernels.py::wrong")
     assert code == 1
@@ -125,6 +128,7 @@ def test_a_missing_library_is_named_when_it_is_used():
     assert done.stdout == "emu.strategies.blocks needs hypothesis: pip install hypothesis\n"
 
 
+@pytest.mark.exhaustive  # a process of its own
 def test_a_wrong_declaration_says_so_when_the_test_runs(tmp_path):
     (tmp_path / "test_one.py").write_text(
         "import emu.testing\n\n@emu.testing.conforms('quantize/nvfp5')\ndef kernel(x):\n    return x\n", encoding="utf-8"

@@ -234,6 +234,7 @@ def test_unknown_engines_are_refused() -> None:
         sweeps.run([E2M1], engines=["fst"])
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("engine", running.ENGINES)
 def test_the_digest_of_the_code_covers_what_a_conversion_loads(engine: str) -> None:
     ask = f"import sys, emu.engines.{engine}.convert; print(*(n for n in sys.modules if n.startswith('emu.engines.{engine}.')))"

@@ -25,6 +25,7 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return build(tmp_path_factory.mktemp("cuda"), request.param)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_follow_the_policy(library: Path, function: str) -> None:
     report = check(cuda_target(function, library), FUNCTIONS[function][1], suites=("directed", "exhaustive"))
