@@ -93,24 +93,37 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks that -m names
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test with the mark `cases(n)`, keep n cases in the default run: the first, the last, and what lies evenly between."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with the mark `cases(n, m)`, keep n cases in the default run and m of the others in the exhaustive one, each spread evenly.
+
+    What is left then runs with EMU_ALL=1 alone. Without m the exhaustive run has all of the others.
+    """
     found: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("cases") and not item.get_closest_marker("exhaustive"):
+        if item.get_closest_marker("cases"):
             found.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left = []
     for of_one in found.values():
         marker = of_one[0].get_closest_marker("cases")
         assert marker is not None
-        kept = spread(len(of_one), *marker.args)
-        for number, item in enumerate(of_one):
-            if number not in kept:
-                item.add_marker("exhaustive")
+        default, more = marker.args[0], marker.args[1] if len(marker.args) > 1 and not os.environ.get("EMU_ALL") else len(of_one)
+        kept = spread(of_one, default)
+        others = [item for item in of_one if item not in kept]
+        for item in others:
+            item.add_marker("exhaustive")
+        run = spread(others, more)
+        left += [item for item in others if item not in run]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        gone = set(left)
+        items[:] = [item for item in items if item not in gone]
 
 
-def spread(length: int, count: int) -> set[int]:
-    """Return `count` of `length` places, the first and the last among them where there is room for two."""
-    return set(range(length)) if count >= length else {0} if count == 1 else {(length - 1) * place // (count - 1) for place in range(count)}
+def spread(items: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """Return `count` of the items: the first, the last where there is room for it, and what lies evenly between."""
+    if count >= len(items):
+        return items
+    return [items[(len(items) - 1) * place // max(1, count - 1)] for place in range(count)]
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ def test_most_directed_codes_of_every_recipe_are_compared(name):
     assert known > SHARE * asked
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(5, 12)
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_question_says_of_each_tile_what_the_reference_model_says_of_it_alone(name):
     form, recipe, source = form_of(f"quantize/{name}"), get("recipe", name), get("format", "fp32")

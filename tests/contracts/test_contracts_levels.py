@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from support.level_samples import drawn_datapath, drawn_row, write_datapath
+from support.whole import tries
 
 import emu
 from emu.base.errors import EmuError, SpecError
@@ -209,10 +210,10 @@ def test_a_machine_that_rounds_otherwise_is_given_the_same_words():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("count", [3, pytest.param(80, marks=pytest.mark.exhaustive)])
-def test_a_users_file_is_enough(tmp_path: Path, count):
+@pytest.mark.parametrize("files", [3, pytest.param(tries(12, 80), marks=pytest.mark.exhaustive)])
+def test_a_users_file_is_enough(tmp_path: Path, files):
     """Drawn datapaths as files of a user: contract, rows, other engines, deviations; nothing is raised."""
-    models = [drawn_datapath(seed) for seed in range(4000, 4000 + count)]
+    models = [drawn_datapath(seed) for seed in range(4000, 4000 + files)]
     for model in models:
         write_datapath(model, tmp_path)
     with isolated(shipped_root()):

@@ -78,7 +78,7 @@ def test_every_hypothesis_is_named(name: str) -> None:
     assert sorted(number for members in probe.classes for number in members) == list(range(len(probe.hypotheses)))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 8)
 @pytest.mark.parametrize(("name", "choices"), _every(), ids=[name for name, _ in _every()])
 def test_every_shipped_datapath_is_named(name: str, choices: tuple[object, ...]) -> None:
     assert _each_is_named(make_probe(name, *choices, depth=1)) >= 1  # type: ignore[arg-type]

@@ -69,3 +69,43 @@ def test_the_run_stops_before_the_first_test(checkout, tmp_path):
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "newer.py" in done.stdout + done.stderr
     assert "passed" not in done.stdout
+
+
+class Case:
+    """What the hook asks of a test item."""
+
+    def __init__(self, name, *marks):
+        self.nodeid, self.added = name, []
+        self.marks = {mark.name: mark for mark in marks}
+
+    def get_closest_marker(self, name):
+        return self.marks.get(name)
+
+    def add_marker(self, name):
+        self.added.append(name)
+
+
+@pytest.mark.parametrize(("everything", "in_all"), [("", 5), ("1", 11)])
+def test_a_share_of_many_cases_is_of_the_default_run(conftest, monkeypatch, everything, in_all):
+    monkeypatch.setenv("EMU_ALL", everything)
+    left = []
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=left.extend))
+    mark = pytest.mark.cases(2, 3).mark
+    items = [Case("a.py::plain"), *(Case(f"a.py::many[{number}]", mark) for number in range(11))]
+    kept = list(items)
+    conftest.pytest_collection_modifyitems(config, kept)
+    assert len(kept) == 1 + in_all and len(left) == 11 - in_all and set(kept) | set(left) == set(items)
+    assert [item.nodeid for item in kept if not item.added] == ["a.py::plain", "a.py::many[0]", "a.py::many[10]"]
+    assert all(item.added == ["exhaustive"] for item in kept[1:] if item not in (items[1], items[11]))
+
+
+def test_a_test_for_releases_alone_has_no_case_left(conftest, monkeypatch):
+    monkeypatch.delenv("EMU_ALL", raising=False)
+    config, items = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=list)), [Case("b.py::one", pytest.mark.cases(0, 0).mark)]
+    conftest.pytest_collection_modifyitems(config, items)
+    assert items == []
+
+
+@pytest.mark.parametrize(("length", "count", "places"), [(5, 9, [0, 1, 2, 3, 4]), (5, 1, [0]), (5, 0, []), (10, 4, [0, 3, 6, 9])])
+def test_cases_are_spread(conftest, length, count, places):
+    assert conftest.spread(list(range(length)), count) == places

@@ -172,6 +172,7 @@ def test_wheel_holds_no_tools_and_no_research(installed, tmp_path):
     assert command(installed / "python", "-c", code, cwd=tmp_path).stdout.strip() == "[None, None]"
 
 
+@pytest.mark.cases(0, 0)
 def test_editable_install_sees_a_new_yaml_at_once(source, tmp_path):
     tree = Path(shutil.copytree(source, tmp_path / "tree"))
     scripts = environment(tmp_path / "venv")

@@ -256,7 +256,7 @@ def test_the_picture_of_the_grids_marks_the_biased_bins() -> None:
     ET.fromstring(text_of(REFERENCE / "grids.svg").partition("\n\n")[2])
 
 
-@pytest.mark.exhaustive  # every page is made again, in a process of its own
+@pytest.mark.cases(0, 0)  # every page is made again, in a process of its own
 def test_the_same_bytes_under_another_hash_seed_and_folder(tmp_path: Path) -> None:
     script = (
         "import sys, hashlib; from pathlib import Path; from tools.docs import tree; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.whole import ALL
 
 from emu.rtl.simulate import simulator
 
@@ -23,7 +23,6 @@ OTHERS = {
     "dot": "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke",
     "accumulate": "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke",
 }
-ALL = bool(os.environ.get("EMU_ALL"))  # every bench where two are enough for a change: the smallest, and one with stages and a state
 PLAYED = ("decode", "accumulate")
 # fault -> (cycles of latency, exit code, reason); x and z are bits like others here
 FAULTS = {

@@ -2,12 +2,12 @@
 
 import itertools
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.whole import ALL
 
 from emu.base.errors import EngineError, FileError, ToolError
 from emu.cli.main import run
@@ -118,7 +118,7 @@ def test_every_small_reference_design_is_its_golden_function() -> None:
     """All of them with EMU_ALL=1."""
     units = [name for name in read_units(simulator.path()) if name.split("_")[0] in ("decode", "convert", "product")]
     units += ["dot16_e2m1", "dot16_e1m2", "dot16_int4xe1m2"]
-    chosen = units if os.environ.get("EMU_ALL") else one_of_a_family(units)
+    chosen = units if ALL else one_of_a_family(units)
     for name in chosen:
         files, defines = sources_of(read_units(simulator.path())[name])
         assert prove(golden(*contract_of(name)), files, defines).kind == "proven", name

@@ -283,7 +283,7 @@ def test_two_faults_of_each_design_are_shown(name: str, kit: Path, tmp_path: Pat
     assert judged(name, kit, tmp_path, [mine[0], mine[-1]])[0] == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_fault_is_shown(name: str, kit: Path, tmp_path: Path, need: Callable[..., None]) -> None:
     need("iverilog")
@@ -291,7 +291,7 @@ def test_every_fault_is_shown(name: str, kit: Path, tmp_path: Path, need: Callab
     assert missed == [] and blind > 0
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_million_steps_are_equal(name: str, kit: Path, tmp_path: Path, need: Callable[..., None]) -> None:
     need("verilator", "make", "g++")
@@ -319,7 +319,7 @@ def test_every_step_of_a_narrow_register_in_fixed_point(overflow: str, kit: Path
     assert said == f"EQUAL rows={1 << 16}"
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("rounding", SMALL)
 def test_every_step_of_a_narrow_register_in_a_float_format(rounding: str, kit: Path, tmp_path: Path, need: Callable[..., None]) -> None:
     """All E5M2 registers times half of all pairs of factors (a * b = b * a); of the random words one for each step."""

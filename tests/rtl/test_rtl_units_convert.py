@@ -1,9 +1,9 @@
 """Reference decoders, converters, block quantizers: parameters as in the spec, results as in the golden rows; lint and yosys take them."""
 
-import os
 from fractions import Fraction
 
 import pytest
+from support.whole import ALL
 
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
@@ -25,7 +25,6 @@ QUICK = (
     "quantize_ufp4_bf16", *(name for name in UNITS if name.startswith("decode_")),
 )  # fmt: skip
 SMALL = ("decode_int4", "convert_fp32_e2m1_rne", "convert_bf16_e0m3_sr_add8", "convert_fp32_e2m1_rne_pipe", "quantize_nvfp4_te_ref_bf16")
-ALL = bool(os.environ.get("EMU_ALL"))  # every unit where one of a family is enough for a change
 FAMILIES = (
     "convert_bf16_e2m1_rne", "convert_bf16_e1m2_rz_pipe", "convert_bf16_e0m3_rne", "convert_bf16_int4_rne",
     "quantize_mxfp4_torchao_rceil_bf16", "quantize_nvfp4_te_ref_bf16",
@@ -178,7 +177,7 @@ def test_lint_and_yosys_take_every_unit(lint, synthesized):
         assert synthesized(unit, whole=ALL or name in FAMILIES).returncode == 0, name
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 18)
 @pytest.mark.parametrize("name", UNITS)
 def test_every_suite_in_icarus(name, need, work):
     """All bf16 codes too: of every unit before a release, else of one for each destination; the others are proven (test_rtl_prove)."""

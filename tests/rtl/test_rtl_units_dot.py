@@ -4,11 +4,11 @@ Exhaustive: every unit, and many random rows against the C reference in a Verila
 for all, and a million rows of each kind of lane.
 """
 
-import os
 import re
 import subprocess
 
 import pytest
+from support.whole import ALL
 
 from emu.base import philox
 from emu.rtl.simulate import simulator
@@ -27,7 +27,6 @@ SUMS = [name for name in UNITS if name.startswith("dot16_")]
 LANES = [name for name, unit in UNITS.items() if unit.suites]
 QUICK = ("lane_nv_like_e1m2", "lane_nv_like_e2m1_pipe", "lane_int64_e1m2", "chain_int64_e2m1")
 SMALL = ("product_e2m1", "lane_nv_like_int4xe1m2", "chain_int64_e1m2")
-ALL = bool(os.environ.get("EMU_ALL"))  # every unit where one of a family is enough for a change
 FAMILIES = (
     "lane_nv_like_e1m2_pipe", "lane_nv_like_int4xe1m2", "lane_nv_like_e1m2_e8m0_b32", "lane_blackwell_mxfp4", "lane_int64_e2m1",
     "chain_int64_int4", *PRODUCTS, *SUMS,
@@ -230,7 +229,7 @@ def test_the_netlist_of_yosys_equals_golden_rows(name, need, synthesized, work):
     assert judged(name, UNITS[name].suites[0], "icarus", work, sources=[netlist]) == (0, "PASS reason=none")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 6)
 @pytest.mark.parametrize("name", LANES)
 def test_directed_and_smoke_rows_in_icarus(name, need, work):
     """Every lane: smoke rows, directed ones where it has no others; both of all before a release, else of one of a family."""

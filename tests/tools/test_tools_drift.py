@@ -60,7 +60,7 @@ def test_a_changed_line_of_the_reference_model_names_its_page_and_that_another_o
     assert tree.check(copy) == [page, running]
 
 
-@pytest.mark.exhaustive  # every page is made again, in processes of their own
+@pytest.mark.cases(0, 0)  # every page is made again, in processes of their own
 def test_a_changed_reference_model_that_runs_changes_what_it_computed(copy: Path) -> None:
     """The tree with its own package first on the path: source pages and worked rows differ, and the command mends both."""
     ignore = shutil.ignore_patterns("__pycache__")
@@ -73,7 +73,7 @@ def test_a_changed_reference_model_that_runs_changes_what_it_computed(copy: Path
     assert docs("check", copy, copy).stdout.splitlines()[-1] == "generated files and examples are up to date"
 
 
-@pytest.mark.exhaustive  # every page is made again, in processes of their own
+@pytest.mark.cases(0, 0)  # every page is made again, in processes of their own
 def test_a_changed_example_is_told_and_never_rewritten(checkout: Path, copy: Path) -> None:
     readme = Path(shutil.copy(checkout / "README.md", copy))
     lines = readme.read_text(encoding="utf-8").splitlines()

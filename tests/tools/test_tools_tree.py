@@ -12,7 +12,7 @@ from tools.docs import tree
 from tools.docs.__main__ import main
 
 
-@pytest.mark.exhaustive  # every page is made again
+@pytest.mark.cases(0, 0)  # every page is made again
 def test_generated_files_are_fresh(checkout: Path) -> None:
     found = tree.check(checkout)
     assert found == [], "\n".join([*found, f"to mend it: {tree.COMMAND}"])
@@ -49,7 +49,7 @@ def test_the_printed_command_mends_every_kind_of_fault(checkout: Path, copy: Pat
     assert foreign.read_text(encoding="utf-8") == "by hand\n" and not stale.exists()
 
 
-@pytest.mark.exhaustive  # every page is made again
+@pytest.mark.cases(0, 0)  # every page is made again
 def test_the_pages_follow_the_spec_of_the_tree(copy: Path) -> None:
     """Not the installed spec: a new file has a page, and stands where formats are listed or compared."""
     text = (copy / "spec/format/e2m1.yaml").read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def test_misuse(tmp_path: Path, copy: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["build", "--root", str(copy)]) == 2
 
 
-@pytest.mark.exhaustive  # every page is made four times
+@pytest.mark.cases(0, 0)  # every page is made four times
 def test_commands_answer_in_json(checkout: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--json", "--root", str(checkout)]) == 0
     assert capsys.readouterr().out == "[]\n"

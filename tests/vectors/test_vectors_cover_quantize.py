@@ -104,7 +104,7 @@ def test_no_suite_no_record() -> None:
     assert cover_data("convert", []) is None and cover_data("transform", []) is None
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("op", ["decode", "convert", "quantize", "dot", "accumulate"])
 def test_cover_files_of_the_frozen_set_follow_from_all_rows(op: str, checkout: Path) -> None:
     folder = checkout / "vectors" / op

@@ -1,6 +1,5 @@
 """vectors/: the frozen set is complete, small, made of today's facts, and one command makes the same bytes again."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from emu.vectors.suites.frozen import missing
 
 COMMAND = "emu vectors build --out vectors.new"
 MOST_BYTES = 6_000_000
-in_main_job = pytest.mark.skipif(not os.environ.get("EMU_ALL"), reason="scripts/main-job does it; EMU_ALL=1 repeats it here")
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +97,7 @@ def test_a_part_built_again_has_the_same_bytes(frozen: Path, tmp_path: Path, con
     assert compared >= 7
 
 
-@in_main_job
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)  # scripts/main-job does it
 def test_one_command_makes_the_same_bytes_again(frozen: Path, tmp_path: Path) -> None:
     build(tmp_path / "new", jobs=2)
     for path in sorted((tmp_path / "new").rglob("*")):
@@ -111,8 +108,7 @@ def test_one_command_makes_the_same_bytes_again(frozen: Path, tmp_path: Path) ->
     assert kept == {p.relative_to(tmp_path / "new") for p in (tmp_path / "new").rglob("*")}
 
 
-@in_main_job
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)  # scripts/main-job does it
 def test_every_row_is_derived_again(frozen: Path) -> None:
     report = verify(frozen)
     assert report.exit_code == 0, report.faults + report.differences

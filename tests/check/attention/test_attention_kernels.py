@@ -18,7 +18,7 @@ def test_right_kernels_pass(name):
     assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(3, 30)
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("key", [1, 11, 12])
 def test_wrong_kernels_fail(name, key):

@@ -5,7 +5,6 @@ fuzz.c makes the calls; built under the sanitizers, optimised, and run under val
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Werror"]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 Build = Callable[..., Path]
-CALLS = 1_000_000 if os.environ.get("EMU_ALL") else 100_000  # of each function; EMU_ALL=1 before a release
+CALLS = 1_000_000  # of each function
 
 
 class Outcome(NamedTuple):
@@ -82,7 +81,7 @@ def test_calls_that_succeed_and_calls_that_fail_are_many(build: Build) -> None:
     assert all(any(outcome.errors[code] for outcome in found.values()) for code in range(1, 17))
 
 
-@pytest.mark.exhaustive  # two more builds
+@pytest.mark.cases(0, 0)  # two more builds
 def test_sanitised_and_optimised_builds_give_the_same_results(build: Build) -> None:
     for name, outcome in run(str(build("-O3", name="quick")), "all", "3000").items():
         assert run(str(build("-O0", *SANITIZERS, name="sanitised")), name, "3000") == {name: outcome}
@@ -98,7 +97,7 @@ def test_valgrind_finds_nothing(build: Build) -> None:
     assert run(*command, plain, "all", "150") == run(str(build("-O3", name="quick")), "all", "150")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)
 @pytest.mark.parametrize("part", range(2))
 def test_many_calls_of_every_function(checkout: Path, build: Build, part: int) -> None:
     names = sorted(functions(checkout))[part::2]

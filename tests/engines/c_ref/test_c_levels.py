@@ -11,6 +11,7 @@ import pytest
 from support.level_compare import all_plans, exact
 from support.level_hand import BY_HAND, by_hand
 from support.level_samples import Row, drawn_datapath, drawn_row
+from support.whole import tries
 
 from emu.base.errors import EmuError
 from emu.engines.c_ref import levels as c_levels
@@ -66,7 +67,7 @@ def test_drawn_datapaths() -> None:
 
 @pytest.mark.exhaustive
 def test_more_drawn_datapaths() -> None:
-    _compare_drawn(range(1000, 4000), 8)
+    _compare_drawn(range(1000, tries(3000, 4000)), 8)
 
 
 def _compare_drawn(seeds: Sequence[int], rows: int) -> None:

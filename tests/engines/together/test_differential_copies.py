@@ -30,14 +30,14 @@ def answers(folder: Path, first: str, every: int) -> dict[str, list[Any]]:
     return found
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("first", ["original", "copy"])
 def test_a_copy_under_another_id_is_the_same_thing(tmp_path: Path, first: str) -> None:
     found = answers(tmp_path, first, 61)
     assert [name for name, (original, copy) in found.items() if original != copy] == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)
 def test_every_copy_in_both_orders(tmp_path: Path) -> None:
     both = [answers(tmp_path / first, first, 1) for first in ("original", "copy")]
     assert both[0] == both[1]

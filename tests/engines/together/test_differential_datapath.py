@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.whole import tries
 
 from emu.contracts.contract import array_of
 from emu.contracts.dot.cases import CATEGORIES, applies, rows
@@ -84,8 +85,8 @@ def test_every_category_on_a_share_of_all_plans() -> None:
 
 @pytest.mark.exhaustive
 def test_every_category_on_every_plan() -> None:
-    engines = [compare(plan, directed(plan, 6)) + compare(plan, rows("chain", plan, 1)) for plan in PLANS]
-    assert len(engines) > 600 and min(engines) >= 2
+    engines = [compare(plan, directed(plan, 6)) + compare(plan, rows("chain", plan, 1)) for plan in PLANS[:: tries(3, 1)]]
+    assert len(engines) > tries(200, 600) and min(engines) >= 2
 
 
 def finite_or_not(fmt: Format) -> st.SearchStrategy[int]:

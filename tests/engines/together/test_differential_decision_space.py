@@ -137,13 +137,13 @@ def test_engines_agree_on_a_part_of_the_space(quick_judge: Any, name: str) -> No
     assert compare_space(quick_judge, name, range(13, 128, 60)) > 2 * 2600
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 8)
 @pytest.mark.parametrize("name", FAST)
 def test_engines_agree_on_the_whole_space(quick_judge: Any, name: str) -> None:
     assert compare_space(quick_judge, name, range(128)) == PAIRS
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_reference_model_gives_the_same_bytes(name: str) -> None:
     """One pair in 64 through the reference model, one lane of the block each; the other engines walk the whole space below."""

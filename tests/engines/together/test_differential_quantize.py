@@ -82,7 +82,7 @@ def test_blocks_of_hypothesis_there_and_back(judge: Any, name: str) -> None:
     run_blocks(judge, name, 4 if name in HEAVY else 12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 12)
 @pytest.mark.parametrize("name", names("recipe"))
 def test_many_blocks_of_hypothesis(judge: Any, name: str) -> None:
     run_blocks(judge, name, 15 if name in HEAVY else 50)
