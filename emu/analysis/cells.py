@@ -8,7 +8,6 @@ from typing import Final
 from emu.base.errors import OperandError
 from emu.spec import Recipe, get, load_spec
 from emu.spec.models.block import OneElement
-from emu.spec.registry import names
 
 GRIDS: Final = ("e2m1", "e1m2", "int4", "e0m3")
 CELLS: Final[dict[str, tuple[str, ...]]] = {  # scale codec: recipes in the order of GRIDS
@@ -21,6 +20,10 @@ CELLS: Final[dict[str, tuple[str, ...]]] = {  # scale codec: recipes in the orde
     "e8m0_rceil": ("mxfp4_torchao_rceil", "study_mxe1m2_rceil", "study_mxint4_rceil", "study_mxe0m3_rceil"),
     "e8m0_ceil": ("mxfp4_torchao_ceil", "study_mxe1m2_ceil", "study_mxint4_ceil", "study_mxe0m3_ceil"),
 }
+FP32_SCALED: Final = (  # one of each element format: the column "fp32" and what other formats have
+    *CELLS["fp32"], "study_e2m3_fp32scale", "study_e3m0_fp32scale", "study_e3m2_fp32scale", "study_e4m3_fp32scale",
+    "study_e4m3fnuz_fp32scale", "study_e5m2_fp32scale", "study_e5m2fnuz_fp32scale", "study_int8_fp32scale", "study_nf4_fp32scale",
+)  # fmt: skip
 CODECS: Final = tuple(CELLS)
 FOLDER: Final = Path(__file__).with_name("spec")  # recipes for cells that no shipped recipe fills
 
@@ -42,11 +45,6 @@ def recipe_of(element: str, codec: str) -> Recipe:
 def fp32_scaled() -> dict[str, Recipe]:
     """Return element format -> recipe with blocks of 16 and a binary32 scale, not rotated, for every element format that has one."""
     load_recipes()
-    found: dict[str, Recipe] = {}
-    for name in names("recipe"):
-        if name.endswith("_fp32scale"):
-            recipe: Recipe = get("recipe", name)
-            element = get("block", recipe.facts.block).facts.element
-            if isinstance(element, OneElement):
-                found[element.format] = recipe
-    return found
+    recipes: list[Recipe] = [get("recipe", name) for name in FP32_SCALED]
+    elements = [get("block", recipe.facts.block).facts.element for recipe in recipes]
+    return {element.format: recipe for element, recipe in zip(elements, recipes, strict=True) if isinstance(element, OneElement)}
