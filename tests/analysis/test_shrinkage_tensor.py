@@ -46,11 +46,8 @@ def wide(x):
     return measure(((x.reshape(-1, 16) * signs) @ matrix / 4).reshape(x.shape).astype(np.float32), "e2m1_fp32scale")
 
 
-LATER = ("lognormal_0.8", "lognormal_1.2", "student_t3")  # nothing that the other rows do not ask
-
-
 @pytest.mark.cases(2)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.exhaustive) if name in LATER else name for name in TABLE])
+@pytest.mark.parametrize("name", TABLE)
 def test_published_table(name):
     x = data.drawn(name)
     *levels, e2m1, e1m2 = TABLE[name]

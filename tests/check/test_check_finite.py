@@ -56,6 +56,7 @@ def test_no_operand_holds_nan_or_inf(contract):
         expect(form, question.operands, "auto")  # shapes fit each other
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("contract", [CONVERT, NVFP4, "transform/rht16_te"])
 def test_exhaustive_and_strata_keep_every_number(contract):
     form, source = form_of(contract), get("format", "fp32")

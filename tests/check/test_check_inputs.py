@@ -24,6 +24,7 @@ def test_a_count_is_raised_and_never_lowered(count):
     assert sum(item.operands["codes"].size for item in asked(CONVERT, "stratified", count=count)) == max(count or 0, ELEMENTS)
 
 
+@pytest.mark.exhaustive
 def test_a_key_decides_the_inputs_and_nothing_else():
     first, again, other = (asked(NVFP4, "stratified", key=key)[0].operands["x"] for key in (1, 1, 2))
     assert np.array_equal(first, again) and not np.array_equal(first, other)

@@ -53,7 +53,7 @@ def each_is_named(probe: Probe) -> int:
     return len(probe.classes)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", MAIN)
 def test_every_hypothesis_is_named(name):
     probe = probe_of(name)

@@ -54,6 +54,7 @@ def test_a_documented_conversion(kernels, capsys):
     assert {pair["verdict"] for pair in found["pairs"]} >= {"separated", "unobservable"}
 
 
+@pytest.mark.exhaustive
 def test_a_documented_recipe_among_forms(kernels, capsys):
     words = ["--op", "quantize/mxfp4_torchao_even", "--source", "bf16", "--takes", "numpy.bits"]
     assert run(["identify", f"{kernels}:quantize", *words]) == 0

@@ -143,6 +143,7 @@ def test_a_foreign_kernel_departs_in_rows(quantize_target):
     assert "nearest" in found.title and found.departures[0].where.startswith("scale")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("lane", [9, 17, 30])
 def test_a_headline_is_confirmed_by_rows_that_were_not_used_to_find_it(quantize_target, lane):
     """A block maximum that forgets one element, and wrong for NaN: not "departs only where NaN"."""
@@ -191,6 +192,7 @@ def test_a_changed_rule_that_nothing_confirms_is_no_name(quantize_target):
     assert "departs only" not in found.title
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("base", "rule"),
     [

@@ -97,6 +97,7 @@ def same(first, second, drawn, source="fp32"):
     return (one.codes == two.codes).all() and (one.levels[-1].codes == two.levels[-1].codes).all()
 
 
+@pytest.mark.exhaustive
 def test_boundaries_of_the_scale_tell_orders_apart():
     """Dividing by 6 and multiplying by fl(1/6) give other scale bytes; found among bf16 maxima too, and shrunk to one element a block."""
     drawn = find(

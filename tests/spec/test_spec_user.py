@@ -100,6 +100,7 @@ def quick(codes: np.ndarray, contract: ContractName, random: np.ndarray | None) 
         return emu.convert(codes, *contract.parts, "bf16", random, "c_ref")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", FORMATS)
 def test_convert_under_every_contract(name: str, user: None) -> None:
     codes = BF16.astype(np.uint16)

@@ -22,6 +22,7 @@ def same(one: Path, other: Path) -> bool:
     )
 
 
+@pytest.mark.exhaustive
 def test_processes_and_order_do_not_change_a_byte(tmp_path: Path) -> None:
     build(tmp_path / "one", ["smoke"], [RNE, "convert/e1m2/rz/ocp_saturate"])
     build(tmp_path / "two", ["smoke"], ["convert/e1m2/rz/ocp_saturate", RNE], jobs=2)

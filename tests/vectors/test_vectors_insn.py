@@ -62,6 +62,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.exhaustive
 def test_suites_verify_with_every_engine(built: Path) -> None:
     report = verify(built)
     assert report.exit_code == 0 and report.suites == len(CHOSEN)

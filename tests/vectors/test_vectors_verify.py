@@ -79,6 +79,7 @@ DEFECTS = {
 }
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_defect_is_refused(copy: Path, name: str) -> None:
     ending, change, words = DEFECTS[name]
@@ -87,6 +88,7 @@ def test_a_defect_is_refused(copy: Path, name: str) -> None:
     assert len(report.faults) == 1 and words in report.faults[0] and STEM in report.faults[0]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("ending", [".mem", ".tv", ".svh", ".h", ".desc", ".neg.mem"])
 def test_a_missing_file_is_refused(copy: Path, ending: str) -> None:
     (copy / "convert" / (STEM + ending)).unlink()

@@ -52,6 +52,7 @@ def scores(q, k, scale, causal=False, heads=lambda h, n, m: h * m // n):
     return np.where(mask_of(*found.shape[-2:]), found, -np.inf).astype(np.float32) if causal else found
 
 
+@pytest.mark.exhaustive
 def test_scores_and_values_are_products():
     shapes = [(5, 9, 96), (7, 24, 64)]
     nv = ("nvfp4_torchao_1level",) * 2

@@ -50,6 +50,7 @@ def test_an_unmasked_kernel_and_other_formats_pass():
 P = {"p": "nvfp4_te_ref", "maximum": "running", "tile": 16, "shapes": [(1, 2, 2, 3, 64, 64)]}
 
 
+@pytest.mark.exhaustive
 def test_a_quantized_p_passes_hidden_and_shown():
     for dtype in (np.float32, np.float64):
         hidden = check_attention(kernel(16, dtype, quantize=by_recipe), *THREE, **P, exp_bits=8)
@@ -67,13 +68,14 @@ def changed(where):
     return wrong
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "wrong",
     [
-        pytest.param(kernel(16), marks=pytest.mark.exhaustive),
-        pytest.param(kernel(0, quantize=by_recipe), marks=pytest.mark.exhaustive),
-        pytest.param(kernel(32, quantize=by_recipe, expose=True), marks=pytest.mark.exhaustive),
-        pytest.param(kernel(16, quantize=lambda p: by_recipe(p * np.float32(0.9))), marks=pytest.mark.exhaustive),
+        kernel(16),
+        kernel(0, quantize=by_recipe),
+        kernel(32, quantize=by_recipe, expose=True),
+        kernel(16, quantize=lambda p: by_recipe(p * np.float32(0.9))),
         kernel(16, quantize=lambda p: by_recipe(np.minimum(p, np.float32(0.75)))),
         changed("p_codes"),
         changed("p_scales"),

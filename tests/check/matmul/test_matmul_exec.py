@@ -41,7 +41,6 @@ for row in out.reshape(-1, out.shape[-1]):
 END
 """
 CONTRACT = ("--against", "matmul/nvfp4/nvfp4/fp32")
-LONG = pytest.mark.exhaustive
 OPERANDS = "a_packed,a_scales,a_tensor,b_packed,b_scales,b_tensor"
 
 
@@ -57,12 +56,13 @@ def program(tmp_path):
     return make
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("more", "mistake", "words"), [
     ((), "", ""),
-    pytest.param((), "b = b.copy(); b[:, -1] = 0", "the last 1 elements along K are missing", marks=LONG),
-    pytest.param(("--wants", f"{OPERANDS},offsets"), "", "", marks=LONG),
+    ((), "b = b.copy(); b[:, -1] = 0", "the last 1 elements along K are missing"),
+    (("--wants", f"{OPERANDS},offsets"), "", ""),
     (("--wants", f"{OPERANDS},offsets"), "b = np.roll(b, -1, 0)", "weights of the next expert, with their own tensor scale"),
-    pytest.param(("--batched",), "", "", marks=LONG),
+    (("--batched",), "", ""),
 ])  # fmt: skip
 def test_programs(more, mistake, words, program, run):
     shape = "5x7x48" if not more else "3x5x4x32"
@@ -70,9 +70,10 @@ def test_programs(more, mistake, words, program, run):
     assert code == int(bool(mistake)) and words in text and ("pass" in text) == (not mistake), text
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("end", "words"), [
     ("raise SystemExit(3)", "RAISES"), ("print()", "SHAPE"),
-    pytest.param("import time; time.sleep(60)", "HANGS", marks=LONG),
+    ("import time; time.sleep(60)", "HANGS"),
     ("sys.stdout.write('no hex')", "SHAPE"),
 ])  # fmt: skip
 def test_a_program_that_misbehaves_is_a_verdict(end, words, program, run):
@@ -80,6 +81,7 @@ def test_a_program_that_misbehaves_is_a_verdict(end, words, program, run):
     assert code == 1 and words in text and "Traceback" not in text, text
 
 
+@pytest.mark.exhaustive
 def test_rows_that_are_no_numbers_or_too_short_are_a_verdict(program, run):
     short = "print('00000000'); print('00000000'); raise SystemExit"
     for mistake, words in (("print('xyz'); print('0'); raise SystemExit", "DTYPE"), (short, "SHAPE")):
@@ -87,6 +89,7 @@ def test_rows_that_are_no_numbers_or_too_short_are_a_verdict(program, run):
         assert code == 1 and words in text, text
 
 
+@pytest.mark.exhaustive
 def test_no_program_and_unknown_operands_are_misuse(program, run):
     assert run("exec:", *CONTRACT)[0] == 2
     code, text = run(program(), *CONTRACT, "--wants", "nonsense")
@@ -136,6 +139,7 @@ def test_a_product_of_a_library_from_the_command_line(run):
     assert code == 0 and json.loads(text)["target"] == "foreign:torch.grouped_mm"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("words", "said"), [
     (("--shapes", "3x4x5x16"), "write M, N, K"), (("--batched", "--shapes", "3x4x16"), "write E, M, N, K"),
     (("--align", "4"), "takes sizes"),

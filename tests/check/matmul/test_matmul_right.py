@@ -171,6 +171,7 @@ def test_torch_tensors():
     assert check_matmul(kernel, "nvfp4", "nvfp4", takes="torch", **QUICK).verdict == "pass"
 
 
+@pytest.mark.exhaustive
 def test_declared_classes_accumulators_and_reductions_pass():
     def narrow(a, b):
         x, y = (q.dequantize("bfloat16").astype(np.float32) for q in (a, b))

@@ -56,6 +56,7 @@ def test_tiny_tensor_maximum_of_torchao_is_open_below_the_first_finite_reciproca
     assert [quotient_units(code) > 1 << 21 for code in (least - 1, least)] == [False, True]  # 1 / 2^-128 is Inf
 
 
+@pytest.mark.exhaustive
 def test_tiny_tensor_maximum_of_modelopt_is_open_while_a_scale_may_exceed_448() -> None:
     least = int(get("recipe", "nvfp4_modelopt").facts.domain.tensor_amax_min, 16)
     ratio = {code: Fraction(code, 6 * quotient_units(code)) for code in range(least - 96, 4 * least)}

@@ -53,6 +53,7 @@ def run(script: str) -> str:
     return done.stdout
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("mode", ["up", "down", "zero"])
 def test_other_rounding_modes_are_refused(mode: str) -> None:
     known = MODES.get(platform.machine())
@@ -67,6 +68,7 @@ assert libm.fesetround({known[mode]}) == 0
     assert said.startswith("10 this process does not round to nearest even")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "bits"), [("ftz", 0x8000), ("daz", 0x0040), ("both", 0x8040)])
 def test_flushed_subnormals_are_refused(name: str, bits: int, tmp_path: Path) -> None:
     if platform.machine() != "x86_64":

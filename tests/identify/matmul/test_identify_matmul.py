@@ -60,6 +60,7 @@ def reversed_split(a, b):
     return chain(low[..., ::-1]) + chain(high[..., ::-1])
 
 
+@pytest.mark.exhaustive
 def test_a_chain_of_binary32_is_revealed():
     found = identify_matmul(ascending, NVFP4, FEW)
     assert (found.kind, found.exit_code) == ("revealed", 0), found.text()
@@ -76,18 +77,19 @@ def test_a_reversed_split_is_not_taken_for_another():
     )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("order", "bits", "cut"),
     [
         (SumOrder(), 13, True),
-        pytest.param(SumOrder(), 14, False, marks=pytest.mark.exhaustive),
+        (SumOrder(), 14, False),
         (SumOrder("fused", 32), 24, True),
-        pytest.param(SumOrder("lanes", 8, joined="halves"), 24, False, marks=pytest.mark.exhaustive),
-        pytest.param(SumOrder("stepped", 32, split=2), 24, False, marks=pytest.mark.exhaustive),
-        pytest.param(SumOrder("chunks", 64), 24, False, marks=pytest.mark.exhaustive),
-        pytest.param(SumOrder("pairs"), 24, False, marks=pytest.mark.exhaustive),
-        pytest.param(SumOrder("chain", split=4, interleaved=True, joined="pairs"), 24, False, marks=pytest.mark.exhaustive),
-        pytest.param(SumOrder(descending=True), 20, True, marks=pytest.mark.exhaustive),
+        (SumOrder("lanes", 8, joined="halves"), 24, False),
+        (SumOrder("stepped", 32, split=2), 24, False),
+        (SumOrder("chunks", 64), 24, False),
+        (SumOrder("pairs"), 24, False),
+        (SumOrder("chain", split=4, interleaved=True, joined="pairs"), 24, False),
+        (SumOrder(descending=True), 20, True),
     ],
 )
 def test_orders_and_accumulators_are_found(order, bits, cut):
@@ -139,10 +141,8 @@ def random_last_bit():
     return kernel
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [permuted, random_last_bit(), *(pytest.param(item, marks=pytest.mark.exhaustive) for item in (sometimes, long_rows, by_column))],
-)
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("kernel", [permuted, random_last_bit(), sometimes, long_rows, by_column])
 def test_what_no_candidate_gives_is_unknown(kernel):
     found = identify_matmul(kernel, NVFP4, FEW)
     assert (found.kind, found.exit_code, found.found) == ("unknown", 1, ()), found.text()
@@ -247,6 +247,7 @@ def test_every_engine_is_found(engine):
     assert any(name.startswith(datapath) and name.endswith("ascending") for name in found.found), found.text()
 
 
+@pytest.mark.exhaustive
 def test_bad_kernels_have_a_verdict():
     def raises(a, b):
         raise ValueError("no")

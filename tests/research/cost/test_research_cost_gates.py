@@ -98,6 +98,7 @@ def test_a_design_counts_again_as_recorded(need, tmp_path):
     assert (found.cells, found.flip_flops, found.depth) == (kept["cells"], kept["flip_flops"], kept["depth"])
 
 
+@pytest.mark.exhaustive
 def test_the_command(need, tmp_path, capsys):
     need("yosys")
     assert emu(["cost", "--part", "decode", "--json", "--quiet"]) == 0

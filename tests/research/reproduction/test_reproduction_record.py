@@ -71,6 +71,7 @@ def test_the_record_is_whole(kept: dict[str, Any]) -> None:
     assert (kinds.count("activation"), kinds.count("weight"), len(kept["model"]["gemm"])) == (24 * 4, 36 * 4, 36 * 4)
 
 
+@pytest.mark.exhaustive
 def test_a_quick_run_has_the_same_shape(quick: dict[str, Any], kept: dict[str, Any]) -> None:
     """All but the model, which is a package of its own: the same keys in every kind of row."""
     assert quick["model"] is None and set(quick) | {"captured"} == set(kept) and quick["size"] == "quick"
