@@ -115,3 +115,5 @@ def fill_hold(out: Any, hold: Hold, plan: LevelsPlan) -> None:
     stays = ("away", "away") if rounding is None else (rounding.facts.beyond_max.positive, rounding.facts.beyond_max.negative)
     ends = [out.largest if hold.overflow == "saturate" or (hold.overflow == "ieee" and word == "max") else np.inf for word in stays]
     out.beyond_plus, out.beyond_minus = ends
+    if ends != [np.inf, np.inf] and out.mode == lib.EMU_HOLD_NEAREST:
+        out.mode = lib.EMU_HOLD_BY_MASKS

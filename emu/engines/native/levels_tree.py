@@ -26,7 +26,7 @@ from emu.engines.native.levels_hold import (
 )
 from emu.spec import derive
 from emu.spec.ieee import direction, is_binary32
-from emu.spec.levels import MOST, AlignPlan, LevelPlan, LevelsPlan, holds_of, rounding_of, roundings, turns
+from emu.spec.levels import MOST, AlignPlan, LevelPlan, LevelsPlan, holds_of, rounding_of, roundings, scale_turns, turns
 from emu.spec.models import Rounding
 from emu.spec.models.levels import CutHold, FixedHold, FloatHold, Hold, LevelAlign, LevelScale
 from emu.spec.models.rounding import PerElement
@@ -364,13 +364,14 @@ def _fill_places(tree: Any, plan: LevelsPlan, k: int, kept: list[Any]) -> None:
     """Fill where the random word of each rounding lies in a row."""
     facts, draws = plan.facts, plan.draws(k)
     tree.words = len(draws)
-    nodes = [list(range(k)), *plan.shape(k)]
-    tree.levels[0].turns = 1 + 4 * (facts.products.scale != "none")
+    shape = plan.shape(k)
+    tree.levels[0].turns = 1 + len(scale_turns(facts.products.scale))
     for number, level in enumerate(facts.levels, 1):
-        tree.levels[number].turns = sum(1 for _ in turns(level, len(nodes[number][0]), plan))
+        tree.levels[number].turns = len(list(turns(level, len(shape[number - 1][0]), plan)))
     if not draws:
         return
-    places = [np.zeros((len(row), tree.levels[number].turns), np.int32) for number, row in enumerate(nodes)]
+    sizes = [k, *map(len, shape)]
+    places = [np.zeros((size, tree.levels[number].turns), np.int32) for number, size in enumerate(sizes)]
     for place, draw in enumerate(draws):
         if draw.level > len(facts.levels):
             tree.out_place = place

@@ -63,6 +63,13 @@ def _asked(dot: Any, operands: list[Any], plan: LevelsPlan, **more: Any) -> list
         return type(error).__name__
 
 
+def _law(row: Row, plan: LevelsPlan) -> list[int] | str:
+    try:
+        return [exact_dot(*row, plan).code]
+    except EmuError as error:
+        return type(error).__name__
+
+
 def _compare(plan: LevelsPlan, rows: Sequence[Row], form: int, exact_rows: int) -> Counter[str]:
     """Compare rows one by one with the C reference, some with `exact`; then all that have a result in more than a register of lanes."""
     seen: Counter[str] = Counter()
@@ -70,13 +77,11 @@ def _compare(plan: LevelsPlan, rows: Sequence[Row], form: int, exact_rows: int) 
     for i, row in enumerate(rows):
         operands = _arrays([row], plan)
         wanted = _asked(in_c.dot, operands, plan)
+        if i < exact_rows or wanted == "EngineError":  # a number that outgrows the C reference
+            law = _law(row, plan)
+            assert wanted in (law, "EngineError"), (plan.facts, row)
+            wanted = law
         assert _asked(native.dot, operands, plan, form=form) == wanted, (plan.facts, form, row)
-        if i < exact_rows:
-            try:
-                law: list[int] | str = [exact_dot(*row, plan).code]
-            except EmuError as error:
-                law = type(error).__name__
-            assert law == wanted, (plan.facts, row)
         seen[wanted if isinstance(wanted, str) else "code"] += 1
         good += [(row, wanted)] if isinstance(wanted, list) else []
     if good:

@@ -226,7 +226,7 @@ int32_t emu_dot_epilogue(const emu_dot *plan, uint32_t alpha, const void *d, con
 /* A float format as binary64 numbers, and a rounding to it. up_*: masks, all ones where a number moves away from zero: up_plus, up_minus:
  * that lost something and has this sign; half: at least half a unit; more: more; tie: at least half of a unit, the last bit 1; even: that lost
  * something, the last bit 0. */
-enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2, EMU_HOLD_DRAWS = 3 }; /* nearest: to even */
+enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2, EMU_HOLD_DRAWS = 3 }; /* nearest: to even, infinity beyond the largest */
 
 /* How a random word decides, of `random_bits`: the top bits of what is lost plus the word carry; the word is below it; it is rounded first. */
 enum { EMU_DRAW_ADD = 0, EMU_DRAW_CMP = 1, EMU_DRAW_HALF = 2 };

@@ -5,6 +5,7 @@
 
 #include "kernels.h"
 
+#define EMU_LARGEST 1.7976931348623157e308 /* what is larger is infinite */
 #define FINEST_OF_BIG 0x4338000000000000u /* 1.5 * 2^52: integers up to 2^51 that are added stand in the low bits */
 
 /* 1 where bits are those of NaN or an infinity. */
@@ -14,12 +15,12 @@ EMU_INLINE uint64_t emu_is_special(uint64_t bits) { return ((bits & EMU_EXPONENT
 EMU_INLINE uint64_t emu_chosen(uint64_t mask, uint64_t yes, uint64_t no) { return (yes & mask) | (no & ~mask); }
 EMU_INLINE uint64_t emu_below(uint64_t x, uint64_t y) { return 0 - ((x - y) >> 63); }
 
-/* x + y rounded to odd: cut toward zero, the last bit set where something was lost. */
+/* x + y rounded to odd: the neighbour of the nearest toward what was lost, where that is not odd. NaN and infinity lose nothing. */
 EMU_INLINE double emu_odd_sum(double x, double y) {
     const double total = x + y, shadow = total - x, error = (x - (total - shadow)) + (y - shadow);
-    const uint64_t bits = emu_double_bits(total), lost = emu_double_bits(error);
-    const uint64_t inexact = (((lost & ~EMU_MINUS) + ~EMU_MINUS) >> 63), odd = (bits - (inexact & ((bits ^ lost) >> 63))) | inexact;
-    return emu_as_double(emu_chosen(emu_below(bits & ~EMU_MINUS, EMU_EXPONENT), odd, bits));
+    const double real = error < EMU_LARGEST ? error : 0.0; /* a choice between numbers: of one between masks gcc makes branches */
+    const uint64_t bits = emu_double_bits(total), lost = emu_double_bits(real), inexact = ((lost & ~EMU_MINUS) + ~EMU_MINUS) >> 63;
+    return emu_as_double((bits - (inexact & ((bits ^ lost) >> 63))) | inexact);
 }
 
 /* The same in a rounding down: a zero that is no sum of equal zeros has the sign `downward`. */
@@ -54,19 +55,19 @@ EMU_INLINE double emu_whole_units(const emu_hold_float *hold, double exact, doub
 
 /* A number in a float format, rounded as `mode` and the hold say; NaN and infinity stay. */
 EMU_INLINE double emu_held_by(const emu_hold_float *hold, double x, int32_t mode, double bar) {
-    const uint64_t bits = emu_double_bits(x), sign = bits & EMU_MINUS, size = bits & ~EMU_MINUS, exp = size & EMU_EXPONENT;
-    const uint64_t lowest = emu_double_bits(hold->lowest), highest = emu_double_bits(emu_power(960)), minus = 0 - (sign >> 63);
-    const uint64_t normal = emu_chosen(emu_below(exp, lowest), lowest, exp);
-    const double leading = emu_as_double(emu_chosen(emu_below(highest, normal), highest, normal)), big = leading * hold->kept_big;
-    const double whole = emu_whole_units(hold, emu_as_double(size), leading * hold->kept, big, minus, mode, bar);
-    uint64_t found = emu_double_bits(whole) & ~EMU_MINUS, end = emu_double_bits(hold->beyond_plus);
+    const uint64_t bits = emu_double_bits(x), sign = bits & EMU_MINUS, size = bits & ~EMU_MINUS, minus = 0 - (sign >> 63);
+    const double exact = emu_as_double(size), exp = emu_as_double(size & EMU_EXPONENT), highest = emu_power(960);
+    const double normal = exp > hold->lowest ? exp : hold->lowest, leading = normal < highest ? normal : highest;
+    const double whole = emu_whole_units(hold, exact, leading * hold->kept, leading * hold->kept_big, minus, mode, bar);
+    double end = hold->beyond_plus, found = whole;
     if (mode != EMU_HOLD_NEAREST)
-        end = emu_chosen(minus, emu_double_bits(hold->beyond_minus), end);
+        end = emu_as_double(emu_chosen(minus, emu_double_bits(hold->beyond_minus), emu_double_bits(end)));
     if (mode == EMU_HOLD_BY_MASKS || mode == EMU_HOLD_DRAWS)
-        found &= ~emu_below(found, emu_double_bits(hold->flushed));
-    found = emu_chosen(emu_below(emu_double_bits(hold->largest), found), end, found);
-    found = emu_chosen(emu_below(size, EMU_EXPONENT), found, size);
-    return emu_as_double(found | sign) + hold->zero;
+        found = found < hold->flushed ? 0.0 : found;
+    found = found > hold->largest ? end : found;
+    if (mode != EMU_HOLD_NEAREST)
+        found = exact > EMU_LARGEST ? exact : found;
+    return emu_as_double(emu_double_bits(found) | sign) + hold->zero;
 }
 
 EMU_INLINE double emu_held(const emu_hold_float *hold, double x, int32_t mode) { return emu_held_by(hold, x, mode, 0.0); }
