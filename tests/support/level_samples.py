@@ -86,9 +86,7 @@ def _hold(rng: Random, kinds: str) -> Any:
 
 def _scaling(rng: Random) -> dict[str, Any]:
     return (
-        _maybe(rng, 0.3, {"each": _float(rng)})
-        | _maybe(rng, 0.4, {"product": _float(rng)})
-        | _maybe(rng, 0.5, {"term": _hold(rng, "fc")})
+        _maybe(rng, 0.3, {"each": _float(rng)}) | _maybe(rng, 0.4, {"product": _float(rng)}) | _maybe(rng, 0.5, {"term": _hold(rng, "fc")})
     )
 
 
