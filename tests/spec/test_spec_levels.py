@@ -203,9 +203,9 @@ def test_the_two_forms_say_so_when_one_is_taken_for_the_other() -> None:
 
 @pytest.mark.parametrize(("cut", "bits"), [("rz", 8), ("rne", 9)])
 def test_an_adder_holds_the_whole_of_an_integer_c(cut: str, bits: int) -> None:
-    """-128 beside 56 products of at most 9/4: 254; rne may round each of them up by 1/4, and C by 1."""
+    """-128 beside 51 products of at most 9/4, below 243; rne may round each up by 1/4, to 255.5, and C by 1."""
     level = Level(id="k", of="all", add="aligned", plus="c", align=LevelAlign(fraction_bits=2, cut=cut))
-    facts = {"a": ("e2m1",), "b": ("e2m1",), "c": "int8", "k": 56, "special": {"when": "once", "nan": "any"}}
+    facts = {"a": ("e2m1",), "b": ("e2m1",), "c": "int8", "k": 51, "special": {"when": "once", "nan": "any"}}
     words = facts | {"levels": (level,), "out": {"format": "fp32", "rounding": "rz"}}
     base = get("datapath", "bf16_register")
     align = resolve_levels(base.model_copy(update={"id": "t", "facts": DatapathLevels.model_validate(words)})).levels[0].align
