@@ -29,6 +29,7 @@ REGISTER_BITS: Final = 24
 ALL: Final = (1 << 64) - 1
 BEYOND: Final = {
     "saturate": lib.EMU_BEYOND_STOPS,
+    "saturate_symmetric": lib.EMU_BEYOND_STOPS,
     "wrap": lib.EMU_BEYOND_WRAPS,
     "sticky_inf": lib.EMU_BEYOND_INFINITE,
     "error": lib.EMU_BEYOND_FAILS,

@@ -219,7 +219,8 @@ def _sum_faults(plan: LevelsPlan, level: LevelPlan, values: Reach, digits: int) 
             yield f"level {words.id}: numbers lie beyond 2^-{FAR} or 2^{FAR}"
     if level.align is not None:
         assert words.align is not None
-        yield from _align_faults(level, words.align, level.align, values, count, running)
+        own = reach(plan.c).significand if plan.c is not None and (words.start == "c" or words.plus == "c") else Fraction(0)
+        yield from _align_faults(level, words.align, level.align, values, count, max(own, Fraction(2)) if running else Fraction(0))
     elif count > 1 and _bits(count * values.largest, values.lsb_exp) > EXACT_BITS and (count > 2 or running):
         yield f"level {words.id}: a sum of {'all' if count == MOST else count} values has more than {EXACT_BITS} bits"
     if isinstance(words.hold, CutHold) and words.hold.fraction_bits is not None and level.values.min_exp - ODD_BITS < -FAR:
@@ -229,7 +230,7 @@ def _sum_faults(plan: LevelsPlan, level: LevelPlan, values: Reach, digits: int) 
 def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values: Reach, count: int, running: bool) -> Iterator[str]:
     own = words.cuts_running
     one = Fraction(2) if words.exponent == "normalised" else max(values.significand, Fraction(2))
-    total = (count + 1) * one * max(Fraction(1), Fraction(2) ** -words.exponent_raise) + 2 * running
+    total = (count + 1) * one * max(Fraction(1), Fraction(2) ** -words.exponent_raise) + running
     if align.frac_bits > ODD_BITS or (total * Fraction(2) ** align.frac_bits + count + 2) >= 1 << UNIT_BITS:
         yield f"level {level.facts.id}: aligned terms have more than {UNIT_BITS} bits above the unit of their sum"
     if own is not None and own.fraction_bits > ODD_BITS:
@@ -348,7 +349,8 @@ def _fill_any(out: Any, hold: Hold, unit: int | None, loses: bool, plan: LevelsP
     elif isinstance(hold, FixedHold):
         assert unit is not None
         out.kind, out.unit, out.below, out.beyond = lib.EMU_KEEPS_FIXED, 2.0**unit, hold.bits, BEYOND[hold.overflow]
-        out.low, out.high = (-np.inf, np.inf) if not loses else (-(2.0 ** (hold.bits - 1 + unit)), (2.0 ** (hold.bits - 1) - 1) * 2.0**unit)
+        high = (2.0 ** (hold.bits - 1) - 1) * 2.0**unit if loses else np.inf
+        out.low, out.high = -high if not loses or hold.overflow == "saturate_symmetric" else -high - 2.0**unit, high
         fill_rounding(out.by, rounding)
 
 

@@ -105,7 +105,7 @@ def _lots_drawn(seed: int) -> Datapath:
         return words
 
     def hold() -> Any:
-        end = {"overflow": rng.choice(("saturate", "wrap", "sticky_inf"))}
+        end = {"overflow": rng.choice(("saturate", "saturate_symmetric", "wrap", "sticky_inf"))}
         float_ = {"format": rng.choice(("fp32", "bf16", "fp16")), "rounding": rng.choice((rounding(), "sr_half8", "sr_cmp8"))}
         fixed = {"bits": rng.randint(4, 24), "unit_exp": -rng.randint(0, 8), "rounding": rounding(), **end}
         return rng.choice((float_, fixed, {"fraction_bits": rng.randint(1, 12), "rounding": rounding()}, "exact"))
