@@ -227,7 +227,7 @@ def _sum_faults(plan: LevelsPlan, level: LevelPlan, values: Reach, digits: int) 
         yield f"level {words.id}: a cut lies beyond 2^-{FAR}"
 
 
-def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values: Reach, count: int, running: bool) -> Iterator[str]:
+def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values: Reach, count: int, running: Fraction) -> Iterator[str]:
     own = words.cuts_running
     one = Fraction(2) if words.exponent == "normalised" else max(values.significand, Fraction(2))
     total = (count + 1) * one * max(Fraction(1), Fraction(2) ** -words.exponent_raise) + running
