@@ -51,6 +51,11 @@ int32_t emu_check_floats(void);
 int32_t emu_convert_4bit(int32_t form, const emu_thresholds *thresholds, int32_t source, const void *x, size_t count, int32_t packed,
                          uint8_t *codes, uint8_t *marks);
 
+/* convert to codes of up to 8 bits, a byte each. table: 65536 codes by source code, of binary32 by its bf16 code after rounding to odd.
+ * marks_table: the marks of each, NULL: none has any. */
+int32_t emu_convert_8bit(int32_t form, const uint8_t *table, const uint8_t *marks_table, int32_t source, const void *x, size_t count,
+                         uint8_t *codes, uint8_t *marks);
+
 /* decode: 4-bit codes, bytes below 16 or packed, -> table[code]. */
 int32_t emu_decode_4bit(int32_t form, const uint32_t *table, const uint8_t *codes, size_t count, int32_t packed, uint32_t *values);
 
