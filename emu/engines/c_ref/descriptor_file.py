@@ -194,7 +194,7 @@ ALIGNMENT: Final = (
     Line("exponent_raise"),
     Line("wraps", YES_NO),
 )
-BEYOND: Final = ("inf", "ieee", "saturate", "wrap", "error")
+BEYOND: Final = ("inf", "ieee", "saturate", "wrap", "error", "saturate_symmetric")
 
 
 def descriptor_text(things: Iterable[SpecObject]) -> str:
