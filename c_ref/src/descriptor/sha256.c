@@ -39,7 +39,8 @@ static void mix(uint32_t *state, const uint8_t *block)
         uint32_t first = v[7] + high + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round_constants[i] + words[i];
         uint32_t low = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
         uint32_t second = low + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof v[0]);
+        for (int k = 7; k > 0; k--)
+            v[k] = v[k - 1];
         v[4] += first;
         v[0] = first + second;
     }
