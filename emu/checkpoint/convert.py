@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -215,7 +216,7 @@ class _Plan:
         def codes() -> Iterator[NDArray[np.uint8]]:
             progress(tensor.name)
             for rows in tensor.chunks():
-                yield pack_nibbles(rows.codes)
+                yield np.asarray(pack_nibbles(rows.codes), np.uint8)
 
         def scales() -> Iterator[NDArray[np.uint8]]:
             bits = derive.codes(tensor.scale_format).bits
@@ -229,7 +230,7 @@ class _Plan:
                 yield Planned(name, word, (*shape[:-1], blocks), math.prod(shape[:-1]) * blocks, scales)
             else:
                 number = np.array([self.factors[tensor.name]], "<u4").view(np.uint8)
-                yield Planned(name, word, (1,) if self.written.factor_shape == "vector" else (), 4, lambda number=number: iter([number]))
+                yield Planned(name, word, (1,) if self.written.factor_shape == "vector" else (), 4, partial(iter, [number]))
 
     def _raw(self, entry: Entry) -> Callable[[], Iterator[NDArray[np.uint8]]]:
         return lambda: iter([self.container.raw(entry)])
@@ -258,7 +259,8 @@ class _Plan:
             if not isinstance(other, StoredTensor) or other.shape != tensor.shape or other.tensor_bits != self.factors[tensor.name]:
                 raise FileError(f"{folder}: {tensor.name} does not come back as it was written: please report this")
             for mine, theirs in zip(tensor.chunks(), other.chunks(), strict=True):
-                if not all(np.array_equal(one, two) for one, two in zip(mine, theirs, strict=True)):
+                pairs = ((mine.codes, theirs.codes), (mine.scales, theirs.scales), (mine.flags, theirs.flags))
+                if not all(np.array_equal(one, two) for one, two in pairs):
                     raise FileError(f"{folder}: {tensor.name} does not come back as it was written: please report this")
         for entry in self.kept:
             copy = new.entries[entry.name]
