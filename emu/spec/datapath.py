@@ -234,9 +234,12 @@ def resolve(
 
 
 def levels_of(model: Datapath) -> DatapathLevels:
-    """Return the facts of a datapath that is written in levels. Raises: SpecError (it is not)."""
+    """Return the facts of a datapath in levels. Raises: SpecError (it is a fused step, or unknown), OpenError (a word of it is open)."""
     if not isinstance(model.facts, DatapathLevels):
         raise SpecError(f"datapath {model.id} is one fused step: it has no levels")
+    for level in model.facts.levels:
+        for word in () if level.align is None else level.align.open_words:
+            raise OpenError(f"datapath {model.id}: align.{word} is open until: {_until(model)}; its readings are datapaths of their own")
     return model.facts
 
 
@@ -248,13 +251,16 @@ def known_facts(model: Datapath) -> DatapathFacts:
     facts = model.facts
     if isinstance(facts, DatapathLevels):
         raise OpenError(f"datapath {model.id}: is written in levels, and this takes one fused step: see docs/datapath_levels.md")
-    until = model.open[0].until if model.open else "somebody describes it"
     if isinstance(facts, UnknownFacts):
-        raise OpenError(f"datapath {model.id}: {facts.unknown}; nothing is computed until: {until}")
+        raise OpenError(f"datapath {model.id}: {facts.unknown}; nothing is computed until: {_until(model)}")
     for name in ("fraction_bits", "integer_bits", "exponent_raise", "beyond"):
         if getattr(facts.align, name) == "open":
-            raise OpenError(f"datapath {model.id}: align.{name} is open until: {until}; its readings are datapaths of their own")
+            raise OpenError(f"datapath {model.id}: align.{name} is open until: {_until(model)}; its readings are datapaths of their own")
     return facts
+
+
+def _until(model: Datapath) -> str:
+    return model.open[0].until if model.open else "somebody describes it"
 
 
 def pairs(facts: DatapathFacts | DatapathLevels) -> list[tuple[str, str]]:

@@ -366,7 +366,8 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
         raise LevelFault((*place, "hold"), f"level {level.id}: what is aligned names an exponent: hold it in a float format")
     if get("rounding", words.cut).random_bits or (words.cuts_running and get("rounding", words.cuts_running.cut).random_bits):
         raise LevelFault((*at, "cut"), f"level {level.id}: {words.cut} draws random bits: only a hold may")
-    raised = words.exponent_raise
+    raised = words.raised
+    assert words.fraction_bits != "open"  # levels_of refuses what is open
     frac_bits = values.max_exp + raised - values.lsb_exp if words.fraction_bits == "derived" else words.fraction_bits
     if frac_bits < 0:
         raise LevelFault((*at, "fraction_bits"), f"level {level.id}: {frac_bits} bits are kept: give a number of bits, 0 or more")
@@ -492,7 +493,8 @@ def _cut(values: Reach, hold: CutHold) -> Reach:
 
 def check_levels(model: Datapath) -> None:
     """Refuse a datapath of levels that cannot be. Raises: LevelFault with the place under `facts`, SpecError."""
-    facts = levels_of(model)
+    facts = model.facts
+    assert isinstance(facts, DatapathLevels)
     _check_operands(facts)
     for rounding in roundings(facts):
         if rounding.facts.add == "te_fma":
@@ -506,6 +508,12 @@ def check_levels(model: Datapath) -> None:
             _check_float(hold, place)
     _check_result(facts)
     _check_words(facts)
+    for number, level in enumerate(facts.levels):
+        if level.align is not None and level.align.open_words:
+            if not model.open:
+                why = f"level {level.id}: what is open needs an open point that says what would settle it"
+                raise LevelFault(("levels", number, "align", level.align.open_words[0]), why)
+            return
     for plan in level_plans_of(model):
         for number, level in enumerate(facts.levels, 1):
             if level.scale != "none":

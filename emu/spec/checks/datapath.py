@@ -13,6 +13,7 @@ from emu.spec.models.format import ExponentFacts, FloatFacts
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
+from emu.spec.steps import step_facts
 
 
 def check_datapath(model: Datapath) -> None:
@@ -24,6 +25,28 @@ def check_datapath(model: Datapath) -> None:
     if isinstance(model.facts, DatapathLevels):
         check_levels(model)
         return
+    _check_step(model)
+
+
+def settled(model: Datapath) -> Datapath:
+    """Return a datapath of levels that passed its checks with the facts of one fused step, where its levels say just such a step.
+
+    Any other comes back as it is, and so does a step that the engines of fused steps do not take: it is computed level by level.
+    """
+    steps = step_facts(model.facts) if isinstance(model.facts, DatapathLevels) else None
+    if steps is None:
+        return model
+    found = model.model_copy(update={"facts": steps})
+    try:
+        _check_step(found)
+    except SpecError:
+        return model
+    return found
+
+
+def _check_step(model: Datapath) -> None:
+    """Check the facts of one fused step. Raises: SpecError."""
+    assert isinstance(model.facts, DatapathFacts)
     _check_formats(model.facts)
     _check_rounding(model.facts)
     try:
