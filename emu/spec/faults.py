@@ -51,7 +51,8 @@ def first_fault(error: ValidationError, model: type[BaseModel], document: Docume
     for part in base:
         data = data[part]
     faults = _best_branches([_placed(detail, data) for detail in map(dict, error.errors(include_url=False))])
-    fault = next((item for item in faults if item.detail["type"] == "extra_forbidden"), faults[0])
+    unknown = [item for item in faults if item.detail["type"] == "extra_forbidden"]
+    fault = min(unknown, key=lambda item: document.lines.get((*base, *item.path), 0)) if unknown else faults[0]
     shown = ".".join(str(part) for part in fault.path) or "top level"
     return f"{document.where((*base, *fault.path))}: {shown}: {_text(fault, model)}"
 

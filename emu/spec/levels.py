@@ -23,6 +23,7 @@ from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold
 from emu.spec.models.rounding import PerElement
 from emu.spec.reach import Reach, reach
 from emu.spec.registry import digest, get
+from emu.spec.steps import in_levels
 
 MOST = 1 << 64  # values of a lot that takes all of K: more than any memory holds
 
@@ -278,9 +279,10 @@ def resolve_levels(
     """Return a datapath of levels with its operands chosen; what it does not leave free may be left out.
 
     a, b, scale: format ids or models.   block: elements per scale.
-    Raises: SpecError (a choice that is missing or not offered; a datapath that is no levels), LevelFault (a level that cannot be).
+    A chain of fused steps is said in levels again.
+    Raises: SpecError (a choice that is missing or not offered; an unknown datapath), LevelFault (a level that cannot be).
     """
-    model: Datapath = get("datapath", datapath)
+    model = in_levels(get("datapath", datapath))
     facts = levels_of(model)
     offered = facts.offered
     first, second = choose_pair(model, facts, a, b)
@@ -294,7 +296,7 @@ def resolve_levels(
 
 def level_plans_of(datapath: str | Datapath) -> Iterator[LevelsPlan]:
     """Yield every choice of operands, scale format and block size that a datapath of levels takes, in the order of the file."""
-    model: Datapath = get("datapath", datapath)
+    model = in_levels(get("datapath", datapath))
     facts, offered = levels_of(model), levels_of(model).offered
     for a, b in pairs(facts):
         for scale in (None,) if offered is None else offered.formats:

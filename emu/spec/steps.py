@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ValidationError
-
 from emu.spec.models import Datapath
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, PromoteFacts
 from emu.spec.models.levels import DatapathLevels, FixedHold, FloatHold, Level
@@ -29,15 +27,17 @@ def step_facts(levels: DatapathLevels) -> DatapathFacts | None:
     read = _read(levels)
     try:
         found = None if read is None else DatapathFacts.model_validate(read)
-    except ValidationError:
+        return found if found is not None and _plain(level_facts(found)) == _plain(levels) else None
+    except ValueError:  # there is no such step, or levels do not say it
         return None
-    return found if found is not None and _plain(level_facts(found)) == _plain(levels) else None
 
 
 def level_facts(facts: DatapathFacts) -> DatapathLevels:
-    """Return the facts of one fused step in levels. Raises: ValueError (of a step that no file can say)."""
+    """Return the facts of one fused step in levels. Raises: ValueError (of a step that levels do not say)."""
     if facts.special.zero == "ieee" and facts.promote == "none":
         raise ValueError("special.zero: levels have no step whose sums cancel to +0 and whose vanished results keep their sign")
+    if facts.late_c == "add" and facts.subnormal.c == "flush":
+        raise ValueError("subnormal.c: levels do not read the rounded sum of a step as C is read")
     held = {
         "format": facts.d, "rounding": facts.round.mode, "overflow": facts.round.overflow, "subnormals": facts.subnormal.result,
         "keep": _keep(facts.d, facts.round.keep),

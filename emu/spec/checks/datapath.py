@@ -112,6 +112,8 @@ def _check_rounding(facts: DatapathFacts) -> None:
         raise SpecError("align: late_c with a second alignment needs fraction_bits as a number, integer_bits none and floor none")
     if isinstance(facts.late_c, LateC) and (facts.scale.apply != "none" or facts.align.exponent_raise):
         raise SpecError("late_c: a second alignment takes products without scales and without a raised exponent")
+    if isinstance(facts.late_c, LateC) and isinstance(facts.align.fraction_bits, int) and facts.late_c.f2 < facts.align.fraction_bits:
+        raise SpecError(f"late_c.f2: the second sum has no fewer fraction bits than the first, {facts.align.fraction_bits}")
     if facts.group not in (1, "block") and facts.scale.apply not in ("group", "promote"):
         raise SpecError(f"group: {facts.group} products are added before alignment only where scale.apply is group or promote: say 1")
 
