@@ -203,7 +203,7 @@ def _fixed_point(plan: DatapathPlan) -> tuple[Fraction, int]:
 
 def _largest_k(plan: DatapathPlan, bits: int) -> int:
     """Largest multiple of a group whose sum fits a two's complement register of `bits`."""
-    largest = max(_fixed_point(plan)[0], 1) * plan.group  # a format of zeros alone has no largest product
+    largest = max(_fixed_point(plan)[0], Fraction(1)) * plan.group  # a format of zeros alone has no largest product
     return int(((1 << (bits - 1)) - 1) / largest) * plan.group
 
 
