@@ -34,6 +34,7 @@ def data(datapath: Datapath) -> Data:
         "first": plans[0],
         "formula": formula(plans[0]),
         "operands": _operands(facts),
+        "facts": datapath_levels.datapath_words(datapath),
         "stages": stages(plans[0]),
         "window": window(plans[0]),
         "rules": _rules(facts),
