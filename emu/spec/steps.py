@@ -207,7 +207,7 @@ def _plain(levels: DatapathLevels) -> Words:
         level["id"] = str(number)
         level["by"] = None if level["by"] == 1 else level["by"]
     last, out = levels.levels[-1].hold, levels.out
-    if isinstance(last, FloatHold) and out.plus == "none" and out.model_dump(exclude={"plus"}) == last.model_dump():
+    if isinstance(last, FloatHold) and out.model_dump(exclude={"plus"}) == last.model_dump():
         words["out"] = type(out)(format=out.format).model_dump()  # what is held so is not changed by it
     for hold in (words["out"], *(level["hold"] for level in words["levels"])):
         if "keep" in hold and hold["keep"] is not None:

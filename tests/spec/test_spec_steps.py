@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from support.mutants import mutants
 
 import emu
-from emu.base.errors import OpenError
+from emu.base.errors import OpenError, SpecError
 from emu.spec import get, load_spec, names
 from emu.spec.checks.datapath import settled
 from emu.spec.loader import read
@@ -80,6 +80,67 @@ def test_every_word_of_the_levels_is_read(name: str) -> None:
         if found is not None:
             assert step_facts(level_facts(found)) == found, change
     assert count > 30 and others > 8
+
+
+SILENT = {  # facts that have no meaning beside others
+    "align.cancelled_group_counts": lambda facts: facts.scale.apply != "group",
+    "align.rounding": lambda facts: facts.align.fraction_bits == "exact" or facts.late_c != "none",
+    "align.exponent": lambda facts: facts.align.fraction_bits == "exact" or facts.late_c != "none",
+    "align.exponent_raise": lambda facts: facts.align.fraction_bits == "exact" or facts.late_c != "none",
+    "align.integer_bits": lambda facts: facts.align.fraction_bits == "exact" or facts.late_c != "none",
+    "align.floor": lambda facts: facts.align.fraction_bits == "exact" or facts.late_c != "none",
+    "align.beyond": lambda facts: facts.align.fraction_bits == "exact" or facts.late_c != "none",
+    "align.fraction_bits": lambda facts: (
+        (facts.align.fraction_bits == "exact") != (facts.align.floor == "none")  # such a step cannot be
+        or facts.late_c == "add"
+        or facts.accumulator != "none"
+        or facts.promote != "none"
+    ),
+    "round.mode": lambda facts: facts.promote != "none",
+    "round.keep": lambda facts: facts.promote != "none",
+    "round.overflow": lambda facts: facts.promote != "none",
+    "subnormal.result": lambda facts: facts.promote != "none",
+    "promote.term": lambda facts: facts.promote.fused == "yes",
+    "scale.apply": lambda facts: facts.scale.apply == "product" and facts.group != 1,  # such a step cannot be
+    "scale.unused_bits": lambda facts: facts.scale.apply == "none",
+    "step": lambda facts: facts.step != "block" and facts.step % (facts.group * facts.split) != 0,
+    "group": lambda facts: facts.step == "block" or facts.scale.apply != "group" or facts.step % facts.group != 0,
+    "split": lambda facts: facts.step % facts.split != 0,
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_fact_of_a_step_is_said(name: str) -> None:
+    """One fact changed, said in levels and read again, is the changed one, but where it has no meaning beside the others."""
+    model, count = get("datapath", name), 0
+    for item in mutants(model):
+        words = model.facts.model_dump()
+        inner: Any = words
+        for part in item.path[:-1]:
+            inner = inner[part]
+        if isinstance(inner, tuple):
+            continue
+        inner[item.path[-1]] = item.new
+        try:
+            facts = DatapathFacts.model_validate(words)
+            said = level_facts(facts)
+        except (ValueError, SpecError):
+            continue
+        count += 1
+        found, path = step_facts(said), ".".join(map(str, item.path))
+        if path in SILENT and SILENT[path](facts):
+            continue
+        assert found == facts, str(item)
+    assert count > 25
+
+
+def test_a_rounded_sum_that_is_read_as_c_is_has_no_levels() -> None:
+    model = get("datapath", "late_c")
+    facts = level_facts(model.facts)
+    flushed = facts.model_copy(update={"subnormal": facts.subnormal.model_copy(update={"c": "flush"})})
+    assert step_facts(flushed) is None  # levels read C so, and not the sum of a step
+    with pytest.raises(ValueError, match=r"^subnormal.c: levels do not read the rounded sum"):
+        level_facts(model.facts.model_copy(update={"subnormal": flushed.subnormal}))
 
 
 def test_the_other_datapaths_of_levels_are_no_steps() -> None:
