@@ -30,8 +30,12 @@ def words(text: str) -> list[int]:
     return [int(word, 16) for word in text.split()]
 
 
-def digits(text: str) -> list[int]:
-    return [int(digit, 16) for digit in text.replace(" ", "")]
+WIDTHS = {"e4m3": 2, "e5m2": 2, "e2m3": 2, "e3m2": 2}  # hexadecimal digits of an element; of the others one
+
+
+def digits(text: str, block: Any) -> list[int]:
+    wide, text = WIDTHS.get(block.element_formats[0], 1), text.replace(" ", "")
+    return [int(text[i : i + wide], 16) for i in range(0, len(text), wide)]
 
 
 EXAMPLES = [(name, number) for name in names("recipe") for number in range(len(get("recipe", name).expect))]
@@ -57,8 +61,9 @@ def test_recipe_example(name: str, number: int) -> None:
     row = recipe.expect[number]
     amax = int(row.tensor_amax, 16) if row.tensor_amax else None
     random = example_rows(recipe, words(row.random)) if row.random else None
+    block = get("block", recipe.facts.block)
     result = quantize(recipe, example_rows(recipe, words(row.x)), get("format", row.source), tensor_amax=amax, random=random)
-    assert result.codes == example_rows(recipe, digits(row.codes))
+    assert result.codes == example_rows(recipe, digits(row.codes, block))
     assert set(row.levels) == set(result.levels)
     for level, text in row.levels.items():
         assert [code for line in result.levels[level] for code in line] == level_codes(recipe, text, level)
@@ -129,7 +134,7 @@ def test_block_example(name: str) -> None:
     block = get("block", name)
     assert block.expect
     for row in block.expect:
-        codes, levels = digits(row.codes), {level: int(code, 16) for level, code in row.levels.items()}
+        codes, levels = digits(row.codes, block), {level: int(code, 16) for level, code in row.levels.items()}
         assert len(codes) == block.facts.shape[0] * block.facts.shape[1]
         assert block_value(block, codes[row.lane], levels) == written(row.value)
         found = decode_block_value(block, codes[row.lane], levels)
@@ -148,7 +153,7 @@ def test_block_agrees_with_the_dequantize_program(name: str, index: int) -> None
     recipe = get("recipe", name)
     block, row = get("block", recipe.facts.block), recipe.expect[index]
     levels = {level: level_codes(recipe, text, level) for level, text in row.levels.items()}
-    rows = example_rows(recipe, digits(row.codes))
+    rows = example_rows(recipe, digits(row.codes, block))
     shaped = {level: [codes] if len(codes) * len(rows) <= len(codes) else [[code] for code in codes] for level, codes in levels.items()}
     for profile, steps in recipe.facts.dequantize.items():
         steps_rounded = sum(step.op in ("mul", "div") for step in steps) + 1
