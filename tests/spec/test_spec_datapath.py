@@ -253,7 +253,7 @@ def test_fraction_bits_that_keep_every_product(a: str, b: str, scale: str, frac_
 
 
 @pytest.mark.cases(8)
-@pytest.mark.parametrize("name", [name for name in names("format") if name not in ("fp64", "nf4", "fp4_bnb")])
+@pytest.mark.parametrize("name", [name for name in names("format") if name not in ("fp64", "nf4")])
 def test_reach_is_what_the_codes_reach(name: str) -> None:
     """Against the decoded codes themselves (of wide formats: the corners of every exponent)."""
     fmt = get("format", name)

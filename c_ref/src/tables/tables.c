@@ -67,14 +67,6 @@ static const emu_format format_fp32 = {
     .format_class = EMU_FLOAT, .has_sign = 1, .exp_bits = 8, .frac_bits = 23, .bias = 127, .subnormals = 1, .neg_zero = 1,
     .inf = EMU_INF_IEEE, .nan = EMU_NAN_IEEE,
 };
-static const int64_t format_fp4_bnb_values[] = {
-    0, 11184811, 1431655808, 2147483648, 715827904, 1073741824, 357913952, 536870912, 0, -11184811, -1431655808, -2147483648, -715827904,
-    -1073741824, -357913952, -536870912,
-};
-/* fp4_bnb (measured): 4-bit FP4 of bitsandbytes: sign and eight magnitudes out of order */
-static const emu_format format_fp4_bnb = {
-    .format_class = EMU_CODEBOOK, .bits = 4, .unit_exp = -31, .tie = EMU_TIE_LOWER, .minus_zero_code = 8, .values = format_fp4_bnb_values,
-};
 /* fp64 (standard): IEEE 754 binary64 */
 static const emu_format format_fp64 = {
     .format_class = EMU_FLOAT, .has_sign = 1, .exp_bits = 11, .frac_bits = 52, .bias = 1023, .subnormals = 1, .neg_zero = 1,
@@ -275,10 +267,6 @@ static const emu_policy policy_nvidia_e4m3fnuz = {
 };
 /* nvidia on the way to fp32 */
 static const emu_policy policy_nvidia_fp32 = {.overflow = EMU_IEEE_INF, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
-/* nvidia on the way to fp4_bnb */
-static const emu_policy policy_nvidia_fp4_bnb = {
-    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x3}, {.rule = EMU_BY_CODE, .code = 0x3}},
-};
 /* nvidia on the way to nf4 */
 static const emu_policy policy_nvidia_nf4 = {
     .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xf}, {.rule = EMU_BY_CODE, .code = 0xf}},
@@ -359,10 +347,6 @@ static const emu_format *const elements_e2m1_fp32scale[] = {&format_e2m1};
 static const emu_block_level block_levels_e2m1_fp32scale[] = {{"scale", &format_fp32, 1, 16}};
 /* e2m1_fp32scale (paper): 16 E2M1 elements, one FP32 scale: the baseline of UFP4 */
 static const emu_block block_e2m1_fp32scale = {1, 16, 1, elements_e2m1_fp32scale, 1, block_levels_e2m1_fp32scale};
-static const emu_format *const elements_fp4bnb_block64[] = {&format_fp4_bnb};
-static const emu_block_level block_levels_fp4bnb_block64[] = {{"scale", &format_fp32, 1, 64}};
-/* fp4bnb_block64 (measured): FP4 of bitsandbytes, blocks of 64: 64 elements, one FP32 maximum */
-static const emu_block block_fp4bnb_block64 = {1, 64, 1, elements_fp4bnb_block64, 1, block_levels_fp4bnb_block64};
 static const emu_format *const elements_hif4[] = {&format_e1m2};
 static const emu_block_level block_levels_hif4[] = {
     {"scale", &format_e6m2, 1, 64}, {"level8", &format_ue1m0, 1, 8}, {"level4", &format_ue1m0, 1, 4},
@@ -488,9 +472,6 @@ static const emu_recipe recipe_e2m1_fp32scale = {"e2m1_fp32scale", &format_e2m1,
 static const char *const levels_f46_nvint4[] = {"tensor", "scale"};
 /* f46_nvint4 (measured): NVINT4 of fouroversix: two's complement elements in the NVFP4 hierarchy */
 static const emu_recipe recipe_f46_nvint4 = {"nvint4", &format_int4, 1, 2, levels_f46_nvint4, NULL};
-static const char *const levels_fp4bnb_bnb[] = {"scale"};
-/* fp4bnb_bnb (measured): FP4 of bitsandbytes, blocks of 64 */
-static const emu_recipe recipe_fp4bnb_bnb = {"fp4bnb_block64", &format_fp4_bnb, 1, 1, levels_fp4bnb_bnb, NULL};
 static const char *const levels_hif4[] = {"scale", "level8", "level4"};
 /* hif4 (measured): HiFloat4: 64 elements, one E6M2 scale, two layers of shared bits */
 static const emu_recipe recipe_hif4 = {"hif4", &format_e1m2, 1, 3, levels_hif4, NULL};
@@ -885,116 +866,6 @@ static const emu_program dequantize_f46_nvint4_f46 = {
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_f46_nvint4_f46_registers, .steps = dequantize_f46_nvint4_f46_steps, .levels = dequantize_f46_nvint4_f46_levels,
     .names = dequantize_f46_nvint4_f46_names,
-};
-static const emu_register quantize_fp4bnb_bnb_registers[] = {
-    {.rows = 1, .columns = 1}, /* x */
-    {.rows = 1, .columns = 64}, /* block_amax */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x6ce3ee}, /* constant */
-    {.rows = 1, .columns = 64}, /* floor_amax */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
-    {.rows = 1, .columns = 64}, /* inverse */
-    {.rows = 1, .columns = 1}, /* scaled_raw */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf800000}, /* constant */
-    {.rows = 1, .columns = 1}, /* scaled */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf555556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v0 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf155556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf000000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v1 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbed55556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbeaaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v2 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe955556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe800000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v3 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe555556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v4 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbdb00000}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbbaaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v5 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbb2aaaab}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
-    {.rows = 1, .columns = 1}, /* v6 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x80000000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v7 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3b2aaaab}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3baaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v8 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3db00000}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v9 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e555556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e800000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v10 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e955556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3eaaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v11 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3ed55556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v12 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f155556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v13 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f555556}, /* constant */
-    {.rows = 1, .columns = 1}, /* v14 */
-    {.rows = 1, .columns = 1}, /* codes */
-};
-static const emu_step quantize_fp4bnb_bnb_steps[] = {
-    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
-    {.operation = EMU_OP_DIV, .out = 5, .args = {4, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
-    {.operation = EMU_OP_MUL, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
-    {.operation = EMU_OP_CLAMP, .out = 8, .args = {6, 7, 4, -1}, .random = -1}, /* scaled */
-    {.operation = EMU_OP_SELECT, .out = 11, .args = {9, 8, 10, 7}, .random = -1, .variant = EMU_TEST_LT}, /* v0 */
-    {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 8, 13, 11}, .random = -1, .variant = EMU_TEST_LT}, /* v1 */
-    {.operation = EMU_OP_SELECT, .out = 17, .args = {15, 8, 16, 14}, .random = -1, .variant = EMU_TEST_LT}, /* v2 */
-    {.operation = EMU_OP_SELECT, .out = 20, .args = {18, 8, 19, 17}, .random = -1, .variant = EMU_TEST_LT}, /* v3 */
-    {.operation = EMU_OP_SELECT, .out = 23, .args = {21, 8, 22, 20}, .random = -1, .variant = EMU_TEST_LT}, /* v4 */
-    {.operation = EMU_OP_SELECT, .out = 26, .args = {24, 8, 25, 23}, .random = -1, .variant = EMU_TEST_LT}, /* v5 */
-    {.operation = EMU_OP_SELECT, .out = 29, .args = {27, 8, 28, 26}, .random = -1, .variant = EMU_TEST_LT}, /* v6 */
-    {.operation = EMU_OP_SELECT, .out = 31, .args = {28, 8, 30, 29}, .random = -1, .variant = EMU_TEST_LT}, /* v7 */
-    {.operation = EMU_OP_SELECT, .out = 34, .args = {32, 8, 33, 31}, .random = -1, .variant = EMU_TEST_LT}, /* v8 */
-    {.operation = EMU_OP_SELECT, .out = 37, .args = {35, 8, 36, 34}, .random = -1, .variant = EMU_TEST_LT}, /* v9 */
-    {.operation = EMU_OP_SELECT, .out = 40, .args = {38, 8, 39, 37}, .random = -1, .variant = EMU_TEST_LT}, /* v10 */
-    {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 8, 42, 40}, .random = -1, .variant = EMU_TEST_LT}, /* v11 */
-    {.operation = EMU_OP_SELECT, .out = 46, .args = {44, 8, 45, 43}, .random = -1, .variant = EMU_TEST_LT}, /* v12 */
-    {.operation = EMU_OP_SELECT, .out = 49, .args = {47, 8, 48, 46}, .random = -1, .variant = EMU_TEST_LT}, /* v13 */
-    {.operation = EMU_OP_SELECT, .out = 51, .args = {50, 8, 4, 49}, .random = -1, .variant = EMU_TEST_LT}, /* v14 */
-    {.operation = EMU_OP_CAST, .out = 52, .args = {51, -1, -1, -1}, .random = -1, .format = &format_fp4_bnb, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
-};
-static const emu_level quantize_fp4bnb_bnb_levels[] = {
-    {.reg = 1, .rows = 1, .columns = 64, .format = &format_fp32},
-};
-static const char *const quantize_fp4bnb_bnb_names[] = {
-    "x", "block_amax", NULL, "floor_amax", NULL, "inverse", "scaled_raw", NULL, "scaled", NULL, NULL, "v0", NULL, NULL, "v1", NULL, NULL,
-    "v2", NULL, NULL, "v3", NULL, NULL, "v4", NULL, NULL, "v5", NULL, NULL, "v6", NULL, "v7", NULL, NULL, "v8", NULL, NULL, "v9", NULL,
-    NULL, "v10", NULL, NULL, "v11", NULL, NULL, "v12", NULL, NULL, "v13", NULL, "v14", "codes",
-};
-/* fp4bnb_bnb, quantize */
-static const emu_program quantize_fp4bnb_bnb = {
-    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
-    .random = -1, .codes = 52, .values = -1, .register_count = 53, .step_count = 21, .level_count = 1,
-    .registers = quantize_fp4bnb_bnb_registers, .steps = quantize_fp4bnb_bnb_steps, .levels = quantize_fp4bnb_bnb_levels,
-    .names = quantize_fp4bnb_bnb_names,
-};
-static const emu_register dequantize_fp4bnb_bnb_exact_registers[] = {
-    {.rows = 1, .columns = 1}, /* codes */
-    {.rows = 1, .columns = 64}, /* scale */
-    {.rows = 1, .columns = 1}, /* code_value */
-    {.rows = 1, .columns = 1}, /* values */
-};
-static const emu_step dequantize_fp4bnb_bnb_exact_steps[] = {
-    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_fp4_bnb}, /* code_value */
-    {.operation = EMU_OP_MUL, .out = 3, .args = {2, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
-};
-/* fp4bnb_bnb, exact */
-static const emu_program dequantize_fp4bnb_bnb_exact = {
-    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
-    .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
-    .registers = dequantize_fp4bnb_bnb_exact_registers, .steps = dequantize_fp4bnb_bnb_exact_steps, .levels = quantize_fp4bnb_bnb_levels,
-    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_hif4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2515,6 +2386,9 @@ static const emu_step quantize_nf4_bnb_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 52, .args = {51, 8, 4, 50}, .random = -1, .variant = EMU_TEST_LT}, /* v14 */
     {.operation = EMU_OP_CAST, .out = 53, .args = {52, -1, -1, -1}, .random = -1, .format = &format_nf4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const emu_level quantize_nf4_bnb_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 64, .format = &format_fp32},
+};
 static const char *const quantize_nf4_bnb_names[] = {
     "x", "block_amax", NULL, "floor_amax", NULL, "inverse", "scaled_raw", NULL, "scaled", NULL, NULL, "v0", NULL, NULL, "v1", NULL, NULL,
     "v2", NULL, NULL, "v3", NULL, NULL, "v4", NULL, NULL, "v5", NULL, NULL, "v6", NULL, NULL, "v7", NULL, NULL, "v8", NULL, NULL, "v9",
@@ -2524,8 +2398,14 @@ static const char *const quantize_nf4_bnb_names[] = {
 static const emu_program quantize_nf4_bnb = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 53, .values = -1, .register_count = 54, .step_count = 21, .level_count = 1,
-    .registers = quantize_nf4_bnb_registers, .steps = quantize_nf4_bnb_steps, .levels = quantize_fp4bnb_bnb_levels,
+    .registers = quantize_nf4_bnb_registers, .steps = quantize_nf4_bnb_steps, .levels = quantize_nf4_bnb_levels,
     .names = quantize_nf4_bnb_names,
+};
+static const emu_register dequantize_nf4_bnb_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 64}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
 };
 static const emu_step dequantize_nf4_bnb_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_nf4}, /* code_value */
@@ -2535,7 +2415,7 @@ static const emu_step dequantize_nf4_bnb_exact_steps[] = {
 static const emu_program dequantize_nf4_bnb_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
-    .registers = dequantize_fp4bnb_bnb_exact_registers, .steps = dequantize_nf4_bnb_exact_steps, .levels = quantize_fp4bnb_bnb_levels,
+    .registers = dequantize_nf4_bnb_exact_registers, .steps = dequantize_nf4_bnb_exact_steps, .levels = quantize_nf4_bnb_levels,
     .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_nve0m3_registers[] = {
@@ -4776,7 +4656,6 @@ const emu_named_format emu_formats[] = {
     {"e8m0", "e8m0", &format_e8m0},
     {"fp16", "fp16", &format_fp16},
     {"fp32", "fp32", &format_fp32},
-    {"fp4_bnb", "fp4_bnb", &format_fp4_bnb},
     {"fp64", "fp64", &format_fp64},
     {"int4", "int4", &format_int4},
     {"int8", "int8", &format_int8},
@@ -4952,9 +4831,6 @@ const emu_named_policy emu_policies[] = {
     {"nvidia", "fp32", &policy_nvidia_fp32},
     {"ptx", "fp32", &policy_nvidia_fp32},
     {"cuda", "fp32", &policy_nvidia_fp32},
-    {"nvidia", "fp4_bnb", &policy_nvidia_fp4_bnb},
-    {"ptx", "fp4_bnb", &policy_nvidia_fp4_bnb},
-    {"cuda", "fp4_bnb", &policy_nvidia_fp4_bnb},
     {"nvidia", "fp64", &policy_nvidia_fp32},
     {"ptx", "fp64", &policy_nvidia_fp32},
     {"cuda", "fp64", &policy_nvidia_fp32},
@@ -5019,8 +4895,6 @@ const emu_named_policy emu_policies[] = {
     {"ocp", "fp16", &policy_ocp_saturate_fp16},
     {"ocp_saturate", "fp32", &policy_ocp_saturate_fp32},
     {"ocp", "fp32", &policy_ocp_saturate_fp32},
-    {"ocp_saturate", "fp4_bnb", &policy_ocp_saturate_e0m3},
-    {"ocp", "fp4_bnb", &policy_ocp_saturate_e0m3},
     {"ocp_saturate", "fp64", &policy_ocp_saturate_fp64},
     {"ocp", "fp64", &policy_ocp_saturate_fp64},
     {"ocp_saturate", "int4", &policy_ocp_saturate_e0m3},
@@ -5101,7 +4975,6 @@ const emu_named_transform emu_transforms[] = {
 
 const emu_named_block emu_blocks[] = {
     {"e2m1_fp32scale", "e2m1_fp32scale", &block_e2m1_fp32scale},
-    {"fp4bnb_block64", "fp4bnb_block64", &block_fp4bnb_block64},
     {"hif4", "hif4", &block_hif4},
     {"if4", "if4", &block_if4},
     {"mxe1m2", "mxe1m2", &block_mxe1m2},
@@ -5140,7 +5013,6 @@ const emu_named_recipe emu_recipes[] = {
     {"e1m2_fp32scale", "e1m2_fp32scale", &recipe_e1m2_fp32scale},
     {"e2m1_fp32scale", "e2m1_fp32scale", &recipe_e2m1_fp32scale},
     {"f46_nvint4", "f46_nvint4", &recipe_f46_nvint4},
-    {"fp4bnb_bnb", "fp4bnb_bnb", &recipe_fp4bnb_bnb},
     {"hif4", "hif4", &recipe_hif4},
     {"if4_abs_max", "if4_abs_max", &recipe_if4_abs_max},
     {"if4_mae", "if4_mae", &recipe_if4_mae},
@@ -5223,8 +5095,6 @@ const emu_named_program emu_programs[] = {
     {"e2m1_fp32scale", "exact", &dequantize_e2m1_fp32scale_exact},
     {"f46_nvint4", NULL, &quantize_f46_nvint4},
     {"f46_nvint4", "f46", &dequantize_f46_nvint4_f46},
-    {"fp4bnb_bnb", NULL, &quantize_fp4bnb_bnb},
-    {"fp4bnb_bnb", "exact", &dequantize_fp4bnb_bnb_exact},
     {"hif4", NULL, &quantize_hif4},
     {"hif4", "exact", &dequantize_hif4_exact},
     {"if4_abs_max", NULL, &quantize_if4_abs_max},
