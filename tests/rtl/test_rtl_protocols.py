@@ -64,7 +64,12 @@ FAULTS = {
     ),
     "pressed: valid falls while it waits": (
         "pressed",
-        (("out_valid <= first_valid;", "out_valid <= first_valid;\n end else if (out_valid) begin out_valid <= 1'b0;"),),
+        (
+            (
+                "            if (first_moves) begin",
+                "            if (out_valid && !out_ready) out_valid <= 1'b0;\n            if (first_moves) begin",
+            ),
+        ),
         "held: an answer changed",
     ),
     "three_clocks: the sender does not wait": (
@@ -94,7 +99,7 @@ FAULTS = {
     "two_beats: a beat is dropped": (
         "two_beats",
         (("if (!in_last) low <= in_data;", "if (!in_last && !out_valid) low <= in_data;"),),
-        "reason=",
+        "FAIL",
     ),
     "two_beats: the mark comes early": (
         "two_beats",
@@ -211,3 +216,88 @@ def test_the_wrapper_serves_the_other_benches(kit, tmp_path, need):
     ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "judge: passed" in done.stdout, done.stdout + done.stderr
+
+
+CI = "convert__bf16_to_e2m1__nvidia_rne__*"
+WRAPPER = """module dut (input clk, rst, in_valid, input [`TC_X_BITS-1:0] x, output out_valid, output [`TC_Y_BITS-1:0] y);
+  e2m1_nearest unit (.bf16(x), .e2m1(y));
+  assign out_valid = in_valid;
+endmodule
+"""
+
+
+def test_the_recipe_for_ci_passes_and_fails(kit, tmp_path, need):
+    need("iverilog", "make", "sha256sum")
+    if not (kit.parent / "convert").is_dir():
+        pytest.skip("an installed kit has no suites beside it")
+    (tmp_path / "wrapper.sv").write_text(WRAPPER)
+    design = (kit / "examples" / "e2m1_nearest.sv").read_text()
+    (tmp_path / "right.sv").write_text(design)
+    (tmp_path / "wrong.sv").write_text(design.replace("size >= 15'h4060", "size > 15'h4060"))
+
+    def ci(design, match=CI):
+        words = [
+            "make",
+            "-s",
+            "-f",
+            str(kit / "examples/ci/Makefile"),
+            f"VECTORS={kit.parent}",
+            f"MATCH={match}",
+            f"DUT={design}",
+            "WRAP=wrapper.sv",
+        ]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    code, said = ci("right.sv")
+    assert code == 0 and said.count("judge: passed") == 3 and "judge: 3 suites, code 0" in said
+    code, said = ci("wrong.sv")
+    assert code != 0 and "reason=mismatch" in said and "judge: passed" not in said.splitlines()[-1]
+    assert ci("right.sv", "convert__nothing*")[0] != 0
+    workflow = yaml.safe_load((kit / "examples/ci/golden.yml").read_text())
+    steps = [step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"]]
+    assert any("examples/ci/Makefile" in step for step in steps) and any(step.startswith("emu rtl run ") for step in steps)
+
+
+@pytest.mark.exhaustive  # compiles the reference into a simulator
+def test_the_scoreboard_in_the_style_of_uvm(kit, tmp_path, need, c_reference):
+    need("verilator", "g++", "make")
+    arithmetic = (kit / "examples" / "e2m1_nearest.sv").read_text()
+    pressed = (kit / "examples" / "pressed.sv").read_text()
+    dropped = pressed.replace("assign in_ready = !first_valid || first_moves;", "assign in_ready = 1'b1;")
+    wrong = arithmetic.replace("size >= 15'h4060", "size > 15'h4060")
+
+    def judged(name, sources, *words):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        if not (folder / "Vbench").is_file():
+            for number, text in enumerate(sources):
+                (folder / f"design{number}.sv").write_text(text)
+            command = [
+                "verilator",
+                "--binary",
+                "--timing",
+                "-fno-life",
+                "-Wno-fatal",
+                "-Wno-lint",
+                "--top-module",
+                "bench",
+                "--Mdir",
+                str(folder),
+            ]
+            command += ["-CFLAGS", "-O0", str(c_reference / "dpi/emu_ref_pkg.sv"), str(kit / "dpi/scoreboard.sv")]
+            command += [*(str(folder / f"design{number}.sv") for number in range(2)), str(c_reference / "libemu_dpi.a")]
+            built = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert built.returncode == 0, built.stdout + built.stderr
+        done = subprocess.run([str(folder / "Vbench"), *words], capture_output=True, text=True, check=False)
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+        return done.returncode == 0, line
+
+    right = (arithmetic, pressed)
+    passed, line = judged("right", right, "+n=5000", "+seed=3")
+    assert passed and "RESULT PASS reason=none" in line and "compared=5000 mismatch=0" in line
+    passed, line = judged("right", right, "+n=5000", "+flip=100")
+    assert not passed and "RESULT FAIL reason=mismatch" in line and "mismatch=1 " in line
+    assert not judged("wrong", (wrong, pressed), "+n=5000")[0]
+    passed, line = judged("dropped", (arithmetic, dropped), "+n=5000")
+    assert not passed and "reason=count" in line

@@ -75,7 +75,7 @@ def _streams(model: PortMap, layout: Layout, outputs: Sequence[Column]) -> dict[
             parts["fl"] = Beats(1, column.bits, 1, False, True)
     compared = [column.name for column in outputs if column.name in parts]
     made = [clock for clock in model.clocks if clock.percent != BENCH_CLOCK]
-    clocks = [{"port": clock.port, "percent": clock.percent, "offset": f"0.0{37 + 2 * number}"} for number, clock in enumerate(made)]
+    clocks = [{"port": clock.port, "percent": clock.percent, "offset": f"0.{37 + 2 * number:03d}"} for number, clock in enumerate(made)]
     return {
         "parts": parts,
         "clocks": clocks,
