@@ -230,13 +230,13 @@ def _sum_faults(plan: LevelsPlan, level: LevelPlan, values: Reach, digits: int) 
 def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values: Reach, count: int, running: Fraction) -> Iterator[str]:
     own = words.cuts_running
     one = Fraction(2) if words.exponent == "normalised" else max(values.significand, Fraction(2))
-    total = (count + 1) * one * max(Fraction(1), Fraction(2) ** -words.exponent_raise) + running
+    total = (count + 1) * one * max(Fraction(1), Fraction(2) ** -words.raised) + running
     if align.frac_bits > ODD_BITS or (total * Fraction(2) ** align.frac_bits + count + 2) >= 1 << UNIT_BITS:
         yield f"level {level.facts.id}: aligned terms have more than {UNIT_BITS} bits above the unit of their sum"
     if own is not None and own.fraction_bits > ODD_BITS:
         yield f"level {level.facts.id}: the running value keeps more than {ODD_BITS} bits"
     ends = [values.lsb_exp, values.min_exp, values.max_exp, level.sums.min_exp, level.sums.max_exp, align.floor or 0]
-    if max(abs(end) for end in ends) + abs(words.exponent_raise) + ODD_BITS > FAR:
+    if max(abs(end) for end in ends) + abs(words.raised) + ODD_BITS > FAR:
         yield f"level {level.facts.id}: exponents lie beyond 2^-{FAR} or 2^{FAR}"
 
 
@@ -321,7 +321,7 @@ def _fill_level(out: Any, level: LevelPlan, of: int, plan: LevelsPlan) -> None:
 
 
 def _fill_align(out: Any, words: LevelAlign, align: AlignPlan) -> None:
-    out.is_aligned, out.normalised, out.raised = True, words.exponent == "normalised", words.exponent_raise
+    out.is_aligned, out.normalised, out.raised = True, words.exponent == "normalised", words.raised
     out.frac_bits, out.has_floor, out.floor = align.frac_bits, align.floor is not None, align.floor or 0
     fill_rounding(out.cut, get("rounding", words.cut))
     if words.beyond == "wrap" and align.adder_bits is not None and align.adder_bits <= UNIT_BITS:
