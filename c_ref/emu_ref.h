@@ -495,6 +495,7 @@ typedef struct emu_sum_level {
     emu_alignment align;
     emu_hold hold;
     emu_scaling scaling;
+    const char *name;             /* for who shows a trace; NULL: none */
 } emu_sum_level;
 
 /* Limits: as in emu_datapath; every sum, before it is held, has at most 1,080 bits for one instruction. C enters at one place, and scales

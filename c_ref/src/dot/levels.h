@@ -21,6 +21,7 @@ typedef struct emu_level_plan {
     int32_t has_floor;
     int32_t floor_exp;
     int32_t unit_exp;   /* held in fixed point */
+    int32_t sum_lsb_exp; /* divides its sums, before they are held */
 } emu_level_plan;
 
 /* A datapath of levels with what follows from it. */

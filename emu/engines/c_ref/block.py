@@ -34,6 +34,7 @@ _descriptors: Cache[tuple[str, str | None], ProgramDescriptor] = Cache("emu.engi
 
 
 def program_of(recipe: Recipe, program: Program, profile: str | None) -> ProgramDescriptor:
+    """Return the emu_program of a recipe; profile: None: the quantize program. Raises: EngineError (a limit of the C reference)."""
     key = (digest(recipe), profile)
     if key not in _descriptors:
         _descriptors[key] = program_descriptor(recipe, program)
@@ -141,6 +142,7 @@ def dequantize(
 
 
 def given_matrix(codes: Codes, fmt: Format) -> Codes:
+    """Return codes [R, C] in the width of their format. Raises: ShapeError (not a matrix, or empty), OperandError (codes)."""
     array = in_width(codes, fmt)
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError("quantize and dequantize take a matrix with at least one element")

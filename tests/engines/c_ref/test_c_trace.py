@@ -1,4 +1,4 @@
-"""Traces of the C reference: every register of every recipe, and every stage of every datapath of levels, as the reference model has them."""
+"""Traces of the C reference: registers of every recipe and stages of every datapath of levels are those of the reference model."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def drawn_input(recipe: Recipe, rng: Random, special: bool) -> tuple[np.ndarray,
     program = quantize_program(recipe)
     rows, columns = program.block.facts.shape
     columns = 2 * columns - (3 if recipe.facts.tail != "error" else 0)
-    x = np.array([[rng.getrandbits(23) | rng.randint(118, 132) << 23 | rng.getrandbits(1) << 31 for _ in range(columns)] for _ in range(2 * rows)])
+    x = np.array(
+        [[rng.getrandbits(23) | rng.randint(118, 132) << 23 | rng.getrandbits(1) << 31 for _ in range(columns)] for _ in range(2 * rows)]
+    )
     if special:
         for _ in range(4):
             x[rng.randrange(2 * rows), rng.randrange(columns)] = rng.choice(SPECIALS)
@@ -173,7 +175,16 @@ def test_stages_that_are_not_there_have_no_place() -> None:
 
     made, place = levels_descriptor(plan), ffi.new("size_t *", 77)
     k, last = plan.facts.k, len(plan.levels)
-    for level, node, addition in ((-1, 0, -1), (last + 2, 0, -1), (0, k, -1), (0, 0, 0), (1, 99, -1), (1, 0, 0), (last + 1, 1, -1), (1, 0, -2)):
+    for level, node, addition in (
+        (-1, 0, -1),
+        (last + 2, 0, -1),
+        (0, k, -1),
+        (0, 0, 0),
+        (1, 99, -1),
+        (1, 0, 0),
+        (last + 1, 1, -1),
+        (1, 0, -2),
+    ):
         assert lib.emu_find_stage(made.pointer, k, level, node, addition, place) == lib.EMU_ERROR_SHAPE
     assert lib.emu_find_stage(made.pointer, k + 1, 0, 0, -1, place) == lib.EMU_ERROR_SHAPE
     assert lib.emu_find_stage(made.pointer, k, 0, 0, -1, ffi.NULL) == lib.EMU_ERROR_NULL
