@@ -109,6 +109,13 @@ int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_
                        const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
                        emu_number *workspace, size_t numbers, size_t *row)
 {
+    return emu_dot_levels_flags(levels, a, b, scale_a, scale_b, c, random, d, NULL, order, workspace, numbers, row);
+}
+
+int32_t emu_dot_levels_flags(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                             const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d,
+                             const emu_matrix *flags, uint32_t *order, emu_number *workspace, size_t numbers, size_t *row)
+{
     const emu_number nothing = {0, 0, 0, 0, 0, 0, {{0}}};
     emu_level_path path;
     emu_level_row here;
@@ -123,6 +130,7 @@ int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_
     here.random = random;
     here.order = order;
     here.c = nothing;
+    here.c_signals = 0;
     rows = a->rows;
     columns = a->columns;
     error = make_row_shape(&here, columns);
@@ -141,6 +149,8 @@ int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_
         error = check_matrix(c, &path.c, levels->c != NULL, rows, 1);
     if (!error)
         error = check_matrix(random, NULL, draws != 0, rows, draws);
+    if (!error)
+        error = check_matrix(flags, NULL, flags != NULL, rows, 1);
     if (!error && draws && !order)
         error = EMU_ERROR_NULL;
     if (!error && (d->rows != rows || d->columns != 1 || 8 * d->bytes < code_bits(levels->out.format)))
@@ -157,14 +167,20 @@ int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_
     error = check_random(&here, rows);
     for (*row = 0; *row < rows && !error; *row += 1) {
         uint64_t code = 0;
+        int32_t raised = 0;
+        here.flags = &raised;
         here.strip.row_a = here.strip.row_b = *row;
         if (c)
             error = emu_read_number(&path.c, emu_read(c, *row), levels->flushes_c, 0, &here.c);
+        if (c)
+            here.c_signals = emu_is_signalling(&path.c, emu_read(c, *row), levels->signals_c);
         if (!error)
             error = emu_run_level_row(&here, workspace, &code);
         if (error)
             break;
         emu_write(d, *row, code);
+        if (flags)
+            emu_write(flags, *row, (uint64_t)raised);
     }
     return error;
 }
