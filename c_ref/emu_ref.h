@@ -487,7 +487,7 @@ typedef struct emu_levels {
     int32_t out_plus_c;           /* flag: C is added to the last value */
     int32_t invalid_levels;       /* bit i: level i raises EMU_RAISED_INVALID; 0 products, then the levels, then the result */
     int32_t overflow_levels;      /* the same of EMU_RAISED_OVERFLOW; in both, no `out` or hold has a policy */
-    int32_t signals_a;            /* flags: a NaN without the leading bit of its fraction signals; formats with EMU_NAN_IEEE */
+    int32_t signals_a;            /* flags: a NaN without the leading bit of its fraction signals, in formats with EMU_NAN_IEEE */
     int32_t signals_b;
     int32_t signals_scale;
     int32_t signals_c;

@@ -55,7 +55,8 @@ int32_t emu_read_number(const emu_grid *grid, uint64_t code, int32_t flushes, in
 
 int32_t emu_is_signalling(const emu_grid *grid, uint64_t code, int32_t may_signal)
 {
-    return may_signal && emu_is_nan_code(grid, code) && !(code >> (grid->frac_bits - 1) & 1);
+    return may_signal && grid->is_float && grid->format->nan == EMU_NAN_IEEE && emu_is_nan_code(grid, code) &&
+           !(code >> (grid->frac_bits - 1) & 1);
 }
 
 void emu_multiply_numbers(const emu_number *a, const emu_number *b, emu_number *product)

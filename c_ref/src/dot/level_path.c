@@ -155,7 +155,7 @@ static int32_t has_policy(const emu_hold *hold, const emu_scaling *scaling)
     return hold->policy || (scaling && (scaling->each.policy || scaling->product.policy || scaling->term.policy));
 }
 
-/* Flags are raised by levels that there are; what a policy says has none; what signals has the NaNs of IEEE 754. */
+/* Flags are raised by levels that there are; what a policy says has none; what signals has the NaNs of IEEE 754, with a fraction. */
 static int32_t check_flags(const emu_levels *facts)
 {
     const emu_format *formats[4] = {facts->a, facts->b, facts->scale, facts->c};
@@ -166,8 +166,7 @@ static int32_t check_flags(const emu_levels *facts)
     if (reports < 0 || reports >> (facts->level_count + 2) || (reports && (policies || has_policy(&facts->out, NULL))))
         return EMU_ERROR_DATAPATH;
     for (int32_t i = 0; i < 4; i++) {
-        if (!is_flag(signals[i]) || (signals[i] && (!formats[i] || formats[i]->format_class != EMU_FLOAT ||
-                                                    formats[i]->nan != EMU_NAN_IEEE || !formats[i]->frac_bits)))
+        if (!is_flag(signals[i]) || (signals[i] && (!formats[i] || (formats[i]->nan == EMU_NAN_IEEE && !formats[i]->frac_bits))))
             return EMU_ERROR_FORMAT;
     }
     return EMU_OK;

@@ -79,8 +79,9 @@ def _descriptor(plan: LevelsPlan) -> Descriptor:
     out.out_plus_c = facts.out.plus == "c"
     for name, flag in (("invalid_levels", "NV"), ("overflow_levels", "OF")):
         setattr(out, name, sum(1 << level for level in plan.flag_levels.get(flag, ())))
-    for name, operand in (("a", plan.a), ("b", plan.b), ("scale", plan.scale), ("c", plan.c)):
-        setattr(out, f"signals_{name}", operand is not None and plan.signals(operand))
+    signalling = () if facts.flags is None else facts.flags.signalling
+    for name, operands in (("a", facts.a), ("b", facts.b), ("scale", offered), ("c", (facts.c,))):
+        setattr(out, f"signals_{name}", any(operand in signalling for operand in operands))
     return Descriptor(out, memory)
 
 

@@ -212,8 +212,8 @@ Flag = Literal["NV", "OF"]
 class FlagPlaces(Part):
     """The levels whose operations raise a flag: product, the names of levels, out."""
 
-    NV: Literal["all"] | tuple[Name, ...] = Field(default="all", description="levels that raise NV")
-    OF: Literal["all"] | tuple[Name, ...] = Field(default="all", description="levels that raise OF")
+    nv: Literal["all"] | Annotated[tuple[Name, ...], Field(min_length=1)] = Field(default="all", description="levels that raise NV")
+    of: Literal["all"] | Annotated[tuple[Name, ...], Field(min_length=1)] = Field(default="all", description="levels that raise OF")
 
 
 class LevelFlags(Part):
@@ -223,7 +223,7 @@ class LevelFlags(Part):
     finite value that is beyond its register once it was rounded with exponents without end, or beyond a width that wraps.
     """
 
-    report: tuple[Flag, ...] = Field(min_length=1, description="the flags of a result, the lowest bit first")
+    report: tuple[Flag, ...] = Field(min_length=1, description="the flags of a result, the lowest bit first: NV, OF or both")
     signalling: tuple[FormatId, ...] = Field(
         description="formats of operands, with the NaNs of IEEE 754, whose NaN signals where the leading bit of its fraction is 0"
     )
@@ -231,8 +231,8 @@ class LevelFlags(Part):
 
     @model_validator(mode="after")
     def _once(self) -> LevelFlags:
-        if len(set(self.report)) != len(self.report):
-            raise ValueError("report names a flag twice")
+        if self.report not in (("NV",), ("OF",), ("NV", "OF")):
+            raise ValueError("report names each flag once, NV before OF")
         return self
 
 
