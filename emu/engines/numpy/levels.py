@@ -225,7 +225,7 @@ class _Rows:
             if decided is not None:
                 decided = reduce(np.add, [decided[children[:, i]] for i in range(children.shape[1])])
             if told is not None:
-                told = told[:, children].any(axis=2)
+                told = _any(told[:, children], 2)
             value = self._scaled(value, level.facts.scale, first, level.number, turn)
         if facts.out.plus == "c":
             value = self._add([value], self.c, None, "zero", facts.out, last)
@@ -235,21 +235,22 @@ class _Rows:
                 found = found + np.where(np.isfinite(self.c.top), 0.0, self.c.top)
             special = self._special(found)
             if of_row is not None:
-                of_all = of_row.any(axis=1, keepdims=True)
+                of_all = _any(of_row, 1)[:, None]
                 special = self._flag(special, "NV", last, self._invalid(of_all, None if self.c is None else self.c.top))
                 special = special if self.c is None else self._flag(special, "NV", last, self.c_signals)
             value = value.where(~np.isfinite(found), special)
         self.holder.over = None
         codes, faults = self.holder.encode(value, facts.out, self._words(last, 1, 0))
         raised = self._flag(value, "OF", last, self.holder.over).flags
-        return codes.reshape(-1), *(None if item is None else item.reshape(-1) for item in (faults, raised))
+        return codes.reshape(-1), None if faults is None else faults.reshape(-1), None if raised is None else raised.reshape(-1)
 
     def _invalid(self, told: Bool, running: F64 | None) -> Bool:
         """Where operands raise NV before anything is added. told: of an addition, as _decided says.   running: what they are added to."""
         plus, minus = told[1], told[2]
         if running is not None:
             plus, minus = plus | (running == np.inf), minus | (running == -np.inf)
-        return told[0] | (plus & minus)
+        invalid: Bool = told[0] | (plus & minus)
+        return invalid
 
     def _special(self, found: F64) -> Values:
         named = (np.zeros(found.shape, np.int64), np.zeros(found.shape, bool)) if self.named else (None, None)
@@ -362,7 +363,7 @@ class _Rows:
                 if stops.any():
                     special = replace(self._special(found), fault=running.fault, flags=running.flags)
                     if told is not None:
-                        special = self._flag(special, "NV", plan.number, self._invalid(told[:, lot].any(axis=2), running.top))
+                        special = self._flag(special, "NV", plan.number, self._invalid(_any(told[:, lot], 2), running.top))
                     added = added.where(stops, special)
             running = added
             turn += 1
@@ -492,9 +493,15 @@ def _exact(terms: Sequence[Values]) -> list[F64]:
     return [total]
 
 
+def _any(where: Bool, axis: int) -> Bool:
+    found: Bool = np.logical_or.reduce(where, axis=axis)
+    return found
+
+
 def _vanishes(x: F64, y: F64) -> Bool:
     """Where a product of two values that are no NaN is NaN: infinity times zero."""
-    return np.isnan(x * y) & ~np.isnan(x) & ~np.isnan(y)
+    found: Bool = np.isnan(x * y) & ~np.isnan(x) & ~np.isnan(y)
+    return found
 
 
 def _signalling(codes: Codes, fmt: Format, plan: LevelsPlan) -> Bool | None:
@@ -504,7 +511,8 @@ def _signalling(codes: Codes, fmt: Format, plan: LevelsPlan) -> Bool | None:
     assert isinstance(fmt.facts, FloatFacts)
     known, size = derive.codes(fmt), codes.astype(np.int64) & ~np.int64(derive.codes(fmt).sign_bit)
     assert known.inf is not None
-    return (size > known.inf) & (size >> (fmt.facts.frac_bits - 1) & 1 == 0)
+    found: Bool = (size > known.inf) & (size >> (fmt.facts.frac_bits - 1) & 1 == 0)
+    return found
 
 
 def _at(parts: list[F64]) -> list[F64]:
