@@ -71,7 +71,7 @@ def factors(text: str) -> tuple[int, int]:
 
 
 def computed(row: dict[str, str]) -> tuple[Value | str, str]:
-    """Return what a row of the page gives, by every engine that takes it, and its flags: by name, none, or nothing where none are reported."""
+    """Return what a row of the page gives, by every engine that takes it, and its flags: names, none, or nothing without any."""
     given = dict(part.split(" ", 1) for part in row["operands"].split("; "))
     products = [factors(text) for text in given["products"].split(", ")]
     facts = BASE | {"k": len(products)} | parse(row["facts"], "page").data

@@ -1013,5 +1013,5 @@ static const char *const sound_lines[] = {
     "scale e8m0\n",
     "blocks 1\n",
     "block 4\n",
-    "end 59b255ef2055f9d608e0115179334ecabd6cf5f1571f20175098e01f9c6a8fd5\n",
+    "end 88e99b01dfa6557947916646f6b3e7b61c0a5e3219fd04c216e39d4859da1cef\n",
 };

@@ -57,7 +57,8 @@ def test_more_drawn_datapaths_with_flags() -> None:
 
 def test_the_public_function_returns_flags() -> None:
     """2^64 * 2^64 overflows, infinity * 0 is invalid; a third row raises nothing."""
-    a, b = np.array([[0x5F80, 0, 0, 0], [0x7F80, 0, 0, 0], [0x3F80, 0, 0, 0]]), np.array([[0x5F80, 0, 0, 0], [0, 0, 0, 0], [0x3F80, 0, 0, 0]])
+    a = np.array([[0x5F80, 0, 0, 0], [0x7F80, 0, 0, 0], [0x3F80, 0, 0, 0]])
+    b = np.array([[0x5F80, 0, 0, 0], [0, 0, 0, 0], [0x3F80, 0, 0, 0]])
     for engine in ("auto", "exact", "numpy", "c_ref"):
         codes, flags = emu.dot(a, b, "rvbna4_flags", flags=True, engine=engine)
         assert (codes.tolist(), flags.tolist()) == ([0x7F800000, 0x7FC00000, 0x3F800000], [2, 1, 0])
