@@ -52,7 +52,9 @@ def machine(name: str, *changes: Change) -> Identity:
 
 
 @pytest.mark.cases(2, 4)
-@pytest.mark.parametrize("name", ["int12_wrap", "bf16_register_random", "systolic_4way", "rvbna4_rne", "fp16_tree_fp32", "e1m2_int24_register"])
+@pytest.mark.parametrize(
+    "name", ["int12_wrap", "bf16_register_random", "systolic_4way", "rvbna4_rne", "fp16_tree_fp32", "e1m2_int24_register"]
+)
 def test_a_shipped_datapath_is_itself(name: str) -> None:
     found = machine(name)
     assert found.kind == "documented" and any(text.startswith(name) for text in found.found), found.text()
