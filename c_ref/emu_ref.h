@@ -523,7 +523,18 @@ typedef struct emu_levels {
     const emu_sum_level *levels;
     emu_hold out;                 /* EMU_HOLD_FLOAT */
     int32_t out_plus_c;           /* flag: C is added to the last value */
+    int32_t invalid_levels;       /* bit i: level i raises EMU_RAISED_INVALID; 0 products, then the levels, then the result */
+    int32_t overflow_levels;      /* the same of EMU_RAISED_OVERFLOW; in both, no `out` or hold has a policy */
+    int32_t signals_a;            /* flags: a NaN without the leading bit of its fraction signals, in formats with EMU_NAN_IEEE */
+    int32_t signals_b;
+    int32_t signals_scale;
+    int32_t signals_c;
 } emu_levels;
+
+/* Exception flags of a row. Invalid: a signalling NaN, infinity times zero, infinities of both signs in one addition; where the operands
+ * decide first, the level of the addition that they decide raises it, of a whole row the result. Overflow: beyond a register, or a width
+ * that wraps. */
+enum { EMU_RAISED_INVALID = 1, EMU_RAISED_OVERFLOW = 2 };
 
 /* sign, magnitude * 2^lsb_exp. */
 typedef struct emu_number {
@@ -699,6 +710,11 @@ int32_t emu_count_dot_levels(const emu_levels *levels, size_t products, size_t *
 int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
                        const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
                        emu_number *workspace, size_t numbers, size_t *row);
+
+/* The same with the exception flags of each row, EMU_RAISED_*: flags [rows, 1], NULL: not asked for. */
+int32_t emu_dot_levels_flags(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                             const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d,
+                             const emu_matrix *flags, uint32_t *order, emu_number *workspace, size_t numbers, size_t *row);
 
 /* The trace of one row of a datapath of levels: operands as in emu_dot_levels with a single row, and what each node of each level leaves.
  * stages: room for `count` numbers; known: a byte each, 1: the stage was made; 0: NaN or infinity decided above it, or an error came first.

@@ -149,6 +149,8 @@ package emu_ref_pkg;
   localparam int EMU_START_ZERO = 0;
   localparam int EMU_START_FIRST = 1;
   localparam int EMU_START_C = 2;
+  localparam int EMU_RAISED_INVALID = 1;
+  localparam int EMU_RAISED_OVERFLOW = 2;
   localparam int EMU_MAX_DESCRIPTOR = 1048576;
   localparam int EMU_DPI_BITS = 8192;
 
@@ -229,6 +231,7 @@ package emu_ref_pkg;
   //   emu_add_results
   //   emu_count_dot_levels
   //   emu_dot_levels
+  //   emu_dot_levels_flags
   //   emu_find_stage
   //   emu_trace_levels
   //   emu_find_datapath

@@ -94,6 +94,8 @@ int make_levels(const char *name, operation *op)
     if (draws)
         add_column(op, "r", ROLE_R, (int32_t)draws, most, NULL, 0);
     add_column(op, "d", ROLE_OUT, 1, stored_bits(op->result), op->result, emu_find_levels_row(op->library, name)->any_nan);
+    if (facts->invalid_levels | facts->overflow_levels)
+        add_column(op, "fl", ROLE_OUT, (facts->invalid_levels != 0) + (facts->overflow_levels != 0), 1, NULL, 0);
     return 0;
 }
 
@@ -117,7 +119,9 @@ int32_t derive_dot_levels(const operation *op, row *made)
     emu_matrix c = matrix_of(op, made, "c"), r = matrix_of(op, made, "r"), d = matrix_of(op, made, "d");
     uint32_t order[MAX_LANES];
     size_t bad;
-    int32_t out = find_column(op, "d");
+    uint64_t raised = 0;
+    emu_matrix flags = {&raised, 8, 1, 1, NULL};
+    int32_t out = find_column(op, "d"), flagged = find_column(op, "fl");
     int32_t error = op->wants_stages ? emu_trace_levels(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d,
                                                         order, numbers, MOST_NUMBERS, stages, known, MOST_STAGES)
                                      : emu_dot_levels(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d,
@@ -127,6 +131,14 @@ int32_t derive_dot_levels(const operation *op, row *made)
         memset(known, 0, sizeof known);
     if (op->wants_stages && (!error || made->unknown[out][0]))
         fill_stages(op, stages, known, made);
+    if (flagged >= 0 && !error)
+        error = emu_dot_levels_flags(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d, &flags, order, numbers,
+                                     MOST_NUMBERS, &bad);
+    for (int32_t lane = 0; flagged >= 0 && lane < op->columns[flagged].lanes; lane++) {
+        int32_t flag = lane || !op->of_levels.invalid_levels ? EMU_RAISED_OVERFLOW : EMU_RAISED_INVALID;
+        made->lanes[flagged][lane] = (raised & (uint64_t)flag) != 0;
+        made->unknown[flagged][lane] = made->unknown[out][0];
+    }
     return made->unknown[out][0] ? EMU_OK : error;
 }
 
@@ -179,8 +191,8 @@ int take_stages(const char *path, operation *op)
         column *col = &op->columns[place];
         taken += find_column(&own, col->name) >= 0;
         op->wants_stages = op->wants_stages || col->role == ROLE_STAGE;
-        if ((col->role == ROLE_MASK || col->role == ROLE_KIND) && strcmp(col->name + 2, "d") == 0)
-            col->of = find_column(op, "d");
+        if ((col->role == ROLE_MASK || col->role == ROLE_KIND) && (strcmp(col->name + 2, "d") == 0 || strcmp(col->name + 2, "fl") == 0))
+            col->of = find_column(op, col->name + 2);
     }
     if (!fine || taken != own.count)
         return complain(path, "its columns are not those of the contract");

@@ -52,15 +52,18 @@ def run_levels(
     random: Codes | None,
     plan: LevelsPlan,
     engine: str,
+    flags: Codes | None = None,
 ) -> tuple[Codes, list[dict[str, Any]]]:
     """Return the dot product of each row by a datapath of levels, and what each level left of each row.
 
     a, b: [R, K].   scale_a, scale_b: [R, K / block] or None.   c: [R] codes, None without C.   random: [R, words] or None.
+    flags: uint8 [R], filled with the exception flags of each row where the datapath reports any; None: not asked for.
     Returns: [R] codes, R dicts; only the exact engine keeps what levels left, from others the list is empty.   Raises: as the engines.
     """
     chosen = choose("levels", engine, plan)
     if chosen != "exact":
-        codes: Codes = _column(chosen, LEVELS_ENGINES).dot(a, b, scale_a, scale_b, c, random, plan)
+        more = {} if flags is None else {"flags": flags}  # an engine without flags takes no plan that reports them
+        codes: Codes = _column(chosen, LEVELS_ENGINES).dot(a, b, scale_a, scale_b, c, random, plan, **more)
         return codes, []
     from emu.engines.exact.levels import dot
     from emu.engines.numpy.convert import code_dtype
@@ -69,6 +72,8 @@ def run_levels(
         dot(a[i].tolist(), b[i].tolist(), _row(scale_a, i), _row(scale_b, i), None if c is None else int(c[i]), _row(random, i), plan)
         for i in range(len(a))
     ]
+    if flags is not None:
+        flags[:] = [item.flags for item in found]
     return np.array([item.code for item in found], code_dtype(plan.d)), [item.stages for item in found]
 
 

@@ -12,13 +12,19 @@ from emu.base.errors import OpenError, OperandError, SpecError, TargetError
 from emu.check.model import Target
 from emu.contracts.dot import cases
 from emu.contracts.dot.rows import DotRow, answers, same_answer
-from emu.contracts.dot.variants import Hypothesis
+from emu.contracts.form import integer_dtype
+from emu.contracts.levels import cases as level_cases
+from emu.contracts.levels import suite
+from emu.contracts.levels.contract import LevelsContract
+from emu.contracts.levels.hypotheses import Plan, Supposed, answers_of
+from emu.contracts.levels.trace import register_text
 from emu.engines.numpy.convert import code_dtype
 from emu.explain.probe.run import Finding, Probe, make_probe
 from emu.explain.probe.run import identify as read_probe
 from emu.identify.model import Axis, Departure, Identity, Pair
-from emu.spec.contract import plans
+from emu.spec.contract import level_plans, parse, plans
 from emu.spec.datapath import DatapathPlan
+from emu.spec.levels import LevelsPlan
 
 SHOWN: Final = 4
 DRAWN: Final = 16  # rows of each category that confirm
@@ -54,38 +60,57 @@ def identify_dot(target: Target, among: Sequence[str] | None) -> Identity:
     return _report(target, *best, *_confirmed(target, best[0], best[1]))
 
 
-def _confirmed(target: Target, probe: Probe, finding: Finding) -> tuple[list[Hypothesis], list[Departure]]:
+def _confirmed(target: Target, probe: Probe, finding: Finding) -> tuple[list[Supposed], list[Departure]]:
     """Ask drawn rows that no choice has seen. Returns: what fits those too; where nothing does, rows where the first departs."""
-    left, first, plan = _fused(finding.fits), list[Departure](), probe.plan
-    assert isinstance(plan, DatapathPlan)
-    for category in (name for name in cases.MAKERS if name != "chain" and cases.applies(name, plan)) if left else ():
-        rows = [DotRow(*case) for case in cases.rows(category, plan, DRAWN, FIRST_DRAWN)]
-        given = _ask(target, plan, rows)
+    left = list(finding.fits)
+    for rows in _drawn(probe.plan) if left else ():
+        given = _ask(target, probe.plan, rows)
         if given is None:
             continue
-        wrong = {item.text: _wrong(item, rows, given) for item in left}
+        wrong = {item.text: _wrong(item, probe.plan, rows, given) for item in left}
         if all(wrong.values()):
             number, wanted = wrong[left[0].text][0]
             got = given[number]
-            first = [Departure(rows[number].texts(plan), "d", _hex(wanted), _hex(got))]
-            return [], first
+            return [], [Departure(_texts(rows[number], probe.plan), "d", _hex(wanted), _hex(got))]
         left = [item for item in left if not wrong[item.text]]
-    return left, first
+    return left, []
 
 
-def _fused(items: Sequence[object]) -> list[Hypothesis]:
-    return [item for item in items if isinstance(item, Hypothesis)]
+def _drawn(plan: Plan) -> Iterator[Sequence[Any]]:
+    """Yield drawn rows of every category."""
+    if isinstance(plan, LevelsPlan):
+        op = LevelsContract.of(parse(f"dot/{plan.name}"))
+        for category in (name for name in level_cases.MAKERS if level_cases.applies(name, op.field)):
+            rows = suite.rows(op, category, DRAWN, FIRST_DRAWN)
+            yield [row for row in rows if not op.has_open_bit(row)]
+        return
+    for category in (name for name in cases.MAKERS if name != "chain" and cases.applies(name, plan)):
+        yield [DotRow(*case) for case in cases.rows(category, plan, DRAWN, FIRST_DRAWN)]
 
 
-def _wrong(item: Hypothesis, rows: Sequence[DotRow], given: Sequence[int | None]) -> list[tuple[int, int | None]]:
-    """Return number and wanted result of the rows where a kernel is not what is supposed; refused and open rows are not compared."""
-    pairs = enumerate(zip(answers(rows, item.plan), given, strict=True))
-    return [(at, mine) for at, (mine, got) in pairs if None not in (mine, got) and not same_answer(mine, got, item.plan)]
+def _texts(row: Any, plan: Plan) -> dict[str, str]:
+    found: dict[str, str] = row.texts(plan)
+    return found
 
 
-def _plans(wanted: Sequence[str]) -> Iterator[DatapathPlan]:
+def _wrong(item: Supposed, plan: Plan, rows: Sequence[Any], given: Sequence[int | None]) -> list[tuple[int, int | None]]:
+    """Return number and wanted result of the rows where a kernel is not what is supposed; refused and open rows are not compared.
+
+    plan: whose rows they are.
+    """
+    if isinstance(plan, LevelsPlan):
+        mine = answers_of(rows, plan, item.plan)
+    else:
+        assert isinstance(item.plan, DatapathPlan)
+        mine = answers(rows, item.plan)
+    pairs = enumerate(zip(mine, given, strict=True))
+    return [(at, want) for at, (want, got) in pairs if None not in (want, got) and not same_answer(want, got, item.plan)]
+
+
+def _plans(wanted: Sequence[str]) -> Iterator[Plan]:
     """Return the plans of ids and contracts, each combination of operands once. Raises: OperandError."""
-    known = [plan for plan in plans() if plan.name in wanted or plan.datapath.id in wanted]
+    every: list[Plan] = [*plans(), *level_plans()]
+    known = [plan for plan in every if plan.name in wanted or plan.datapath.id in wanted]
     if not known:
         raise OperandError(f"identify: no datapath {', '.join(wanted)}: `emu list datapaths`")
     seen: set[tuple[Any, ...]] = set()
@@ -96,7 +121,7 @@ def _plans(wanted: Sequence[str]) -> Iterator[DatapathPlan]:
             yield plan
 
 
-def _probe(plan: DatapathPlan) -> Probe:
+def _probe(plan: Plan) -> Probe:
     return _made(plan.datapath.id, plan.a.id, plan.b.id, None if plan.scale is None else plan.scale.id, plan.block or None)
 
 
@@ -109,13 +134,19 @@ def _rank(finding: Finding) -> tuple[bool, bool, int]:
     return bool(finding.fits), not finding.combined, finding.nearest_right
 
 
-def _ask(target: Target, plan: DatapathPlan, rows: Sequence[DotRow]) -> list[int | None] | None:
-    """Return the results of rows; None where the kernel does not take them."""
+def _ask(target: Target, plan: Plan, rows: Sequence[Any]) -> list[int | None] | None:
+    """Return the results of rows; None where there are none, or the kernel does not take them."""
+    if not rows:
+        return None
     operands: dict[str, Any] = {
         "a": np.array([row.a for row in rows], code_dtype(plan.a)),
         "b": np.array([row.b for row in rows], code_dtype(plan.b)),
-        "c": np.array([row.c for row in rows], code_dtype(plan.c)),
     }
+    if plan.c is not None:
+        operands["c"] = np.array([row.c for row in rows], code_dtype(plan.c))
+    if isinstance(plan, LevelsPlan) and rows[0].random:
+        bits = max(draw.rounding.random_bits for draw in plan.draws(len(rows[0].a)))
+        operands["words"] = np.array([row.random for row in rows], integer_dtype(None, bits))
     if plan.scale is not None:
         operands["scale_a"] = np.array([row.scale_a for row in rows], code_dtype(plan.scale))
         operands["scale_b"] = np.array([row.scale_b for row in rows], code_dtype(plan.scale))
@@ -131,16 +162,18 @@ def _ask(target: Target, plan: DatapathPlan, rows: Sequence[DotRow]) -> list[int
 
 
 def _report(
-    target: Target, probe: Probe, finding: Finding, given: Sequence[int | None], fits: list[Hypothesis], late: list[Departure]
+    target: Target, probe: Probe, finding: Finding, given: Sequence[int | None], fits: list[Supposed], late: list[Departure]
 ) -> Identity:
     """Return the identity. fits: what every row confirmed.   late: rows that told against all that had fitted before."""
     plain = [item for item in fits if not item.changes]
     kind: Any = "documented" if plain else "variant" if fits else "nearest"
-    shown = plain or fits or [item for item in _fused(finding.fits) if not item.changes] or _fused(finding.nearest or finding.fits)
+    shown = plain or fits or [item for item in finding.fits if not item.changes] or list(finding.nearest or finding.fits)
     names = tuple(item.text for item in shown)
     title = " or ".join(names) if fits else f"nothing documented; nearest {' or '.join(names)}"
-    axes = [Axis("datapath", path, str(value)) for path, value in (shown[0].changes if len(shown) == 1 else ())]
-    axes.insert(0, Axis("operands", "operands", probe.plan.name))
+    axes = [Axis("operands", "operands", probe.plan.name)]
+    if fits and len(shown) == 1:
+        axes += [Axis("datapath", path, str(value)) for path, value in shown[0].data()["changes"].items()]
+        axes += _levels(shown[0].plan)
     numbers = [number for number, item in enumerate(probe.hypotheses) if item in shown]
     departures = late if finding.fits or not numbers else list(_departures(probe, numbers[0], given))
     right = finding.given - len(departures) if finding.fits else finding.nearest_right
@@ -148,10 +181,22 @@ def _report(
     return Identity(target.name, target.op, kind, names, title, tuple(axes), pairs, tuple(departures[:SHOWN]), finding.given, right)
 
 
+def _levels(plan: Plan) -> Iterator[Axis]:
+    """What each level of a datapath of levels does: how it adds, in which order, and the register."""
+    for level in plan.levels if isinstance(plan, LevelsPlan) else ():
+        words = level.facts
+        every = f", every {words.take.every}-th" if words.take.every > 1 else ""
+        by = f", {words.by} at a time" if (words.by or 1) > 1 else ""
+        start = f", from {words.start}" if words.start else ""
+        yield Axis("level", words.id, f"{words.add} of {words.of}{every}{by}{start}; {register_text(words.hold, level.unit_exp)}")
+    if isinstance(plan, LevelsPlan):
+        yield Axis("level", "out", register_text(plan.facts.out, None))
+
+
 def _departures(probe: Probe, number: int, given: Sequence[int | None]) -> Iterator[Departure]:
     for place, (wanted, got) in enumerate(zip(probe.answers[number], given, strict=True)):
         if wanted is not None and got is not None and not same_answer(wanted, got, probe.plan):
-            yield Departure(probe.rows[place].row.texts(probe.plan), "d", f"{wanted:#x}", f"{got:#x}")
+            yield Departure(_texts(probe.rows[place].row, probe.plan), "d", f"{wanted:#x}", f"{got:#x}")
 
 
 def _pairs(probe: Probe, number: int) -> Iterator[Pair]:
@@ -168,7 +213,7 @@ def _pairs(probe: Probe, number: int) -> Iterator[Pair]:
         places = (at for at, (one, two) in enumerate(zip(mine, probe.answers[other], strict=True)) if not same_answer(one, two, probe.plan))
         at = next(places)
         yield Pair(
-            first, second, "separated", f"d {_hex(mine[at])} and {_hex(probe.answers[other][at])}", probe.rows[at].row.texts(probe.plan)
+            first, second, "separated", f"d {_hex(mine[at])} and {_hex(probe.answers[other][at])}", _texts(probe.rows[at].row, probe.plan)
         )
 
 

@@ -35,6 +35,7 @@ def dot(
     stages: bool = False,
     engine: str = "auto",
     random: Any = None,
+    flags: bool = False,
 ) -> Any:
     """Return the dot product of rows of raw codes, as a datapath computes it: one ascending chain over K.
 
@@ -44,8 +45,10 @@ def dot(
     a_format, b_format, scale_format: where the datapath leaves them free.
     stages: also return the fused steps of every row, from the reference model; of a datapath of levels what each level leaves.
     random: unsigned integers [..., words], one for each rounding of a datapath of levels that draws, in the order of LevelsPlan.draws.
-    Returns: codes of the result format, [...]; with stages (codes, list over the rows of lists of emu.engines.exact.datapath_step.Step, or
-    of dicts from stage to emu.engines.exact.levels.Number).
+    flags: also return the exception flags of every row, uint8 [...]: bit i is the flag i of the datapath's flags.report.
+    Returns: codes of the result format, [...]; with flags (codes, flags);
+    with stages (codes, list over the rows of lists of emu.engines.exact.datapath_step.Step, or
+    of dicts from stage to emu.engines.exact.levels.Number); with both (codes, list, flags).
     NaN, infinity, zero, subnormals, overflow: as the datapath says.   Exactness: equals emu.engines.exact.datapath.dot for every engine.
     Raises: SpecError (names, a choice that is missing), OpenError (unknown datapath, open bits, accumulator), ShapeError, OperandError,
     EngineError.   Source: the datapath's sources.   Tests: tests/ops/test_api_matmul.py.
@@ -62,11 +65,15 @@ def dot(
     rows_sa = None if scale_a is None else _rows(scale_a, lead, "a_scales")
     rows_sb = None if scale_b is None else _rows(scale_b, lead, "b_scales")
     check_operands(rows_a, rows_b, rows_sa, rows_sb, plan)
+    if flags and not (isinstance(plan, LevelsPlan) and plan.facts.flags is not None):
+        raise OperandError(f"flags: datapath {model.id} reports none: leave flags out")
     if isinstance(plan, LevelsPlan):
         words = None if random is None else _rows(read_codes(random, "random"), lead, "random")
         doing = "exact" if stages and engine == "auto" else engine  # no other engine keeps what levels left
-        found, left = run_levels(rows_a, rows_b, rows_sa, rows_sb, levels_addend(c, lead, plan), words, plan, doing)
-        return (found.reshape(lead), left) if stages else found.reshape(lead)
+        raised = np.zeros(len(rows_a), np.uint8) if flags else None
+        found, left = run_levels(rows_a, rows_b, rows_sa, rows_sb, levels_addend(c, lead, plan), words, plan, doing, raised)
+        out = [found.reshape(lead), *([left] if stages else []), *([] if raised is None else [raised.reshape(lead)])]
+        return tuple(out) if len(out) > 1 else out[0]
     if random is not None:
         raise OperandError(f"random: datapath {model.id} draws nothing: leave random out")
     addend = read_addend(c, lead, plan).reshape(-1)

@@ -117,6 +117,19 @@ class LevelsPlan:
         hold = chain.hold
         return not (hold == "exact" or (isinstance(hold, FloatHold) and same_facts(get("format", hold.format), self.c)))
 
+    @lazy
+    def flag_levels(self) -> dict[str, frozenset[int]]:
+        """Return flag -> the levels that raise it: 0 products, then as listed, then the result; empty where none are reported."""
+        words, names = self.facts.flags, ["product", *(level.id for level in self.facts.levels), "out"]
+        if words is None:
+            return {}
+        places = {flag: getattr(words.at, flag.lower()) for flag in words.report}
+        return {flag: frozenset(i for i, name in enumerate(names) if at == "all" or name in at) for flag, at in places.items()}
+
+    def signals(self, fmt: Format) -> bool:
+        """Tell whether a NaN of an operand may signal."""
+        return self.facts.flags is not None and fmt.id in self.facts.flags.signalling
+
     def shape(self, k: int) -> list[list[range]]:
         """Return for each level the children of each of its nodes. k: products of a row. Raises: ShapeError (the levels do not cover K)."""
         return shape(self.facts, k, self.block)
@@ -516,6 +529,7 @@ def check_levels(model: Datapath) -> None:
             _check_float(hold, place)
     _check_result(facts)
     _check_words(facts)
+    _check_flags(facts)
     for number, level in enumerate(facts.levels):
         if level.align is not None and level.align.open_words:
             if not model.open:
@@ -538,6 +552,36 @@ def _check_words(facts: DatapathLevels) -> None:
             raise LevelFault((*place, "exponent"), f"level {level.id}: a chain names what its hold names: leave exponent out")
         if level.scale != "none" and any(below.of == "all" for below in facts.levels[: number + 1]):
             raise LevelFault((*place, "scale"), f"level {level.id}: all of K has more than one scale block: scale a level below")
+
+
+def _has_ieee_nan(fmt: Format) -> bool:
+    return isinstance(fmt.facts, FloatFacts) and fmt.facts.nan == "ieee" and fmt.facts.frac_bits > 0
+
+
+def _check_flags(facts: DatapathLevels) -> None:
+    """Refuse flags of levels, formats and registers that cannot raise them. Raises: LevelFault."""
+    words = facts.flags
+    if words is None:
+        return
+    levels = ["product", *(level.id for level in facts.levels), "out"]
+    for flag in ("NV", "OF"):
+        places = getattr(words.at, flag.lower())
+        if places != "all" and (flag not in words.report or not set(places) <= set(levels)):
+            wrong = ", ".join(sorted(set(places) - set(levels))) or flag
+            why = "is not reported" if flag not in words.report else f"is no level: {', '.join(levels)} are"
+            raise LevelFault(("flags", "at", flag.lower()), f"flags: {wrong} {why}")
+    given = (facts.a, facts.b, () if facts.offered is None else facts.offered.formats, (facts.c,))
+    operands = {name for names in given for name in names}
+    for names in given:
+        found = {name for name in names if name != "none" and _has_ieee_nan(get("format", name))}
+        if found & set(words.signalling) and not found <= set(words.signalling):
+            why = "of one operand, formats with the NaNs of IEEE 754 signal together or not at all"
+            raise LevelFault(("flags", "signalling"), f"flags: {', '.join(sorted(found - set(words.signalling)))} is left out: {why}")
+    for name in words.signalling:
+        if name not in operands or not _has_ieee_nan(get("format", name)):
+            raise LevelFault(("flags", "signalling"), f"flags: {name} is no operand whose NaNs are those of IEEE 754: leave it out")
+    if any(isinstance(hold, FloatHold) and hold.policy is not None for hold in holds_of(facts)):
+        raise LevelFault(("flags",), "flags: what a policy makes of a value has none here: say keep, overflow and subnormals instead")
 
 
 def _check_scale(scale: LevelScale | str, place: tuple[str | int, ...]) -> None:

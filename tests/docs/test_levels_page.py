@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from emu.contracts.examples import compare
-from emu.contracts.levels.rows import LevelsRow, answer, engines_of, run_rows
+from emu.contracts.levels.rows import LevelsRow, answer, engines_of, evaluate, run_flagged
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import Value, finite, power_of_two
@@ -19,7 +19,19 @@ from emu.engines.torch.present import has_torch
 from emu.spec import get
 from emu.spec.levels import check_levels, resolve_levels
 from emu.spec.loader import parse
-from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold, Level, LevelAlign, LevelScale, LevelSpecial, RunningCut
+from emu.spec.models.levels import (
+    CutHold,
+    DatapathLevels,
+    FixedHold,
+    FlagPlaces,
+    FloatHold,
+    Level,
+    LevelAlign,
+    LevelFlags,
+    LevelScale,
+    LevelSpecial,
+    RunningCut,
+)
 from tools.docs import examples
 
 PAGE = "docs/datapath_levels.md"
@@ -51,13 +63,15 @@ def factors(text: str) -> tuple[int, int]:
     """Return codes of binary32 whose product it is: the last factor is one of them, or 1 is."""
     first, star, second = text.rpartition("*")
     fp32 = get("format", "fp32")
+    if text == "snan":
+        return 0x7FA00000, encode_value(value("1"), fp32)
     if not star or "^" in second:
         first, second = text, "1"
     return encode_value(value(first), fp32), encode_value(value(second), fp32)
 
 
-def computed(row: dict[str, str]) -> Value | str:
-    """Return what a row of the page gives, by every engine that takes it."""
+def computed(row: dict[str, str]) -> tuple[Value | str, str]:
+    """Return what a row of the page gives, by every engine that takes it, and its flags: names, none, or nothing without any."""
     given = dict(part.split(" ", 1) for part in row["operands"].split("; "))
     products = [factors(text) for text in given["products"].split(", ")]
     facts = BASE | {"k": len(products)} | parse(row["facts"], "page").data
@@ -76,24 +90,29 @@ def computed(row: dict[str, str]) -> Value | str:
     plan = resolve_levels(model)
     asked = LevelsRow([a for a, _ in products], [b for _, b in products], scales[0], scales[1], c, words)
     found = answer(asked, plan)
-    engines = [*engines_of(plan), *(["torch"] if has_torch() else [])]
-    assert all(run_rows([asked], plan, engine) == [found] for engine in engines)
-    return "refused" if found is None else decode_code(found, plan.d)
+    engines = [*engines_of(plan), *(["torch"] if has_torch() and not plan.flag_levels else [])]
+    made = [run_flagged([asked], plan, engine)[0] for engine in engines]
+    raised = 0 if found is None else evaluate(asked, plan).flags
+    assert made == [None if found is None else (found, raised)] * len(made)
+    named = [flag for bit, flag in enumerate(plan.flag_levels) if raised >> bit & 1] or (["none"] if plan.flag_levels else [])
+    return "refused" if found is None else decode_code(found, plan.d), ", ".join(named)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: re.sub(r"[^a-z0-9_.]+", "-", row["word"]))
 def test_a_row_of_the_page(row: dict[str, str]) -> None:
-    found = computed(row)
-    if row["d"] == "refused":
+    found, flags = computed(row)
+    d, _, named = row["d"].partition(", ")
+    assert flags == named
+    if d == "refused":
         assert found == "refused"
     else:
-        want = value(row["d"])
+        want = value(d)
         assert isinstance(found, Value) and (found == want or found.kind == want.kind == "nan"), (found, want)
 
 
 def words() -> Iterator[str]:
     """Every word that the language has."""
-    for model in (Level, LevelAlign, RunningCut, FixedHold, CutHold, FloatHold, LevelScale, LevelSpecial):
+    for model in (Level, LevelAlign, RunningCut, FixedHold, CutHold, FloatHold, LevelScale, LevelSpecial, LevelFlags, FlagPlaces):
         yield from model.model_fields
 
 
@@ -109,4 +128,4 @@ def test_examples_print_what_they_say(checkout: Path) -> None:
 
 def test_a_wrong_row_is_found() -> None:
     row = next(row for row in ROWS if row["d"] == "16777218")
-    assert compare(computed(row), "16777216") is not None
+    assert compare(computed(row)[0], "16777216") is not None

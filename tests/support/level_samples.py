@@ -15,7 +15,7 @@ from emu.spec import derive
 from emu.spec.levels import LevelsPlan, check_levels, level_plans_of
 from emu.spec.models import Datapath, Format
 from emu.spec.models.format import FloatFacts
-from emu.spec.models.levels import DatapathLevels
+from emu.spec.models.levels import DatapathLevels, FlagPlaces, LevelFlags
 from emu.spec.registry import get
 
 ELEMENTS = ("e2m1", "e1m2", "e4m3", "e5m2", "int8", "fp16", "bf16", "fp32", "e2m3", "e4m3fnuz")
@@ -48,6 +48,24 @@ def drawn_datapath(seed: int) -> Datapath:
             return model
         except (ValidationError, EmuError, AssertionError):
             continue
+
+
+def flagged(model: Datapath, rng: Random) -> Datapath | None:
+    """Return a drawn datapath whose results come with flags, or None where it has policies."""
+    facts = model.facts
+    assert isinstance(facts, DatapathLevels)
+    given = [facts.a, facts.b, () if facts.offered is None else facts.offered.formats, (facts.c,) if facts.c != "none" else ()]
+    ieee = sorted({name for names in given for name in names if getattr(get("format", name).facts, "nan", "") == "ieee"})
+    levels = ("product", *(level.id for level in facts.levels), "out")
+    report = rng.choice((("NV", "OF"), ("NV", "OF"), ("NV",), ("OF",)))
+    at = {flag.lower(): tuple(rng.sample(levels, rng.randint(1, len(levels)))) for flag in report if rng.random() < 0.4}
+    words = LevelFlags(report=report, signalling=tuple(name for name in ieee if rng.random() < 0.7), at=FlagPlaces(**at))
+    found = model.model_copy(update={"facts": facts.model_copy(update={"flags": words}), "id": f"{model.id}_flags"})
+    try:
+        check_levels(found)
+    except EmuError:
+        return None
+    return found
 
 
 def _maybe(rng: Random, chance: float, value: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 /* descriptor_levels.c: datapaths of levels of a descriptor. */
 #include "descriptor.h"
 
-enum { MOST_PRODUCTS = 1 << 20, MOST_WIDTH = 1 << 14, MOST_BITS = 1 << 20 };
+enum { MOST_PRODUCTS = 1 << 20, MOST_WIDTH = 1 << 14, MOST_BITS = 1 << 20, MOST_LEVELS = (1 << 18) - 1 };
 
 static const char *const hold_kinds[] = {"exact", "float", "fixed", "cut", NULL};
 static const char *const beyonds[] = {"inf", "ieee", "saturate", "wrap", "error", "saturate_symmetric", NULL};
@@ -28,6 +28,12 @@ static const emu_field facts_fields[] = {
     FLAG(emu_levels, ieee_zero),
     {.key = "nan_code", .kind = EMU_FIELD_HEX, .count = 1, .place = offsetof(emu_levels, nan_code)},
     FLAG(emu_levels, out_plus_c),
+    {.key = "invalid_levels", .kind = EMU_FIELD_NUMBER, .count = 1, .place = offsetof(emu_levels, invalid_levels), .high = MOST_LEVELS},
+    {.key = "overflow_levels", .kind = EMU_FIELD_NUMBER, .count = 1, .place = offsetof(emu_levels, overflow_levels), .high = MOST_LEVELS},
+    FLAG(emu_levels, signals_a),
+    FLAG(emu_levels, signals_b),
+    FLAG(emu_levels, signals_scale),
+    FLAG(emu_levels, signals_c),
     {.key = NULL},
 };
 

@@ -7,7 +7,7 @@ static int32_t is_zero(const emu_number *number)
 }
 
 /* NaN and infinities among terms: a NaN, or infinities of both signs, give NaN; else infinities of one sign that one. */
-static int32_t find_special(const emu_number *terms, size_t count, const emu_number *running, emu_number *sum)
+static int32_t find_special(const emu_number *terms, size_t count, const emu_number *running, emu_number *sum, int32_t *raised)
 {
     int32_t seen[2] = {0, 0}, has_nan = 0;
     const emu_number nothing = {0, 0, 0, 0, 0, 0, {{0}}};
@@ -17,6 +17,8 @@ static int32_t find_special(const emu_number *terms, size_t count, const emu_num
         seen[term->sign] |= term->special == EMU_INFINITE;
     }
     *sum = nothing;
+    if (seen[0] & seen[1])
+        *raised |= EMU_RAISED_INVALID;
     if (has_nan | (seen[0] & seen[1])) {
         sum->special = EMU_NAN;
     } else if (seen[0] | seen[1]) {
@@ -91,7 +93,7 @@ static int32_t cut_running(const emu_alignment *words, int32_t exp, const emu_nu
 }
 
 static int32_t add_aligned(const emu_level_plan *plan, const emu_alignment *words, const emu_number *terms, size_t count,
-                           const emu_number *running, emu_number *sum)
+                           const emu_number *running, emu_number *sum, int32_t *raised)
 {
     int32_t exp = plan->floor_exp, found = plan->has_floor, unit_exp, error = EMU_OK;
     emu_wide total, units;
@@ -117,6 +119,8 @@ static int32_t add_aligned(const emu_level_plan *plan, const emu_alignment *word
             error |= emu_shift_rounded(running, unit_exp, words->cut, 0, &units);
         emu_wide_add(&total, &units, running->sign);
     }
+    if (words->wraps && !emu_wide_fits(&total, EMU_WIDE_LIMBS, plan->adder_bits))
+        *raised |= EMU_RAISED_OVERFLOW;
     if (words->wraps)
         emu_wide_wrap(&total, EMU_WIDE_LIMBS, plan->adder_bits);
     sum->exp = exp;
@@ -125,14 +129,14 @@ static int32_t add_aligned(const emu_level_plan *plan, const emu_alignment *word
 }
 
 int32_t emu_add_numbers(const emu_level_path *path, int32_t level, const emu_hold *hold, const emu_number *terms, size_t count,
-                        const emu_number *running, emu_number *sum)
+                        const emu_number *running, emu_number *sum, int32_t *raised)
 {
     const emu_sum_level *words = level ? &path->facts->levels[level - 1] : NULL;
     int32_t error = EMU_OK, is_alone = words && words->add == EMU_SUM_PAIRWISE && count == 1; /* nothing is added to it */
     emu_number found;
-    if (!find_special(terms, count, running, &found)) {
+    if (!find_special(terms, count, running, &found, raised)) {
         if (words && words->aligns && !is_alone)
-            error = add_aligned(&path->plans[level - 1], &words->align, terms, count, running, &found);
+            error = add_aligned(&path->plans[level - 1], &words->align, terms, count, running, &found, raised);
         else
             error = add_exactly(words && words->names_largest, terms, count, running, &found);
         if (words && !words->cancelled_counts && !is_alone && is_zero(&found))

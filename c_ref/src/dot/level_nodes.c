@@ -9,6 +9,47 @@ uint64_t emu_random_of(const emu_level_row *row, const emu_hold *words, int32_t 
                                      row->order[emu_draw_place(row->path, &row->shape, level, node, turn)]);
 }
 
+/* Flags of a level, where it reports them. level_count + 1: the result. */
+static void note(const emu_level_row *row, int32_t raised, int32_t level)
+{
+    *row->flags |= raised & EMU_RAISED_INVALID & (row->facts->invalid_levels >> level & 1 ? EMU_RAISED_INVALID : 0);
+    *row->flags |= raised & EMU_RAISED_OVERFLOW & (row->facts->overflow_levels >> level & 1 ? EMU_RAISED_OVERFLOW : 0);
+}
+
+/* EMU_RAISED_INVALID where a product is NaN of two values that are none, or where a NaN signals. */
+static int32_t vanishes(const emu_number *a, const emu_number *b, const emu_number *product)
+{
+    return product->special == EMU_NAN && a->special != EMU_NAN && b->special != EMU_NAN ? EMU_RAISED_INVALID : 0;
+}
+
+static void multiply(const emu_number *a, const emu_number *b, emu_number *product, int32_t *raised)
+{
+    emu_number found;
+    emu_multiply_numbers(a, b, &found);
+    *raised |= vanishes(a, b, &found);
+    *product = found;
+}
+
+static int32_t elements_signal(const emu_level_row *row, size_t product)
+{
+    const emu_strip *strip = &row->strip;
+    return emu_is_signalling(&row->path->a, emu_read(strip->a, strip->row_a * strip->a->columns + product), row->facts->signals_a) ||
+                   emu_is_signalling(&row->path->b, emu_read(strip->b, strip->row_b * strip->b->columns + product), row->facts->signals_b)
+               ? EMU_RAISED_INVALID
+               : 0;
+}
+
+static int32_t scales_signal(const emu_level_row *row, size_t product)
+{
+    const emu_matrix *scales[2] = {row->strip.scale_a, row->strip.scale_b};
+    size_t block = product / (size_t)row->facts->block;
+    int32_t found = 0;
+    for (int32_t side = 0; side < 2; side++)
+        found |= emu_is_signalling(&row->path->scale, emu_read(scales[side], row->strip.row_a * scales[side]->columns + block),
+                                   row->facts->signals_scale);
+    return found ? EMU_RAISED_INVALID : 0;
+}
+
 /* Operands */
 
 static int32_t read_elements(const emu_level_row *row, size_t product, emu_number factors[2])
@@ -34,6 +75,7 @@ static int32_t read_scales(const emu_level_row *row, size_t product, emu_number 
 typedef struct seen {
     int32_t has_nan;
     int32_t infinite[2];
+    int32_t raised; /* EMU_RAISED_INVALID, or 0 */
 } seen;
 
 static void look_at(const emu_number *number, seen *found)
@@ -57,9 +99,11 @@ static int32_t look_at_product(const emu_level_row *row, size_t product, seen *f
         error |= read_scales(row, product, &factors[2]);
         scale_nan = factors[2].special == EMU_NAN || factors[3].special == EMU_NAN;
         count = scale_nan && !element_nan && is_empty && row->facts->nan_scale_live ? 2 : 4;
+        found->raised |= count == 4 ? scales_signal(row, product) : 0;
     }
+    found->raised |= elements_signal(row, product);
     for (int32_t i = 1; i < count; i++)
-        emu_multiply_numbers(&factors[0], &factors[i], &factors[0]);
+        multiply(&factors[0], &factors[i], &factors[0], &found->raised);
     look_at(&factors[0], found);
     return error;
 }
@@ -75,11 +119,12 @@ static int32_t look_below(const emu_level_row *row, int32_t level, size_t node, 
 }
 
 /* What the operands decide: EMU_NAN or EMU_INFINITE in *number, or 0. */
-static int32_t decide(const seen *found, emu_number *number)
+static int32_t decide(const seen *found, emu_number *number, int32_t *raised)
 {
     const emu_number nothing = {0, 0, 0, 0, 0, 0, {{0}}};
     if (!(found->has_nan | found->infinite[0] | found->infinite[1]))
         return 0;
+    *raised |= found->raised | (found->infinite[0] & found->infinite[1] ? EMU_RAISED_INVALID : 0);
     *number = nothing;
     number->special = found->has_nan | (found->infinite[0] & found->infinite[1]) ? EMU_NAN : EMU_INFINITE;
     number->sign = number->special == EMU_INFINITE && found->infinite[1];
@@ -91,7 +136,19 @@ static int32_t decide(const seen *found, emu_number *number)
 static int32_t hold(const emu_level_row *row, const emu_hold *words, int32_t unit_exp, int32_t level, size_t node, size_t turn,
                     emu_number *number)
 {
-    return emu_hold_number(row->path, words, unit_exp, (uint32_t)emu_random_of(row, words, level, node, turn), number);
+    int32_t beyond = 0, error;
+    error = emu_hold_number(row->path, words, unit_exp, (uint32_t)emu_random_of(row, words, level, node, turn), number, &beyond);
+    note(row, beyond ? EMU_RAISED_OVERFLOW : 0, level);
+    return error;
+}
+
+static int32_t add_numbers(const emu_level_row *row, int32_t level, const emu_hold *words, const emu_number *terms, size_t count,
+                           const emu_number *running, emu_number *sum)
+{
+    int32_t raised = 0, of_result = level > row->facts->level_count, error;
+    error = emu_add_numbers(row->path, of_result ? 0 : level, words, terms, count, running, sum, &raised);
+    note(row, raised, level);
+    return error;
 }
 
 /* A value times both scales: each, their product and the result held. */
@@ -100,7 +157,7 @@ static int32_t multiply_scales(const emu_level_row *row, int32_t level, size_t n
     const emu_scaling *scaling = emu_scaling_of(row->path, level);
     size_t turn = emu_count_turns(row->path, &row->shape, level);
     emu_number scales[2];
-    int32_t error;
+    int32_t error, raised;
     if (!scaling)
         return EMU_OK;
     error = read_scales(row, product, scales);
@@ -108,13 +165,15 @@ static int32_t multiply_scales(const emu_level_row *row, int32_t level, size_t n
         return error;
     if ((scales[0].special == EMU_NAN || scales[1].special == EMU_NAN) && !value->special && !value->live && row->facts->nan_scale_live)
         return EMU_OK;
+    raised = scales_signal(row, product);
     error = hold(row, &scaling->each, 0, level, node, turn, &scales[0]);
     if (!error)
         error = hold(row, &scaling->each, 0, level, node, turn + 1, &scales[1]);
-    emu_multiply_numbers(&scales[0], &scales[1], &scales[0]);
+    multiply(&scales[0], &scales[1], &scales[0], &raised);
     if (!error)
         error = hold(row, &scaling->product, 0, level, node, turn + 2, &scales[0]);
-    emu_multiply_numbers(value, &scales[0], value);
+    multiply(value, &scales[0], value, &raised);
+    note(row, raised, level);
     return error ? error : hold(row, &scaling->term, 0, level, node, turn + 3, value);
 }
 
@@ -153,17 +212,20 @@ static int32_t add_lot(const emu_level_row *row, int32_t level, size_t node, siz
     if (has_c && row->facts->flushes_c)
         flush(&words->hold, running);
     if (has_c && !row->facts->per_add) {
-        seen found = {0, {0, 0}};
+        seen found = {0, {0, 0}, 0};
+        int32_t raised = 0;
         error = EMU_OK;
         look_at(running, &found);
         for (size_t i = first; i < first + count; i++)
             error |= look_below(row, level - 1, emu_child(row->facts, &row->shape, level, node, i), &found);
-        if (error || decide(&found, running))
+        if (error || decide(&found, running, &raised)) {
+            note(row, raised, level);
             return error;
+        }
     }
     error = child_values(row, level, node, first, count, room);
     if (!error)
-        error = emu_add_numbers(row->path, level, &words->hold, room, count, has_running ? running : NULL, running);
+        error = add_numbers(row, level, &words->hold, room, count, has_running ? running : NULL, running);
     return error ? error : hold(row, &words->hold, row->path->plans[level - 1].unit_exp, level, node, turn, running);
 }
 
@@ -174,6 +236,7 @@ static int32_t add_chain(const emu_level_row *row, int32_t level, size_t node, e
     size_t of = row->shape.of[level], by = (size_t)words->by, turn = 0;
     int32_t error = EMU_OK;
     *value = words->start == EMU_START_C ? row->c : nothing;
+    note(row, words->start == EMU_START_C && row->c_signals ? EMU_RAISED_INVALID : 0, level);
     if (words->start == EMU_START_C && row->path->loads_c)
         error = hold(row, &words->hold, row->path->plans[level - 1].unit_exp, level, node, turn++, value);
     for (size_t first = 0; first < of && !error; first += by) {
@@ -191,12 +254,12 @@ static int32_t add_pairwise(const emu_level_row *row, int32_t level, size_t node
     size_t left = row->shape.of[level], turn = 0;
     int32_t unit_exp = row->path->plans[level - 1].unit_exp, error = child_values(row, level, node, 0, left, room);
     if (!error && left == 1) {
-        error = emu_add_numbers(row->path, level, words, room, 1, NULL, value);
+        error = add_numbers(row, level, words, room, 1, NULL, value);
         return error ? error : hold(row, words, unit_exp, level, node, 0, value);
     }
     for (; left > 1 && !error; left -= left / 2) {
         for (size_t i = 0; i < left / 2 && !error; i++) {
-            error = emu_add_numbers(row->path, level, words, &room[2 * i], 2, NULL, &room[i]);
+            error = add_numbers(row, level, words, &room[2 * i], 2, NULL, &room[i]);
             if (!error)
                 error = hold(row, words, unit_exp, level, node, turn++, &room[i]);
         }
@@ -209,10 +272,12 @@ static int32_t add_pairwise(const emu_level_row *row, int32_t level, size_t node
 static int32_t product_value(const emu_level_row *row, size_t product, emu_number *value)
 {
     emu_number factors[2];
-    int32_t error = read_elements(row, product, factors);
+    int32_t error = read_elements(row, product, factors), raised;
     if (error)
         return error;
-    emu_multiply_numbers(&factors[0], &factors[1], value);
+    raised = elements_signal(row, product);
+    multiply(&factors[0], &factors[1], value, &raised);
+    note(row, raised, 0);
     error = hold(row, &row->facts->product, row->path->product_unit_exp, 0, product, 0, value);
     if (!error)
         error = multiply_scales(row, 0, product, product, value);
@@ -236,8 +301,9 @@ static int32_t node_value(const emu_level_row *row, int32_t level, size_t node, 
         error = add_pairwise(row, level, node, room, value);
     } else {
         error = child_values(row, level, node, 0, row->shape.of[level], room);
+        note(row, words->plus_c && row->c_signals ? EMU_RAISED_INVALID : 0, level);
         if (!error)
-            error = emu_add_numbers(row->path, level, &words->hold, room, row->shape.of[level], words->plus_c ? &row->c : NULL, value);
+            error = add_numbers(row, level, &words->hold, room, row->shape.of[level], words->plus_c ? &row->c : NULL, value);
         if (!error)
             error = hold(row, &words->hold, row->path->plans[level - 1].unit_exp, level, node, 0, value);
     }
@@ -254,19 +320,24 @@ static int32_t node_value(const emu_level_row *row, int32_t level, size_t node, 
 int32_t emu_run_level_row(const emu_level_row *row, emu_number *room, uint64_t *code)
 {
     const emu_levels *facts = row->facts;
-    int32_t carried = 0, last = facts->level_count, error = EMU_OK, decided = 0;
+    int32_t carried = 0, last = facts->level_count, error = EMU_OK, decided = 0, raised = 0, beyond = 0;
     emu_number value;
     for (int32_t i = 0; i < last; i++)
         carried |= facts->levels[i].add == EMU_SUM_CHAIN && facts->levels[i].start == EMU_START_C;
     if (!facts->per_add && !carried) {
-        seen found = {0, {0, 0}};
+        seen found = {0, {0, 0}, row->c_signals ? EMU_RAISED_INVALID : 0};
         look_at(&row->c, &found);
         error = look_below(row, last, 0, &found);
-        decided = !error && decide(&found, &value);
+        decided = !error && decide(&found, &value, &raised);
     }
     if (!error && !decided)
         error = node_value(row, last, 0, room, &value);
-    if (!error && !decided && facts->out_plus_c)
-        error = emu_add_numbers(row->path, 0, &facts->out, &value, 1, &row->c, &value);
-    return error ? error : emu_encode_number(row->path, &facts->out, (uint32_t)emu_random_of(row, &facts->out, last + 1, 0, 0), &value, code);
+    if (!error && !decided && facts->out_plus_c) {
+        raised = row->c_signals ? EMU_RAISED_INVALID : 0;
+        error = add_numbers(row, last + 1, &facts->out, &value, 1, &row->c, &value);
+    }
+    if (!error)
+        error = emu_encode_number(row->path, &facts->out, (uint32_t)emu_random_of(row, &facts->out, last + 1, 0, 0), &value, code, &beyond);
+    note(row, raised | (beyond ? EMU_RAISED_OVERFLOW : 0), last + 1);
+    return error;
 }

@@ -53,6 +53,12 @@ int32_t emu_read_number(const emu_grid *grid, uint64_t code, int32_t flushes, in
     return EMU_OK;
 }
 
+int32_t emu_is_signalling(const emu_grid *grid, uint64_t code, int32_t may_signal)
+{
+    return may_signal && grid->is_float && grid->format->nan == EMU_NAN_IEEE && emu_is_nan_code(grid, code) &&
+           !(code >> (grid->frac_bits - 1) & 1);
+}
+
 void emu_multiply_numbers(const emu_number *a, const emu_number *b, emu_number *product)
 {
     emu_number found = {0, 0, 0, 0, 0, 0, {{0}}};
@@ -140,7 +146,7 @@ static int32_t encode_by_policy(const emu_level_path *path, const emu_hold *hold
 
 /* The code of a number: overflow, flushed subnormals and the sign of zero as the words say. */
 static uint64_t encode_by_words(const emu_level_path *path, const emu_hold *hold, const emu_grid *grid, uint32_t random,
-                                const emu_number *number)
+                                const emu_number *number, int32_t *beyond)
 {
     const emu_rounding *rounding = hold->rounding ? hold->rounding : &toward_zero;
     uint64_t magnitude = 0;
@@ -153,6 +159,7 @@ static uint64_t encode_by_words(const emu_level_path *path, const emu_hold *hold
     if (magnitude > grid->largest[0]) {
         int32_t stays = hold->beyond == EMU_BEYOND_MAX || (hold->beyond == EMU_BEYOND_IEEE && rounding->beyond_max[top.sign] == EMU_STOP_AT_MAX);
         magnitude = stays ? grid->largest[0] : grid->inf_magnitude;
+        *beyond = 1;
     }
     if (hold->flushes && magnitude >> grid->frac_bits == 0)
         magnitude = 0;
@@ -168,7 +175,8 @@ static int32_t same_number(const emu_number *a, const emu_number *b)
     return !b->special & (a->lsb_exp == b->lsb_exp) & (a->sign == b->sign) & !emu_wide_length(&difference);
 }
 
-int32_t emu_encode_number(const emu_level_path *path, const emu_hold *hold, uint32_t random, const emu_number *number, uint64_t *code)
+int32_t emu_encode_number(const emu_level_path *path, const emu_hold *hold, uint32_t random, const emu_number *number, uint64_t *code,
+                          int32_t *beyond)
 {
     int32_t error = EMU_OK;
     emu_grid grid;
@@ -180,7 +188,7 @@ int32_t emu_encode_number(const emu_level_path *path, const emu_hold *hold, uint
     else if (number->special)
         *code = emu_attach_sign(&grid, number->sign, grid.inf_magnitude);
     else
-        *code = encode_by_words(path, hold, &grid, random, number);
+        *code = encode_by_words(path, hold, &grid, random, number, beyond);
     if (!error && !hold->rounding && !number->special) {
         emu_number read;
         emu_read_number(&grid, *code, 0, 0, &read);
@@ -189,14 +197,14 @@ int32_t emu_encode_number(const emu_level_path *path, const emu_hold *hold, uint
     return error;
 }
 
-static int32_t hold_float(const emu_level_path *path, const emu_hold *hold, uint32_t random, emu_number *number)
+static int32_t hold_float(const emu_level_path *path, const emu_hold *hold, uint32_t random, emu_number *number, int32_t *beyond)
 {
     emu_grid grid;
     uint64_t code;
     int32_t error;
     if (number->special && !hold->policy)
         return EMU_OK;
-    error = emu_encode_number(path, hold, random, number, &code);
+    error = emu_encode_number(path, hold, random, number, &code, beyond);
     if (error)
         return error;
     emu_derive_grid(hold->format, &grid);
@@ -228,7 +236,7 @@ static void end_of_register(int32_t bits, int32_t sign, int32_t is_symmetric, em
     }
 }
 
-static int32_t hold_fixed(const emu_hold *hold, int32_t unit_exp, uint32_t random, emu_number *number)
+static int32_t hold_fixed(const emu_hold *hold, int32_t unit_exp, uint32_t random, emu_number *number, int32_t *beyond)
 {
     emu_wide units, held;
     int32_t error = emu_shift_rounded(number, unit_exp, hold->rounding, random, &units), fits;
@@ -238,6 +246,7 @@ static int32_t hold_fixed(const emu_hold *hold, int32_t unit_exp, uint32_t rando
     emu_wide_add(&held, &units, number->sign);
     fits = emu_wide_fits(&held, EMU_WIDE_LIMBS, hold->bits) &&
            (hold->beyond != EMU_BEYOND_SYMMETRIC || emu_wide_length(&units) < hold->bits);
+    *beyond |= !fits;
     if (!fits && hold->beyond == EMU_BEYOND_ERROR)
         return EMU_ERROR_OVERFLOW;
     if (!fits && hold->beyond == EMU_BEYOND_INF) {
@@ -269,13 +278,14 @@ static int32_t cut_number(const emu_hold *hold, uint32_t random, emu_number *num
     return EMU_OK;
 }
 
-int32_t emu_hold_number(const emu_level_path *path, const emu_hold *hold, int32_t unit_exp, uint32_t random, emu_number *number)
+int32_t emu_hold_number(const emu_level_path *path, const emu_hold *hold, int32_t unit_exp, uint32_t random, emu_number *number,
+                        int32_t *beyond)
 {
     if (hold->kind == EMU_HOLD_EXACT)
         return EMU_OK;
     if (hold->kind == EMU_HOLD_FLOAT)
-        return hold_float(path, hold, random, number);
+        return hold_float(path, hold, random, number, beyond);
     if (number->special)
         return EMU_OK;
-    return hold->kind == EMU_HOLD_FIXED ? hold_fixed(hold, unit_exp, random, number) : cut_number(hold, random, number);
+    return hold->kind == EMU_HOLD_FIXED ? hold_fixed(hold, unit_exp, random, number, beyond) : cut_number(hold, random, number);
 }

@@ -150,6 +150,28 @@ static int32_t check_places(const emu_levels *facts)
     return entries == (facts->c != NULL) && scaled == (facts->scale != NULL) ? EMU_OK : EMU_ERROR_DATAPATH;
 }
 
+static int32_t has_policy(const emu_hold *hold, const emu_scaling *scaling)
+{
+    return hold->policy || (scaling && (scaling->each.policy || scaling->product.policy || scaling->term.policy));
+}
+
+/* Flags are raised by levels that there are; what a policy says has none; what signals has the NaNs of IEEE 754, with a fraction. */
+static int32_t check_flags(const emu_levels *facts)
+{
+    const emu_format *formats[4] = {facts->a, facts->b, facts->scale, facts->c};
+    const int32_t signals[4] = {facts->signals_a, facts->signals_b, facts->signals_scale, facts->signals_c};
+    int32_t reports = facts->invalid_levels | facts->overflow_levels, policies = has_policy(&facts->product, &facts->product_scaling);
+    for (int32_t i = 0; i < facts->level_count; i++)
+        policies |= has_policy(&facts->levels[i].hold, &facts->levels[i].scaling);
+    if (reports < 0 || reports >> (facts->level_count + 2) || (reports && (policies || has_policy(&facts->out, NULL))))
+        return EMU_ERROR_DATAPATH;
+    for (int32_t i = 0; i < 4; i++) {
+        if (!is_flag(signals[i]) || (signals[i] && (!formats[i] || (formats[i]->nan == EMU_NAN_IEEE && !formats[i]->frac_bits))))
+            return EMU_ERROR_FORMAT;
+    }
+    return EMU_OK;
+}
+
 static int32_t check_facts(const emu_levels *facts)
 {
     int32_t error;
@@ -160,6 +182,8 @@ static int32_t check_facts(const emu_levels *facts)
     if (!sound)
         return EMU_ERROR_DATAPATH;
     error = check_operands(facts);
+    if (!error)
+        error = check_flags(facts);
     if (!error)
         error = check_out(facts);
     if (!error)

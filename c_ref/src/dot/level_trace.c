@@ -74,5 +74,5 @@ int32_t emu_trace_levels(const emu_levels *levels, const emu_matrix *a, const em
         known[i] = 0;
     here.stages = stages;
     here.known = known;
-    return emu_run_level_rows(&here, c, d, workspace, &number);
+    return emu_run_level_rows(&here, c, d, NULL, workspace, &number);
 }

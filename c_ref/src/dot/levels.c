@@ -122,6 +122,7 @@ int32_t emu_prepare_levels(const emu_levels *levels, const emu_matrix *a, const 
     row->random = random;
     row->order = order;
     row->c = nothing;
+    row->c_signals = 0;
     row->stages = NULL;
     row->known = NULL;
     rows = a->rows;
@@ -158,29 +159,44 @@ int32_t emu_prepare_levels(const emu_levels *levels, const emu_matrix *a, const 
     return check_random(row, rows);
 }
 
-int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, emu_number *workspace, size_t *number)
+int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, const emu_matrix *flags, emu_number *workspace,
+                           size_t *number)
 {
     int32_t error = EMU_OK;
     for (*number = 0; *number < d->rows && !error; *number += 1) {
         uint64_t code = 0;
+        int32_t raised = 0;
+        row->flags = &raised;
         row->strip.row_a = row->strip.row_b = *number;
         if (c)
             error = emu_read_number(&row->path->c, emu_read(c, *number), row->facts->flushes_c, 0, &row->c);
+        row->c_signals = c && emu_is_signalling(&row->path->c, emu_read(c, *number), row->facts->signals_c);
         if (!error)
             error = emu_run_level_row(row, workspace, &code);
         if (error)
             break;
         emu_write(d, *number, code);
+        if (flags)
+            emu_write(flags, *number, (uint64_t)raised);
     }
     return error;
+}
+
+int32_t emu_dot_levels_flags(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                             const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d,
+                             const emu_matrix *flags, uint32_t *order, emu_number *workspace, size_t numbers, size_t *row)
+{
+    emu_level_path path;
+    emu_level_row here;
+    int32_t error = row ? emu_prepare_levels(levels, a, b, scale_a, scale_b, c, random, d, order, workspace, numbers, &path, &here) : EMU_ERROR_NULL;
+    if (!error)
+        error = check_matrix(flags, NULL, flags != NULL, d->rows, 1);
+    return error ? error : emu_run_level_rows(&here, c, d, flags, workspace, row);
 }
 
 int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
                        const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
                        emu_number *workspace, size_t numbers, size_t *row)
 {
-    emu_level_path path;
-    emu_level_row here;
-    int32_t error = row ? emu_prepare_levels(levels, a, b, scale_a, scale_b, c, random, d, order, workspace, numbers, &path, &here) : EMU_ERROR_NULL;
-    return error ? error : emu_run_level_rows(&here, c, d, workspace, row);
+    return emu_dot_levels_flags(levels, a, b, scale_a, scale_b, c, random, d, NULL, order, workspace, numbers, row);
 }

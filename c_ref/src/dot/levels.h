@@ -54,6 +54,8 @@ typedef struct emu_level_row {
     const emu_matrix *random; /* NULL: nothing draws */
     const uint32_t *order;
     emu_number c;
+    int32_t c_signals; /* flag */
+    int32_t *flags;    /* EMU_RAISED_*: those raised so far */
     emu_number *stages; /* of a trace, and which have been made; NULL: none is wanted */
     uint8_t *known;
 } emu_level_row;
@@ -65,7 +67,8 @@ int32_t emu_make_row_shape(emu_level_row *row, size_t products); /* of a row who
 int32_t emu_prepare_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
                            const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
                            const emu_number *workspace, size_t numbers, emu_level_path *path, emu_level_row *row);
-int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, emu_number *workspace, size_t *number);
+int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, const emu_matrix *flags, emu_number *workspace,
+                           size_t *number);
 
 /* level_nodes.c: one row -> the code of D. random: the integer of a rounding, 0 where it draws nothing. */
 uint64_t emu_random_of(const emu_level_row *row, const emu_hold *words, int32_t level, size_t node, size_t turn);
@@ -103,11 +106,16 @@ void emu_settle_number(emu_number *number);
 void emu_number_of(const emu_wide *sum, int32_t lsb_exp, emu_number *number); /* sets sign, magnitude and lsb_exp */
 void emu_multiply_numbers(const emu_number *a, const emu_number *b, emu_number *product);
 int32_t emu_shift_rounded(const emu_number *number, int32_t unit_exp, const emu_rounding *rounding, uint32_t random, emu_wide *units);
-int32_t emu_hold_number(const emu_level_path *path, const emu_hold *hold, int32_t unit_exp, uint32_t random, emu_number *number);
-int32_t emu_encode_number(const emu_level_path *path, const emu_hold *hold, uint32_t random, const emu_number *number, uint64_t *code);
+/* *beyond: set to 1 where a finite value is beyond its register, else left. */
+int32_t emu_hold_number(const emu_level_path *path, const emu_hold *hold, int32_t unit_exp, uint32_t random, emu_number *number,
+                        int32_t *beyond);
+int32_t emu_encode_number(const emu_level_path *path, const emu_hold *hold, uint32_t random, const emu_number *number, uint64_t *code,
+                          int32_t *beyond);
+/* A NaN that signals, in a format whose NaNs may. */
+int32_t emu_is_signalling(const emu_grid *grid, uint64_t code, int32_t may_signal);
 
-/* level_add.c: terms and a running value (NULL: none) to one. level 0: exactly. */
+/* level_add.c: terms and a running value (NULL: none) to one. level 0: exactly. *raised: what it raises is added to it. */
 int32_t emu_add_numbers(const emu_level_path *path, int32_t level, const emu_hold *hold, const emu_number *terms, size_t count,
-                        const emu_number *running, emu_number *sum);
+                        const emu_number *running, emu_number *sum, int32_t *raised);
 
 #endif

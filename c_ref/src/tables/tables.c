@@ -5265,6 +5265,7 @@ const emu_named_program emu_programs[] = {
 /* not here: mx_lane24: datapath mx_lane24: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: products_12bit: datapath products_12bit: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: rvbna4: datapath rvbna4: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
+/* not here: rvbna4_flags: datapath rvbna4_flags: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: rvbna4_odd: datapath rvbna4_odd: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: rvbna4_rne: datapath rvbna4_rne: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: sm_103: datapath sm_103: no published model: whether the adder is that of sm_100, and how 96 products are split, is unknown;

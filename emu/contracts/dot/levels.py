@@ -8,6 +8,7 @@ from emu.contracts.examples import compare, parse_value, split
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.levels import LevelsDot, dot
+from emu.spec.datapath import levels_of
 from emu.spec.levels import level_plans_of, resolve_levels
 from emu.spec.models import Datapath
 from emu.spec.models.datapath import DotExample, ValueExample
@@ -19,8 +20,14 @@ def replay_levels(datapath: Datapath, example: Any) -> str | None:
         return _equal_elements(datapath, example)
     if not isinstance(example, DotExample):
         return "widths of a datapath of levels are derived, level by level: leave the example out"
-    found = worked(datapath, example).code
-    return None if found == int(example.d, 16) else f"{found:#x}, not {example.d}"
+    made, words = worked(datapath, example), levels_of(datapath).flags
+    if made.code != int(example.d, 16):
+        return f"{made.code:#x}, not {example.d}"
+    if (words is None) != (example.flags is None):
+        return "flags: say them where the datapath reports any, and nowhere else"
+    raised = () if words is None else tuple(flag for bit, flag in enumerate(words.report) if made.flags >> bit & 1)
+    said = example.flags or ()
+    return None if raised == said else f"flags {', '.join(raised) or 'none'}, not {', '.join(said) or 'none'}"
 
 
 def worked(datapath: Datapath, example: DotExample) -> LevelsDot:

@@ -475,11 +475,52 @@ def targets(item: Rounding, now: Fraction) -> Iterator[Fraction]:
 
 TIES: Final = tuple(Fraction(part, 256) for part in (128, 128, 64, 192, 129, 127))  # of a unit
 
+def flags(field: Field, draw: Draw) -> Draft:
+    """NaNs that signal and others, alone and beside infinities of both signs; infinity times zero; overflow, also beside infinite C."""
+    draft, style = gaussian(field, draw), draw.below(7)
+    infinity, minus = field.a.inf or (field.a.max_code, field.a.negated(field.a.max_code))
+    last = draw.below(field.k)
+    if style <= 2:
+        _put_nan(draft, draw, style == 0)
+    if style in (2, 3):
+        draft.a[last], draft.b[last] = infinity, _one(field.b)
+        draft.a[last - 1], draft.b[last - 1] = minus, _one(field.b)
+    elif style == 4:
+        draft.a[last], draft.b[last] = infinity, field.b.zero(draw)
+    elif style >= 5:
+        largest = draw.of((field.a.max_code, field.a.max_code - 1))
+        draft.a[last], draft.b[last] = largest, draw.of((field.b.max_code, _one(field.b)))
+        if field.c is not None:
+            ends = (field.c.max_code, field.c.negated(field.c.max_code), 0)
+            draft.c = draw.of((field.c.inf[-1],) if style == 6 and field.c.inf else ends)
+    return draft
+
+
+def _put_nan(draft: Draft, draw: Draw, signalling: bool) -> None:
+    """Put a NaN into an operand that has some, one that signals or does not where its format knows both."""
+    field = draft.field
+    sides: list[tuple[str, Codes]] = [("a", field.a), ("b", field.b)]
+    sides += [] if field.scale is None else [("scale_a", field.scale), ("scale_b", field.scale)]
+    sides += [] if field.c is None else [("c", field.c)]
+    name, codes = draw.of([side for side in sides if side[1].nan] or sides[:1])
+    if not codes.nan:
+        return
+    code = codes.nan[0]
+    if codes.inf and field.plan.signals(codes.fmt):
+        code = codes.inf[0] + 1 if signalling else code
+    if name == "c":
+        draft.c = code
+    else:
+        lanes: list[int] = getattr(draft, name)
+        lanes[draw.below(len(lanes))] = code
+
+
 MAKERS: Final[dict[str, Maker]] = {
     "uniform_bits": uniform_bits, "gaussian": gaussian, "exp_spread": exp_spread, "cancel": cancel, "order": order,
     "align_edge": align_edge, "saturated_same_sign": saturated_same_sign, "register_end": register_end, "aimed": aimed,
     "subnormal_out": subnormal_out, "small_sums": small_sums, "zeros": zeros, "elem_special": specials,
     "nan_scale": nan_scale, "special_c": special_c, "element_pair": element_pairs, "scale_code": scale_codes,
+    "flags": flags,
 }  # fmt: skip
 
 
@@ -491,6 +532,8 @@ def applies(category: str, field: Field) -> bool:
         return field.scale is not None
     if category == "special_c":
         return field.c is not None
+    if category == "flags":
+        return field.plan.facts.flags is not None
     if category == "align_edge":
         return any(level.align is not None for level in field.plan.levels)
     if category == "elem_special":

@@ -21,7 +21,7 @@ from emu.contracts.levels import cases, deviations, suite
 from emu.contracts.levels.columns import Stage, stages_of
 from emu.contracts.levels.cover import LevelsCover
 from emu.contracts.levels.field import Field
-from emu.contracts.levels.rows import REFUSALS, LevelsRow, engines_of, evaluate, run_rows
+from emu.contracts.levels.rows import REFUSALS, LevelsRow, engines_of, evaluate, run_flagged
 from emu.contracts.levels.trace import explain_levels, lines_of, signals_levels
 from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.engines.datapath import run_levels
@@ -32,6 +32,8 @@ from emu.spec.derive import OPEN
 from emu.spec.levels import LevelsPlan, products_of_row
 from emu.spec.models import Format
 from emu.spec.registry import get
+
+FLAG_MEANS = {"NV": "NV, an operation was invalid", "OF": "OF, a finite value was beyond its register"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ class LevelsContract(Contract):
 
     @lazy
     def layout(self) -> Layout:
-        """a sa b sb c r -> d and the stages; sa and sb are absent without scales, c without C, r where nothing draws."""
+        """a sa b sb c r -> d fl and the stages; sa and sb only with scales, c only with C, r where something draws, fl where flags are."""
         return layout_of([*self.inputs(), *self.outputs()])
 
     def inputs(self) -> list[Column]:
@@ -94,7 +96,20 @@ class LevelsContract(Contract):
     def outputs(self) -> list[Column]:
         """Return the columns that a bench compares."""
         result = Column("d", "out", stored_bits(self.plan.d), self.plan.d.id, any_nan=self.any_nan)
-        return [result, *(column for stage in self.stages for column in stage.columns())]
+        return [result, *self.flag_column(), *(column for stage in self.stages for column in stage.columns())]
+
+    def flag_column(self) -> list[Column]:
+        """The exception flags, one lane each, where the datapath reports any."""
+        words = self.plan.facts.flags
+        if words is None:
+            return []
+        means = ", ".join(f"lane {lane}: {FLAG_MEANS[flag]}" for lane, flag in enumerate(words.report))
+        return [Column("fl", "out", len(words.report), None, len(words.report), means)]
+
+    def flag_lanes(self, flags: int) -> list[tuple[int, ...]]:
+        """The lanes of that column, as a list of one; empty without it."""
+        words = self.plan.facts.flags
+        return [] if words is None else [tuple(flags >> lane & 1 for lane in range(len(words.report)))]
 
     def taken(self, values: Values) -> LevelsRow:
         """Return the operands of a row."""
@@ -122,7 +137,7 @@ class LevelsContract(Contract):
         result = self.computed(values)
         if result is None:
             return tuple((OPEN,) * column.lanes for column in self.layout.results)
-        return ((result.code,), *(lanes for stage in self.stages for lanes in stage.lanes(result.stages)))
+        return ((result.code,), *self.flag_lanes(result.flags), *(lanes for stage in self.stages for lanes in stage.lanes(result.stages)))
 
     def computed(self, values: Values) -> LevelsDot | None:
         """Return the dot product by the reference model; None where it is open."""
@@ -138,7 +153,7 @@ class LevelsContract(Contract):
         return scale is not None and any(code >> derive.codes(scale).bits for code in (*row.scale_a, *row.scale_b))
 
     def engines(self) -> dict[str, Batch]:
-        """Return every other implementation present; each gives d alone."""
+        """Return every other implementation present; each gives d and flags."""
         table: dict[str, Batch] = {}
         for name in engines_of(self.plan):
             table[name] = lambda rows, name=name: self.batch(rows, name)  # type: ignore[misc]
@@ -146,11 +161,12 @@ class LevelsContract(Contract):
 
     def batch(self, rows: Sequence[Values], engine: str) -> list[Answer | None]:
         """Compute rows by an engine; a row with an open bit, or that is refused, is open."""
-        out: list[Answer | None] = [((OPEN,),)] * len(rows)
+        open_row = ((OPEN,), *((OPEN,) * column.lanes for column in self.flag_column()))
+        out: list[Answer | None] = [open_row] * len(rows)
         taken = [self.taken(values) for values in rows]
         known = [place for place, row in enumerate(taken) if not self.has_open_bit(row)]
-        for place, code in zip(known, run_rows([taken[place] for place in known], self.plan, engine), strict=True):
-            out[place] = ((OPEN if code is None else code,),)
+        for place, found in zip(known, run_flagged([taken[place] for place in known], self.plan, engine), strict=True):
+            out[place] = open_row if found is None else ((found[0],), *self.flag_lanes(found[1]))
         return out
 
     def trace(self, values: Values, lane: int = 0) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emu.base.errors import EmuError
 from emu.contracts.contract import Deviation, Values
-from emu.contracts.levels.rows import LevelsRow, answers
+from emu.contracts.levels.rows import LevelsRow, flagged_answers
 from emu.contracts.rows import Answer
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
@@ -98,8 +98,8 @@ def changed(plan: LevelsPlan, changes: Sequence[Change], stage: str = "") -> Var
 
 
 def deciding(plan: LevelsPlan) -> str:
-    """Return the facts of a plan that decide a bit, as one text."""
-    return plan.facts.model_dump_json(exclude={"a", "b", "pairs"})
+    """Return the facts of a plan that decide a bit of D, as one text."""
+    return plan.facts.model_dump_json(exclude={"a", "b", "pairs", "flags"})
 
 
 def _changes(plan: LevelsPlan) -> Iterator[tuple[str, list[Change]]]:
@@ -244,18 +244,22 @@ def deviations(op: LevelsContract) -> Iterator[Deviation]:
         yield _deviation(op, variant.text, variant.stage, variant.plan)
     for text, stage, move in _operands(op):
         yield _deviation(op, text, stage, op.plan, move)
+    for lane, flag in enumerate(op.plan.flag_levels):
+        yield _deviation(op, f"{flag} is never raised", "flags", op.plan, kept=~(1 << lane))
 
 
-def _deviation(op: LevelsContract, text: str, stage: str, plan: LevelsPlan, move: Moved = lambda row: row) -> Deviation:
-    """Return D under another plan or on other operands; a row with an open bit, or that is refused, has no answer."""
+def _deviation(
+    op: LevelsContract, text: str, stage: str, plan: LevelsPlan, move: Moved = lambda row: row, kept: int = -1
+) -> Deviation:
+    """Return D and flags (of the bits that are kept) under another plan or on other operands; a row that is refused has no answer."""
 
     def batch(rows: Sequence[Values]) -> list[Answer | None]:
         taken = [op.taken(values) for values in rows]
         known = [place for place, row in enumerate(taken) if not op.has_open_bit(row)]
         given = [words_for(move(taken[place]), op.plan, plan) for place in known]
         out: list[Answer | None] = [None] * len(rows)
-        for place, code in zip(known, answers(given, plan), strict=True):
-            out[place] = None if code is None else ((code,),)
+        for place, found in zip(known, flagged_answers(given, plan), strict=True):
+            out[place] = None if found is None else ((found[0],), *op.flag_lanes(found[1] & kept))
         return out
 
     return Deviation(text, stage, lambda values: batch([values])[0], batch)

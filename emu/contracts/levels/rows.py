@@ -78,30 +78,50 @@ def arrays_of(rows: Sequence[LevelsRow], plan: LevelsPlan) -> Operands:
 
 
 def run_rows(rows: Sequence[LevelsRow], plan: LevelsPlan, engine: str) -> list[int | None]:
-    """Return the result codes of rows of one K by one engine; None where a row is refused.
+    """Return the result codes of rows of one K by one engine; None where a row is refused."""
+    return [None if found is None else found[0] for found in run_flagged(rows, plan, engine)]
+
+
+def run_flagged(rows: Sequence[LevelsRow], plan: LevelsPlan, engine: str) -> list[tuple[int, int] | None]:
+    """Return the result code and the flags of rows of one K by one engine; None where a row is refused.
 
     An engine refuses a whole call where one row is refused: the halves are asked again, until what is refused stands alone.
     """
     if not rows:
         return []
     try:
-        return [int(code) for code in run_levels(*arrays_of(rows, plan), plan, engine)[0]]
+        raised = np.zeros(len(rows), np.uint8)
+        codes = run_levels(*arrays_of(rows, plan), plan, engine, None if plan.facts.flags is None else raised)[0]
+        return list(zip(codes.tolist(), raised.tolist(), strict=True))
     except REFUSALS:
         if len(rows) == 1:
             return [None]
         half = len(rows) // 2
-        return run_rows(rows[:half], plan, engine) + run_rows(rows[half:], plan, engine)
+        return run_flagged(rows[:half], plan, engine) + run_flagged(rows[half:], plan, engine)
 
 
 def answers(rows: Sequence[LevelsRow], plan: LevelsPlan) -> list[int | None]:
     """Return the result codes of rows of one K, by an engine that takes the plan; None where a row is refused. All give the same bits."""
+    return [None if found is None else found[0] for found in flagged_answers(rows, plan)]
+
+
+def flagged_answers(rows: Sequence[LevelsRow], plan: LevelsPlan) -> list[tuple[int, int] | None]:
+    """Return the result codes and flags of rows of one K, as answers."""
     found = next(iter(engines_of(plan)), None)
     if found is not None:
         try:
-            return run_rows(rows, plan, found)
+            return run_flagged(rows, plan, found)
         except EmuError:
             pass
-    return [answer(row, plan) for row in rows]
+    return [_flagged(row, plan) for row in rows]
+
+
+def _flagged(row: LevelsRow, plan: LevelsPlan) -> tuple[int, int] | None:
+    try:
+        made = evaluate(row, plan)
+    except REFUSALS:
+        return None
+    return made.code, made.flags
 
 
 def row_of(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from emu.contracts.levels.contract import LevelsContract
 
 PER_CATEGORY: Final = 8  # rows of each category that are taken whatever they exercise
+PER_FLAGS: Final = 24  # of those that raise flags, which the model of coverage does not look at
 TRIED: Final = 40  # rows of each category that are tried
 TRIED_AIMED: Final = 160
 MOST_LANES: Final = 32  # of longer rows fewer are tried
@@ -51,7 +52,7 @@ def _made(op: LevelsContract, own: str) -> list[Input]:
         for number, row in enumerate(rows(op, category, max(tried, PER_CATEGORY), 0, own)):
             told = cases.told_of(row, op.field)
             found = set() if told is None else set(events(told))
-            if number < PER_CATEGORY or not found <= seen:
+            if number < (PER_FLAGS if category == "flags" else PER_CATEGORY) or not found <= seen:
                 seen |= found
                 case = Input(category, (category,), op.packed_values(row))
                 out.setdefault(case.values, case)

@@ -55,6 +55,9 @@ def explain_levels(row: LevelsRow, plan: LevelsPlan) -> Data:
     if final is not None:
         out["out"] = _addition(told, final, plan.facts.out, [])
     out |= {"d": code_text(told.code, plan.d), "d_value": meaning(told.code, plan.d)}
+    if plan.facts.flags is not None:
+        out["flags"] = {flag: told.flags >> bit & 1 for bit, flag in enumerate(plan.facts.flags.report)}
+        out["raised"] = [f"{flag} in {name_of(level, plan)}" for flag, level in sorted(told.raised, key=lambda item: item[::-1])]
     return out | {"losses": list(_losses(out))}
 
 
@@ -283,6 +286,9 @@ def lines_of(trace: Data) -> list[str]:
     if "out" in trace:
         out += ["", f"out{_sum_text(trace['out'])}{_held_text(trace['out']['held'], trace['out']['sum'], trace['d_value'])}"]
     out += ["", "lost" if trace["losses"] else "nothing is lost", *(f"  {text}" for text in trace["losses"])]
+    if "flags" in trace:
+        flags = ", ".join(f"{flag} {bit}" for flag, bit in trace["flags"].items())
+        out += ["", f"flags: {flags}" + (f"; raised: {', '.join(trace['raised'])}" if trace["raised"] else "")]
     return [*out, "", f"D = {trace['d']} = {trace['d_value']}"]
 
 
@@ -360,6 +366,8 @@ def signals_levels(row: LevelsRow, plan: LevelsPlan) -> list[tuple[str, int, int
         for column, lanes in zip(stage.columns(), stage.lanes(told.stages), strict=True):
             names = [column.name] if column.lanes == 1 else [f"{column.name}_{lane}" for lane in range(column.lanes)]
             out += [(name, column.lane_bits, None if value < 0 else value) for name, value in zip(names, lanes, strict=True)]
+    if plan.facts.flags is not None:
+        out.append(("fl", len(plan.facts.flags.report), told.flags))
     return [*out, ("d", derive.codes(plan.d).bits, told.code)]
 
 

@@ -82,13 +82,15 @@ class Rounding:
 
 @dataclass
 class Walk:
-    """A row told. roundings: in the order in which they happen.   code: the result."""
+    """A row told. roundings: in the order in which they happen.   code: the result.   flags, raised: as those of LevelsDot."""
 
     row: LevelsRow
     plan: LevelsPlan
     code: int = 0
     roundings: list[Rounding] = field(default_factory=list)
     stages: dict[str, Held] = field(default_factory=dict)
+    flags: int = 0
+    raised: frozenset[tuple[str, int]] = frozenset()
 
     def of(self, level: int) -> list[Rounding]:
         """Return the roundings of one level."""
@@ -101,7 +103,7 @@ def walk(row: LevelsRow, plan: LevelsPlan) -> Walk:
     words = {draw[1:4]: word for draw, word in zip(draws, row.random, strict=True)}
     told = _Told(row.a, row.b, row.scale_a, row.scale_b, row.c, words, plan)
     found = told.result()
-    return Walk(row, plan, found.code, told.roundings, found.stages)
+    return Walk(row, plan, found.code, told.roundings, found.stages, found.flags, found.raised)
 
 
 def number_of(value: Number) -> Fraction:
@@ -143,9 +145,9 @@ class _Told(_Row):
         self.shifts: Sum | None = None
         self.place: Place = (0, 0, 0)
 
-    def _add(self, terms: Sequence[Held], running: Held | None, plan: LevelPlan | None, exponent: str, hold: Hold) -> Held:
+    def _add(self, terms: Sequence[Held], running: Held | None, plan: LevelPlan | None, exponent: str, hold: Hold, level: int) -> Held:
         self.shifts = None
-        total = super()._add(terms, running, plan, exponent, hold)
+        total = super()._add(terms, running, plan, exponent, hold, level)
         told = self.shifts or Sum(tuple(terms), running, total)
         self.sum = Sum(tuple(terms), running, total, told.exp, told.floor, told.unit_exp, told.shifts, told.wrapped)
         return total
@@ -181,8 +183,8 @@ class _Told(_Row):
             self.roundings.append(Rounding(*place, hold, unit_exp, value, after, self.words.get(place), added))
         return after
 
-    def _decided(self, products: Sequence[int], running: Held | None) -> Special | None:
-        found = super()._decided(products, running)
+    def _decided(self, products: Sequence[int], running: Held | None, level: int) -> Special | None:
+        found = super()._decided(products, running, level)
         if found is not None:
             self.roundings.append(Rounding(0 if running is None else -1, products[0], 0, None, None, None, found, None, None, True))
         return found

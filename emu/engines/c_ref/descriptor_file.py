@@ -172,6 +172,8 @@ LEVELS: Final = (
     *(Line(name, YES_NO) for name in ("per_add", "nan_scale_live", "ieee_zero")),
     Line("nan_code", "hex"),
     Line("out_plus_c", YES_NO),
+    *(Line(name) for name in ("invalid_levels", "overflow_levels")),
+    *(Line(f"signals_{name}", YES_NO) for name in ("a", "b", "scale", "c")),
 )
 LEVEL: Final = (
     Line("of_rule", ("count", "all", "block")),

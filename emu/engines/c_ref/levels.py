@@ -77,6 +77,11 @@ def _descriptor(plan: LevelsPlan) -> Descriptor:
     out.level_count, out.levels = len(facts.levels), levels
     _fill_hold(out.out, facts.out, plan.d, memory)
     out.out_plus_c = facts.out.plus == "c"
+    for name, flag in (("invalid_levels", "NV"), ("overflow_levels", "OF")):
+        setattr(out, name, sum(1 << level for level in plan.flag_levels.get(flag, ())))
+    signalling = () if facts.flags is None else facts.flags.signalling
+    for name, operands in (("a", facts.a), ("b", facts.b), ("scale", offered), ("c", (facts.c,))):
+        setattr(out, f"signals_{name}", any(operand in signalling for operand in operands))
     return Descriptor(out, memory)
 
 
@@ -159,11 +164,13 @@ def dot(
     c: Codes | None,
     random: Codes | None,
     plan: LevelsPlan,
+    flags: Codes | None = None,
 ) -> Codes:
     """Return the dot product of each row of A with the same row of B by a datapath of levels.
 
     a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R], None where the datapath has no C.
     random: unsigned integers [R, words] in the order of LevelsPlan.draws, None where nothing draws.
+    flags: uint8 [R], filled with the exception flags of each row; None: not asked for.
     Returns: codes of the result format [R].   Exactness: equals emu.engines.exact.levels.dot bit for bit.
     Raises: ShapeError, OperandError (codes, random words, a policy that refuses), OpenError (an open bit or policy, a register that
     overflows, with its row), EngineError (limits).
@@ -178,12 +185,16 @@ def dot(
     words = None if random is None or not counts[0] else np.ascontiguousarray(random)
     operands = [in_width(a, plan.a), in_width(b, plan.b), *scales, addend, words]
     out: Codes = np.zeros((a.shape[0], 1), code_dtype(plan.d))
-    pointers = [ffi.NULL if item is None else ffi.new("emu_matrix *", matrix(item)) for item in (*operands, out)]
-    error = lib.emu_dot_levels(made.pointer, *pointers, order, room, counts[1], row)
+    raised: Codes = np.zeros((a.shape[0], 1), np.uint8)
+    pointers = [ffi.NULL if item is None else ffi.new("emu_matrix *", matrix(item)) for item in (*operands, out, raised)]
+    error = lib.emu_dot_levels_flags(made.pointer, *pointers, order, room, counts[1], row)
     if error in ROWS:
         kind, why = ROWS[error]
         raise kind(f"datapath {plan.datapath.id}: row {row[0]}: {why}")
     check(error, what)
+    if flags is not None:
+        codes = {"NV": lib.EMU_RAISED_INVALID, "OF": lib.EMU_RAISED_OVERFLOW}
+        flags[:] = sum(((raised[:, 0] & codes[flag]) != 0).astype(np.uint8) << bit for bit, flag in enumerate(plan.flag_levels))
     return out.reshape(-1)
 
 

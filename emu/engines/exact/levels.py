@@ -31,6 +31,7 @@ from emu.engines.exact.datapath import check_codes, check_lengths
 from emu.engines.exact.datapath_round import magnitude_code
 from emu.engines.exact.datapath_terms import KNOWN_BITS, decode_operand, decode_triple
 from emu.engines.exact.encode import attach_sign
+from emu.engines.exact.flags import is_signalling
 from emu.engines.exact.round import check_random, goes_up
 from emu.engines.exact.value import Value, finite, power_of_two
 from emu.spec import derive
@@ -66,10 +67,16 @@ _READ: Cache[tuple[str, str], dict[int, Held]] = Cache("emu.engines.exact.levels
 
 @dataclass(frozen=True)
 class LevelsDot:
-    """A dot product. code: of the result.   stages: what each level leaves, `<level>_<index>`; chains: `<level>_<index>_<addition>` too."""
+    """A dot product. code: of the result.   stages: what each level leaves, `<level>_<index>`; chains: `<level>_<index>_<addition>` too.
+
+    flags: bit i is the flag i of flags.report, 0 where nothing is reported.   raised: every (flag, level) that was raised, reported or not:
+    0 products, then the levels as listed, then the result.
+    """
 
     code: int
     stages: dict[str, Held] = field(repr=False)
+    flags: int = 0
+    raised: frozenset[tuple[str, int]] = frozenset()
 
 
 def dot(
@@ -118,28 +125,52 @@ class _Row:
         self.shape = plan.shape(len(a))
         self.words = words
         self.stages: dict[str, Held] = {}
+        self.raised: set[tuple[str, int]] = set()
 
     def result(self) -> LevelsDot:
         """The last value, C where it enters at the end, and the rounding to the format of the result."""
         once = self.facts.special.when == "once"
         carried = any(level.facts.start == "c" for level in self.plan.levels)
-        decided = self._decided(range(len(self.a)), self._addend()) if once and not carried else None
+        decided = None
+        if once and not carried:
+            decided = self._decided(range(len(self.a)), self._addend(), len(self.plan.levels) + 1)
         value = self._node(len(self.plan.levels), 0) if decided is None else decided
         place = (len(self.plan.levels) + 1, 0, 0)
         if decided is None and self.facts.out.plus == "c":
-            addend = self._addend()
+            addend = self._addend(len(self.plan.levels) + 1)
             assert addend is not None
-            value = self._add([value], addend, None, "zero", self.facts.out)
+            value = self._add([value], addend, None, "zero", self.facts.out, len(self.plan.levels) + 1)
         code = self._code(value, self.facts.out, place)
-        return LevelsDot(code, self.stages)
+        reported = enumerate(self.plan.flag_levels.items())
+        flags = sum(any((flag, level) in self.raised for level in levels) << bit for bit, (flag, levels) in reported)
+        return LevelsDot(code, self.stages, flags, frozenset(self.raised))
 
     # Operands
 
-    def _addend(self) -> Held | None:
-        """C as a value; None without C."""
+    def _addend(self, level: int | None = None) -> Held | None:
+        """C as a value; None without C. level: that it enters, which a signalling NaN makes invalid."""
         if self.plan.c is None or self.c is None:
             return None
+        if level is not None:
+            self._raise("NV", level, self._signals(self.c, self.plan.c))
         return read(self.c, self.plan.c, self.facts.subnormal.c)
+
+    def _raise(self, flag: Literal["NV", "OF"], level: int, when: bool) -> None:
+        if when:
+            self.raised.add((flag, level))
+
+    def _signals(self, code: int, fmt: Format) -> bool:
+        """Tell whether a code is a NaN that signals, in a format whose NaNs the datapath says may."""
+        if not self.plan.signals(fmt):
+            return False
+        assert isinstance(fmt.facts, FloatFacts)
+        return derive.is_nan_code(code, fmt) and is_signalling(code, fmt.facts)
+
+    def _multiply(self, x: Held, y: Held, level: int) -> Held:
+        """The exact product; a NaN of two values that are none is invalid."""
+        product = multiply(x, y)
+        self._raise("NV", level, product == "nan" and "nan" not in (x, y))
+        return product
 
     def _scale(self, side: int, product: int) -> Held:
         """The scale of A (side 0) or B (side 1) over a product."""
@@ -149,25 +180,37 @@ class _Row:
             code &= (1 << derive.codes(self.plan.scale).bits) - 1
         return read(code, self.plan.scale, self.facts.subnormal.scales)
 
-    def _decided(self, products: Sequence[int], running: Held | None) -> Special | None:
+    def _scale_signals(self, side: int, product: int) -> bool:
+        assert self.plan.scale is not None
+        return self._signals(self.scales[side][product // self.plan.block], self.plan.scale)
+
+    def _decided(self, products: Sequence[int], running: Held | None, level: int) -> Special | None:
         """What NaN and infinite operands make of some products and the running value, before anything is added; None: all is finite.
 
         NaN: a NaN operand, a NaN scale, infinity times zero, infinities of both signs. Else infinities of one sign give that one.
+        level: that of the addition, which is invalid where one of them signals or vanishes, or both infinities are there.
         """
+        if level == len(self.plan.levels) + 1:
+            self._addend(level)
         found: list[Held] = [] if running is None else [running]
         for product in products:
             keep = self.facts.subnormal.elements
             factors = [read(self.a[product], self.plan.a, keep), read(self.b[product], self.plan.b, keep)]
+            for code, fmt in ((self.a[product], self.plan.a), (self.b[product], self.plan.b)):
+                self._raise("NV", level, self._signals(code, fmt))
             if self.plan.scale is not None:
                 empty = any(isinstance(factor, Number) and not factor.significand for factor in factors)
                 scales = [self._scale(side, product) for side in (0, 1)]
                 if "nan" in scales and "nan" not in factors and self.facts.special.nan_scale == "live" and empty:
                     scales = []
+                for side in range(len(scales)):
+                    self._raise("NV", level, self._scale_signals(side, product))
                 factors += scales
             total = factors[0]
             for factor in factors[1:]:
-                total = multiply(total, factor)
+                total = self._multiply(total, factor, level)
             found.append(total)
+        self._raise("NV", level, "+inf" in found and "-inf" in found)
         return specials(found)
 
     # Levels
@@ -183,8 +226,8 @@ class _Row:
             value, turn = self._pairwise(plan, node, children)
         else:
             terms = [self._node(level - 1, child) for child in children]
-            extra = self._addend() if plan.facts.plus == "c" else None
-            total = self._add(terms, extra, plan, plan.facts.exponent, plan.facts.hold)
+            extra = self._addend(level) if plan.facts.plus == "c" else None
+            total = self._add(terms, extra, plan, plan.facts.exponent, plan.facts.hold, level)
             value, turn = self._hold(total, plan.facts.hold, (level, node, 0), plan.unit_exp), 1
         if not isinstance(plan.facts.scale, str):
             value = self._times_scales(value, plan.facts.scale, self._first_product(level, node), (level, node, turn))
@@ -193,7 +236,9 @@ class _Row:
 
     def _product(self, product: int) -> Held:
         keep = self.facts.subnormal.elements
-        exact = multiply(read(self.a[product], self.plan.a, keep), read(self.b[product], self.plan.b, keep))
+        for code, fmt in ((self.a[product], self.plan.a), (self.b[product], self.plan.b)):
+            self._raise("NV", 0, self._signals(code, fmt))
+        exact = self._multiply(read(self.a[product], self.plan.a, keep), read(self.b[product], self.plan.b, keep), 0)
         words = self.facts.products
         value = self._hold(exact, words.hold, (0, product, 0), self.plan.product_unit_exp)
         if not isinstance(words.scale, str):
@@ -220,7 +265,7 @@ class _Row:
         if words.start == "first":
             running = None
         elif words.start == "c":
-            running = self._addend()
+            running = self._addend(plan.number)
             assert running is not None
             if self.plan.loads_c:
                 running, turn = self._hold(running, words.hold, (plan.number, node, 0), plan.unit_exp), 1
@@ -242,11 +287,11 @@ class _Row:
             running = self._flushed(running, words.hold)
         if words.start == "c" and self.facts.special.when == "once":
             below = [product for child in lot for product in self._products(plan.number - 1, child)]
-            decided = self._decided(below, running)
+            decided = self._decided(below, running, plan.number)
             if decided is not None:
                 return decided
         terms = [self._node(plan.number - 1, child) for child in lot]
-        return self._hold(self._add(terms, running, plan, "zero", words.hold), words.hold, place, plan.unit_exp)
+        return self._hold(self._add(terms, running, plan, "zero", words.hold, plan.number), words.hold, place, plan.unit_exp)
 
     def _flushed(self, running: Number, hold: Hold) -> Number:
         """A running value as C is read: zero in the place of a subnormal number."""
@@ -264,12 +309,12 @@ class _Row:
         words, turn = plan.facts, 0
         row = [self._node(plan.number - 1, child) for child in children]
         if len(row) == 1:
-            alone = self._add(row, None, None, words.exponent, words.hold)
+            alone = self._add(row, None, None, words.exponent, words.hold, plan.number)
             return self._hold(alone, words.hold, (plan.number, node, 0), plan.unit_exp), 1
         while len(row) > 1:
             sums: list[Held] = []
             for first in range(0, len(row) - 1, 2):
-                total = self._add(row[first : first + 2], None, plan, words.exponent, words.hold)
+                total = self._add(row[first : first + 2], None, plan, words.exponent, words.hold, plan.number)
                 sums.append(self._hold(total, words.hold, (plan.number, node, turn), plan.unit_exp))
                 turn += 1
             row = sums + row[len(row) - len(row) % 2 :]
@@ -277,9 +322,11 @@ class _Row:
 
     # One addition
 
-    def _add(self, terms: Sequence[Held], running: Held | None, plan: LevelPlan | None, exponent: str, hold: Hold) -> Held:
+    def _add(self, terms: Sequence[Held], running: Held | None, plan: LevelPlan | None, exponent: str, hold: Hold, level: int) -> Held:
         """Terms plus the running value, C or nothing: exact, or aligned where the level says so."""
-        decided = specials([*terms, *([] if running is None else [running])])
+        every = [*terms, *([] if running is None else [running])]
+        self._raise("NV", level, "+inf" in every and "-inf" in every)
+        decided = specials(every)
         if decided is not None:
             return decided
         numbers = [term for term in terms if isinstance(term, Number)]
@@ -320,7 +367,8 @@ class _Row:
                 total += shifted(Number(kept, exp, own.fraction_bits, True), unit, cut)
         if words.beyond == "wrap":
             assert align.adder_bits is not None
-            total = wrapped(total, align.adder_bits)
+            whole, total = total, wrapped(total, align.adder_bits)
+            self._raise("OF", plan.number, whole != total)
         return Number(total, exp, align.frac_bits, bool(exps))
 
     def _times_scales(self, value: Held, words: LevelScale, product: int, place: Place) -> Held:
@@ -329,9 +377,11 @@ class _Row:
         scales = [self._scale(side, product) for side in (0, 1)]
         if "nan" in scales and isinstance(value, Number) and not value.live and self.facts.special.nan_scale == "live":
             return value
+        for side in (0, 1):
+            self._raise("NV", level, self._scale_signals(side, product))
         first, second = (self._hold(scale, words.each, (level, node, turn + side), None) for side, scale in enumerate(scales))
-        both = self._hold(multiply(first, second), words.product, (level, node, turn + 2), None)
-        return self._hold(multiply(value, both), words.term, (level, node, turn + 3), None)
+        both = self._hold(self._multiply(first, second, level), words.product, (level, node, turn + 2), None)
+        return self._hold(self._multiply(value, both, level), words.term, (level, node, turn + 3), None)
 
     # Registers
 
@@ -351,11 +401,12 @@ class _Row:
             assert rounding is not None
             return cut_number(value, hold, rounding, word)
         assert unit_exp is not None
-        return self._fixed(shifted(value, unit_exp, rounding, word), hold, unit_exp)
+        return self._fixed(shifted(value, unit_exp, rounding, word), hold, unit_exp, place[0])
 
-    def _fixed(self, units: int, hold: FixedHold, unit_exp: int) -> Held:
+    def _fixed(self, units: int, hold: FixedHold, unit_exp: int, level: int) -> Held:
         half = 1 << (hold.bits - 1)
         lowest = 1 - half if hold.overflow == "saturate_symmetric" else -half
+        self._raise("OF", level, not lowest <= units < half)
         if not lowest <= units < half:
             if hold.overflow == "error":
                 raise OpenError(f"datapath {self.plan.datapath.id}: a register of {hold.bits} bits overflows: this row has no result")
@@ -383,6 +434,7 @@ class _Row:
         if value.significand:
             mode: Rounding = rounding or get("rounding", "rz")  # without a rounding nothing is lost, as the loader has proved
             code = magnitude_code(abs(value.significand), value.lsb_exp, int(negative), fmt, mode, keep, word)
+            self._raise("OF", place[0], code > codes.max_code)
             if code > codes.max_code:
                 code = self._beyond(hold, mode, negative, fmt)
         if hold.subnormals == "flush" and code >> fmt.facts.frac_bits == 0:

@@ -18,10 +18,11 @@ from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.numpy.convert import Codes, code_dtype
 from emu.engines.numpy.datapath_round import F64, two_sum
 from emu.engines.numpy.levels_hold import OVERFLOW, POLICY_OPEN, Decoded, Holder, decode, wrapped, zero_sign
-from emu.engines.numpy.levels_parts import Bool, Values, distill, first_fault, leading, product, to_grid
+from emu.engines.numpy.levels_parts import Bool, Values, all_flags, distill, first_fault, leading, product, to_grid
 from emu.spec import derive
 from emu.spec.levels import LevelPlan, LevelsPlan, holds_of, roundings
 from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
 from emu.spec.models.levels import CutHold, FixedHold, FloatHold, Hold, LevelScale
 from emu.spec.reach import reach
 from emu.spec.registry import get
@@ -85,11 +86,21 @@ def _range(plan: LevelsPlan, operands: Sequence[Format]) -> tuple[int, int]:
     return low - cut, high
 
 
-def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, random: Codes | None, plan: LevelsPlan) -> Codes:
+def dot(
+    a: Codes,
+    b: Codes,
+    scale_a: Codes | None,
+    scale_b: Codes | None,
+    c: Codes | None,
+    random: Codes | None,
+    plan: LevelsPlan,
+    flags: Codes | None = None,
+) -> Codes:
     """Return the dot product of each row of A with the same row of B by a datapath of levels.
 
     a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R], None where the datapath has no C.
     random: unsigned integers [R, words] in the order of LevelsPlan.draws, None where nothing draws.
+    flags: uint8 [R], filled with the exception flags of each row; None: not asked for.
     Returns: codes of the result format [R].   Exactness: equals emu.engines.exact.levels.dot bit for bit.
     Raises: ShapeError, OperandError (random words, a policy that refuses), OpenError (an open bit or policy, a register that overflows,
     with its row).   Needs: default rounding mode, subnormals not flushed (emu.engines.numpy.environment checks).
@@ -105,7 +116,7 @@ def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Cod
         rows = slice(start, start + size)
         parts = [None if item is None else item[rows] for item in (a, b, scale_a, scale_b, c, random)]
         with np.errstate(all="ignore"):
-            codes, faults = _Rows(plan, a.shape[1], *parts).result()
+            codes, faults, raised = _Rows(plan, a.shape[1], *parts).result()
         if faults is not None and faults.any():
             row = int(np.flatnonzero(faults)[0])
             kind = int(faults[row])
@@ -114,6 +125,8 @@ def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Cod
             why = why if error is OpenError else "the policy refuses a value"
             raise error(f"datapath {plan.datapath.id}: row {start + row}: {why}")
         out[rows] = codes
+        if flags is not None:
+            flags[rows] = 0 if raised is None else raised
     return out
 
 
@@ -150,7 +163,17 @@ class _Rows:
         if plan.scale is not None:
             mask = (1 << derive.codes(plan.scale).bits) - 1
             self.scales = [decode((x & x.dtype.type(mask)).T, plan.scale, flush.scales == "flush") for x in (scale_a, scale_b)]
-        self.c = None if plan.c is None else self._read(decode(c.reshape(1, -1), plan.c, flush.c == "flush"))
+        self.bits = {(flag, at): 1 << bit for bit, (flag, levels) in enumerate(plan.flag_levels.items()) for at in levels}
+        given = ((a, plan.a), (b, plan.b), (scale_a, plan.scale), (scale_b, plan.scale))
+        self.signals = [None if codes is None or fmt is None else _signalling(codes.T, fmt, plan) for codes, fmt in given]
+        self.c = None
+        if plan.c is not None:
+            codes = c.reshape(1, -1)
+            self.c_signals = _signalling(codes, plan.c, plan)
+            enters = (level.number for level in plan.levels if level.facts.start == "c" or level.facts.plus == "c")
+            self.c = self._flag(
+                self._read(decode(codes, plan.c, flush.c == "flush")), "NV", next(enters, len(plan.levels) + 1), self.c_signals
+            )
         self.rows = len(a)
         self.random = random
         draws = plan.draws(k) if any(rounding.random_bits for rounding in roundings(facts)) else []
@@ -159,6 +182,14 @@ class _Rows:
     def _read(self, found: Decoded) -> Values:
         return Values([found.value], *((found.exp, found.value != 0) if self.named else (None, None)))
 
+    def _flag(self, value: Values, flag: str, level: int, where: Bool | None) -> Values:
+        """Raise a flag of a level where it counts."""
+        bit = self.bits.get((flag, level), 0)
+        if not bit or where is None or not where.any():
+            return value
+        raised = np.broadcast_to(np.where(where, bit, 0).astype(np.int8), value.top.shape)
+        return replace(value, flags=raised if value.flags is None else value.flags | raised)
+
     def _words(self, level: int, nodes: int, turn: int) -> Any:
         """The random words of one rounding of every node; None where it does not draw."""
         if (level, 0, turn) not in self.places:
@@ -166,22 +197,26 @@ class _Rows:
         return self.random[:, [self.places[level, node, turn] for node in range(nodes)]].T
 
     def _hold(self, value: Values, hold: Hold, level: int, turn: int, unit_exp: int | None) -> Values:
-        return self.holder.hold(value, hold, self._words(level, len(value.top), turn), unit_exp)
+        self.holder.over = None
+        found = self.holder.hold(value, hold, self._words(level, len(value.top), turn), unit_exp)
+        if not self.bits or found is value:
+            return found
+        return self._flag(replace(found, flags=value.flags), "OF", level, self.holder.over)
 
-    def result(self) -> tuple[Codes, NDArray[np.int8] | None]:
+    def result(self) -> tuple[Codes, NDArray[np.int8] | None, NDArray[np.int8] | None]:
         """The last value, C where it enters at the end, and the rounding to the format of the result."""
         facts, levels = self.facts, self.plan.levels
         once, carried = facts.special.when == "once", any(level.facts.start == "c" for level in levels)
         value = self._product()
         first = np.arange(self.k)
         value = self._scaled(value, facts.products.scale, first, 0, 1)
-        decided = self._decided() if once else None
-        row = decided
+        decided, told = self._decided() if once else (None, None)
+        row, of_row, last = decided, told, len(levels) + 1
         for level, nodes in zip(levels, self.shape, strict=True):
             children = np.array([list(node) for node in nodes])
             first = first[children[:, 0]]
             if level.facts.add == "chain":
-                value, turn = self._chain(level, value, children, decided)
+                value, turn = self._chain(level, value, children, decided, told)
             elif level.facts.add == "pairwise":
                 value, turn = self._pairwise(level, value, children)
             else:
@@ -189,16 +224,33 @@ class _Rows:
                 value, turn = self._sum(terms, self.c if level.facts.plus == "c" else None, level, level.facts.exponent, 0), 1
             if decided is not None:
                 decided = reduce(np.add, [decided[children[:, i]] for i in range(children.shape[1])])
+            if told is not None:
+                told = _any(told[:, children], 2)
             value = self._scaled(value, level.facts.scale, first, level.number, turn)
         if facts.out.plus == "c":
-            value = self._add([value], self.c, None, "zero", facts.out)
+            value = self._add([value], self.c, None, "zero", facts.out, last)
         if row is not None and not carried:
             found = row.sum(axis=0, keepdims=True)
             if self.c is not None:
                 found = found + np.where(np.isfinite(self.c.top), 0.0, self.c.top)
-            value = value.where(~np.isfinite(found), self._special(found))
-        codes, faults = self.holder.encode(value, facts.out, self._words(len(levels) + 1, 1, 0))
-        return codes.reshape(-1), None if faults is None else faults.reshape(-1)
+            special = self._special(found)
+            if of_row is not None:
+                of_all = _any(of_row, 1)[:, None]
+                special = self._flag(special, "NV", last, self._invalid(of_all, None if self.c is None else self.c.top))
+                special = special if self.c is None else self._flag(special, "NV", last, self.c_signals)
+            value = value.where(~np.isfinite(found), special)
+        self.holder.over = None
+        codes, faults = self.holder.encode(value, facts.out, self._words(last, 1, 0))
+        raised = self._flag(value, "OF", last, self.holder.over).flags
+        return codes.reshape(-1), None if faults is None else faults.reshape(-1), None if raised is None else raised.reshape(-1)
+
+    def _invalid(self, told: Bool, running: F64 | None) -> Bool:
+        """Where operands raise NV before anything is added. told: of an addition, as _decided says.   running: what they are added to."""
+        plus, minus = told[1], told[2]
+        if running is not None:
+            plus, minus = plus | (running == np.inf), minus | (running == -np.inf)
+        invalid: Bool = told[0] | (plus & minus)
+        return invalid
 
     def _special(self, found: F64) -> Values:
         named = (np.zeros(found.shape, np.int64), np.zeros(found.shape, bool)) if self.named else (None, None)
@@ -210,20 +262,38 @@ class _Rows:
         if self.named:
             live = (self.left.value != 0) & (self.right.value != 0)
             value = replace(value, exp=self.left.exp + self.right.exp, live=live)
+        if self.bits:
+            value = self._flag(value, "NV", 0, _vanishes(self.left.value, self.right.value))
+            for signals in self.signals[:2]:
+                value = self._flag(value, "NV", 0, signals)
         return self._hold(value, self.facts.products.hold, 0, 0, self.plan.product_unit_exp)
 
-    def _decided(self) -> F64 | None:
-        """NaN and infinity that operands make of each product, 0 where all is finite; None where no operand is special or C decides."""
+    def _decided(self) -> tuple[F64, Bool | None]:
+        """NaN and infinity that operands make of each product, 0 where all is finite.
+
+        And where flags are reported [invalid, +infinity, -infinity] of each product.
+        """
         found = self.left.value * self.right.value
+        invalid = np.zeros(found.shape, bool)
+        if self.bits:
+            invalid = _vanishes(self.left.value, self.right.value)
+            for signals in self.signals[:2]:
+                invalid = invalid if signals is None else invalid | signals
         if self.scales:
             each = [np.repeat(scale.value, self.plan.block, axis=0) for scale in self.scales]
             scaled = found * each[0] * each[1]
+            before = invalid
+            if self.bits:
+                invalid = invalid | _vanishes(found, each[0]) | _vanishes(found * each[0], each[1])
+                for signals in self.signals[2:]:
+                    invalid = invalid if signals is None else invalid | np.repeat(signals, self.plan.block, axis=0)
             if self.facts.special.nan_scale == "live":
                 empty = (np.isnan(each[0]) | np.isnan(each[1])) & ~np.isnan(self.left.value) & ~np.isnan(self.right.value)
                 empty &= (self.left.value == 0) | (self.right.value == 0)
-                scaled = np.where(empty, found, scaled)
+                scaled, invalid = np.where(empty, found, scaled), np.where(empty, before, invalid)
             found = scaled
-        return np.where(np.isfinite(found), 0.0, found)
+        told = np.stack([invalid, found == np.inf, found == -np.inf]) if self.bits else None
+        return np.where(np.isfinite(found), 0.0, found), told
 
     def _scaled(self, value: Values, words: LevelScale | str, first: NDArray[np.int64], level: int, turn: int) -> Values:
         """Values times the scales of their blocks."""
@@ -231,16 +301,20 @@ class _Rows:
             return value
         block = first // self.plan.block
         scales = [self._read(Decoded(side.value[block], side.exp[block])) for side in self.scales]
-        held = [self._hold(scale, words.each, level, turn + side, None) for side, scale in enumerate(scales)]
-        both = self._hold(self._times(held[0], held[1]), words.product, level, turn + 2, None)
-        term = self._hold(self._times(value, both), words.term, level, turn + 3, None)
+        flagged = [
+            scale if signals is None else self._flag(scale, "NV", level, signals[block])
+            for scale, signals in zip(scales, self.signals[2:], strict=True)
+        ]
+        held = [self._hold(scale, words.each, level, turn + side, None) for side, scale in enumerate(flagged)]
+        both = self._hold(self._times(held[0], held[1], level), words.product, level, turn + 2, None)
+        term = self._hold(self._times(value, both, level), words.term, level, turn + 3, None)
         if self.facts.special.nan_scale == "live":
             nan = np.isnan(scales[0].top) | np.isnan(scales[1].top)
             assert value.live is not None
             term = term.where(nan & np.isfinite(value.top) & ~value.live, value)
         return term
 
-    def _times(self, x: Values, y: Values) -> Values:
+    def _times(self, x: Values, y: Values, level: int) -> Values:
         """The exact product; a number of y may have more than one part."""
         special = x.top * y.top
         bad = ~np.isfinite(special)
@@ -250,14 +324,18 @@ class _Rows:
         found = [part for one in theirs for part in product(mine, one)]
         parts = found if len(found) == 1 else distill(found)
         parts[-1] = np.where(bad | (special == 0), special, parts[-1])
-        value = Values(parts, None, None, first_fault([x, y]))
+        value = Values(parts, None, None, first_fault([x, y]), all_flags([x, y]))
+        if self.bits:
+            value = self._flag(value, "NV", level, _vanishes(x.top, y.top))
         if x.exp is None or y.exp is None or x.live is None or y.live is None:
             return value
         return replace(value, exp=x.exp + y.exp, live=x.live & y.live)
 
     # Sums
 
-    def _chain(self, plan: LevelPlan, value: Values, children: NDArray[np.int64], decided: F64 | None) -> tuple[Values, int]:
+    def _chain(
+        self, plan: LevelPlan, value: Values, children: NDArray[np.int64], decided: F64 | None, told: Bool | None
+    ) -> tuple[Values, int]:
         words, turn, by = plan.facts, 0, plan.facts.by or 1
         running: Values | None = None
         if words.start == "c":
@@ -283,7 +361,10 @@ class _Rows:
                 found = found + np.where(np.isfinite(running.top), 0.0, running.top)
                 stops = ~np.isfinite(found)
                 if stops.any():
-                    added = added.where(stops, replace(self._special(found), fault=running.fault))
+                    special = replace(self._special(found), fault=running.fault, flags=running.flags)
+                    if told is not None:
+                        special = self._flag(special, "NV", plan.number, self._invalid(_any(told[:, lot], 2), running.top))
+                    added = added.where(stops, special)
             running = added
             turn += 1
         assert running is not None
@@ -305,12 +386,13 @@ class _Rows:
     def _sum(self, terms: list[Values], running: Values | None, plan: LevelPlan, exponent: str, turn: int, aligns: bool = True) -> Values:
         """One addition of a level, held. aligns: as the level says; a lone value of a tree is not aligned."""
         hold = plan.facts.hold
-        value = self._hold(self._add(terms, running, plan if aligns else None, exponent, hold), hold, plan.number, turn, plan.unit_exp)
+        total = self._add(terms, running, plan if aligns else None, exponent, hold, plan.number)
+        value = self._hold(total, hold, plan.number, turn, plan.unit_exp)
         if isinstance(hold, FloatHold):
             return value
         return replace(value, parts=[part + 0.0 for part in value.parts])  # zero has no sign elsewhere
 
-    def _add(self, terms: list[Values], running: Values | None, plan: LevelPlan | None, exponent: str, hold: Hold) -> Values:
+    def _add(self, terms: list[Values], running: Values | None, plan: LevelPlan | None, exponent: str, hold: Hold, level: int) -> Values:
         """Terms plus the running value, C or nothing, exactly or aligned: parts whose sum it is."""
         every = terms if running is None else [*terms, running]
         special = reduce(np.add, [term.top for term in every])
@@ -328,9 +410,9 @@ class _Rows:
                 exp = np.where(live, _largest_exp(every), 0)
         if aligned and plan is not None:
             rest = finite if running is None else finite[:-1]
-            parts, exp = self._aligned(rest, None if running is None else finite[-1], plan)
+            parts, exp, beyond = self._aligned(rest, None if running is None else finite[-1], plan)
         else:
-            parts = _exact(finite)
+            parts, beyond = _exact(finite), None
         total = parts[-1] if len(parts) == 1 else distill(parts)[-1] if self._asks_zero(plan, hold) else None
         if total is not None and live is not None and plan is not None and plan.facts.cancelled_counts == "no":
             live = live & (total != 0)
@@ -342,14 +424,22 @@ class _Rows:
             parts[-1] = np.where(total == 0, zero, parts[-1])
         if bad.any():
             parts[-1] = np.where(bad, special, parts[-1])
-        return Values(parts, exp, live, first_fault(every if running is None else [running, *terms]))
+        value = Values(parts, exp, live, first_fault(every if running is None else [running, *terms]))
+        if not self.bits:
+            return value
+        flags = all_flags(every)
+        value = replace(value, flags=None if flags is None else np.broadcast_to(flags, special.shape))
+        if bad.any():
+            ends = [reduce(np.logical_or, [term.top == end for term in every]) for end in (np.inf, -np.inf)]
+            value = self._flag(value, "NV", level, ends[0] & ends[1])
+        return self._flag(value, "OF", level, beyond)
 
     def _asks_zero(self, plan: LevelPlan | None, hold: Hold) -> bool:
         counts = plan is not None and plan.facts.cancelled_counts == "no" and self.named
         return counts or (self.facts.special.zero == "ieee" and isinstance(hold, FloatHold))
 
-    def _aligned(self, terms: list[Values], running: Values | None, plan: LevelPlan) -> tuple[list[F64], NDArray[np.int64]]:
-        """Bring every term to E, cut it to F bits below 2^E, add. Returns parts and E."""
+    def _aligned(self, terms: list[Values], running: Values | None, plan: LevelPlan) -> tuple[list[F64], NDArray[np.int64], Bool | None]:
+        """Bring every term to E, cut it to F bits below 2^E, add. Returns parts, E, and where flags are reported which sums wrap."""
         words, align = plan.facts.align, plan.align
         assert words is not None and align is not None
         named = []
@@ -376,8 +466,10 @@ class _Rows:
         total = _exact(cuts)
         if words.beyond == "wrap":
             assert align.adder_bits is not None
-            total = wrapped(distill(total), align.adder_bits, unit)
-        return total, exp
+            whole, total = total, wrapped(distill(total), align.adder_bits, unit)
+            if self.bits:
+                return total, exp, distill([*whole, *(-part for part in total)])[-1] != 0
+        return total, exp, None
 
 
 NONE = -(1 << 40)  # an exponent that nothing names
@@ -399,6 +491,28 @@ def _exact(terms: Sequence[Values]) -> list[F64]:
             return [total, *parts[i:]]
         total = nxt
     return [total]
+
+
+def _any(where: Bool, axis: int) -> Bool:
+    found: Bool = np.logical_or.reduce(where, axis=axis)
+    return found
+
+
+def _vanishes(x: F64, y: F64) -> Bool:
+    """Where a product of two values that are no NaN is NaN: infinity times zero."""
+    found: Bool = np.isnan(x * y) & ~np.isnan(x) & ~np.isnan(y)
+    return found
+
+
+def _signalling(codes: Codes, fmt: Format, plan: LevelsPlan) -> Bool | None:
+    """Where codes are NaNs that signal; None where none may."""
+    if not plan.signals(fmt):
+        return None
+    assert isinstance(fmt.facts, FloatFacts)
+    known, size = derive.codes(fmt), codes.astype(np.int64) & ~np.int64(derive.codes(fmt).sign_bit)
+    assert known.inf is not None
+    found: Bool = (size > known.inf) & (size >> (fmt.facts.frac_bits - 1) & 1 == 0)
+    return found
 
 
 def _at(parts: list[F64]) -> list[F64]:

@@ -84,6 +84,7 @@ class Holder:
 
     def __init__(self, named: bool, plus: bool, nan: int) -> None:
         self.named, self.plus, self.nan = named, plus, nan
+        self.over: Bool | None = None  # where the last hold had a finite value beyond its register
 
     def hold(self, value: Values, hold: Hold, words: Words, unit_exp: int | None) -> Values:
         """Return values as a register holds them. words: of a rounding that draws.   unit_exp: of a register in fixed point."""
@@ -124,7 +125,7 @@ class Holder:
             keep = fmt.facts.frac_bits if hold.keep is None else hold.keep
             out = to_grid([exact], exponent(exact, limits.min_exp) - keep, rounding, words)[0]
             largest = float(limits.largest)
-            over = np.abs(out) > largest
+            self.over = over = np.abs(out) > largest
             if over.any():
                 beyond, facts = np.full(out.shape, largest if hold.overflow == "saturate" else np.inf), rounding.facts.beyond_max
                 if hold.overflow == "ieee":
@@ -142,7 +143,7 @@ class Holder:
         symmetric = hold.overflow == "saturate_symmetric"
         if symmetric:  # the lowest code never comes
             low = whole([*parts, np.full_like(parts[-1], end)]) <= 0
-        fault = value.fault
+        fault, self.over = value.fault, low | high
         if low.any() or high.any():
             if hold.overflow == "wrap":
                 parts = wrapped(parts, hold.bits, unit_exp)

@@ -26,13 +26,14 @@ class Values:
     """Values of some nodes, [nodes, rows].
 
     parts: the largest last.   exp: exponent that each names, live: does it raise E; None where no level asks.
-    fault: 0, or the kind of error that the row has met; None: none has.
+    fault: 0, or the kind of error that the row has met; None: none has.   flags: those raised on the way, as reported; None: none was.
     """
 
     parts: list[F64]
     exp: NDArray[np.int64] | None = None
     live: Bool | None = None
     fault: NDArray[np.int8] | None = None
+    flags: NDArray[np.int8] | None = None
 
     @property
     def top(self) -> F64:
@@ -41,7 +42,7 @@ class Values:
 
     def pick(self, take: Any) -> Values:
         """Return some nodes. take: a function of one array."""
-        rest = (None if item is None else take(item) for item in (self.exp, self.live, self.fault))
+        rest = (None if item is None else take(item) for item in (self.exp, self.live, self.fault, self.flags))
         return Values([take(part) for part in self.parts], *rest)
 
     def where(self, mask: Bool, other: Values) -> Values:
@@ -53,7 +54,10 @@ class Values:
         fault = None
         if self.fault is not None or other.fault is not None:
             fault = np.where(mask, 0 if other.fault is None else other.fault, 0 if self.fault is None else self.fault).astype(np.int8)
-        return Values([np.where(mask, y, x) for x, y in zip(mine, theirs, strict=True)], exp, live, fault)
+        flags = None
+        if self.flags is not None or other.flags is not None:
+            flags = np.where(mask, 0 if other.flags is None else other.flags, 0 if self.flags is None else self.flags).astype(np.int8)
+        return Values([np.where(mask, y, x) for x, y in zip(mine, theirs, strict=True)], exp, live, fault, flags)
 
     def only(self, part: F64) -> Values:
         """Return one part in the place of these."""
@@ -66,6 +70,15 @@ def first_fault(values: Sequence[Values]) -> NDArray[np.int8] | None:
     for item in values:
         if item.fault is not None:
             found = item.fault if found is None else np.where(found != 0, found, item.fault)
+    return found
+
+
+def all_flags(values: Sequence[Values]) -> NDArray[np.int8] | None:
+    """Return the flags that any of some values has raised."""
+    found: NDArray[np.int8] | None = None
+    for item in values:
+        if item.flags is not None:
+            found = item.flags if found is None else found | item.flags
     return found
 
 

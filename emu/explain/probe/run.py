@@ -149,7 +149,7 @@ def candidates(plans: Sequence[Plan]) -> list[Built]:
 def _directed(plan: LevelsPlan) -> list[Built]:
     """Return rows of a datapath of levels, those with the fewest products that are not zero first: the directed ones of its contract.
 
-    And an infinity that comes late, where a sum may have overflowed before it: are special values decided once.
+    And an infinity that comes late, or as C, where a sum may have overflowed before it: are special values decided once.
     """
     op = LevelsContract.of(parse(f"dot/{plan.name}"))
     found = [Built(case.group, f"a row of category {case.group}", op.taken(case.values)) for case in op.directed()]
@@ -158,6 +158,10 @@ def _directed(plan: LevelsPlan) -> list[Built]:
         draft.a[0], draft.b[0] = op.field.a.largest, op.field.b.largest
         draft.a[-1], draft.b[-1] = infinity, op.field.b.nearest(Fraction(1))
         found.append(Built("late_infinity", "the largest product first, an infinite one last", draft.row()))
+    if op.field.c is not None and op.field.c.inf:
+        draft = op.field.draft()
+        draft.a[0], draft.b[0], draft.c = op.field.a.largest, op.field.b.largest, op.field.c.inf[-1]
+        found.append(Built("infinite_c", "the largest product, an infinite C of the other sign", draft.row()))
     simple = sorted(found, key=lambda built: sum(map(bool, built.row.a)))
     return [built for built in simple if not op.has_open_bit(built.row)]
 

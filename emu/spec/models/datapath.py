@@ -186,6 +186,7 @@ class DotExample(Part):
     c: Hex | None = Field(default=None, description="code of C; left out where the datapath has none")
     random: tuple[int, ...] | None = Field(default=None, description="random words, where roundings of the datapath draw")
     d: Hex = Field(description="code of the result")
+    flags: tuple[Literal["NV", "OF"], ...] | None = Field(default=None, description="flags that are raised, where the datapath reports any")
     why: str | None = Field(default=None, description="what the row shows")
 
 

@@ -224,6 +224,36 @@ class LevelSpecial(Part):
     )
 
 
+Flag = Literal["NV", "OF"]
+
+
+class FlagPlaces(Part):
+    """The levels whose operations raise a flag: product, the names of levels, out."""
+
+    nv: Literal["all"] | Annotated[tuple[Name, ...], Field(min_length=1)] = Field(default="all", description="levels that raise NV")
+    of: Literal["all"] | Annotated[tuple[Name, ...], Field(min_length=1)] = Field(default="all", description="levels that raise OF")
+
+
+class LevelFlags(Part):
+    """Exception flags of a row: each is raised when any operation of its levels raises it.
+
+    NV, invalid: a signalling NaN, infinity times zero, infinities of both signs in one addition, beside a quiet NaN too. OF, overflow: a
+    finite value that is beyond its register once it was rounded with exponents without end, or beyond a width that wraps.
+    """
+
+    report: tuple[Flag, ...] = Field(min_length=1, description="the flags of a result, the lowest bit first: NV, OF or both")
+    signalling: tuple[FormatId, ...] = Field(
+        description="formats of operands, with the NaNs of IEEE 754, whose NaN signals where the leading bit of its fraction is 0"
+    )
+    at: FlagPlaces = Field(default=FlagPlaces(), description="the levels that raise them")
+
+    @model_validator(mode="after")
+    def _once(self) -> LevelFlags:
+        if self.report not in (("NV",), ("OF",), ("NV", "OF")):
+            raise ValueError("report names each flag once, NV before OF")
+        return self
+
+
 class EpilogueFacts(Part):
     """What follows the last instruction when the operands have tensor scales: alpha = scale a * scale b, D' = alpha * D, then C."""
 
@@ -264,6 +294,7 @@ class DatapathLevels(Part):
     out: Out = Field(description="the result")
     special: LevelSpecial = Field(description="special values")
     subnormal: LevelSubnormals = Field(default=LevelSubnormals(), description="subnormal operands")
+    flags: LevelFlags | None = Field(default=None, description="the exception flags that a result comes with; left out: none")
     epilogue: EpilogueFacts | None = Field(default=None, description="tensor scales and C; left out: the caller must say")
 
     @property
