@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from emu.spec.ieee import direction
 from emu.spec.models import Datapath
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, PromoteFacts
 from emu.spec.models.levels import DatapathLevels, FixedHold, FloatHold, Level
@@ -206,6 +207,10 @@ def _plain(levels: DatapathLevels) -> Words:
     for number, level in enumerate(words["levels"]):
         level["id"] = str(number)
         level["by"] = None if level["by"] == 1 else level["by"]
+        align = level["align"] or {}
+        for cut in (align, align.get("running")):
+            if isinstance(cut, dict) and cut:
+                cut["cut"] = direction(get("rounding", cut["cut"])) or cut["cut"]  # a rounding of the same facts is the same
     last, out = levels.levels[-1].hold, levels.out
     if isinstance(last, FloatHold) and out.model_dump(exclude={"plus"}) == last.model_dump():
         words["out"] = type(out)(format=out.format).model_dump()  # what is held so is not changed by it

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from emu.base.errors import SpecError
 from emu.spec import KINDS, Recipe, SpecObject, derive, get
 from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID, Part
+from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.recipe import ARGUMENT
 
 Path = tuple[str | int, ...]
@@ -202,7 +203,10 @@ def _changed(node: Any, path: Path, new: Any) -> Any:
 
 def validated(mutant: Mutant) -> SpecObject:
     """Return the model of a mutant. Raises: SpecError where the model of its kind refuses it."""
+    thing, data = get(mutant.kind, mutant.id), mutant.data()
     try:
-        return KINDS[mutant.kind].model_validate(mutant.data())
+        if isinstance(getattr(thing, "facts", None), DatapathFacts):  # no file says them: they are read out of levels
+            return thing.model_copy(update={"facts": DatapathFacts.model_validate(data["facts"])})
+        return KINDS[mutant.kind].model_validate(data)
     except ValueError as error:
         raise SpecError(" ".join(str(error).split())) from None

@@ -148,8 +148,7 @@ def changed(base: str, **parts: Any) -> Datapath:
     for key, value in parts.items():
         part, _, inner = key.partition("__")
         facts = facts.model_copy(update={part: getattr(facts, part).model_copy(update={inner: value}) if inner else value})
-    rest = model.model_dump(exclude={"facts", "expect", "id"})
-    return Datapath.model_validate({**rest, "id": "changed", "facts": facts.model_dump(), "expect": ()})
+    return model.model_copy(update={"id": "changed", "facts": DatapathFacts.model_validate(facts.model_dump()), "expect": ()})
 
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [

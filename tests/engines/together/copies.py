@@ -29,6 +29,7 @@ from emu.spec.datapath import plans_of
 from emu.spec.models import Format, Recipe
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.programs.program import quantize_program
+from emu.spec.steps import in_levels
 
 KINDS = ("format", "rounding", "policy", "block", "transform", "recipe", "datapath")
 PREFIX = "copy_of_"
@@ -41,7 +42,7 @@ def write_copies(folder: Path) -> None:
     """One file for each shipped object of KINDS: the same facts, the id and the ids that it names with a prefix."""
     for kind in KINDS:
         for name in names(kind):
-            thing = get(kind, name)
+            thing = in_levels(get(kind, name)) if kind == "datapath" else get(kind, name)
             data = thing.model_dump(mode="json", by_alias=True, exclude_none=True)
             for other, named, path in thing.references():
                 if other in KINDS:
