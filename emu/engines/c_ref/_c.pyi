@@ -54,6 +54,7 @@ class _Lib:
     EMU_BEYOND_MAX: Final[int]
     EMU_BEYOND_WRAP: Final[int]
     EMU_BEYOND_ERROR: Final[int]
+    EMU_BEYOND_SYMMETRIC: Final[int]
     EMU_SUM_AT_ONCE: Final[int]
     EMU_SUM_ALIGNED: Final[int]
     EMU_SUM_CHAIN: Final[int]
