@@ -67,14 +67,6 @@ static const emu_format format_fp32 = {
     .format_class = EMU_FLOAT, .has_sign = 1, .exp_bits = 8, .frac_bits = 23, .bias = 127, .subnormals = 1, .neg_zero = 1,
     .inf = EMU_INF_IEEE, .nan = EMU_NAN_IEEE,
 };
-static const int64_t format_fp4_bnb_values[] = {
-    0, 11184811, 1431655808, 2147483648, 715827904, 1073741824, 357913952, 536870912, 0, -11184811, -1431655808, -2147483648, -715827904,
-    -1073741824, -357913952, -536870912,
-};
-/* fp4_bnb (measured): 4-bit FP4 of bitsandbytes: sign and eight magnitudes out of order */
-static const emu_format format_fp4_bnb = {
-    .format_class = EMU_CODEBOOK, .bits = 4, .unit_exp = -31, .tie = EMU_TIE_LOWER, .minus_zero_code = 8, .values = format_fp4_bnb_values,
-};
 /* fp64 (standard): IEEE 754 binary64 */
 static const emu_format format_fp64 = {
     .format_class = EMU_FLOAT, .has_sign = 1, .exp_bits = 11, .frac_bits = 52, .bias = 1023, .subnormals = 1, .neg_zero = 1,
@@ -275,10 +267,6 @@ static const emu_policy policy_nvidia_e4m3fnuz = {
 };
 /* nvidia on the way to fp32 */
 static const emu_policy policy_nvidia_fp32 = {.overflow = EMU_IEEE_INF, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
-/* nvidia on the way to fp4_bnb */
-static const emu_policy policy_nvidia_fp4_bnb = {
-    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x3}, {.rule = EMU_BY_CODE, .code = 0x3}},
-};
 /* nvidia on the way to nf4 */
 static const emu_policy policy_nvidia_nf4 = {
     .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xf}, {.rule = EMU_BY_CODE, .code = 0xf}},
@@ -355,6 +343,126 @@ static const emu_transform transform_rht16_te_fp32 = {
 static const emu_transform transform_rht16_ufp4 = {
     .size = 16, .order = EMU_SUM_BUTTERFLY, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_bf16,
 };
+static const emu_format *const elements_e2m1_fp32scale[] = {&format_e2m1};
+static const emu_block_level block_levels_e2m1_fp32scale[] = {{"scale", &format_fp32, 1, 16}};
+/* e2m1_fp32scale (paper): 16 E2M1 elements, one FP32 scale: the baseline of UFP4 */
+static const emu_block block_e2m1_fp32scale = {1, 16, 1, elements_e2m1_fp32scale, 1, block_levels_e2m1_fp32scale};
+static const emu_format *const elements_hif4[] = {&format_e1m2};
+static const emu_block_level block_levels_hif4[] = {
+    {"scale", &format_e6m2, 1, 64}, {"level8", &format_ue1m0, 1, 8}, {"level4", &format_ue1m0, 1, 4},
+};
+/* hif4 (source-code): 64 elements k/4, one E6M2 scale, a factor 1 or 2 per 8 and another per 4 elements */
+static const emu_block block_hif4 = {1, 64, 1, elements_hif4, 3, block_levels_hif4};
+static const emu_format *const elements_if4[] = {&format_e2m1, &format_int4};
+static const emu_block_level block_levels_if4[] = {
+    {"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}, {"flag", &format_uint1, 1, 16},
+};
+/* if4 (source-code): 16 elements of E2M1 or of INT4 * 6/7, chosen by a bit, one UE4M3 scale, one FP32 tensor maximum */
+static const emu_block block_if4 = {1, 16, 2, elements_if4, 3, block_levels_if4};
+static const emu_format *const elements_mxe1m2[] = {&format_e1m2};
+static const emu_block_level block_levels_mxe1m2[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxe1m2 (proposed): 32 elements of the uniform grid E1M2, one E8M0 scale */
+static const emu_block block_mxe1m2 = {1, 32, 1, elements_mxe1m2, 1, block_levels_mxe1m2};
+static const emu_format *const elements_mxfp4[] = {&format_e2m1};
+static const emu_block_level block_levels_mxfp4[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp4 (standard): 32 E2M1 elements, one E8M0 scale */
+static const emu_block block_mxfp4 = {1, 32, 1, elements_mxfp4, 1, block_levels_mxfp4};
+static const emu_format *const elements_mxfp6_e2m3[] = {&format_e2m3};
+static const emu_block_level block_levels_mxfp6_e2m3[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp6_e2m3 (standard): 32 E2M3 elements, one E8M0 scale */
+static const emu_block block_mxfp6_e2m3 = {1, 32, 1, elements_mxfp6_e2m3, 1, block_levels_mxfp6_e2m3};
+static const emu_format *const elements_mxfp6_e3m2[] = {&format_e3m2};
+static const emu_block_level block_levels_mxfp6_e3m2[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp6_e3m2 (standard): 32 E3M2 elements, one E8M0 scale */
+static const emu_block block_mxfp6_e3m2 = {1, 32, 1, elements_mxfp6_e3m2, 1, block_levels_mxfp6_e3m2};
+static const emu_format *const elements_mxfp8_e4m3[] = {&format_e4m3};
+static const emu_block_level block_levels_mxfp8_e4m3[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp8_e4m3 (standard): 32 E4M3 elements, one E8M0 scale */
+static const emu_block block_mxfp8_e4m3 = {1, 32, 1, elements_mxfp8_e4m3, 1, block_levels_mxfp8_e4m3};
+static const emu_format *const elements_mxfp8_e5m2[] = {&format_e5m2};
+static const emu_block_level block_levels_mxfp8_e5m2[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp8_e5m2 (standard): 32 E5M2 elements, one E8M0 scale */
+static const emu_block block_mxfp8_e5m2 = {1, 32, 1, elements_mxfp8_e5m2, 1, block_levels_mxfp8_e5m2};
+static const emu_format *const elements_nf4_block64[] = {&format_nf4};
+static const emu_block_level block_levels_nf4_block64[] = {{"scale", &format_fp32, 1, 64}};
+/* nf4_block64 (measured): NF4 of bitsandbytes, blocks of 64: 64 elements, one FP32 maximum */
+static const emu_block block_nf4_block64 = {1, 64, 1, elements_nf4_block64, 1, block_levels_nf4_block64};
+static const emu_format *const elements_nve0m3[] = {&format_e0m3};
+static const emu_block_level block_levels_nve0m3[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nve0m3 (reported): NVFP4 hierarchy with sign-magnitude integer elements E0M3 */
+static const emu_block block_nve0m3 = {1, 16, 1, elements_nve0m3, 2, block_levels_nve0m3};
+static const emu_format *const elements_nvfp4[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4 (vendor): 16 E2M1 elements, one UE4M3 scale, one FP32 tensor maximum */
+static const emu_block block_nvfp4 = {1, 16, 1, elements_nvfp4, 2, block_levels_nvfp4};
+static const emu_format *const elements_nvfp4_1792[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_1792[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_1792 (source-code): NVFP4 with block maxima at 4: factor 1/(4 * 448) */
+static const emu_block block_nvfp4_1792 = {1, 16, 1, elements_nvfp4_1792, 2, block_levels_nvfp4_1792};
+static const emu_format *const elements_nvfp4_1level[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_1level[] = {{"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_1level (measured): 16 E2M1 elements, one UE4M3 scale, no tensor level */
+static const emu_block block_nvfp4_1level = {1, 16, 1, elements_nvfp4_1level, 1, block_levels_nvfp4_1level};
+static const emu_format *const elements_nvfp4_256[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_256[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_256 (source-code): NVFP4 with scales up to 256: room for the larger scales of four-over-six */
+static const emu_block block_nvfp4_256 = {1, 16, 1, elements_nvfp4_256, 2, block_levels_nvfp4_256};
+static const emu_format *const elements_nvfp4_divisor[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_divisor[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_divisor (measured): NVFP4 whose tensor level is divided by: 2688 / maximum */
+static const emu_block block_nvfp4_divisor = {1, 16, 1, elements_nvfp4_divisor, 2, block_levels_nvfp4_divisor};
+static const emu_format *const elements_nvfp4_multiplier[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_multiplier[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_multiplier (measured): NVFP4 whose tensor level is the factor itself: maximum / 2688 */
+static const emu_block block_nvfp4_multiplier = {1, 16, 1, elements_nvfp4_multiplier, 2, block_levels_nvfp4_multiplier};
+static const emu_format *const elements_nvfp4_row[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_row[] = {{"row_amax", &format_fp32, 1, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_row (measured): 16 E2M1 elements, one UE4M3 scale, one FP32 maximum per row */
+static const emu_block block_nvfp4_row = {1, 16, 1, elements_nvfp4_row, 2, block_levels_nvfp4_row};
+static const emu_format *const elements_nvfp4_tile16[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_tile16[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_tile16 (source-code): 16x16 E2M1 elements under one UE4M3 scale that is stored once per row, one FP32 tensor maximum */
+static const emu_block block_nvfp4_tile16 = {16, 16, 1, elements_nvfp4_tile16, 2, block_levels_nvfp4_tile16};
+static const emu_format *const elements_nvint4[] = {&format_int4};
+static const emu_block_level block_levels_nvint4[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvint4 (source-code): NVFP4 hierarchy with two's complement INT4 elements */
+static const emu_block block_nvint4 = {1, 16, 1, elements_nvint4, 2, block_levels_nvint4};
+static const emu_format *const elements_nvufp4[] = {&format_e1m2};
+static const emu_block_level block_levels_nvufp4[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvufp4 (proposed): NVFP4 hierarchy with elements of the uniform grid E1M2 */
+static const emu_block block_nvufp4 = {1, 16, 1, elements_nvufp4, 2, block_levels_nvufp4};
+static const emu_format *const elements_ufp4[] = {&format_e1m2};
+static const emu_block_level block_levels_ufp4[] = {{"scale", &format_fp32, 1, 16}};
+/* ufp4 (paper): 16 elements of the uniform grid E1M2, one FP32 scale */
+static const emu_block block_ufp4 = {1, 16, 1, elements_ufp4, 1, block_levels_ufp4};
+static const emu_digit layout_kv_v_scale_4token_digits[] = {
+    {.is_row = 1, .step = 1, .count = 4},
+    {.is_row = 0, .step = 1, .count = 0},
+    {.is_row = 1, .step = 4, .count = 0},
+};
+/* kv_v_scale_4token (source-code): scales of the values in one page and head of a 4-bit cache: four tokens side by side, then the scales of a token */
+static const emu_layout layout_kv_v_scale_4token = {
+    .holds_scales = 1, .code_bits = 8, .digit_count = 3, .digits = layout_kv_v_scale_4token_digits,
+};
+static const emu_digit layout_low_nibble_first_digits[] = {
+    {.is_row = 0, .step = 1, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* low_nibble_first (source-code): 4-bit elements row after row, element 2k in the low nibble of byte k */
+static const emu_layout layout_low_nibble_first = {
+    .holds_scales = 0, .code_bits = 4, .digit_count = 2, .digits = layout_low_nibble_first_digits,
+};
+/* row_major (source-code): block scales row after row, without padding */
+static const emu_layout layout_row_major = {.holds_scales = 1, .code_bits = 8, .digit_count = 2, .digits = layout_low_nibble_first_digits};
+static const emu_digit layout_sf128x4_digits[] = {
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 1, .step = 32, .count = 4},
+    {.is_row = 1, .step = 1, .count = 32},
+    {.is_row = 0, .step = 4, .count = 0},
+    {.is_row = 1, .step = 128, .count = 0},
+};
+/* sf128x4 (source-code): block scales in tiles of 128 rows and 4 scales, as the block-scaled matrix products of Blackwell read them */
+static const emu_layout layout_sf128x4 = {.holds_scales = 1, .code_bits = 8, .digit_count = 5, .digits = layout_sf128x4_digits};
 static const char *const levels_e1m2_fp32scale[] = {"scale"};
 /* e1m2_fp32scale (proposed): blocks of E1M2 with a binary32 scale, not rotated */
 static const emu_recipe recipe_e1m2_fp32scale = {"ufp4", &format_e1m2, 1, 1, levels_e1m2_fp32scale, NULL};
@@ -364,9 +472,6 @@ static const emu_recipe recipe_e2m1_fp32scale = {"e2m1_fp32scale", &format_e2m1,
 static const char *const levels_f46_nvint4[] = {"tensor", "scale"};
 /* f46_nvint4 (measured): NVINT4 of fouroversix: two's complement elements in the NVFP4 hierarchy */
 static const emu_recipe recipe_f46_nvint4 = {"nvint4", &format_int4, 1, 2, levels_f46_nvint4, NULL};
-static const char *const levels_fp4bnb_bnb[] = {"scale"};
-/* fp4bnb_bnb (measured): FP4 of bitsandbytes, blocks of 64 */
-static const emu_recipe recipe_fp4bnb_bnb = {"fp4bnb_block64", &format_fp4_bnb, 1, 1, levels_fp4bnb_bnb, NULL};
 static const char *const levels_hif4[] = {"scale", "level8", "level4"};
 /* hif4 (measured): HiFloat4: 64 elements, one E6M2 scale, two layers of shared bits */
 static const emu_recipe recipe_hif4 = {"hif4", &format_e1m2, 1, 3, levels_hif4, NULL};
@@ -604,11 +709,14 @@ static const emu_step quantize_e1m2_fp32scale_steps[] = {
 static const emu_level quantize_e1m2_fp32scale_levels[] = {
     {.reg = 5, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const quantize_e1m2_fp32scale_names[] = {
+    "x", "block_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "not_nan", "codes",
+};
 /* e1m2_fp32scale, quantize */
 static const emu_program quantize_e1m2_fp32scale = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1, .registers = quantize_e1m2_fp32scale_registers,
-    .steps = quantize_e1m2_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels,
+    .steps = quantize_e1m2_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels, .names = quantize_e1m2_fp32scale_names,
 };
 static const emu_register dequantize_e1m2_fp32scale_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -623,11 +731,13 @@ static const emu_step dequantize_e1m2_fp32scale_exact_steps[] = {
 static const emu_level dequantize_e1m2_fp32scale_exact_levels[] = {
     {.reg = 1, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const dequantize_e1m2_fp32scale_exact_names[] = {"codes", "scale", "code_value", "values"};
 /* e1m2_fp32scale, exact */
 static const emu_program dequantize_e1m2_fp32scale_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1, .registers = dequantize_e1m2_fp32scale_exact_registers,
     .steps = dequantize_e1m2_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
+    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_e2m1_fp32scale_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -653,7 +763,7 @@ static const emu_step quantize_e2m1_fp32scale_steps[] = {
 static const emu_program quantize_e2m1_fp32scale = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1, .registers = quantize_e2m1_fp32scale_registers,
-    .steps = quantize_e2m1_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels,
+    .steps = quantize_e2m1_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels, .names = quantize_e1m2_fp32scale_names,
 };
 static const emu_step dequantize_e2m1_fp32scale_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -664,6 +774,7 @@ static const emu_program dequantize_e2m1_fp32scale_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1, .registers = dequantize_e1m2_fp32scale_exact_registers,
     .steps = dequantize_e2m1_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
+    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_f46_nvint4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -713,11 +824,16 @@ static const emu_level quantize_f46_nvint4_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_f46_nvint4_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", NULL, "clamped", "codes",
+};
 /* f46_nvint4, quantize */
 static const emu_program quantize_f46_nvint4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5440001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 15, .level_count = 2,
     .registers = quantize_f46_nvint4_registers, .steps = quantize_f46_nvint4_steps, .levels = quantize_f46_nvint4_levels,
+    .names = quantize_f46_nvint4_names,
 };
 static const emu_register dequantize_f46_nvint4_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -741,114 +857,15 @@ static const emu_level dequantize_f46_nvint4_f46_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const dequantize_f46_nvint4_f46_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "product", "numerator", NULL, "values",
+};
 /* f46_nvint4, f46 */
 static const emu_program dequantize_f46_nvint4_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5440001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_f46_nvint4_f46_registers, .steps = dequantize_f46_nvint4_f46_steps, .levels = dequantize_f46_nvint4_f46_levels,
-};
-static const emu_register quantize_fp4bnb_bnb_registers[] = {
-    {.rows = 1, .columns = 1}, /* x */
-    {.rows = 1, .columns = 64}, /* block_amax */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x6ce3ee}, /* constant */
-    {.rows = 1, .columns = 64}, /* floor_amax */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
-    {.rows = 1, .columns = 64}, /* inverse */
-    {.rows = 1, .columns = 1}, /* scaled_raw */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf800000}, /* constant */
-    {.rows = 1, .columns = 1}, /* scaled */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf555556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v0 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf155556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf000000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v1 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbed55556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbeaaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v2 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe955556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe800000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v3 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe555556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v4 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbdb00000}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbbaaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v5 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbb2aaaab}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
-    {.rows = 1, .columns = 1}, /* v6 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x80000000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v7 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3b2aaaab}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3baaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v8 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3db00000}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v9 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e555556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e800000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v10 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e955556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3eaaaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v11 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3ed55556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
-    {.rows = 1, .columns = 1}, /* v12 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f155556}, /* constant */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f2aaaab}, /* constant */
-    {.rows = 1, .columns = 1}, /* v13 */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f555556}, /* constant */
-    {.rows = 1, .columns = 1}, /* v14 */
-    {.rows = 1, .columns = 1}, /* codes */
-};
-static const emu_step quantize_fp4bnb_bnb_steps[] = {
-    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
-    {.operation = EMU_OP_DIV, .out = 5, .args = {4, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
-    {.operation = EMU_OP_MUL, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
-    {.operation = EMU_OP_CLAMP, .out = 8, .args = {6, 7, 4, -1}, .random = -1}, /* scaled */
-    {.operation = EMU_OP_SELECT, .out = 11, .args = {9, 8, 10, 7}, .random = -1, .variant = EMU_TEST_LT}, /* v0 */
-    {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 8, 13, 11}, .random = -1, .variant = EMU_TEST_LT}, /* v1 */
-    {.operation = EMU_OP_SELECT, .out = 17, .args = {15, 8, 16, 14}, .random = -1, .variant = EMU_TEST_LT}, /* v2 */
-    {.operation = EMU_OP_SELECT, .out = 20, .args = {18, 8, 19, 17}, .random = -1, .variant = EMU_TEST_LT}, /* v3 */
-    {.operation = EMU_OP_SELECT, .out = 23, .args = {21, 8, 22, 20}, .random = -1, .variant = EMU_TEST_LT}, /* v4 */
-    {.operation = EMU_OP_SELECT, .out = 26, .args = {24, 8, 25, 23}, .random = -1, .variant = EMU_TEST_LT}, /* v5 */
-    {.operation = EMU_OP_SELECT, .out = 29, .args = {27, 8, 28, 26}, .random = -1, .variant = EMU_TEST_LT}, /* v6 */
-    {.operation = EMU_OP_SELECT, .out = 31, .args = {28, 8, 30, 29}, .random = -1, .variant = EMU_TEST_LT}, /* v7 */
-    {.operation = EMU_OP_SELECT, .out = 34, .args = {32, 8, 33, 31}, .random = -1, .variant = EMU_TEST_LT}, /* v8 */
-    {.operation = EMU_OP_SELECT, .out = 37, .args = {35, 8, 36, 34}, .random = -1, .variant = EMU_TEST_LT}, /* v9 */
-    {.operation = EMU_OP_SELECT, .out = 40, .args = {38, 8, 39, 37}, .random = -1, .variant = EMU_TEST_LT}, /* v10 */
-    {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 8, 42, 40}, .random = -1, .variant = EMU_TEST_LT}, /* v11 */
-    {.operation = EMU_OP_SELECT, .out = 46, .args = {44, 8, 45, 43}, .random = -1, .variant = EMU_TEST_LT}, /* v12 */
-    {.operation = EMU_OP_SELECT, .out = 49, .args = {47, 8, 48, 46}, .random = -1, .variant = EMU_TEST_LT}, /* v13 */
-    {.operation = EMU_OP_SELECT, .out = 51, .args = {50, 8, 4, 49}, .random = -1, .variant = EMU_TEST_LT}, /* v14 */
-    {.operation = EMU_OP_CAST, .out = 52, .args = {51, -1, -1, -1}, .random = -1, .format = &format_fp4_bnb, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
-};
-static const emu_level quantize_fp4bnb_bnb_levels[] = {
-    {.reg = 1, .rows = 1, .columns = 64, .format = &format_fp32},
-};
-/* fp4bnb_bnb, quantize */
-static const emu_program quantize_fp4bnb_bnb = {
-    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
-    .random = -1, .codes = 52, .values = -1, .register_count = 53, .step_count = 21, .level_count = 1,
-    .registers = quantize_fp4bnb_bnb_registers, .steps = quantize_fp4bnb_bnb_steps, .levels = quantize_fp4bnb_bnb_levels,
-};
-static const emu_register dequantize_fp4bnb_bnb_exact_registers[] = {
-    {.rows = 1, .columns = 1}, /* codes */
-    {.rows = 1, .columns = 64}, /* scale */
-    {.rows = 1, .columns = 1}, /* code_value */
-    {.rows = 1, .columns = 1}, /* values */
-};
-static const emu_step dequantize_fp4bnb_bnb_exact_steps[] = {
-    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_fp4_bnb}, /* code_value */
-    {.operation = EMU_OP_MUL, .out = 3, .args = {2, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
-};
-/* fp4bnb_bnb, exact */
-static const emu_program dequantize_fp4bnb_bnb_exact = {
-    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
-    .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
-    .registers = dequantize_fp4bnb_bnb_exact_registers, .steps = dequantize_fp4bnb_bnb_exact_steps, .levels = quantize_fp4bnb_bnb_levels,
+    .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_hif4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -923,11 +940,16 @@ static const emu_level quantize_hif4_levels[] = {
     {.reg = 18, .rows = 1, .columns = 8, .format = &format_ue1m0},
     {.reg = 22, .rows = 1, .columns = 4, .format = &format_ue1m0},
 };
+static const char *const quantize_hif4_names[] = {
+    "x", "amax_4", "amax_8", "block_amax", NULL, "scale_raw", "scale_rounded", NULL, NULL, "scale_clamped", "scale", "scale_value", NULL,
+    "reciprocal", "ratio_8", NULL, NULL, "factor_8", "level8", "ratio_4_raw", "ratio_4", "factor_4", "level4", "magnitude", "magnitude_8",
+    "magnitude_4", "scaled", "quarters", NULL, "quarters_up", NULL, "scaled_up", "negated", "signed", "codes",
+};
 /* hif4, quantize */
 static const emu_program quantize_hif4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 34, .values = -1, .register_count = 35, .step_count = 26, .level_count = 3, .registers = quantize_hif4_registers,
-    .steps = quantize_hif4_steps, .levels = quantize_hif4_levels,
+    .steps = quantize_hif4_steps, .levels = quantize_hif4_levels, .names = quantize_hif4_names,
 };
 static const emu_register dequantize_hif4_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -956,11 +978,15 @@ static const emu_level dequantize_hif4_exact_levels[] = {
     {.reg = 2, .rows = 1, .columns = 8, .format = &format_ue1m0},
     {.reg = 3, .rows = 1, .columns = 4, .format = &format_ue1m0},
 };
+static const char *const dequantize_hif4_exact_names[] = {
+    "codes", "scale", "level8", "level4", "code_value", "scale_value", "factor_8", "factor_4", "product_8", "product_4", "values",
+};
 /* hif4, exact */
 static const emu_program dequantize_hif4_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 10, .register_count = 11, .step_count = 7, .level_count = 3,
     .registers = dequantize_hif4_exact_registers, .steps = dequantize_hif4_exact_steps, .levels = dequantize_hif4_exact_levels,
+    .names = dequantize_hif4_exact_names,
 };
 static const emu_register quantize_if4_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1048,11 +1074,19 @@ static const emu_level quantize_if4_abs_max_levels[] = {
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
     {.reg = 42, .rows = 1, .columns = 16, .format = &format_uint1},
 };
+static const char *const quantize_if4_abs_max_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes_float", "rounded_float", NULL, "scaled_int",
+    NULL, NULL, "clamped_int", "codes_int", "code_value_int", "product_float", "numerator_float", "decoded_float", "difference_float",
+    "product_int", "product_amax_int", NULL, "numerator_int", "decoded_int", "difference_int", "error_float", "error_int", "codes",
+    "flag_value", "flag",
+};
 /* if4_abs_max, quantize */
 static const emu_program quantize_if4_abs_max = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 40, .values = -1, .register_count = 43, .step_count = 33, .level_count = 3,
     .registers = quantize_if4_abs_max_registers, .steps = quantize_if4_abs_max_steps, .levels = quantize_if4_abs_max_levels,
+    .names = quantize_if4_abs_max_names,
 };
 static const emu_register dequantize_if4_abs_max_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1093,12 +1127,16 @@ static const emu_level dequantize_if4_abs_max_f46_levels[] = {
     {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
     {.reg = 3, .rows = 1, .columns = 16, .format = &format_uint1},
 };
+static const char *const dequantize_if4_abs_max_f46_names[] = {
+    "codes", "tensor", "scale", "flag", "code_value_float", "code_value_int", "scale_value", "product_float", "numerator_float", NULL,
+    "value_float", "product_int", "product_amax_int", NULL, "numerator_int", "value_int", "flag_value", "values",
+};
 /* if4_abs_max, f46 */
 static const emu_program dequantize_if4_abs_max_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 17, .register_count = 18, .step_count = 12, .level_count = 3,
     .registers = dequantize_if4_abs_max_f46_registers, .steps = dequantize_if4_abs_max_f46_steps,
-    .levels = dequantize_if4_abs_max_f46_levels,
+    .levels = dequantize_if4_abs_max_f46_levels, .names = dequantize_if4_abs_max_f46_names,
 };
 static const emu_register quantize_if4_mae_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1189,11 +1227,19 @@ static const emu_level quantize_if4_mae_levels[] = {
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
     {.reg = 44, .rows = 1, .columns = 16, .format = &format_uint1},
 };
+static const char *const quantize_if4_mae_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes_float", "rounded_float", NULL, "scaled_int",
+    NULL, NULL, "clamped_int", "codes_int", "code_value_int", "product_float", "numerator_float", "decoded_float", "difference_float",
+    "product_int", "product_amax_int", NULL, "numerator_int", "decoded_int", "difference_int", "distance_float", "error_float",
+    "distance_int", "error_int", "codes", "flag_value", "flag",
+};
 /* if4_mae, quantize */
 static const emu_program quantize_if4_mae = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 42, .values = -1, .register_count = 45, .step_count = 35, .level_count = 3,
     .registers = quantize_if4_mae_registers, .steps = quantize_if4_mae_steps, .levels = quantize_if4_mae_levels,
+    .names = quantize_if4_mae_names,
 };
 static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1232,11 +1278,19 @@ static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 39, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
     {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
 };
+static const char *const quantize_if4_mse_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes_float", "rounded_float", NULL, "scaled_int",
+    NULL, NULL, "clamped_int", "codes_int", "code_value_int", "product_float", "numerator_float", "decoded_float", "difference_float",
+    "product_int", "product_amax_int", NULL, "numerator_int", "decoded_int", "difference_int", "square_float", "error_float", "square_int",
+    "error_int", "codes", "flag_value", "flag",
+};
 /* if4_mse, quantize */
 static const emu_program quantize_if4_mse = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 42, .values = -1, .register_count = 45, .step_count = 35, .level_count = 3,
     .registers = quantize_if4_mae_registers, .steps = quantize_if4_mse_steps, .levels = quantize_if4_mae_levels,
+    .names = quantize_if4_mse_names,
 };
 static const emu_register quantize_mxe1m2_floor_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1256,11 +1310,12 @@ static const emu_step quantize_mxe1m2_floor_steps[] = {
 static const emu_level quantize_mxe1m2_floor_levels[] = {
     {.reg = 2, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const quantize_mxe1m2_floor_names[] = {"x", "block_amax", "scale", "scale_value", "scaled", "codes"};
 /* mxe1m2_floor, quantize */
 static const emu_program quantize_mxe1m2_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 5, .values = -1, .register_count = 6, .step_count = 5, .level_count = 1, .registers = quantize_mxe1m2_floor_registers,
-    .steps = quantize_mxe1m2_floor_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxe1m2_floor_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxe1m2_floor_names,
 };
 static const emu_register dequantize_mxe1m2_floor_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1277,11 +1332,13 @@ static const emu_step dequantize_mxe1m2_floor_exact_steps[] = {
 static const emu_level dequantize_mxe1m2_floor_exact_levels[] = {
     {.reg = 1, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const dequantize_mxe1m2_floor_exact_names[] = {"codes", "scale", "code_value", "scale_value", "values"};
 /* mxe1m2_floor, exact */
 static const emu_program dequantize_mxe1m2_floor_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxe1m2_floor_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_aiter_triton_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1309,12 +1366,15 @@ static const emu_step quantize_mxfp4_aiter_triton_steps[] = {
 static const emu_level quantize_mxfp4_aiter_triton_levels[] = {
     {.reg = 6, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const quantize_mxfp4_aiter_triton_names[] = {
+    "x", "block_amax", "scale_even", "even_value", NULL, "power", "scale", NULL, "inverse", "scaled", "codes",
+};
 /* mxfp4_aiter_triton, quantize */
 static const emu_program quantize_mxfp4_aiter_triton = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp4_aiter_triton_registers, .steps = quantize_mxfp4_aiter_triton_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_aiter_triton_names,
 };
 static const emu_step dequantize_mxfp4_aiter_triton_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -1326,7 +1386,7 @@ static const emu_program dequantize_mxfp4_aiter_triton_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp4_aiter_triton_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_deep_gemm_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1359,11 +1419,16 @@ static const emu_step quantize_mxfp4_deep_gemm_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 13, 12, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
     {.operation = EMU_OP_CAST, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp4_deep_gemm_names[] = {
+    "x", "block_amax", NULL, "floor_amax", NULL, "unit", "scale", "scale_value", NULL, "inverse", "scaled", "up", "magnitude_code", NULL,
+    "positive", "codes",
+};
 /* mxfp4_deep_gemm, quantize */
 static const emu_program quantize_mxfp4_deep_gemm = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 15, .values = -1, .register_count = 16, .step_count = 11, .level_count = 1,
     .registers = quantize_mxfp4_deep_gemm_registers, .steps = quantize_mxfp4_deep_gemm_steps, .levels = quantize_mxfp4_aiter_triton_levels,
+    .names = quantize_mxfp4_deep_gemm_names,
 };
 static const emu_register quantize_mxfp4_f46_static_4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1392,12 +1457,15 @@ static const emu_step quantize_mxfp4_f46_static_4_steps[] = {
 static const emu_level quantize_mxfp4_f46_static_4_levels[] = {
     {.reg = 4, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const quantize_mxfp4_f46_static_4_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", "scaled", NULL, NULL, "kept", "plus_zero", "codes",
+};
 /* mxfp4_f46_static_4, quantize */
 static const emu_program quantize_mxfp4_f46_static_4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp4_f46_static_4_registers, .steps = quantize_mxfp4_f46_static_4_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_f46_static_4_names,
 };
 static const emu_register quantize_mxfp4_f46_static_6_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1418,7 +1486,7 @@ static const emu_program quantize_mxfp4_f46_static_6 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp4_f46_static_6_registers, .steps = quantize_mxfp4_f46_static_4_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_f46_static_4_names,
 };
 static const emu_register quantize_mxfp4_te_pow2_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1448,17 +1516,21 @@ static const emu_step quantize_mxfp4_te_pow2_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
     {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
 };
+static const char *const quantize_mxfp4_te_pow2_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "multiplier", "scaled", NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* mxfp4_te_pow2, quantize */
 static const emu_program quantize_mxfp4_te_pow2 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_te_pow2_registers,
-    .steps = quantize_mxfp4_te_pow2_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .steps = quantize_mxfp4_te_pow2_steps, .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_te_pow2_names,
 };
 /* mxfp4_te_pow2, exact */
 static const emu_program dequantize_mxfp4_te_pow2_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxfp4_aiter_triton_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_torchao_ceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1478,17 +1550,21 @@ static const emu_step quantize_mxfp4_torchao_ceil_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp4_torchao_ceil_names[] = {
+    "x", "block_amax", "scale", "scale_value", NULL, "divisor", "scaled", "codes",
+};
 /* mxfp4_torchao_ceil, quantize */
 static const emu_program quantize_mxfp4_torchao_ceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
-    .steps = quantize_mxfp4_torchao_ceil_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxfp4_torchao_ceil_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 /* mxfp4_torchao_ceil, torchao */
 static const emu_program dequantize_mxfp4_torchao_ceil_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxfp4_aiter_triton_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_step quantize_mxfp4_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1502,7 +1578,7 @@ static const emu_step quantize_mxfp4_torchao_even_steps[] = {
 static const emu_program quantize_mxfp4_torchao_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
-    .steps = quantize_mxfp4_torchao_even_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxfp4_torchao_even_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp4_torchao_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1516,7 +1592,7 @@ static const emu_step quantize_mxfp4_torchao_floor_steps[] = {
 static const emu_program quantize_mxfp4_torchao_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
-    .steps = quantize_mxfp4_torchao_floor_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxfp4_torchao_floor_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_register quantize_mxfp4_torchao_rceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1545,11 +1621,14 @@ static const emu_step quantize_mxfp4_torchao_rceil_steps[] = {
     {.operation = EMU_OP_CLAMP, .out = 12, .args = {10, 11, 2, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp4_torchao_rceil_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "reciprocal", NULL, "multiplier", "scaled", NULL, "clamped", "codes",
+};
 /* mxfp4_torchao_rceil, quantize */
 static const emu_program quantize_mxfp4_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_torchao_rceil_registers,
-    .steps = quantize_mxfp4_torchao_rceil_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .steps = quantize_mxfp4_torchao_rceil_steps, .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_torchao_rceil_names,
 };
 static const emu_register quantize_mxfp4_triton_down_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1578,12 +1657,15 @@ static const emu_step quantize_mxfp4_triton_down_steps[] = {
     {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp4_triton_down_names[] = {
+    "x", "block_amax", NULL, "unit_raw", NULL, "unit", "scale", "scale_value", NULL, "inverse", NULL, "multiplier", "scaled", "codes",
+};
 /* mxfp4_triton_down, quantize */
 static const emu_program quantize_mxfp4_triton_down = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_down_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp4_triton_up_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1601,7 +1683,7 @@ static const emu_program quantize_mxfp4_triton_up = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_up_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp6_e2m3_torchao_ceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1616,7 +1698,7 @@ static const emu_program quantize_mxfp6_e2m3_torchao_ceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e2m3_torchao_ceil_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step dequantize_mxfp6_e2m3_torchao_ceil_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m3}, /* code_value */
@@ -1628,7 +1710,7 @@ static const emu_program dequantize_mxfp6_e2m3_torchao_ceil_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e2m3_torchao_ceil_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_step quantize_mxfp6_e2m3_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1643,7 +1725,7 @@ static const emu_program quantize_mxfp6_e2m3_torchao_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e2m3_torchao_even_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp6_e2m3_torchao_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1658,7 +1740,7 @@ static const emu_program quantize_mxfp6_e2m3_torchao_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e2m3_torchao_floor_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_register quantize_mxfp6_e2m3_torchao_rceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1684,12 +1766,15 @@ static const emu_step quantize_mxfp6_e2m3_torchao_rceil_steps[] = {
     {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m3, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp6_e2m3_torchao_rceil_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "reciprocal", NULL, "multiplier", "scaled", "codes",
+};
 /* mxfp6_e2m3_torchao_rceil, quantize */
 static const emu_program quantize_mxfp6_e2m3_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp6_e2m3_torchao_rceil_registers, .steps = quantize_mxfp6_e2m3_torchao_rceil_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
 };
 static const emu_step quantize_mxfp6_e3m2_torchao_ceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1704,7 +1789,7 @@ static const emu_program quantize_mxfp6_e3m2_torchao_ceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e3m2_torchao_ceil_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step dequantize_mxfp6_e3m2_torchao_ceil_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e3m2}, /* code_value */
@@ -1716,7 +1801,7 @@ static const emu_program dequantize_mxfp6_e3m2_torchao_ceil_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e3m2_torchao_ceil_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_step quantize_mxfp6_e3m2_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1731,7 +1816,7 @@ static const emu_program quantize_mxfp6_e3m2_torchao_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e3m2_torchao_even_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp6_e3m2_torchao_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1746,7 +1831,7 @@ static const emu_program quantize_mxfp6_e3m2_torchao_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e3m2_torchao_floor_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_register quantize_mxfp6_e3m2_torchao_rceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1777,7 +1862,7 @@ static const emu_program quantize_mxfp6_e3m2_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp6_e3m2_torchao_rceil_registers, .steps = quantize_mxfp6_e3m2_torchao_rceil_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
 };
 static const emu_register quantize_mxfp8_e4m3_comfy_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1803,12 +1888,15 @@ static const emu_step quantize_mxfp8_e4m3_comfy_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 10, .args = {1, 7, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
 };
+static const char *const quantize_mxfp8_e4m3_comfy_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, NULL, "used", "scaled_raw", "scaled", "codes",
+};
 /* mxfp8_e4m3_comfy, quantize */
 static const emu_program quantize_mxfp8_e4m3_comfy = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_comfy_registers, .steps = quantize_mxfp8_e4m3_comfy_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp8_e4m3_comfy_names,
 };
 static const emu_step dequantize_mxfp8_e4m3_comfy_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e4m3}, /* code_value */
@@ -1820,7 +1908,7 @@ static const emu_program dequantize_mxfp8_e4m3_comfy_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e4m3_comfy_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp8_e4m3_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1844,11 +1932,15 @@ static const emu_step quantize_mxfp8_e4m3_jax_steps[] = {
     {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
+static const char *const quantize_mxfp8_e4m3_jax_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, NULL, "used", "scaled", "codes",
+};
 /* mxfp8_e4m3_jax, quantize */
 static const emu_program quantize_mxfp8_e4m3_jax = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_jax_registers, .steps = quantize_mxfp8_e4m3_jax_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp8_e4m3_jax_names,
 };
 static const emu_register quantize_mxfp8_e4m3_te_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1879,6 +1971,7 @@ static const emu_program quantize_mxfp8_e4m3_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_te_registers, .steps = quantize_mxfp8_e4m3_te_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp6_e2m3_torchao_rceil_names,
 };
 static const emu_step quantize_mxfp8_e4m3_torchao_ceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1893,7 +1986,7 @@ static const emu_program quantize_mxfp8_e4m3_torchao_ceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e4m3_torchao_ceil_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp8_e4m3_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1908,7 +2001,7 @@ static const emu_program quantize_mxfp8_e4m3_torchao_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e4m3_torchao_even_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp8_e4m3_torchao_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1923,7 +2016,7 @@ static const emu_program quantize_mxfp8_e4m3_torchao_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e4m3_torchao_floor_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_register quantize_mxfp8_e4m3_torchao_rceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1954,7 +2047,7 @@ static const emu_program quantize_mxfp8_e4m3_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_torchao_rceil_registers, .steps = quantize_mxfp8_e4m3_torchao_rceil_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
 };
 static const emu_register quantize_mxfp8_e4m3_triton_down_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1988,7 +2081,7 @@ static const emu_program quantize_mxfp8_e4m3_triton_down = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_down_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp8_e4m3_triton_up_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2006,7 +2099,7 @@ static const emu_program quantize_mxfp8_e4m3_triton_up = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_up_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_register quantize_mxfp8_e5m2_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2038,6 +2131,7 @@ static const emu_program quantize_mxfp8_e5m2_jax = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_jax_registers, .steps = quantize_mxfp8_e5m2_jax_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp8_e4m3_jax_names,
 };
 static const emu_step dequantize_mxfp8_e5m2_jax_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e5m2}, /* code_value */
@@ -2049,7 +2143,7 @@ static const emu_program dequantize_mxfp8_e5m2_jax_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e5m2_jax_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp8_e5m2_te_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2083,6 +2177,7 @@ static const emu_program quantize_mxfp8_e5m2_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_te_registers, .steps = quantize_mxfp8_e5m2_te_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp6_e2m3_torchao_rceil_names,
 };
 static const emu_step quantize_mxfp8_e5m2_torchao_ceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2097,7 +2192,7 @@ static const emu_program quantize_mxfp8_e5m2_torchao_ceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e5m2_torchao_ceil_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp8_e5m2_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2112,7 +2207,7 @@ static const emu_program quantize_mxfp8_e5m2_torchao_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e5m2_torchao_even_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp8_e5m2_torchao_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2127,7 +2222,7 @@ static const emu_program quantize_mxfp8_e5m2_torchao_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
     .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e5m2_torchao_floor_steps,
-    .levels = quantize_mxe1m2_floor_levels,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_register quantize_mxfp8_e5m2_torchao_rceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2158,7 +2253,7 @@ static const emu_program quantize_mxfp8_e5m2_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_torchao_rceil_registers, .steps = quantize_mxfp8_e5m2_torchao_rceil_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
 };
 static const emu_register quantize_mxfp8_e5m2_triton_down_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2192,7 +2287,7 @@ static const emu_program quantize_mxfp8_e5m2_triton_down = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_down_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp8_e5m2_triton_up_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2210,7 +2305,7 @@ static const emu_program quantize_mxfp8_e5m2_triton_up = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_up_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_register quantize_nf4_bnb_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2291,11 +2386,26 @@ static const emu_step quantize_nf4_bnb_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 52, .args = {51, 8, 4, 50}, .random = -1, .variant = EMU_TEST_LT}, /* v14 */
     {.operation = EMU_OP_CAST, .out = 53, .args = {52, -1, -1, -1}, .random = -1, .format = &format_nf4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const emu_level quantize_nf4_bnb_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 64, .format = &format_fp32},
+};
+static const char *const quantize_nf4_bnb_names[] = {
+    "x", "block_amax", NULL, "floor_amax", NULL, "inverse", "scaled_raw", NULL, "scaled", NULL, NULL, "v0", NULL, NULL, "v1", NULL, NULL,
+    "v2", NULL, NULL, "v3", NULL, NULL, "v4", NULL, NULL, "v5", NULL, NULL, "v6", NULL, NULL, "v7", NULL, NULL, "v8", NULL, NULL, "v9",
+    NULL, NULL, "v10", NULL, NULL, "v11", NULL, NULL, "v12", NULL, NULL, "v13", NULL, "v14", "codes",
+};
 /* nf4_bnb, quantize */
 static const emu_program quantize_nf4_bnb = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 53, .values = -1, .register_count = 54, .step_count = 21, .level_count = 1,
-    .registers = quantize_nf4_bnb_registers, .steps = quantize_nf4_bnb_steps, .levels = quantize_fp4bnb_bnb_levels,
+    .registers = quantize_nf4_bnb_registers, .steps = quantize_nf4_bnb_steps, .levels = quantize_nf4_bnb_levels,
+    .names = quantize_nf4_bnb_names,
+};
+static const emu_register dequantize_nf4_bnb_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 64}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
 };
 static const emu_step dequantize_nf4_bnb_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_nf4}, /* code_value */
@@ -2305,7 +2415,8 @@ static const emu_step dequantize_nf4_bnb_exact_steps[] = {
 static const emu_program dequantize_nf4_bnb_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
-    .registers = dequantize_fp4bnb_bnb_exact_registers, .steps = dequantize_nf4_bnb_exact_steps, .levels = quantize_fp4bnb_bnb_levels,
+    .registers = dequantize_nf4_bnb_exact_registers, .steps = dequantize_nf4_bnb_exact_steps, .levels = quantize_nf4_bnb_levels,
+    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_nve0m3_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2362,11 +2473,16 @@ static const emu_level quantize_nve0m3_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 16, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nve0m3_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
+    "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor", "reciprocal", "multiplier", "scaled",
+    NULL, NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nve0m3, quantize */
 static const emu_program quantize_nve0m3 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nve0m3_registers,
-    .steps = quantize_nve0m3_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nve0m3_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
 };
 static const emu_register dequantize_nve0m3_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2386,11 +2502,14 @@ static const emu_step dequantize_nve0m3_te_steps[] = {
     {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_MUL, .out = 8, .args = {3, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nve0m3_te_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "scale_times_amax", NULL, "factor", "values",
+};
 /* nve0m3, te */
 static const emu_program dequantize_nve0m3_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nve0m3_te_registers,
-    .steps = dequantize_nve0m3_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nve0m3_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_auto_round_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2438,11 +2557,16 @@ static const emu_level quantize_nvfp4_auto_round_levels[] = {
     {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 13, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_auto_round_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "inverse_amax", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", NULL, NULL,
+    "scale_clamped", "scale", "scale_value", "tensor_factor", "factor", "inverse", NULL, "multiplier", "scaled", "plus_zero", "codes",
+};
 /* nvfp4_auto_round, quantize */
 static const emu_program quantize_nvfp4_auto_round = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 22, .values = -1, .register_count = 23, .step_count = 15, .level_count = 2,
     .registers = quantize_nvfp4_auto_round_registers, .steps = quantize_nvfp4_auto_round_steps, .levels = quantize_nvfp4_auto_round_levels,
+    .names = quantize_nvfp4_auto_round_names,
 };
 static const emu_register dequantize_nvfp4_auto_round_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2459,12 +2583,15 @@ static const emu_step dequantize_nvfp4_auto_round_exact_steps[] = {
     {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* raised */
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nvfp4_auto_round_exact_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "raised", "values",
+};
 /* nvfp4_auto_round, exact */
 static const emu_program dequantize_nvfp4_auto_round_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
     .registers = dequantize_nvfp4_auto_round_exact_registers, .steps = dequantize_nvfp4_auto_round_exact_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_auto_round_exact_names,
 };
 static const emu_register quantize_nvfp4_comfy_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2502,11 +2629,16 @@ static const emu_level quantize_nvfp4_comfy_levels[] = {
     {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_comfy_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_scale", "scale_raw", NULL, "scale_capped", "scale", "scale_value",
+    "total", "scaled_raw", NULL, "scaled", "codes",
+};
 /* nvfp4_comfy, quantize */
 static const emu_program quantize_nvfp4_comfy = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
     .random = -1, .codes = 16, .values = -1, .register_count = 17, .step_count = 11, .level_count = 2,
     .registers = quantize_nvfp4_comfy_registers, .steps = quantize_nvfp4_comfy_steps, .levels = quantize_nvfp4_comfy_levels,
+    .names = quantize_nvfp4_comfy_names,
 };
 static const emu_step dequantize_nvfp4_comfy_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -2519,7 +2651,7 @@ static const emu_program dequantize_nvfp4_comfy_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
     .registers = dequantize_nvfp4_auto_round_exact_registers, .steps = dequantize_nvfp4_comfy_exact_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_auto_round_exact_names,
 };
 static const emu_register quantize_nvfp4_compressed_tensors_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2576,12 +2708,17 @@ static const emu_level quantize_nvfp4_compressed_tensors_levels[] = {
     {.reg = 10, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 21, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_compressed_tensors_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "amax_floored", NULL, "amax_reciprocal", NULL, "ratio", "ratio_not_nan", "tensor_divisor", NULL,
+    "unit", "scale_raw", NULL, NULL, "scale_clamped", "scale_or_zero", "scale_or_zero_value", NULL, "scale_value", "scale", "factor",
+    "scaled", NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nvfp4_compressed_tensors, quantize */
 static const emu_program quantize_nvfp4_compressed_tensors = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
     .random = -1, .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2,
     .registers = quantize_nvfp4_compressed_tensors_registers, .steps = quantize_nvfp4_compressed_tensors_steps,
-    .levels = quantize_nvfp4_compressed_tensors_levels,
+    .levels = quantize_nvfp4_compressed_tensors_levels, .names = quantize_nvfp4_compressed_tensors_names,
 };
 static const emu_register dequantize_nvfp4_compressed_tensors_compressed_tensors_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2598,12 +2735,16 @@ static const emu_step dequantize_nvfp4_compressed_tensors_compressed_tensors_ste
     {.operation = EMU_OP_DIV, .out = 5, .args = {4, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_MUL, .out = 6, .args = {3, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nvfp4_compressed_tensors_compressed_tensors_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "factor", "values",
+};
 /* nvfp4_compressed_tensors, compressed_tensors */
 static const emu_program dequantize_nvfp4_compressed_tensors_compressed_tensors = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
     .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers,
     .steps = dequantize_nvfp4_compressed_tensors_compressed_tensors_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .names = dequantize_nvfp4_compressed_tensors_compressed_tensors_names,
 };
 static const emu_register quantize_nvfp4_deep_gemm_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2636,11 +2777,15 @@ static const emu_step quantize_nvfp4_deep_gemm_steps[] = {
 static const emu_level quantize_nvfp4_deep_gemm_levels[] = {
     {.reg = 6, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_deep_gemm_names[] = {
+    "x", "block_amax", NULL, "sixth", NULL, "floored", "scale", "scale_value", "scaled", "rounded", "value", NULL, "positive", "codes",
+};
 /* nvfp4_deep_gemm, quantize */
 static const emu_program quantize_nvfp4_deep_gemm = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 10, .level_count = 1,
     .registers = quantize_nvfp4_deep_gemm_registers, .steps = quantize_nvfp4_deep_gemm_steps, .levels = quantize_nvfp4_deep_gemm_levels,
+    .names = quantize_nvfp4_deep_gemm_names,
 };
 static const emu_register dequantize_nvfp4_deep_gemm_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2662,7 +2807,7 @@ static const emu_program dequantize_nvfp4_deep_gemm_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_nvfp4_deep_gemm_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
-    .levels = dequantize_nvfp4_deep_gemm_exact_levels,
+    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_nvfp4_f46_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2753,12 +2898,19 @@ static const emu_level quantize_nvfp4_f46_abs_max_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 42, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_f46_abs_max_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw_nonzero", NULL, "scale_raw_6", NULL,
+    "scale_raw_4", NULL, "tensor_factor", "scale_6", "scale_value_6", "factor_6", "multiplier_6", "scaled_raw_6", "scaled_6", "plus_zero_6",
+    "codes_6", "rounded_6", "product_6", "numerator_6", "decoded_6", "difference_6", "error_6", "scale_4", "scale_value_4", "factor_4",
+    "multiplier_4", "scaled_raw_4", "scaled_4", "plus_zero_4", "codes_4", "rounded_4", "product_4", "numerator_4", "decoded_4",
+    "difference_4", "error_4", "scale", "codes",
+};
 /* nvfp4_f46_abs_max, quantize */
 static const emu_program quantize_nvfp4_f46_abs_max = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 43, .values = -1, .register_count = 44, .step_count = 37, .level_count = 2,
     .registers = quantize_nvfp4_f46_abs_max_registers, .steps = quantize_nvfp4_f46_abs_max_steps,
-    .levels = quantize_nvfp4_f46_abs_max_levels,
+    .levels = quantize_nvfp4_f46_abs_max_levels, .names = quantize_nvfp4_f46_abs_max_names,
 };
 static const emu_register dequantize_nvfp4_f46_abs_max_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2783,7 +2935,7 @@ static const emu_program dequantize_nvfp4_f46_abs_max_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_f46_abs_max_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_nvfp4_f46_mae_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2878,11 +3030,19 @@ static const emu_level quantize_nvfp4_f46_mae_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 44, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_f46_mae_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw_nonzero", NULL, "scale_raw_6", NULL,
+    "scale_raw_4", NULL, "tensor_factor", "scale_6", "scale_value_6", "factor_6", "multiplier_6", "scaled_raw_6", "scaled_6", "plus_zero_6",
+    "codes_6", "rounded_6", "product_6", "numerator_6", "decoded_6", "difference_6", "distance_6", "error_6", "scale_4", "scale_value_4",
+    "factor_4", "multiplier_4", "scaled_raw_4", "scaled_4", "plus_zero_4", "codes_4", "rounded_4", "product_4", "numerator_4", "decoded_4",
+    "difference_4", "distance_4", "error_4", "scale", "codes",
+};
 /* nvfp4_f46_mae, quantize */
 static const emu_program quantize_nvfp4_f46_mae = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 45, .values = -1, .register_count = 46, .step_count = 39, .level_count = 2,
     .registers = quantize_nvfp4_f46_mae_registers, .steps = quantize_nvfp4_f46_mae_steps, .levels = quantize_nvfp4_f46_mae_levels,
+    .names = quantize_nvfp4_f46_mae_names,
 };
 static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2925,11 +3085,19 @@ static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 28, 29, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
     {.operation = EMU_OP_SELECT, .out = 45, .args = {43, 28, 36, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
 };
+static const char *const quantize_nvfp4_f46_mse_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw_nonzero", NULL, "scale_raw_6", NULL,
+    "scale_raw_4", NULL, "tensor_factor", "scale_6", "scale_value_6", "factor_6", "multiplier_6", "scaled_raw_6", "scaled_6", "plus_zero_6",
+    "codes_6", "rounded_6", "product_6", "numerator_6", "decoded_6", "difference_6", "square_6", "error_6", "scale_4", "scale_value_4",
+    "factor_4", "multiplier_4", "scaled_raw_4", "scaled_4", "plus_zero_4", "codes_4", "rounded_4", "product_4", "numerator_4", "decoded_4",
+    "difference_4", "square_4", "error_4", "scale", "codes",
+};
 /* nvfp4_f46_mse, quantize */
 static const emu_program quantize_nvfp4_f46_mse = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 45, .values = -1, .register_count = 46, .step_count = 39, .level_count = 2,
     .registers = quantize_nvfp4_f46_mae_registers, .steps = quantize_nvfp4_f46_mse_steps, .levels = quantize_nvfp4_f46_mae_levels,
+    .names = quantize_nvfp4_f46_mse_names,
 };
 static const emu_register quantize_nvfp4_f46_static_4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2969,11 +3137,16 @@ static const emu_step quantize_nvfp4_f46_static_4_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
     {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
 };
+static const char *const quantize_nvfp4_f46_static_4_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes",
+};
 /* nvfp4_f46_static_4, quantize */
 static const emu_program quantize_nvfp4_f46_static_4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4e00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 14, .level_count = 2,
     .registers = quantize_nvfp4_f46_static_4_registers, .steps = quantize_nvfp4_f46_static_4_steps, .levels = quantize_f46_nvint4_levels,
+    .names = quantize_nvfp4_f46_static_4_names,
 };
 static const emu_register dequantize_nvfp4_f46_static_4_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2991,7 +3164,7 @@ static const emu_program dequantize_nvfp4_f46_static_4_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4e00001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_f46_static_4_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_nvfp4_f46_static_6_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3020,6 +3193,7 @@ static const emu_program quantize_nvfp4_f46_static_6 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 14, .level_count = 2,
     .registers = quantize_nvfp4_f46_static_6_registers, .steps = quantize_nvfp4_f46_static_4_steps, .levels = quantize_f46_nvint4_levels,
+    .names = quantize_nvfp4_f46_static_4_names,
 };
 static const emu_register dequantize_nvfp4_f46_static_6_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -3037,7 +3211,7 @@ static const emu_program dequantize_nvfp4_f46_static_6_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_f46_static_6_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_nvfp4_flashinfer_strict_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3081,12 +3255,16 @@ static const emu_step quantize_nvfp4_flashinfer_strict_steps[] = {
     {.operation = EMU_OP_MUL, .out = 19, .args = {0, 18, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_8}, /* codes */
 };
+static const char *const quantize_nvfp4_flashinfer_strict_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", "scale", "scale_value", NULL,
+    "tensor_factor", "factor", "inverse", "multiplier_raw", NULL, "multiplier", "scaled", "codes",
+};
 /* nvfp4_flashinfer_strict, quantize */
 static const emu_program quantize_nvfp4_flashinfer_strict = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 20, .values = -1, .register_count = 21, .step_count = 14, .level_count = 2,
     .registers = quantize_nvfp4_flashinfer_strict_registers, .steps = quantize_nvfp4_flashinfer_strict_steps,
-    .levels = quantize_nvfp4_comfy_levels,
+    .levels = quantize_nvfp4_comfy_levels, .names = quantize_nvfp4_flashinfer_strict_names,
 };
 static const emu_register quantize_nvfp4_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3123,11 +3301,16 @@ static const emu_level quantize_nvfp4_jax_levels[] = {
     {.reg = 3, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_jax_names[] = {
+    "x", "tensor_amax", NULL, "tensor_scale", "divided", "block_amax", NULL, "unit", NULL, NULL, "capped", "scale", "scale_value",
+    "scaled_raw", NULL, "scaled", "codes",
+};
 /* nvfp4_jax, quantize */
 static const emu_program quantize_nvfp4_jax = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
     .random = -1, .codes = 16, .values = -1, .register_count = 17, .step_count = 10, .level_count = 2,
     .registers = quantize_nvfp4_jax_registers, .steps = quantize_nvfp4_jax_steps, .levels = quantize_nvfp4_jax_levels,
+    .names = quantize_nvfp4_jax_names,
 };
 static const emu_register quantize_nvfp4_modelopt_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3168,11 +3351,16 @@ static const emu_level quantize_nvfp4_modelopt_levels[] = {
     {.reg = 4, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 12, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_modelopt_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "tensor_scale", NULL, "amax_divisor", "scale_raw", NULL, "scale_nonzero", NULL, "scale_floored",
+    "scale", "scale_value", "factor", "scaled", NULL, "plus_zero", "codes",
+};
 /* nvfp4_modelopt, quantize */
 static const emu_program quantize_nvfp4_modelopt = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x8dc0,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 18, .values = -1, .register_count = 19, .step_count = 12, .level_count = 2,
     .registers = quantize_nvfp4_modelopt_registers, .steps = quantize_nvfp4_modelopt_steps, .levels = quantize_nvfp4_modelopt_levels,
+    .names = quantize_nvfp4_modelopt_names,
 };
 static const emu_register dequantize_nvfp4_modelopt_modelopt_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -3192,12 +3380,15 @@ static const emu_step dequantize_nvfp4_modelopt_modelopt_steps[] = {
     {.operation = EMU_OP_MUL, .out = 7, .args = {1, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_MUL, .out = 8, .args = {5, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nvfp4_modelopt_modelopt_names[] = {
+    "codes", "tensor", "scale", "signed_value", NULL, "code_value", "scale_value", "factor", "values",
+};
 /* nvfp4_modelopt, modelopt */
 static const emu_program dequantize_nvfp4_modelopt_modelopt = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x8dc0,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_modelopt_modelopt_registers, .steps = dequantize_nvfp4_modelopt_modelopt_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_modelopt_modelopt_names,
 };
 static const emu_register quantize_nvfp4_quartet2_rtn_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3243,12 +3434,16 @@ static const emu_step quantize_nvfp4_quartet2_rtn_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 21, .args = {20, 15, 18, 19}, .random = -1, .variant = EMU_TEST_LT}, /* signed */
     {.operation = EMU_OP_CAST, .out = 22, .args = {21, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_nvfp4_quartet2_rtn_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "by_range", NULL, "tensor_scale", "unit", "scale_raw", "scale_first", "first_value", NULL,
+    "scale_value", "scale", "total", "scaled", "magnitude", "up", "value", "negated", NULL, "signed", "codes",
+};
 /* nvfp4_quartet2_rtn, quantize */
 static const emu_program quantize_nvfp4_quartet2_rtn = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
     .random = -1, .codes = 22, .values = -1, .register_count = 23, .step_count = 17, .level_count = 2,
     .registers = quantize_nvfp4_quartet2_rtn_registers, .steps = quantize_nvfp4_quartet2_rtn_steps,
-    .levels = quantize_nvfp4_auto_round_levels,
+    .levels = quantize_nvfp4_auto_round_levels, .names = quantize_nvfp4_quartet2_rtn_names,
 };
 static const emu_register quantize_nvfp4_te_2d_ref_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3301,11 +3496,16 @@ static const emu_step quantize_nvfp4_te_2d_ref_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
     {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
 };
+static const char *const quantize_nvfp4_te_2d_ref_names[] = {
+    "x", "tensor_amax", "tile_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
+    "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor", "reciprocal", "multiplier", "scaled",
+    NULL, NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nvfp4_te_2d_ref, quantize */
 static const emu_program quantize_nvfp4_te_2d_ref = {
     .arithmetic = &format_fp32, .tile_rows = 16, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_2d_ref_registers,
-    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels, .names = quantize_nvfp4_te_2d_ref_names,
 };
 static const emu_register dequantize_nvfp4_te_2d_ref_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -3329,7 +3529,7 @@ static const emu_step dequantize_nvfp4_te_2d_ref_te_steps[] = {
 static const emu_program dequantize_nvfp4_te_2d_ref_te = {
     .arithmetic = &format_fp32, .tile_rows = 16, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
-    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_te_4over6_mae_256_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3438,12 +3638,20 @@ static const emu_level quantize_nvfp4_te_4over6_mae_256_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 53, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_4over6_mae_256_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", "tensor_factor", NULL, "unit",
+    "scale_raw_6", NULL, "scale_raw_4", NULL, NULL, "scale_clamped_6", "scale_6", "scale_value_6", "factor_6", "reciprocal_6",
+    "multiplier_6", "scaled_6", NULL, "clamped_6", NULL, "plus_zero_6", "codes_6", "code_value_6", "product_6", "numerator_6", "decoded_6",
+    "difference_6", "distance_6", "error_6", "scale_clamped_4", "scale_4", "scale_value_4", "factor_4", "reciprocal_4", "multiplier_4",
+    "scaled_4", "clamped_4", "plus_zero_4", "codes_4", "code_value_4", "product_4", "numerator_4", "decoded_4", "difference_4",
+    "distance_4", "error_4", "scale", "codes",
+};
 /* nvfp4_te_4over6_mae_256, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mae_256 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_256_registers, .steps = quantize_nvfp4_te_4over6_mae_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mae_256_names,
 };
 static const emu_register dequantize_nvfp4_te_4over6_mae_256_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -3461,7 +3669,7 @@ static const emu_program dequantize_nvfp4_te_4over6_mae_256_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_te_4over6_mae_256_te_registers, .steps = dequantize_nvfp4_te_2d_ref_te_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_te_4over6_mae_448_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3525,13 +3733,13 @@ static const emu_program quantize_nvfp4_te_4over6_mae_448 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_448_registers, .steps = quantize_nvfp4_te_4over6_mae_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mae_256_names,
 };
 /* nvfp4_te_4over6_mae_448, te */
 static const emu_program dequantize_nvfp4_te_4over6_mae_448_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
-    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -3579,12 +3787,20 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 53, .args = {52, 35, 37, 18}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
     {.operation = EMU_OP_SELECT, .out = 54, .args = {52, 35, 45, 28}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
 };
+static const char *const quantize_nvfp4_te_4over6_mse_256_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", "tensor_factor", NULL, "unit",
+    "scale_raw_6", NULL, "scale_raw_4", NULL, NULL, "scale_clamped_6", "scale_6", "scale_value_6", "factor_6", "reciprocal_6",
+    "multiplier_6", "scaled_6", NULL, "clamped_6", NULL, "plus_zero_6", "codes_6", "code_value_6", "product_6", "numerator_6", "decoded_6",
+    "difference_6", "square_6", "error_6", "scale_clamped_4", "scale_4", "scale_value_4", "factor_4", "reciprocal_4", "multiplier_4",
+    "scaled_4", "clamped_4", "plus_zero_4", "codes_4", "code_value_4", "product_4", "numerator_4", "decoded_4", "difference_4", "square_4",
+    "error_4", "scale", "codes",
+};
 /* nvfp4_te_4over6_mse_256, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mse_256 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_256_registers, .steps = quantize_nvfp4_te_4over6_mse_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mse_256_names,
 };
 static const emu_register quantize_nvfp4_te_4over6_mse_256_fast_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3687,19 +3903,26 @@ static const emu_level quantize_nvfp4_te_4over6_mse_256_fast_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 50, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_4over6_mse_256_fast_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", "tensor_factor", NULL, "unit",
+    "scale_raw_6", NULL, "scale_raw_4", "target", NULL, NULL, "scale_clamped_6", "scale_6", "scale_value_6", "factor_6", "reciprocal_6",
+    "multiplier_6", "scaled_6", NULL, "clamped_6", NULL, "plus_zero_6", "codes_6", "code_value_6", "decoded_6", "difference_6", "square_6",
+    "error_6", "scale_clamped_4", "scale_4", "scale_value_4", "factor_4", "reciprocal_4", "multiplier_4", "scaled_4", "clamped_4",
+    "plus_zero_4", "codes_4", "code_value_4", "decoded_4", "difference_4", "square_4", "error_4", "scale", "codes",
+};
 /* nvfp4_te_4over6_mse_256_fast, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mse_256_fast = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 51, .values = -1, .register_count = 52, .step_count = 41, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mse_256_fast_registers, .steps = quantize_nvfp4_te_4over6_mse_256_fast_steps,
-    .levels = quantize_nvfp4_te_4over6_mse_256_fast_levels,
+    .levels = quantize_nvfp4_te_4over6_mse_256_fast_levels, .names = quantize_nvfp4_te_4over6_mse_256_fast_names,
 };
 /* nvfp4_te_4over6_mse_448, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mse_448 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_448_registers, .steps = quantize_nvfp4_te_4over6_mse_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mse_256_names,
 };
 static const emu_register quantize_nvfp4_te_cuda_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3751,17 +3974,22 @@ static const emu_level quantize_nvfp4_te_cuda_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 17, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_cuda_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "ratio_nonzero", "tensor_multiplier", NULL,
+    "amax_multiplier", "scale_raw", "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor",
+    "reciprocal", "multiplier", "scaled", "codes",
+};
 /* nvfp4_te_cuda, quantize */
 static const emu_program quantize_nvfp4_te_cuda = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 24, .values = -1, .register_count = 25, .step_count = 17, .level_count = 2, .registers = quantize_nvfp4_te_cuda_registers,
-    .steps = quantize_nvfp4_te_cuda_steps, .levels = quantize_nvfp4_te_cuda_levels,
+    .steps = quantize_nvfp4_te_cuda_steps, .levels = quantize_nvfp4_te_cuda_levels, .names = quantize_nvfp4_te_cuda_names,
 };
 /* nvfp4_te_cuda, te */
 static const emu_program dequantize_nvfp4_te_cuda_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
-    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_te_ref_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3798,7 +4026,7 @@ static const emu_register quantize_nvfp4_te_ref_registers[] = {
 static const emu_program quantize_nvfp4_te_ref = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_ref_registers,
-    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
 };
 static const emu_register quantize_nvfp4_te_row_scaled_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3856,12 +4084,17 @@ static const emu_level quantize_nvfp4_te_row_scaled_levels[] = {
     {.reg = 2, .rows = 1, .columns = 0, .format = &format_fp32},
     {.reg = 16, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_row_scaled_names[] = {
+    "x", "block_amax", "row_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
+    "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor", "reciprocal", "multiplier", "scaled",
+    NULL, NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nvfp4_te_row_scaled, quantize */
 static const emu_program quantize_nvfp4_te_row_scaled = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 28, .values = -1, .register_count = 29, .step_count = 19, .level_count = 2,
     .registers = quantize_nvfp4_te_row_scaled_registers, .steps = quantize_nvfp4_te_row_scaled_steps,
-    .levels = quantize_nvfp4_te_row_scaled_levels,
+    .levels = quantize_nvfp4_te_row_scaled_levels, .names = quantize_nvfp4_te_row_scaled_names,
 };
 static const emu_register dequantize_nvfp4_te_row_scaled_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -3878,12 +4111,15 @@ static const emu_level dequantize_nvfp4_te_row_scaled_te_levels[] = {
     {.reg = 1, .rows = 1, .columns = 0, .format = &format_fp32},
     {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const dequantize_nvfp4_te_row_scaled_te_names[] = {
+    "codes", "row_amax", "scale", "code_value", "scale_value", "scale_times_amax", NULL, "factor", "values",
+};
 /* nvfp4_te_row_scaled, te */
 static const emu_program dequantize_nvfp4_te_row_scaled_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_te_row_scaled_te_registers, .steps = dequantize_nvfp4_te_2d_ref_te_steps,
-    .levels = dequantize_nvfp4_te_row_scaled_te_levels,
+    .levels = dequantize_nvfp4_te_row_scaled_te_levels, .names = dequantize_nvfp4_te_row_scaled_te_names,
 };
 static const emu_register quantize_nvfp4_torchao_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3925,11 +4161,16 @@ static const emu_level quantize_nvfp4_torchao_levels[] = {
     {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_torchao_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_scale", "scale_raw", NULL, NULL, "scale_clamped", "scale", "scale_value",
+    NULL, "tensor_multiplier", "multiplier", "scaled", NULL, "clamped", "codes",
+};
 /* nvfp4_torchao, quantize */
 static const emu_program quantize_nvfp4_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .tensor_amax_min = 0x5280003, .x = 0,
     .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 12, .level_count = 2,
     .registers = quantize_nvfp4_torchao_registers, .steps = quantize_nvfp4_torchao_steps, .levels = quantize_nvfp4_torchao_levels,
+    .names = quantize_nvfp4_torchao_names,
 };
 static const emu_step dequantize_nvfp4_torchao_torchao_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -3942,7 +4183,7 @@ static const emu_program dequantize_nvfp4_torchao_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .tensor_amax_min = 0x5280003, .x = -1,
     .tensor_amax = -1, .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
     .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers, .steps = dequantize_nvfp4_torchao_torchao_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_compressed_tensors_compressed_tensors_names,
 };
 static const emu_register quantize_nvfp4_torchao_1level_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3975,19 +4216,23 @@ static const emu_step quantize_nvfp4_torchao_1level_steps[] = {
 static const emu_level quantize_nvfp4_torchao_1level_levels[] = {
     {.reg = 7, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_torchao_1level_names[] = {
+    "x", "block_amax", NULL, "unit", NULL, NULL, "scale_clamped", "scale", "scale_value", NULL, "multiplier", "scaled", NULL, "clamped",
+    "codes",
+};
 /* nvfp4_torchao_1level, quantize */
 static const emu_program quantize_nvfp4_torchao_1level = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 14, .values = -1, .register_count = 15, .step_count = 9, .level_count = 1,
     .registers = quantize_nvfp4_torchao_1level_registers, .steps = quantize_nvfp4_torchao_1level_steps,
-    .levels = quantize_nvfp4_torchao_1level_levels,
+    .levels = quantize_nvfp4_torchao_1level_levels, .names = quantize_nvfp4_torchao_1level_names,
 };
 /* nvfp4_torchao_1level, torchao */
 static const emu_program dequantize_nvfp4_torchao_1level_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_nvfp4_deep_gemm_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
-    .levels = dequantize_nvfp4_deep_gemm_exact_levels,
+    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_nvfp4_vllm_emulation_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -4034,12 +4279,16 @@ static const emu_level quantize_nvfp4_vllm_emulation_levels[] = {
     {.reg = 4, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_vllm_emulation_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", NULL, NULL, "scale_clamped", "scale",
+    "scale_value", NULL, "tensor_factor", "factor", NULL, "guarded", "multiplier", "scaled", NULL, "plus_zero", "codes",
+};
 /* nvfp4_vllm_emulation, quantize */
 static const emu_program quantize_nvfp4_vllm_emulation = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 22, .values = -1, .register_count = 23, .step_count = 14, .level_count = 2,
     .registers = quantize_nvfp4_vllm_emulation_registers, .steps = quantize_nvfp4_vllm_emulation_steps,
-    .levels = quantize_nvfp4_vllm_emulation_levels,
+    .levels = quantize_nvfp4_vllm_emulation_levels, .names = quantize_nvfp4_vllm_emulation_names,
 };
 static const emu_register quantize_nvufp4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -4096,7 +4345,7 @@ static const emu_step quantize_nvufp4_steps[] = {
 static const emu_program quantize_nvufp4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvufp4_registers,
-    .steps = quantize_nvufp4_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nvufp4_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
 };
 static const emu_register dequantize_nvufp4_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -4120,7 +4369,7 @@ static const emu_step dequantize_nvufp4_te_steps[] = {
 static const emu_program dequantize_nvufp4_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvufp4_te_registers,
-    .steps = dequantize_nvufp4_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvufp4_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_ufp4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -4147,11 +4396,14 @@ static const emu_step quantize_ufp4_steps[] = {
 static const emu_level quantize_ufp4_levels[] = {
     {.reg = 6, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const quantize_ufp4_names[] = {
+    "x", "rotated", "block_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "not_nan", "codes",
+};
 /* ufp4, quantize */
 static const emu_program quantize_ufp4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_registers,
-    .steps = quantize_ufp4_steps, .levels = quantize_ufp4_levels,
+    .steps = quantize_ufp4_steps, .levels = quantize_ufp4_levels, .names = quantize_ufp4_names,
 };
 static const emu_register quantize_ufp4_sr_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -4179,11 +4431,14 @@ static const emu_step quantize_ufp4_sr_steps[] = {
 static const emu_level quantize_ufp4_sr_levels[] = {
     {.reg = 7, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const quantize_ufp4_sr_names[] = {
+    "x", "random", "rotated", "block_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "not_nan", "codes",
+};
 /* ufp4_sr, quantize */
 static const emu_program quantize_ufp4_sr = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = 1,
     .codes = 11, .values = -1, .register_count = 12, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_sr_registers,
-    .steps = quantize_ufp4_sr_steps, .levels = quantize_ufp4_sr_levels,
+    .steps = quantize_ufp4_sr_steps, .levels = quantize_ufp4_sr_levels, .names = quantize_ufp4_sr_names,
 };
 /* ada_fp8 (reported): Ada mma FP8: two fused steps of 16 products, 13 bits of the result kept */
 static const emu_datapath datapath_ada_fp8 = {
@@ -4401,7 +4656,6 @@ const emu_named_format emu_formats[] = {
     {"e8m0", "e8m0", &format_e8m0},
     {"fp16", "fp16", &format_fp16},
     {"fp32", "fp32", &format_fp32},
-    {"fp4_bnb", "fp4_bnb", &format_fp4_bnb},
     {"fp64", "fp64", &format_fp64},
     {"int4", "int4", &format_int4},
     {"int8", "int8", &format_int8},
@@ -4577,9 +4831,6 @@ const emu_named_policy emu_policies[] = {
     {"nvidia", "fp32", &policy_nvidia_fp32},
     {"ptx", "fp32", &policy_nvidia_fp32},
     {"cuda", "fp32", &policy_nvidia_fp32},
-    {"nvidia", "fp4_bnb", &policy_nvidia_fp4_bnb},
-    {"ptx", "fp4_bnb", &policy_nvidia_fp4_bnb},
-    {"cuda", "fp4_bnb", &policy_nvidia_fp4_bnb},
     {"nvidia", "fp64", &policy_nvidia_fp32},
     {"ptx", "fp64", &policy_nvidia_fp32},
     {"cuda", "fp64", &policy_nvidia_fp32},
@@ -4644,8 +4895,6 @@ const emu_named_policy emu_policies[] = {
     {"ocp", "fp16", &policy_ocp_saturate_fp16},
     {"ocp_saturate", "fp32", &policy_ocp_saturate_fp32},
     {"ocp", "fp32", &policy_ocp_saturate_fp32},
-    {"ocp_saturate", "fp4_bnb", &policy_ocp_saturate_e0m3},
-    {"ocp", "fp4_bnb", &policy_ocp_saturate_e0m3},
     {"ocp_saturate", "fp64", &policy_ocp_saturate_fp64},
     {"ocp", "fp64", &policy_ocp_saturate_fp64},
     {"ocp_saturate", "int4", &policy_ocp_saturate_e0m3},
@@ -4724,11 +4973,46 @@ const emu_named_transform emu_transforms[] = {
     {NULL, NULL, NULL},
 };
 
+const emu_named_block emu_blocks[] = {
+    {"e2m1_fp32scale", "e2m1_fp32scale", &block_e2m1_fp32scale},
+    {"hif4", "hif4", &block_hif4},
+    {"if4", "if4", &block_if4},
+    {"mxe1m2", "mxe1m2", &block_mxe1m2},
+    {"mxfp4", "mxfp4", &block_mxfp4},
+    {"mxfp6_e2m3", "mxfp6_e2m3", &block_mxfp6_e2m3},
+    {"mxfp6_e3m2", "mxfp6_e3m2", &block_mxfp6_e3m2},
+    {"mxfp8_e4m3", "mxfp8_e4m3", &block_mxfp8_e4m3},
+    {"mxfp8_e5m2", "mxfp8_e5m2", &block_mxfp8_e5m2},
+    {"nf4_block64", "nf4_block64", &block_nf4_block64},
+    {"nve0m3", "nve0m3", &block_nve0m3},
+    {"nvfp4", "nvfp4", &block_nvfp4},
+    {"nvfp4_1792", "nvfp4_1792", &block_nvfp4_1792},
+    {"nvfp4_1level", "nvfp4_1level", &block_nvfp4_1level},
+    {"nvfp4_256", "nvfp4_256", &block_nvfp4_256},
+    {"nvfp4_divisor", "nvfp4_divisor", &block_nvfp4_divisor},
+    {"nvfp4_multiplier", "nvfp4_multiplier", &block_nvfp4_multiplier},
+    {"nvfp4_row", "nvfp4_row", &block_nvfp4_row},
+    {"nvfp4_tile16", "nvfp4_tile16", &block_nvfp4_tile16},
+    {"nvint4", "nvint4", &block_nvint4},
+    {"nvufp4", "nvufp4", &block_nvufp4},
+    {"ufp4", "ufp4", &block_ufp4},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_layout emu_layouts[] = {
+    {"kv_v_scale_4token", "kv_v_scale_4token", &layout_kv_v_scale_4token},
+    {"low_nibble_first", "low_nibble_first", &layout_low_nibble_first},
+    {"row_major", "row_major", &layout_row_major},
+    {"sf128x4", "sf128x4", &layout_sf128x4},
+    {"to_blocked", "sf128x4", &layout_sf128x4},
+    {"swizzled_scales", "sf128x4", &layout_sf128x4},
+    {NULL, NULL, NULL},
+};
+
 const emu_named_recipe emu_recipes[] = {
     {"e1m2_fp32scale", "e1m2_fp32scale", &recipe_e1m2_fp32scale},
     {"e2m1_fp32scale", "e2m1_fp32scale", &recipe_e2m1_fp32scale},
     {"f46_nvint4", "f46_nvint4", &recipe_f46_nvint4},
-    {"fp4bnb_bnb", "fp4bnb_bnb", &recipe_fp4bnb_bnb},
     {"hif4", "hif4", &recipe_hif4},
     {"if4_abs_max", "if4_abs_max", &recipe_if4_abs_max},
     {"if4_mae", "if4_mae", &recipe_if4_mae},
@@ -4811,8 +5095,6 @@ const emu_named_program emu_programs[] = {
     {"e2m1_fp32scale", "exact", &dequantize_e2m1_fp32scale_exact},
     {"f46_nvint4", NULL, &quantize_f46_nvint4},
     {"f46_nvint4", "f46", &dequantize_f46_nvint4_f46},
-    {"fp4bnb_bnb", NULL, &quantize_fp4bnb_bnb},
-    {"fp4bnb_bnb", "exact", &dequantize_fp4bnb_bnb_exact},
     {"hif4", NULL, &quantize_hif4},
     {"hif4", "exact", &dequantize_hif4_exact},
     {"if4_abs_max", NULL, &quantize_if4_abs_max},

@@ -21,7 +21,7 @@ from emu.spec.registry import get, names
 NEAREST, DIRECTED = ("rne", "rna"), ("rz", "ru", "rd", "odd")
 MODES = (*NEAREST, *DIRECTED)
 WIDE = ("bf16", "fp16", "fp32", "fp64")
-FALSE = {(name, mode) for name in (*WIDE, "nf4", "fp4_bnb") for mode in MODES} | {("int8", mode) for mode in NEAREST}
+FALSE = {(name, mode) for name in (*WIDE, "nf4") for mode in MODES} | {("int8", mode) for mode in NEAREST}
 RNE = get("rounding", "rne")
 
 
