@@ -162,9 +162,9 @@ class _Builder:
         out["variant"] = _variant(item)
         if item.op == "e8m0_rule":
             out |= {"emax": item.step.emax or 0, "frac_bits": item.step.frac_bits or 0}
-        if item.to is not None and item.op != "sum":
+        if item.to is not None and item.op not in ("sum", "log2"):
             out["format"] = self.format(item.to)
-        if item.rounding is not None and item.to is not None:
+        if item.rounding is not None and item.to is not None and item.op != "log2":
             out["rounding"] = self.rounding(item.rounding, self.program.arithmetic if item.op == "nearest" else item.to)
         if item.op == "cast":
             assert item.to is not None

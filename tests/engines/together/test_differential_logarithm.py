@@ -167,7 +167,7 @@ def test_nearest_takes_the_first_of_equal_errors(engine: str) -> None:
     assert run("nearest", [0x7F800000, 0x7FC00000], engine).tolist() == [0, 0], "no error is less than Inf or NaN"
     assert run("nearest", bits(1.0, 3.0, -5.0, 8.0), engine, 0.0).tolist() == bits(0.0, 0.0, 0.0, 0.0)
     assert run("nearest", bits(0.25, 0.75), engine, np.inf).tolist() == bits(0.0, 0.0), "0 * Inf is no error that others are less than"
-    assert run("nearest", bits(12.0, 10.0, -1.0, 9.9999), engine, 2.0).tolist() == bits(6.0, 4.0, 0.0, 4.0)
+    assert run("nearest", bits(12.0, 10.0, -1.0, 9.9999), engine, 2.0).tolist() == bits(6.0, 4.0, -0.5, 4.0)
     assert run("nearest_e5m2", bits(65536.0, 2.0**-17, 3.0 * 2.0**-17, -(3.0 * 2.0**-17)), engine).tolist() == bits(
         57344.0, 0.0, 2.0**-16, -(2.0**-16)
     )
