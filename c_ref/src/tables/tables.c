@@ -1367,7 +1367,7 @@ static const emu_step quantize_kvfp4_sglang_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* unit */
-    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
     {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
     {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
@@ -1531,7 +1531,7 @@ static const emu_register quantize_mxfp4_auto_round_registers[] = {
 };
 static const emu_step quantize_mxfp4_auto_round_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
@@ -1685,7 +1685,7 @@ static const emu_step quantize_mxfp4_flashinfer_trace_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* unit_or_1 */
-    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
     {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
@@ -1732,7 +1732,7 @@ static const emu_register quantize_mxfp4_ggml_registers[] = {
 static const emu_step quantize_mxfp4_ggml_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* block_amax */
     {.operation = EMU_OP_SELECT, .out = 3, .args = {1, 2, 1, -1}, .random = -1}, /* amax_number */
-    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_ADD, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* shifted */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {3, 2, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* unless_zero */
@@ -1813,7 +1813,7 @@ static const emu_register quantize_mxfp4_inc_even_registers[] = {
 };
 static const emu_step quantize_mxfp4_inc_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
@@ -1856,7 +1856,7 @@ static const emu_register quantize_mxfp4_inc_floor_registers[] = {
 };
 static const emu_step quantize_mxfp4_inc_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
@@ -1877,7 +1877,7 @@ static const emu_program quantize_mxfp4_inc_floor = {
 };
 static const emu_step quantize_mxfp4_inc_nearest_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
@@ -1920,7 +1920,7 @@ static const emu_register quantize_mxfp4_mlx_cpu_registers[] = {
 static const emu_step quantize_mxfp4_mlx_cpu_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
     {.operation = EMU_OP_SELECT, .out = 7, .args = {3, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
     {.operation = EMU_OP_ADD, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
@@ -1994,7 +1994,7 @@ static const emu_register quantize_mxfp4_quark_floor_registers[] = {
 };
 static const emu_step quantize_mxfp4_quark_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
@@ -2649,7 +2649,7 @@ static const emu_step quantize_mxfp8_e4m3_vllm_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
     {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
     {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
     {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
@@ -2892,7 +2892,7 @@ static const emu_register quantize_mxfp8_mlx_cpu_registers[] = {
 static const emu_step quantize_mxfp8_mlx_cpu_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* logarithm */
+    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
     {.operation = EMU_OP_SELECT, .out = 7, .args = {3, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
     {.operation = EMU_OP_ADD, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
