@@ -46,14 +46,8 @@ def apply(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
         return power(v[0])
     if op == "log2":
         return log2(v[0])
-    if op == "nearest":
-        assert item.to is not None and item.rounding is not None
-        return nearest_codes(v[0], v[1], item.to, item.rounding)
-    if op == "wrap":
-        assert item.to is not None
-        return wrapped(v[0], item.to)
-    if op == "e8m0_rule":
-        return e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    if item.type.is_code:
+        return _code_result(item, v)
     if op not in ("round", "fma", *_NATIVE) or item.to is None or item.rounding is None:
         raise EngineError(f"engine numpy: step {item.out}: it has no operation {op}: use engine='exact'")
     if op == "round":
@@ -62,6 +56,17 @@ def apply(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
     if op == "fma":
         return fused(v[0], v[1], v[2], item.to, item.rounding)
     return binary(op, v[0], v[1], item.to, item.rounding)
+
+
+def _code_result(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the codes that e8m0_rule, nearest or wrap gives. Raises: EngineError (another operation)."""
+    if item.op == "e8m0_rule":
+        return e8m0_rule(v[0], item.step.rule, item.step.emax or 0, item.step.frac_bits or 0)
+    if item.op == "nearest" and item.to is not None and item.rounding is not None:
+        return nearest_codes(v[0], v[1], item.to, item.rounding)
+    if item.op == "wrap" and item.to is not None:
+        return wrapped(v[0], item.to)
+    raise EngineError(f"engine numpy: step {item.out}: it has no operation {item.op}: use engine='exact'")
 
 
 def _min_max(op: str, a: F32, b: F32, nan: str, args: Sequence[str | Constant]) -> NDArray[Any]:

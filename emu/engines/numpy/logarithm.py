@@ -1,4 +1,4 @@
-"""log2 of binary32 numbers, correctly rounded to binary32, on arrays: by shifts and additions of 64-bit integers, no logarithm of a library.
+"""log2 of binary32 numbers, correctly rounded to binary32, on arrays: shifts and additions of 64-bit integers, no library's logarithm.
 
 A number m from 1 to 2 is multiplied by 1 + 2^-i for i = 1, 2, ... wherever the product stays at or below 2; the logarithms of what was
 multiplied are a table of integers. What is left is a sum with a known error, and a number whose rounding that error does not decide
@@ -67,7 +67,7 @@ def _rounded(fixed: I64) -> F32:
 
 
 def _log2_of_ratio(top: int, bottom: int) -> int:
-    """Return log2(top / bottom) in units of 2^-400, for a ratio from 1 to 2: 2 artanh(z) / (2 artanh(1/3)), z = (top - bottom) / (top + bottom).
+    """Return log2(top / bottom) in units of 2^-400, for a ratio from 1 to 2: artanh((top - bottom) / (top + bottom)) / artanh(1/3).
 
     Each artanh is a sum of at most 260 terms, each cut by less than one unit: the result is off by less than 2^-380.
     """

@@ -60,14 +60,8 @@ def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
         return power_of_two(v[0])
     if op == "log2":
         return log2(v[0])
-    if op == "nearest":
-        assert item.to is not None and item.rounding is not None
-        return nearest_codes(v[0], v[1], item.to, item.rounding)
-    if op == "wrap":
-        assert item.to is not None
-        return wrapped(v[0], item.to)
-    if op == "e8m0_rule":
-        return e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    if item.type.is_code:
+        return _code_result(item, v)
     if op not in ("round", "fma", *_SINGLE) or item.to is None or item.rounding is None:
         raise EngineError(f"engine torch: step {item.out}: it has no operation {op}: use engine='exact'")
     if op == "round":
@@ -76,6 +70,17 @@ def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
     if op == "fma":
         return fused(v[0], v[1], v[2], item.to, item.rounding)
     return binary(op, v[0], v[1], item.to, item.rounding)
+
+
+def _code_result(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
+    """Return the codes that e8m0_rule, nearest or wrap gives. Raises: EngineError (another operation)."""
+    if item.op == "e8m0_rule":
+        return e8m0_rule(v[0], item.step.rule, item.step.emax or 0, item.step.frac_bits or 0)
+    if item.op == "nearest" and item.to is not None and item.rounding is not None:
+        return nearest_codes(v[0], v[1], item.to, item.rounding)
+    if item.op == "wrap" and item.to is not None:
+        return wrapped(v[0], item.to)
+    raise EngineError(f"engine torch: step {item.out}: it has no operation {item.op}: use engine='exact'")
 
 
 _SINGLE = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
@@ -188,7 +193,7 @@ def power_of_two(n: torch.Tensor) -> torch.Tensor:
 
 
 def nearest_codes(values: torch.Tensor, unit: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:
-    """Return the first finite code of `to`, int64, whose value times the unit has the least rounded error; a NaN error is less than none."""
+    """Return the first finite code of `to`, int64, whose value times the unit has the least rounded error; NaN is less than nothing."""
     codes = [code for code in range(1 << derive.codes(to).bits) if derive.is_finite_code(code, to)]
     candidates = decoded(torch.tensor(codes, device=values.device), to)
     best, least = torch.zeros((), dtype=torch.int64, device=values.device), values

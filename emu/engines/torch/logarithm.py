@@ -1,6 +1,6 @@
 """log2 of binary32 numbers, correctly rounded to binary32, on tensors: digit by digit in 64-bit integers, no logarithm of a device.
 
-y is a number from 1 to 2: y * y reaches 2 or not, which is the next binary digit of log2(y), and y * y or its half goes on. 54 digits decide
+y is a number from 1 to 2: y * y reaches 2 or not, the next binary digit of log2(y), and y * y or its half goes on. 54 digits decide
 the rounding of nearly every number; the few beside 1 that are left are decided by decimal arithmetic with 60 digits.
 """
 

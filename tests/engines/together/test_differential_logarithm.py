@@ -190,7 +190,8 @@ def test_wrap_takes_the_low_bits(engine: str) -> None:
 def test_engines_agree_on_drawn_numbers(engine: str) -> None:
     rng = np.random.default_rng(6)
     codes = np.concatenate([rng.integers(0, 1 << 32, 400, np.uint32), rng.integers(0x3E000000, 0x42000000, 400).astype(np.uint32)])
-    units = np.exp2(rng.integers(-3, 4, codes.size // 4)).astype(np.float32) * rng.choice(np.array([1, 1.5, 1.1], np.float32), codes.size // 4)
+    count = codes.size // 4
+    units = np.exp2(rng.integers(-3, 4, count)).astype(np.float32) * rng.choice(np.array([1, 1.5, 1.1], np.float32), count)
     for profile in ("log2", "floor", "ceil", "rint", "nearest", "nearest_e5m2", "nearest_nf4"):
         assert run(profile, codes, engine, units).tolist() == run(profile, codes, "exact", units).tolist(), profile
 
@@ -213,7 +214,8 @@ def test_a_code_left_open_is_refused_and_the_kernels_say_that_they_cannot() -> N
     ],
 )
 def test_what_the_checker_refuses(step: str, says: str, tmp_path: Any) -> None:
-    text = RECIPE.replace('id: "plain4_steps"', 'id: "wrong"').replace('    - {out: "whole"', f'    - {{out: "c", {step}}}\n    - {{out: "whole"')
+    first = '    - {out: "whole"'
+    text = RECIPE.replace('id: "plain4_steps"', 'id: "wrong"').replace(first, f'    - {{out: "c", {step}}}\n{first}')
     (tmp_path / "wrong.yaml").write_text(text + PROFILE.format(name="p", step=STEPS["log2"], last="neg"), encoding="utf-8")
     (tmp_path / "plain4.yaml").write_text(BLOCK, encoding="utf-8")
     with isolated(shipped_root()), pytest.raises(SpecError, match=says):
