@@ -11,7 +11,7 @@ from fractions import Fraction
 from emu.base.errors import EngineError, OperandError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
-from emu.engines.exact.logarithm import log2
+from emu.engines.exact.logarithm import logarithm_of
 from emu.engines.exact.round import round_value
 from emu.engines.exact.value import NAN, Value, equal, finite, less, power_of_two
 from emu.spec import derive
@@ -33,7 +33,7 @@ def value_result(item: Instruction, v: list[Value], arithmetic: Format) -> Value
         return two_to_the(v[0], arithmetic)
     if op == "log2":
         assert item.to is not None and item.rounding is not None
-        return round_result(log2(v[0], item.to, item.rounding), item.to, item.rounding)
+        return round_result(logarithm_of(v[0], item.to, item.rounding), item.to, item.rounding)
     if op not in ("round", "add", "sub", "mul", "div", "fma") or item.to is None or item.rounding is None:
         raise EngineError(f"engine exact: step {item.out}: it has no operation {op}: write it (docs/add_an_operation.md)")
     if op == "round":

@@ -13,7 +13,7 @@ from emu.spec.models import Format, Rounding
 FIRST_BITS = 64
 
 
-def log2(a: Value, to: Format, rounding: Rounding) -> Value:
+def logarithm_of(a: Value, to: Format, rounding: Rounding) -> Value:
     """Return log2(a): exact where a is a power of two, else a value that rounds to `to` as the logarithm does.
 
     Of zero -Inf, of +Inf +Inf, of a negative number and NaN NaN. The logarithm of a rational that is no power of two is irrational: it is

@@ -18,7 +18,7 @@ from emu.engines.numpy.fields import split
 from emu.engines.numpy.float64 import add_to_odd, divide_to_odd
 from emu.engines.numpy.integer import Target, locate, target_of
 from emu.engines.numpy.integer import goes_up as rounds_up
-from emu.engines.numpy.logarithm import log2
+from emu.engines.numpy.logarithm import logarithm_of
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
@@ -45,7 +45,7 @@ def apply(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
     if op == "pow2":
         return power(v[0])
     if op == "log2":
-        return log2(v[0])
+        return logarithm_of(v[0])
     if item.type.is_code:
         return _code_result(item, v)
     if op not in ("round", "fma", *_NATIVE) or item.to is None or item.rounding is None:

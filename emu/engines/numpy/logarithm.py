@@ -21,7 +21,7 @@ _ERROR = 4  # units of 2^-54: 60 shifts and 60 table entries lose less than 210 
 _SERIES_BITS = 400
 
 
-def log2(values: F32) -> F32:
+def logarithm_of(values: F32) -> F32:
     """Return log2 of float32 numbers, each rounded once, to nearest even: of zero -Inf, of a negative number NaN."""
     with np.errstate(all="ignore"):
         out = np.where(values == 0, np.float32(-np.inf), np.where(values == np.inf, values, np.float32(np.nan))).astype(np.float32)
@@ -34,9 +34,9 @@ def log2(values: F32) -> F32:
 
 def _positive(values: F32) -> F32:
     """Return the logarithms of finite numbers above zero, a flat array."""
-    fraction, exp = np.frexp(values.astype(np.float64))  # exact
-    exp = exp.astype(np.int64) - 1
-    number = (fraction * 2.0 ** (_BITS + 1)).astype(np.uint64)  # from 2^62 on, below 2^63; 24 bits of it are in use
+    wide = values.astype(np.float64).view(np.uint64)  # a subnormal number is normal there
+    exp = (wide >> np.uint64(52)).astype(np.int64) - 1023
+    number = ((wide & np.uint64((1 << 52) - 1)) | np.uint64(1 << 52)) << np.uint64(_BITS - 52)  # from 2^62 on, below 2^63
     whole = number == np.uint64(1 << _BITS)
     two, left, removed = np.uint64(2 << _BITS), number.copy(), np.zeros(number.shape, np.uint64)
     for step, worth in enumerate(_logarithms(), 1):

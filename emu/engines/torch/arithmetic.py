@@ -9,7 +9,7 @@ import torch
 
 from emu.base.caches import Cache
 from emu.base.errors import EngineError, OperandError
-from emu.engines.torch.logarithm import log2
+from emu.engines.torch.logarithm import logarithm_of
 from emu.engines.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
 from emu.engines.torch.odd import take
 from emu.engines.torch.round import decode_unbounded, encode, goes_up, grid_of, locate
@@ -59,7 +59,7 @@ def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
     if op == "pow2":
         return power_of_two(v[0])
     if op == "log2":
-        return log2(v[0])
+        return logarithm_of(v[0])
     if item.type.is_code:
         return _code_result(item, v)
     if op not in ("round", "fma", *_SINGLE) or item.to is None or item.rounding is None:

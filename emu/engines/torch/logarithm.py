@@ -23,7 +23,7 @@ _DIGITS = 54
 _SLACK = 2  # units of the last digit: those behind it are one, what the squares lost is less than another
 
 
-def log2(values: torch.Tensor) -> torch.Tensor:
+def logarithm_of(values: torch.Tensor) -> torch.Tensor:
     """Return log2 of float32 numbers, each rounded once, to nearest even: of zero -Inf, of a negative number NaN."""
     fp32: Format = get("format", "fp32")
     x = split(values.contiguous().view(torch.int32).to(torch.int64) & 0xFFFFFFFF, fp32)
