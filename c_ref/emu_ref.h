@@ -166,8 +166,13 @@ typedef struct emu_rounded {
  *                         without a maximum, and what passes the arithmetic's maximum is Inf.
  *   pow2                  2^n of an integral value: +0 below the smallest subnormal of the arithmetic, Inf beyond its maximum.
  *                         EMU_ERROR_GRID where n is not integral.
+ *   log2                  binary32 to nearest even, correctly rounded: of zero -Inf, of a negative number NaN.
  *   e8m0_rule             magnitude in binary32 -> E8M0 code (bias 127, NaN 0xFF) by variant EMU_RULE_*, see block of the rules below.
  *   cast                  value -> code of `format` with `rounding` under `policy`; `random`: register of the random integers.
+ *   nearest               [v, unit]: the first code of `format`, at most 8 bits, whose value is finite and whose error is least:
+ *                         |value * unit - v|, the product and the difference rounded to the arithmetic with `rounding`; NaN is not less.
+ *   wrap                  code of `format`, at most 16 bits, whose bits are an integral value modulo 2^bits; open for NaN and Inf.
+ *                         EMU_ERROR_GRID where it is not integral.
  *   decode                code of `format` -> value, which must be one of the arithmetic (else EMU_ERROR_GRID). A code that a cast left
  *                         open gives NaN; a given code with an unused high bit set is EMU_ERROR_OPEN.
  *   select                [u, (v,) if true, if false] by variant EMU_TEST_*; v only for LT LE GE. A comparison with NaN is false; NEG is
@@ -182,7 +187,8 @@ typedef struct emu_rounded {
 enum {
     EMU_OP_ADD = 0, EMU_OP_SUB = 1, EMU_OP_MUL = 2, EMU_OP_DIV = 3, EMU_OP_FMA = 4, EMU_OP_ABS = 5, EMU_OP_NEG = 6, EMU_OP_MIN = 7,
     EMU_OP_MAX = 8, EMU_OP_CLAMP = 9, EMU_OP_ROUND = 10, EMU_OP_POW2 = 11, EMU_OP_E8M0_RULE = 12, EMU_OP_CAST = 13, EMU_OP_DECODE = 14,
-    EMU_OP_SELECT = 15, EMU_OP_AMAX = 16, EMU_OP_SUM = 17, EMU_OP_TRANSFORM = 18
+    EMU_OP_SELECT = 15, EMU_OP_AMAX = 16, EMU_OP_SUM = 17, EMU_OP_TRANSFORM = 18,
+    EMU_OP_LOG2 = 19, EMU_OP_NEAREST = 20, EMU_OP_WRAP = 21
 };
 enum { EMU_NAN_PROPAGATE = 0, EMU_NAN_DROP = 1 };
 enum { EMU_BOUNDED = 0, EMU_UNBOUNDED = 1 };
@@ -229,8 +235,8 @@ typedef struct emu_step {
     int32_t variant;   /* see the operations */
     int32_t emax;      /* e8m0_rule */
     int32_t frac_bits; /* e8m0_rule EVEN: 0..22 */
-    const emu_format *format;       /* arithmetic, round (EMU_UNBOUNDED: at most 50 frac_bits), cast, decode */
-    const emu_rounding *rounding;   /* arithmetic, round, sum, cast */
+    const emu_format *format;       /* arithmetic, round (EMU_UNBOUNDED: an integer, or at most 50 frac_bits), cast, nearest, wrap, decode */
+    const emu_rounding *rounding;   /* arithmetic, round, sum, cast, nearest */
     const emu_policy *policy;       /* cast */
     const emu_transform *transform; /* transform */
 } emu_step;

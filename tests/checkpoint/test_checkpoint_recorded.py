@@ -31,17 +31,18 @@ class Known(NamedTuple):
 
 RCEIL = {"mxfp4_torchao_rceil", "mxfp4_te_pow2", "mxfp4_f46_static_6"}  # one rule on normal numbers
 RULES = RCEIL | {"mxfp4_torchao_floor", "mxfp4_torchao_even", "mxfp4_triton_up", "mxfp4_aiter_triton"}
-AWAY = {"mxfp4_triton_up", "mxfp4_aiter_triton"}  # ties go away from zero: a weight without a tie does not tell
+AWAY = {"mxfp4_triton_up", "mxfp4_aiter_triton", "mxfp4_inc_even"}  # ties away from zero, or no minus zero: not every weight tells
+ALIKE = {"mxfp4_quark_even", "mxfp4_ggml"}  # their bytes may be those of torchao's rules, but for signs of zero
 KNOWN = {
     "compressed_tensors_nvfp4": Known(
         "compressed_tensors_nvfp4", "row_major", "float32", {"nvfp4_compressed_tensors"}, {"nvfp4_compressed_tensors"}
     ),
-    "compressed_tensors_mxfp4": Known("compressed_tensors_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_even"}, RULES),
+    "compressed_tensors_mxfp4": Known("compressed_tensors_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_even"}, RULES | ALIKE),
     "modelopt_nvfp4": Known("modelopt_nvfp4", "row_major", "bfloat16", {"nvfp4_modelopt"}, {"nvfp4_modelopt", "nvfp4_quartet2_rtn"}),
     "torchao_nvfp4": Known("torchao_nvfp4", "row_major", "bfloat16", {"nvfp4_torchao"}, {"nvfp4_torchao"}),
     "torchao_nvfp4_swizzled": Known("torchao_nvfp4", "sf128x4", "bfloat16", {"nvfp4_torchao"}, {"nvfp4_torchao"}),
     "torchao_nvfp4_1level": Known("torchao_nvfp4_1level", "row_major", "float32", {"nvfp4_torchao_1level"}, {"nvfp4_torchao_1level"}),
-    "torchao_mxfp4_floor": Known("torchao_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_floor"}, RULES),
+    "torchao_mxfp4_floor": Known("torchao_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_floor", "mxfp4_inc_even"}, RULES | ALIKE),
     "torchao_mxfp4_rceil": Known("torchao_mxfp4", "sf128x4", "bfloat16", RCEIL, RCEIL | {"mxfp4_triton_up"}),
     "gguf_nvfp4": Known("gguf_nvfp4", "row_major", "float32", {"nvfp4_modelopt"}, set()),
 }

@@ -46,7 +46,7 @@ def test_a_large_family_is_grouped_by_block() -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("mxfp8", "recipe 'mxfp8' is a family of 17 (8-bit float elements, power-of-two scales), name a member: mxfp8_e4m3_comfy, "),
+        ("mxfp8", "recipe 'mxfp8' is a family of 19 (8-bit float elements, power-of-two scales), name a member: mxfp8_e4m3_comfy, "),
         ("mxfp6", "recipe 'mxfp6' is a family of 8 (6-bit float elements, power-of-two scales), name a member: mxfp6_e2m3_torchao_ceil"),
         ("nvfp6", "recipe 'nvfp6' is unknown: no recipe has 6-bit float elements, float scales of at most 8 bits: emu.convert "),
         ("mxint8", "recipe 'mxint8' is unknown: no recipe has 8-bit integer elements, power-of-two scales: emu.convert takes int8; "),

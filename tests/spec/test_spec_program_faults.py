@@ -13,7 +13,8 @@ MUL = '{out: "scaled", op: "mul", '
 SCALE = '{out: "scale", op: "cast", args: ["scaled"], to: "ue4m3"'
 CODES = '{out: "codes", op: "cast", args: ["y"], to: "e2m1", nan: "0x0"'
 EMIT = '{op: "emit", codes: "codes", levels: {tensor: "tensor_amax", scale: "scale"}}'
-OPS = "amax, sum, add, sub, mul, div, fma, abs, neg, min, max, clamp, round, pow2, e8m0_rule, cast, decode, select, transform, emit"
+OPS = "amax, sum, add, sub, mul, div, fma, abs, neg, min, max, clamp, round, log2, pow2, e8m0_rule, cast, nearest, wrap, decode, "
+OPS += "select, transform, emit"
 GRANULARITIES = "tensor, row, tile, block"
 
 NAMES = [

@@ -30,7 +30,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
         f"EMU_OP_{name}"
         for name in (
             *("ADD", "SUB", "MUL", "DIV", "FMA", "ABS", "NEG", "MIN", "MAX", "CLAMP", "ROUND", "POW2"),
-            *("E8M0_RULE", "CAST", "DECODE", "SELECT", "AMAX", "SUM", "TRANSFORM"),
+            *("E8M0_RULE", "CAST", "DECODE", "SELECT", "AMAX", "SUM", "TRANSFORM", "LOG2", "NEAREST", "WRAP"),
         )
     ),
 }

@@ -12,6 +12,9 @@ typedef struct emu_b32_parts {
     int32_t exp;
 } emu_b32_parts;
 
+/* logarithm.c */
+uint32_t emu_b32_log2(uint32_t a);
+
 static inline int32_t emu_b32_is_nan(uint32_t a)
 {
     return (a & EMU_B32_MAGNITUDE) > EMU_B32_INF;

@@ -2,7 +2,7 @@
 #include "../steps.h"
 
 enum { EMU_MAX_REGISTERS = 1024, EMU_MAX_STEPS = 1024, EMU_MAX_LEVELS = 16, EMU_MAX_TILE = 4096, EMU_MAX_CODE_BITS = 63,
-       EMU_MAX_EMAX = 255, EMU_MAX_UNBOUNDED_FRAC = 50 };
+       EMU_MAX_EMAX = 255, EMU_MAX_UNBOUNDED_FRAC = 50, EMU_MAX_SEARCHED_BITS = 8, EMU_MAX_WRAPPED_BITS = 16 };
 
 static int32_t is_register(const emu_program *program, int32_t reg)
 {
@@ -71,7 +71,11 @@ static int32_t check_rounded(const emu_program *program, const emu_step *step)
         error = emu_check_rounding(step->rounding, format);
     if (error)
         return error;
-    if (format->format_class != EMU_FLOAT || step->rounding->random_bits)
+    if (step->rounding->random_bits)
+        return EMU_ERROR_PROGRAM;
+    if (unbounded && format->format_class == EMU_INTEGER)
+        return EMU_OK;
+    if (format->format_class != EMU_FLOAT)
         return EMU_ERROR_PROGRAM;
     if (unbounded ? to.frac_bits > EMU_MAX_UNBOUNDED_FRAC : !to.inf_magnitude || format->nan == EMU_NAN_NONE)
         return EMU_ERROR_FORMAT;
@@ -90,6 +94,24 @@ static int32_t check_cast(const emu_program *program, const emu_step *step)
     if ((step->random >= 0) != (step->rounding->random_bits > 0) || (step->random >= 0 && !is_register(program, step->random)))
         return EMU_ERROR_PROGRAM;
     return EMU_OK;
+}
+
+/* nearest tries every code and rounds as the arithmetic; wrap gives every code. */
+static int32_t check_codes(const emu_program *program, const emu_step *step)
+{
+    emu_grid to;
+    int32_t error = check_code_format(step->format);
+    if (error)
+        return error;
+    emu_derive_grid(step->format, &to);
+    if (step->operation == EMU_OP_WRAP)
+        return to.code_bits > EMU_MAX_WRAPPED_BITS || to.code_bits < 1 ? EMU_ERROR_FORMAT : EMU_OK;
+    error = emu_check_rounding(step->rounding, program->arithmetic);
+    if (error)
+        return error;
+    if (step->rounding->random_bits)
+        return EMU_ERROR_ROUNDING;
+    return to.code_bits > EMU_MAX_SEARCHED_BITS ? EMU_ERROR_FORMAT : EMU_OK;
 }
 
 static int32_t check_transform(const emu_program *program, const emu_step *step)
@@ -126,7 +148,7 @@ static int32_t is_variant_sound(const emu_step *step)
 static int32_t check_facts(const emu_program *program, const emu_step *step)
 {
     emu_grid grid;
-    if (step->operation < EMU_OP_ADD || step->operation > EMU_OP_TRANSFORM || !is_variant_sound(step))
+    if (step->operation < EMU_OP_ADD || step->operation > EMU_OP_WRAP || !is_variant_sound(step))
         return EMU_ERROR_PROGRAM;
     if (step->operation <= EMU_OP_FMA || step->operation == EMU_OP_ROUND || step->operation == EMU_OP_SUM)
         return check_rounded(program, step);
@@ -136,8 +158,10 @@ static int32_t check_facts(const emu_program *program, const emu_step *step)
         return emu_check_format(step->format); /* 64 bits too: what looks like an open cell is a NaN of such a format, and decodes alike */
     if (step->operation == EMU_OP_TRANSFORM)
         return check_transform(program, step);
+    if (step->operation >= EMU_OP_NEAREST)
+        return check_codes(program, step);
     emu_derive_grid(program->arithmetic, &grid);
-    if (step->operation == EMU_OP_E8M0_RULE && !emu_is_binary32(&grid))
+    if ((step->operation == EMU_OP_E8M0_RULE || step->operation == EMU_OP_LOG2) && !emu_is_binary32(&grid))
         return EMU_ERROR_PROGRAM;
     return EMU_OK;
 }

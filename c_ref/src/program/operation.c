@@ -3,6 +3,8 @@
 #include "loops.h"
 #include "../convert/normals.h"
 
+enum { EMU_SEARCHED_CODES = 256 };
+
 int32_t emu_count_args(const emu_step *step)
 {
     switch (step->operation) {
@@ -12,6 +14,7 @@ int32_t emu_count_args(const emu_step *step)
     case EMU_OP_DIV:
     case EMU_OP_MIN:
     case EMU_OP_MAX:
+    case EMU_OP_NEAREST:
         return 2;
     case EMU_OP_FMA:
     case EMU_OP_CLAMP:
@@ -26,7 +29,8 @@ int32_t emu_count_args(const emu_step *step)
 void emu_make_context(const emu_program *program, const emu_step *step, emu_context *context)
 {
     int32_t operation = step->operation;
-    int32_t has_format = operation <= EMU_OP_FMA || operation == EMU_OP_ROUND || operation == EMU_OP_CAST || operation == EMU_OP_DECODE;
+    int32_t has_format = operation <= EMU_OP_FMA || operation == EMU_OP_ROUND || operation == EMU_OP_CAST || operation == EMU_OP_DECODE ||
+                         operation >= EMU_OP_NEAREST;
     context->step = step;
     emu_derive_grid(program->arithmetic, &context->grid);
     emu_derive_grid(has_format ? step->format : program->arithmetic, &context->to);
@@ -66,10 +70,10 @@ static int32_t carry_unbounded(const emu_context *context, int32_t sign, const e
     uint64_t exp_field = rounded->magnitude >> to->frac_bits, fraction = rounded->magnitude & emu_low_bits(to->frac_bits);
     int32_t is_normal = exp_field > 0 || !to->has_subnormals;
     emu_value value = {EMU_ZERO, sign, 0, 0};
-    value.significand = is_normal ? fraction | (uint64_t)1 << to->frac_bits : fraction;
+    value.significand = !to->is_float ? rounded->magnitude : is_normal ? fraction | (uint64_t)1 << to->frac_bits : fraction;
     if (value.significand) {
         value.value_class = EMU_NORMAL;
-        value.lsb_exp = (int32_t)(is_normal ? exp_field : 1) - to->bias - to->frac_bits;
+        value.lsb_exp = to->is_float ? (int32_t)(is_normal ? exp_field : 1) - to->bias - to->frac_bits : to->format->unit_exp;
     }
     if (value.lsb_exp + emu_bit_length(value.significand) > (1 << grid->exp_bits) - 1 - grid->bias) {
         *carried = emu_attach_sign(grid, sign, grid->inf_magnitude);
@@ -89,6 +93,8 @@ static int32_t round_one(const emu_context *context, uint64_t code, uint64_t *ou
     *out = code;
     if (value.value_class == EMU_NAN || value.value_class == EMU_INFINITE)
         return EMU_OK;
+    if (!context->to.is_float && value.lsb_exp >= context->to.format->unit_exp)
+        return EMU_OK; /* a multiple of the unit */
     signed_grid.is_signed = 1; /* the sign stays with the value, whatever the format has */
     emu_round(&signed_grid, context->step->rounding, &value, 0, &rounded);
     return carry_unbounded(context, value.sign, &rounded, out);
@@ -119,6 +125,72 @@ static int32_t power_of_two(const emu_grid *grid, uint64_t code, uint64_t *out)
         return EMU_OK;
     }
     return emu_encode(grid, &power, out);
+}
+
+/* The bits of an integral value modulo 2^bits. */
+static int32_t wrap(const emu_context *context, uint64_t code, uint64_t *out)
+{
+    const uint64_t mask = emu_low_bits(context->to.code_bits);
+    emu_value n;
+    int32_t shift;
+    emu_decode(&context->grid, code, &n);
+    *out = EMU_OPEN_CELL;
+    if (n.value_class == EMU_NAN || n.value_class == EMU_INFINITE)
+        return EMU_OK;
+    shift = n.lsb_exp < 0 ? -n.lsb_exp : 0;
+    if (n.significand & emu_low_bits(shift))
+        return EMU_ERROR_GRID;
+    *out = shift ? emu_shift_right(n.significand, shift) : emu_shift_left(n.significand, n.lsb_exp);
+    *out = (n.sign ? 0 - *out : *out) & mask;
+    return EMU_OK;
+}
+
+/* The finite codes of the step's format in ascending order, and their values as codes of the arithmetic. */
+typedef struct candidates {
+    int32_t count;
+    uint64_t codes[EMU_SEARCHED_CODES];
+    uint64_t values[EMU_SEARCHED_CODES];
+} candidates;
+
+static int32_t find_candidates(const emu_context *context, candidates *found)
+{
+    int32_t error = EMU_OK;
+    found->count = 0;
+    for (uint64_t code = 0; !error && code <= emu_low_bits(context->to.code_bits); code++) {
+        emu_value value;
+        emu_decode(&context->to, code, &value);
+        if (value.value_class == EMU_NAN || value.value_class == EMU_INFINITE)
+            continue;
+        found->codes[found->count] = code;
+        error = emu_encode(&context->grid, &value, &found->values[found->count++]);
+    }
+    return error;
+}
+
+/* One search: |value * unit - v| of every candidate; a later one must be less. */
+static uint64_t search(const emu_arithmetic *arithmetic, emu_ends ends, const candidates *all, uint64_t v, uint64_t unit)
+{
+    uint64_t best = 0, least = ends.nan;
+    for (int32_t i = 0; i < all->count; i++) {
+        uint64_t product = emu_calculate(arithmetic, EMU_OP_MUL, all->values[i], unit, 0);
+        uint64_t error = emu_calculate(arithmetic, EMU_OP_SUB, product, v, 0) & ~ends.sign_bit;
+        if (!i || emu_holds(ends, EMU_TEST_LT, error, least)) {
+            best = all->codes[i];
+            least = error;
+        }
+    }
+    return best;
+}
+
+static int32_t nearest(const emu_context *context, const emu_row *row)
+{
+    candidates all;
+    emu_arithmetic arithmetic;
+    int32_t error = find_candidates(context, &all);
+    emu_make_arithmetic(&context->grid, &context->grid, context->step->rounding, &arithmetic);
+    for (size_t i = 0; !error && i < row->count; i++)
+        row->out[i] = search(&arithmetic, emu_ends_of(&context->grid), &all, row->args[0][i], row->args[1][i]);
+    return error;
 }
 
 static uint64_t e8m0_code(const emu_step *step, uint64_t code)
@@ -195,6 +267,10 @@ static int32_t operate_one_by_one(const emu_context *context, const emu_row *row
             error = power_of_two(&context->grid, a, &row->out[i]);
         else if (context->step->operation == EMU_OP_DECODE)
             error = decode(context, a, &row->out[i]);
+        else if (context->step->operation == EMU_OP_WRAP)
+            error = wrap(context, a, &row->out[i]);
+        else if (context->step->operation == EMU_OP_LOG2)
+            row->out[i] = emu_b32_log2((uint32_t)a);
         else
             row->out[i] = e8m0_code(context->step, a);
     }
@@ -222,6 +298,8 @@ int32_t emu_operate(const emu_context *context, const emu_row *row)
         return EMU_OK;
     case EMU_OP_CAST:
         return cast(context, row);
+    case EMU_OP_NEAREST:
+        return nearest(context, row);
     case EMU_OP_SELECT:
         emu_select_rows(ends, context->step->variant, row->args, row->count, row->out);
         return EMU_OK;

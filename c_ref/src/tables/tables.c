@@ -367,6 +367,10 @@ static const emu_format *const elements_mxfp4[] = {&format_e2m1};
 static const emu_block_level block_levels_mxfp4[] = {{"scale", &format_e8m0, 1, 32}};
 /* mxfp4 (standard): 32 E2M1 elements, one E8M0 scale */
 static const emu_block block_mxfp4 = {1, 32, 1, elements_mxfp4, 1, block_levels_mxfp4};
+static const emu_format *const elements_mxfp4_16[] = {&format_e2m1};
+static const emu_block_level block_levels_mxfp4_16[] = {{"scale", &format_e8m0, 1, 16}};
+/* mxfp4_16 (measured): 16 E2M1 elements, one E8M0 scale: the 4-bit KV cache of SGLang */
+static const emu_block block_mxfp4_16 = {1, 16, 1, elements_mxfp4_16, 1, block_levels_mxfp4_16};
 static const emu_format *const elements_mxfp6_e2m3[] = {&format_e2m3};
 static const emu_block_level block_levels_mxfp6_e2m3[] = {{"scale", &format_e8m0, 1, 32}};
 /* mxfp6_e2m3 (standard): 32 E2M3 elements, one E8M0 scale */
@@ -484,12 +488,18 @@ static const emu_recipe recipe_if4_mae = {"if4", &format_e2m1, 2, 3, levels_if4_
 static const char *const levels_if4_mse[] = {"tensor", "scale", "flag"};
 /* if4_mse (measured): IF4 of fouroversix: E2M1 or INT4 elements by the smaller squared error */
 static const emu_recipe recipe_if4_mse = {"if4", &format_e2m1, 2, 3, levels_if4_mse, NULL};
+static const char *const levels_kvfp4_sglang[] = {"scale"};
+/* kvfp4_sglang (measured): FP4 KV cache of SGLang, blocks of 16 under a power of two */
+static const emu_recipe recipe_kvfp4_sglang = {"mxfp4_16", &format_e2m1, 1, 1, levels_kvfp4_sglang, NULL};
 static const char *const levels_mxe1m2_floor[] = {"scale"};
 /* mxe1m2_floor (proposed): MX blocks of the uniform grid E1M2, scale rounded down */
 static const emu_recipe recipe_mxe1m2_floor = {"mxe1m2", &format_e1m2, 1, 1, levels_mxe1m2_floor, NULL};
 static const char *const levels_mxfp4_aiter_triton[] = {"scale"};
 /* mxfp4_aiter_triton (measured): MXFP4 of AITER's Triton kernels */
 static const emu_recipe recipe_mxfp4_aiter_triton = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_aiter_triton, NULL};
+static const char *const levels_mxfp4_auto_round[] = {"scale"};
+/* mxfp4_auto_round (measured): MXFP4 of AutoRound, mx_fp4 without learned rounding */
+static const emu_recipe recipe_mxfp4_auto_round = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_auto_round, NULL};
 static const char *const levels_mxfp4_deep_gemm[] = {"scale"};
 /* mxfp4_deep_gemm (measured): MXFP4 of DeepGEMM's reference, blocks of 32 */
 static const emu_recipe recipe_mxfp4_deep_gemm = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_deep_gemm, NULL};
@@ -499,6 +509,30 @@ static const emu_recipe recipe_mxfp4_f46_static_4 = {"mxfp4", &format_e2m1, 1, 1
 static const char *const levels_mxfp4_f46_static_6[] = {"scale"};
 /* mxfp4_f46_static_6 (measured): MXFP4 of fouroversix, block maximum to 6 */
 static const emu_recipe recipe_mxfp4_f46_static_6 = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_f46_static_6, NULL};
+static const char *const levels_mxfp4_flashinfer_trace[] = {"scale"};
+/* mxfp4_flashinfer_trace (measured): MXFP4 of the reference beside FlashInfer's kernels (not the kernels) */
+static const emu_recipe recipe_mxfp4_flashinfer_trace = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_flashinfer_trace, NULL};
+static const char *const levels_mxfp4_ggml[] = {"scale"};
+/* mxfp4_ggml (measured): MXFP4 of ggml, quantize_row_mxfp4_ref */
+static const emu_recipe recipe_mxfp4_ggml = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_ggml, NULL};
+static const char *const levels_mxfp4_inc_even[] = {"scale"};
+/* mxfp4_inc_even (measured): MXFP4 of neural-compressor, round even */
+static const emu_recipe recipe_mxfp4_inc_even = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_inc_even, NULL};
+static const char *const levels_mxfp4_inc_floor[] = {"scale"};
+/* mxfp4_inc_floor (measured): MXFP4 of neural-compressor, round floor */
+static const emu_recipe recipe_mxfp4_inc_floor = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_inc_floor, NULL};
+static const char *const levels_mxfp4_inc_nearest[] = {"scale"};
+/* mxfp4_inc_nearest (measured): MXFP4 of neural-compressor, round nearest (its default) */
+static const emu_recipe recipe_mxfp4_inc_nearest = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_inc_nearest, NULL};
+static const char *const levels_mxfp4_mlx_cpu[] = {"scale"};
+/* mxfp4_mlx_cpu (measured): MXFP4 of MLX, mx.quantize on a CPU */
+static const emu_recipe recipe_mxfp4_mlx_cpu = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_mlx_cpu, NULL};
+static const char *const levels_mxfp4_quark_even[] = {"scale"};
+/* mxfp4_quark_even (measured): MXFP4 of AMD Quark, even rounding of the maximum (its default) */
+static const emu_recipe recipe_mxfp4_quark_even = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_quark_even, NULL};
+static const char *const levels_mxfp4_quark_floor[] = {"scale"};
+/* mxfp4_quark_floor (measured): MXFP4 of AMD Quark, real_quantize_mxfp */
+static const emu_recipe recipe_mxfp4_quark_floor = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_quark_floor, NULL};
 static const char *const levels_mxfp4_te_pow2[] = {"scale"};
 /* mxfp4_te_pow2 (measured): MXFP4 of Transformer Engine's reference quantizer, power-of-two scales */
 static const emu_recipe recipe_mxfp4_te_pow2 = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_te_pow2, NULL};
@@ -571,6 +605,9 @@ static const emu_recipe recipe_mxfp8_e4m3_triton_down = {"mxfp8_e4m3", &format_e
 static const char *const levels_mxfp8_e4m3_triton_up[] = {"scale"};
 /* mxfp8_e4m3_triton_up (measured): MXFP8 E4M3 of triton_kernels, scale rounded up (ROUND_UP) */
 static const emu_recipe recipe_mxfp8_e4m3_triton_up = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_triton_up, NULL};
+static const char *const levels_mxfp8_e4m3_vllm[] = {"scale"};
+/* mxfp8_e4m3_vllm (measured): MXFP8 of vLLM, PyTorch path */
+static const emu_recipe recipe_mxfp8_e4m3_vllm = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_vllm, NULL};
 static const char *const levels_mxfp8_e5m2_jax[] = {"scale"};
 /* mxfp8_e5m2_jax (measured): MXFP8 E5M2 of JAX, scaled_matmul_stablehlo.quantize */
 static const emu_recipe recipe_mxfp8_e5m2_jax = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_jax, NULL};
@@ -595,6 +632,9 @@ static const emu_recipe recipe_mxfp8_e5m2_triton_down = {"mxfp8_e5m2", &format_e
 static const char *const levels_mxfp8_e5m2_triton_up[] = {"scale"};
 /* mxfp8_e5m2_triton_up (measured): MXFP8 E5M2 of triton_kernels, scale rounded up (ROUND_UP) */
 static const emu_recipe recipe_mxfp8_e5m2_triton_up = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_triton_up, NULL};
+static const char *const levels_mxfp8_mlx_cpu[] = {"scale"};
+/* mxfp8_mlx_cpu (measured): MXFP8 of MLX, mx.quantize on a CPU */
+static const emu_recipe recipe_mxfp8_mlx_cpu = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_mlx_cpu, NULL};
 static const char *const levels_nf4_bnb[] = {"scale"};
 /* nf4_bnb (measured): NF4 of bitsandbytes, blocks of 64 */
 static const emu_recipe recipe_nf4_bnb = {"nf4_block64", &format_nf4, 1, 1, levels_nf4_bnb, NULL};
@@ -631,9 +671,21 @@ static const emu_recipe recipe_nvfp4_f46_static_6 = {"nvfp4", &format_e2m1, 1, 2
 static const char *const levels_nvfp4_flashinfer_strict[] = {"tensor", "scale"};
 /* nvfp4_flashinfer_strict (source-code): NVFP4 of FlashInfer's CUDA kernel without fast mathematics (read, not run) */
 static const emu_recipe recipe_nvfp4_flashinfer_strict = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_flashinfer_strict, NULL};
+static const char *const levels_nvfp4_flashinfer_trace[] = {"tensor", "scale"};
+/* nvfp4_flashinfer_trace (measured): NVFP4 of the reference beside FlashInfer's kernels (not the kernels) */
+static const emu_recipe recipe_nvfp4_flashinfer_trace = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_flashinfer_trace, NULL};
+static const char *const levels_nvfp4_ggml[] = {"scale"};
+/* nvfp4_ggml (measured): NVFP4 of ggml, quantize_row_nvfp4_ref, one of the four parts of a record */
+static const emu_recipe recipe_nvfp4_ggml = {"nvfp4_1level", &format_e2m1, 1, 1, levels_nvfp4_ggml, NULL};
 static const char *const levels_nvfp4_jax[] = {"tensor", "scale"};
 /* nvfp4_jax (measured): NVFP4 of JAX, scaled_matmul_stablehlo.quantize, global scale amax / 2688 */
 static const emu_recipe recipe_nvfp4_jax = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_jax, NULL};
+static const char *const levels_nvfp4_mlx_cpu[] = {"scale"};
+/* nvfp4_mlx_cpu (measured): NVFP4 of MLX, mx.quantize on a CPU, no global scale */
+static const emu_recipe recipe_nvfp4_mlx_cpu = {"nvfp4_1level", &format_e2m1, 1, 1, levels_nvfp4_mlx_cpu, NULL};
+static const char *const levels_nvfp4_mlx_cpu_global[] = {"tensor", "scale"};
+/* nvfp4_mlx_cpu_global (measured): NVFP4 of MLX, mx.quantize on a CPU with a global scale (the tensor maximum) */
+static const emu_recipe recipe_nvfp4_mlx_cpu_global = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_mlx_cpu_global, NULL};
 static const char *const levels_nvfp4_modelopt[] = {"tensor", "scale"};
 /* nvfp4_modelopt (measured): NVFP4 of ModelOpt, tensor scale stored as a multiplier */
 static const emu_recipe recipe_nvfp4_modelopt = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_modelopt, NULL};
@@ -1292,6 +1344,78 @@ static const emu_program quantize_if4_mse = {
     .registers = quantize_if4_mae_registers, .steps = quantize_if4_mse_steps, .levels = quantize_if4_mae_levels,
     .names = quantize_if4_mse_names,
 };
+static const emu_register quantize_kvfp4_sglang_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* sixth */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x2edbe6ff}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 1, .columns = 16}, /* logarithm */
+    {.rows = 1, .columns = 16}, /* whole */
+    {.rows = 1, .columns = 16}, /* power */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_kvfp4_sglang_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
+    {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_NEG, .out = 14, .args = {13, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 15, .args = {10, 14, 13, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_kvfp4_sglang_levels[] = {
+    {.reg = 9, .rows = 1, .columns = 16, .format = &format_e8m0},
+};
+static const char *const quantize_kvfp4_sglang_names[] = {
+    "x", "block_amax", NULL, "sixth", NULL, "unit", "logarithm", "whole", "power", "scale", "scaled", "magnitude", "up", "value", "negated",
+    "signed", "codes",
+};
+/* kvfp4_sglang, quantize */
+static const emu_program quantize_kvfp4_sglang = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 16, .values = -1, .register_count = 17, .step_count = 14, .level_count = 1,
+    .registers = quantize_kvfp4_sglang_registers, .steps = quantize_kvfp4_sglang_steps, .levels = quantize_kvfp4_sglang_levels,
+    .names = quantize_kvfp4_sglang_names,
+};
+static const emu_register dequantize_kvfp4_sglang_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_kvfp4_sglang_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_kvfp4_sglang_exact_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 16, .format = &format_e8m0},
+};
+static const char *const dequantize_kvfp4_sglang_exact_names[] = {"codes", "scale", "code_value", "scale_value", "values"};
+/* kvfp4_sglang, exact */
+static const emu_program dequantize_kvfp4_sglang_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_kvfp4_sglang_exact_registers, .steps = dequantize_kvfp4_sglang_exact_steps,
+    .levels = dequantize_kvfp4_sglang_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+};
 static const emu_register quantize_mxe1m2_floor_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 1, .columns = 32}, /* block_amax */
@@ -1332,13 +1456,12 @@ static const emu_step dequantize_mxe1m2_floor_exact_steps[] = {
 static const emu_level dequantize_mxe1m2_floor_exact_levels[] = {
     {.reg = 1, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
-static const char *const dequantize_mxe1m2_floor_exact_names[] = {"codes", "scale", "code_value", "scale_value", "values"};
 /* mxe1m2_floor, exact */
 static const emu_program dequantize_mxe1m2_floor_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxe1m2_floor_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
-    .names = dequantize_mxe1m2_floor_exact_names,
+    .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_register quantize_mxfp4_aiter_triton_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1376,17 +1499,67 @@ static const emu_program quantize_mxfp4_aiter_triton = {
     .registers = quantize_mxfp4_aiter_triton_registers, .steps = quantize_mxfp4_aiter_triton_steps,
     .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_aiter_triton_names,
 };
-static const emu_step dequantize_mxfp4_aiter_triton_exact_steps[] = {
-    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
-    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
-    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
-};
 /* mxfp4_aiter_triton, exact */
 static const emu_program dequantize_mxfp4_aiter_triton_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
-    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp4_aiter_triton_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_kvfp4_sglang_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+};
+static const emu_register quantize_mxfp4_auto_round_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 1, .columns = 32}, /* power_of_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* twice */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* near */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* guarded */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_auto_round_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* twice */
+    {.operation = EMU_OP_ADD, .out = 13, .args = {12, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* up */
+    {.operation = EMU_OP_SELECT, .out = 15, .args = {13, 14, 7, 11}, .random = -1, .variant = EMU_TEST_GE}, /* near */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 16, 15, 11}, .random = -1, .variant = EMU_TEST_LT}, /* guarded */
+    {.operation = EMU_OP_NEG, .out = 18, .args = {17, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 19, .args = {10, 18, 17, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_mxfp4_auto_round_levels[] = {
+    {.reg = 9, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+static const char *const quantize_mxfp4_auto_round_names[] = {
+    "x", "block_amax", "logarithm", "whole", NULL, "exponent", "power_of_amax", NULL, "power", "scale", "scaled_raw", "magnitude", "twice",
+    "up", NULL, "near", NULL, "guarded", "negated", "signed", "codes",
+};
+/* mxfp4_auto_round, quantize */
+static const emu_program quantize_mxfp4_auto_round = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 20, .values = -1, .register_count = 21, .step_count = 16, .level_count = 1,
+    .registers = quantize_mxfp4_auto_round_registers, .steps = quantize_mxfp4_auto_round_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .names = quantize_mxfp4_auto_round_names,
 };
 static const emu_register quantize_mxfp4_deep_gemm_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1488,6 +1661,362 @@ static const emu_program quantize_mxfp4_f46_static_6 = {
     .registers = quantize_mxfp4_f46_static_6_registers, .steps = quantize_mxfp4_f46_static_4_steps,
     .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_f46_static_4_names,
 };
+static const emu_register quantize_mxfp4_flashinfer_trace_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit_or_1 */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_flashinfer_trace_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* unit_or_1 */
+    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 11, .args = {0, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_ABS, .out = 12, .args = {11, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_NEAREST, .out = 13, .args = {12, 4, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_NEG, .out = 15, .args = {14, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 16, .args = {11, 15, 14, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_flashinfer_trace_names[] = {
+    "x", "block_amax", NULL, "unit", NULL, "unit_or_1", "logarithm", "whole", "power", "scale", "scale_value", "scaled", "magnitude", "up",
+    "value", "negated", "signed", "codes",
+};
+/* mxfp4_flashinfer_trace, quantize */
+static const emu_program quantize_mxfp4_flashinfer_trace = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 17, .values = -1, .register_count = 18, .step_count = 15, .level_count = 1,
+    .registers = quantize_mxfp4_flashinfer_trace_registers, .steps = quantize_mxfp4_flashinfer_trace_steps,
+    .levels = quantize_mxfp4_auto_round_levels, .names = quantize_mxfp4_flashinfer_trace_names,
+};
+static const emu_register quantize_mxfp4_ggml_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* amax_number */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x42fa0000}, /* constant */
+    {.rows = 1, .columns = 32}, /* shifted */
+    {.rows = 1, .columns = 32}, /* unless_zero */
+    {.rows = 1, .columns = 32}, /* unless_inf */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* around */
+    {.rows = 1, .columns = 32}, /* byte */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x42fe0000}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_ggml_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* block_amax */
+    {.operation = EMU_OP_SELECT, .out = 3, .args = {1, 2, 1, -1}, .random = -1}, /* amax_number */
+    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_ADD, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* shifted */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {3, 2, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* unless_zero */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {3, 2, 8, -1}, .random = -1, .variant = EMU_TEST_INF}, /* unless_inf */
+    {.operation = EMU_OP_ADD, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* around */
+    {.operation = EMU_OP_SELECT, .out = 12, .args = {9, 11, 9, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* byte */
+    {.operation = EMU_OP_WRAP, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
+    {.operation = EMU_OP_SUB, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
+    {.operation = EMU_OP_POW2, .out = 16, .args = {15, -1, -1, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_NEAREST, .out = 17, .args = {0, 16, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
+};
+static const emu_level quantize_mxfp4_ggml_levels[] = {
+    {.reg = 13, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+static const char *const quantize_mxfp4_ggml_names[] = {
+    "x", "block_amax", NULL, "amax_number", "logarithm", "whole", NULL, "shifted", "unless_zero", "unless_inf", NULL, "around", "byte",
+    "scale", NULL, "exponent", "unit", "codes",
+};
+/* mxfp4_ggml, quantize */
+static const emu_program quantize_mxfp4_ggml = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 17, .values = -1, .register_count = 18, .step_count = 13, .level_count = 1, .registers = quantize_mxfp4_ggml_registers,
+    .steps = quantize_mxfp4_ggml_steps, .levels = quantize_mxfp4_ggml_levels, .names = quantize_mxfp4_ggml_names,
+};
+static const emu_register dequantize_mxfp4_ggml_ggml_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40000000}, /* constant */
+    {.rows = 1, .columns = 1}, /* doubled */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* halved */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* half_scale */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_mxfp4_ggml_ggml_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* doubled */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* halved */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 7, -1}, .random = -1}, /* half_scale */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {4, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const char *const dequantize_mxfp4_ggml_ggml_names[] = {
+    "codes", "scale", "code_value", NULL, "doubled", "scale_value", NULL, "halved", NULL, "half_scale", "values",
+};
+/* mxfp4_ggml, ggml */
+static const emu_program dequantize_mxfp4_ggml_ggml = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 10, .register_count = 11, .step_count = 6, .level_count = 1, .registers = dequantize_mxfp4_ggml_ggml_registers,
+    .steps = dequantize_mxfp4_ggml_ggml_steps, .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxfp4_ggml_ggml_names,
+};
+static const emu_register quantize_mxfp4_inc_even_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 1, .columns = 32}, /* power_of_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* twice */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* near */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* guarded */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_inc_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* twice */
+    {.operation = EMU_OP_ADD, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* up */
+    {.operation = EMU_OP_SELECT, .out = 16, .args = {14, 15, 13, 11}, .random = -1, .variant = EMU_TEST_GE}, /* near */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {11, 17, 16, 11}, .random = -1, .variant = EMU_TEST_LT}, /* guarded */
+    {.operation = EMU_OP_NEG, .out = 19, .args = {18, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {10, 19, 18, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_inc_even_names[] = {
+    "x", "block_amax", "logarithm", "whole", NULL, "exponent", "power_of_amax", NULL, "power", "scale", "scaled_raw", "magnitude", "twice",
+    NULL, "up", NULL, "near", NULL, "guarded", "negated", "signed", "codes",
+};
+/* mxfp4_inc_even, quantize */
+static const emu_program quantize_mxfp4_inc_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 16, .level_count = 1,
+    .registers = quantize_mxfp4_inc_even_registers, .steps = quantize_mxfp4_inc_even_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .names = quantize_mxfp4_inc_even_names,
+};
+static const emu_register quantize_mxfp4_inc_floor_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 1, .columns = 32}, /* power_of_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_inc_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rz, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_inc_floor_names[] = {
+    "x", "block_amax", "logarithm", "whole", NULL, "exponent", "power_of_amax", NULL, "power", "scale", "signed", "codes",
+};
+/* mxfp4_inc_floor, quantize */
+static const emu_program quantize_mxfp4_inc_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp4_inc_floor_registers, .steps = quantize_mxfp4_inc_floor_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .names = quantize_mxfp4_inc_floor_names,
+};
+static const emu_step quantize_mxfp4_inc_nearest_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {11, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* twice */
+    {.operation = EMU_OP_ADD, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* up */
+    {.operation = EMU_OP_SELECT, .out = 16, .args = {14, 15, 13, 11}, .random = -1, .variant = EMU_TEST_GE}, /* near */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {11, 17, 16, 11}, .random = -1, .variant = EMU_TEST_LT}, /* guarded */
+    {.operation = EMU_OP_NEG, .out = 19, .args = {18, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {10, 19, 18, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp4_inc_nearest, quantize */
+static const emu_program quantize_mxfp4_inc_nearest = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 16, .level_count = 1,
+    .registers = quantize_mxfp4_inc_even_registers, .steps = quantize_mxfp4_inc_nearest_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .names = quantize_mxfp4_inc_even_names,
+};
+static const emu_register quantize_mxfp4_mlx_cpu_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x42fe0000}, /* constant */
+    {.rows = 1, .columns = 32}, /* byte */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_mlx_cpu_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
+    {.operation = EMU_OP_SELECT, .out = 7, .args = {3, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
+    {.operation = EMU_OP_ADD, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
+    {.operation = EMU_OP_WRAP, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
+    {.operation = EMU_OP_POW2, .out = 11, .args = {7, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_NEAREST, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
+};
+static const emu_level quantize_mxfp4_mlx_cpu_levels[] = {
+    {.reg = 10, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+static const char *const quantize_mxfp4_mlx_cpu_names[] = {
+    "x", "block_amax", NULL, "unit", "logarithm", "whole", NULL, "exponent", NULL, "byte", "scale", "power", "scaled", NULL, "codes",
+};
+/* mxfp4_mlx_cpu, quantize */
+static const emu_program quantize_mxfp4_mlx_cpu = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 14, .values = -1, .register_count = 15, .step_count = 10, .level_count = 1,
+    .registers = quantize_mxfp4_mlx_cpu_registers, .steps = quantize_mxfp4_mlx_cpu_steps, .levels = quantize_mxfp4_mlx_cpu_levels,
+    .names = quantize_mxfp4_mlx_cpu_names,
+};
+static const emu_register quantize_mxfp4_quark_even_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* positive */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_quark_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_quark_even_names[] = {
+    "x", "block_amax", "scale", "scale_value", "scaled", "up", "value", NULL, "positive", "codes",
+};
+/* mxfp4_quark_even, quantize */
+static const emu_program quantize_mxfp4_quark_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 9, .values = -1, .register_count = 10, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp4_quark_even_registers, .steps = quantize_mxfp4_quark_even_steps, .levels = quantize_mxe1m2_floor_levels,
+    .names = quantize_mxfp4_quark_even_names,
+};
+static const emu_register quantize_mxfp4_quark_floor_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 1, .columns = 32}, /* power_of_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x34000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* positive */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_quark_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_LOG2, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
+    {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_value */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 13, 12, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
+    {.operation = EMU_OP_CAST, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_quark_floor_names[] = {
+    "x", "block_amax", "logarithm", "whole", NULL, "exponent", "power_of_amax", NULL, "scale_value", "scale", "scaled", "up", "value", NULL,
+    "positive", "codes",
+};
+/* mxfp4_quark_floor, quantize */
+static const emu_program quantize_mxfp4_quark_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 15, .values = -1, .register_count = 16, .step_count = 12, .level_count = 1,
+    .registers = quantize_mxfp4_quark_floor_registers, .steps = quantize_mxfp4_quark_floor_steps,
+    .levels = quantize_mxfp4_auto_round_levels, .names = quantize_mxfp4_quark_floor_names,
+};
 static const emu_register quantize_mxfp4_te_pow2_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 1, .columns = 32}, /* block_amax */
@@ -1529,8 +2058,8 @@ static const emu_program quantize_mxfp4_te_pow2 = {
 static const emu_program dequantize_mxfp4_te_pow2_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
-    .steps = dequantize_mxfp4_aiter_triton_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
-    .names = dequantize_mxe1m2_floor_exact_names,
+    .steps = dequantize_kvfp4_sglang_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_register quantize_mxfp4_torchao_ceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1563,8 +2092,8 @@ static const emu_program quantize_mxfp4_torchao_ceil = {
 static const emu_program dequantize_mxfp4_torchao_ceil_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
-    .steps = dequantize_mxfp4_aiter_triton_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
-    .names = dequantize_mxe1m2_floor_exact_names,
+    .steps = dequantize_kvfp4_sglang_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_step quantize_mxfp4_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1710,7 +2239,7 @@ static const emu_program dequantize_mxfp6_e2m3_torchao_ceil_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e2m3_torchao_ceil_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_step quantize_mxfp6_e2m3_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1801,7 +2330,7 @@ static const emu_program dequantize_mxfp6_e3m2_torchao_ceil_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e3m2_torchao_ceil_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_step quantize_mxfp6_e3m2_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1908,7 +2437,7 @@ static const emu_program dequantize_mxfp8_e4m3_comfy_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e4m3_comfy_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_register quantize_mxfp8_e4m3_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2101,6 +2630,43 @@ static const emu_program quantize_mxfp8_e4m3_triton_up = {
     .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_up_steps,
     .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
 };
+static const emu_register quantize_mxfp8_e4m3_vllm_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* floor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e4m3_vllm_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
+    {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 11, .args = {0, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+static const char *const quantize_mxfp8_e4m3_vllm_names[] = {
+    "x", "block_amax", NULL, "floor_amax", NULL, "unit", "logarithm", "whole", "power", "scale", "scale_value", "scaled", "codes",
+};
+/* mxfp8_e4m3_vllm, quantize */
+static const emu_program quantize_mxfp8_e4m3_vllm = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 12, .values = -1, .register_count = 13, .step_count = 10, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_vllm_registers, .steps = quantize_mxfp8_e4m3_vllm_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .names = quantize_mxfp8_e4m3_vllm_names,
+};
 static const emu_register quantize_mxfp8_e5m2_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 1, .columns = 32}, /* block_amax */
@@ -2143,7 +2709,7 @@ static const emu_program dequantize_mxfp8_e5m2_jax_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e5m2_jax_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_register quantize_mxfp8_e5m2_te_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2306,6 +2872,44 @@ static const emu_program quantize_mxfp8_e5m2_triton_up = {
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_up_steps,
     .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_register quantize_mxfp8_mlx_cpu_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* logarithm */
+    {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* exponent */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x42fe0000}, /* constant */
+    {.rows = 1, .columns = 32}, /* byte */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_mlx_cpu_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
+    {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
+    {.operation = EMU_OP_SELECT, .out = 7, .args = {3, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
+    {.operation = EMU_OP_ADD, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
+    {.operation = EMU_OP_WRAP, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
+    {.operation = EMU_OP_POW2, .out = 11, .args = {7, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+static const char *const quantize_mxfp8_mlx_cpu_names[] = {
+    "x", "block_amax", NULL, "unit", "logarithm", "whole", NULL, "exponent", NULL, "byte", "scale", "power", "scaled", "codes",
+};
+/* mxfp8_mlx_cpu, quantize */
+static const emu_program quantize_mxfp8_mlx_cpu = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 10, .level_count = 1,
+    .registers = quantize_mxfp8_mlx_cpu_registers, .steps = quantize_mxfp8_mlx_cpu_steps, .levels = quantize_mxfp4_mlx_cpu_levels,
+    .names = quantize_mxfp8_mlx_cpu_names,
 };
 static const emu_register quantize_nf4_bnb_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2787,13 +3391,6 @@ static const emu_program quantize_nvfp4_deep_gemm = {
     .registers = quantize_nvfp4_deep_gemm_registers, .steps = quantize_nvfp4_deep_gemm_steps, .levels = quantize_nvfp4_deep_gemm_levels,
     .names = quantize_nvfp4_deep_gemm_names,
 };
-static const emu_register dequantize_nvfp4_deep_gemm_exact_registers[] = {
-    {.rows = 1, .columns = 1}, /* codes */
-    {.rows = 1, .columns = 16}, /* scale */
-    {.rows = 1, .columns = 1}, /* code_value */
-    {.rows = 1, .columns = 16}, /* scale_value */
-    {.rows = 1, .columns = 1}, /* values */
-};
 static const emu_step dequantize_nvfp4_deep_gemm_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
     {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
@@ -2806,8 +3403,8 @@ static const emu_level dequantize_nvfp4_deep_gemm_exact_levels[] = {
 static const emu_program dequantize_nvfp4_deep_gemm_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
-    .registers = dequantize_nvfp4_deep_gemm_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
-    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .registers = dequantize_kvfp4_sglang_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
+    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
 };
 static const emu_register quantize_nvfp4_f46_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3266,6 +3863,126 @@ static const emu_program quantize_nvfp4_flashinfer_strict = {
     .registers = quantize_nvfp4_flashinfer_strict_registers, .steps = quantize_nvfp4_flashinfer_strict_steps,
     .levels = quantize_nvfp4_comfy_levels, .names = quantize_nvfp4_flashinfer_strict_names,
 };
+static const emu_register quantize_nvfp4_flashinfer_trace_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* used */
+    {.rows = 1, .columns = 1}, /* raised */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_flashinfer_trace_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CAST, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {9, 10, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* used */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* raised */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_ABS, .out = 14, .args = {13, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_NEAREST, .out = 15, .args = {14, 10, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_NEG, .out = 17, .args = {16, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {13, 17, 16, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_flashinfer_trace_levels[] = {
+    {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 8, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_flashinfer_trace_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", "scale", "scale_value", NULL, "used", "raised",
+    "scaled", "magnitude", "up", "value", "negated", "signed", "codes",
+};
+/* nvfp4_flashinfer_trace, quantize */
+static const emu_program quantize_nvfp4_flashinfer_trace = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 15, .level_count = 2,
+    .registers = quantize_nvfp4_flashinfer_trace_registers, .steps = quantize_nvfp4_flashinfer_trace_steps,
+    .levels = quantize_nvfp4_flashinfer_trace_levels, .names = quantize_nvfp4_flashinfer_trace_names,
+};
+static const emu_register quantize_nvfp4_ggml_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* amax_number */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x44000000}, /* constant */
+    {.rows = 1, .columns = 16}, /* low_units */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f000000}, /* constant */
+    {.rows = 1, .columns = 16}, /* low_half */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* low_capped */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3b000000}, /* constant */
+    {.rows = 1, .columns = 16}, /* low */
+    {.rows = 1, .columns = 16}, /* low_code */
+    {.rows = 1, .columns = 16}, /* low_value */
+    {.rows = 1, .columns = 16}, /* high_code */
+    {.rows = 1, .columns = 16}, /* high_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* high */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3c800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* both */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_ggml_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* block_amax */
+    {.operation = EMU_OP_SELECT, .out = 3, .args = {1, 2, 1, -1}, .random = -1}, /* amax_number */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_MIN, .out = 7, .args = {5, 6, -1, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_MUL, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* low_units */
+    {.operation = EMU_OP_ADD, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* low_half */
+    {.operation = EMU_OP_MIN, .out = 13, .args = {11, 12, -1, -1}, .random = -1}, /* low_capped */
+    {.operation = EMU_OP_MUL, .out = 15, .args = {13, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* low */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rz, .policy = &cast_policy_2}, /* low_code */
+    {.operation = EMU_OP_DECODE, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* low_value */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rna, .policy = &cast_policy_2}, /* high_code */
+    {.operation = EMU_OP_DECODE, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* high_value */
+    {.operation = EMU_OP_SELECT, .out = 21, .args = {19, 20, 6, 19}, .random = -1, .variant = EMU_TEST_GE}, /* high */
+    {.operation = EMU_OP_SELECT, .out = 23, .args = {7, 22, 17, 21}, .random = -1, .variant = EMU_TEST_LT}, /* both */
+    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_NEAREST, .out = 25, .args = {0, 23, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
+};
+static const emu_level quantize_nvfp4_ggml_levels[] = {
+    {.reg = 24, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_ggml_names[] = {
+    "x", "block_amax", NULL, "amax_number", NULL, "unit_raw", NULL, "unit", NULL, "low_units", NULL, "low_half", NULL, "low_capped", NULL,
+    "low", "low_code", "low_value", "high_code", "high_value", NULL, "high", NULL, "both", "scale", "codes",
+};
+/* nvfp4_ggml, quantize */
+static const emu_program quantize_nvfp4_ggml = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 25, .values = -1, .register_count = 26, .step_count = 16, .level_count = 1, .registers = quantize_nvfp4_ggml_registers,
+    .steps = quantize_nvfp4_ggml_steps, .levels = quantize_nvfp4_ggml_levels, .names = quantize_nvfp4_ggml_names,
+};
+/* nvfp4_ggml, exact */
+static const emu_program dequantize_nvfp4_ggml_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
+    .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_kvfp4_sglang_exact_registers,
+    .steps = dequantize_nvfp4_deep_gemm_exact_steps, .levels = dequantize_nvfp4_deep_gemm_exact_levels,
+    .names = dequantize_kvfp4_sglang_exact_names,
+};
 static const emu_register quantize_nvfp4_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 0, .columns = 0}, /* tensor_amax */
@@ -3311,6 +4028,106 @@ static const emu_program quantize_nvfp4_jax = {
     .random = -1, .codes = 16, .values = -1, .register_count = 17, .step_count = 10, .level_count = 2,
     .registers = quantize_nvfp4_jax_registers, .steps = quantize_nvfp4_jax_steps, .levels = quantize_nvfp4_jax_levels,
     .names = quantize_nvfp4_jax_names,
+};
+static const emu_register quantize_nvfp4_mlx_cpu_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit_number */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_mlx_cpu_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit_number */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {0, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_NEAREST, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
+};
+static const char *const quantize_nvfp4_mlx_cpu_names[] = {
+    "x", "block_amax", NULL, "unit", NULL, "unit_number", "scale", "scale_value", "scaled", NULL, "codes",
+};
+/* nvfp4_mlx_cpu, quantize */
+static const emu_program quantize_nvfp4_mlx_cpu = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
+    .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1, .registers = quantize_nvfp4_mlx_cpu_registers,
+    .steps = quantize_nvfp4_mlx_cpu_steps, .levels = quantize_nvfp4_deep_gemm_levels, .names = quantize_nvfp4_mlx_cpu_names,
+};
+static const emu_register quantize_nvfp4_mlx_cpu_global_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* encode */
+    {.rows = 1, .columns = 16}, /* unit_raised */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit_number */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* divided */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_mlx_cpu_global_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* encode */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raised */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {7, 8, 7, -1}, .random = -1}, /* unit_number */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* divided */
+    {.operation = EMU_OP_MUL, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_NEAREST, .out = 15, .args = {13, 14, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
+};
+static const char *const quantize_nvfp4_mlx_cpu_global_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "encode", "unit_raised", NULL, "unit_number", "scale", "scale_value", "divided",
+    "scaled", NULL, "codes",
+};
+/* nvfp4_mlx_cpu_global, quantize */
+static const emu_program quantize_nvfp4_mlx_cpu_global = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 15, .values = -1, .register_count = 16, .step_count = 10, .level_count = 2,
+    .registers = quantize_nvfp4_mlx_cpu_global_registers, .steps = quantize_nvfp4_mlx_cpu_global_steps,
+    .levels = quantize_f46_nvint4_levels, .names = quantize_nvfp4_mlx_cpu_global_names,
+};
+static const emu_register dequantize_nvfp4_mlx_cpu_global_mlx_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_scale */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_mlx_cpu_global_mlx_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {1, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {3, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const char *const dequantize_nvfp4_mlx_cpu_global_mlx_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", NULL, "tensor_scale", "factor", "values",
+};
+/* nvfp4_mlx_cpu_global, mlx */
+static const emu_program dequantize_nvfp4_mlx_cpu_global_mlx = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_mlx_cpu_global_mlx_registers, .steps = dequantize_nvfp4_mlx_cpu_global_mlx_steps,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_mlx_cpu_global_mlx_names,
 };
 static const emu_register quantize_nvfp4_modelopt_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -4227,13 +5044,6 @@ static const emu_program quantize_nvfp4_torchao_1level = {
     .registers = quantize_nvfp4_torchao_1level_registers, .steps = quantize_nvfp4_torchao_1level_steps,
     .levels = quantize_nvfp4_torchao_1level_levels, .names = quantize_nvfp4_torchao_1level_names,
 };
-/* nvfp4_torchao_1level, torchao */
-static const emu_program dequantize_nvfp4_torchao_1level_torchao = {
-    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
-    .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
-    .registers = dequantize_nvfp4_deep_gemm_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
-    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
-};
 static const emu_register quantize_nvfp4_vllm_emulation_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 0, .columns = 0}, /* tensor_amax */
@@ -4979,6 +5789,7 @@ const emu_named_block emu_blocks[] = {
     {"if4", "if4", &block_if4},
     {"mxe1m2", "mxe1m2", &block_mxe1m2},
     {"mxfp4", "mxfp4", &block_mxfp4},
+    {"mxfp4_16", "mxfp4_16", &block_mxfp4_16},
     {"mxfp6_e2m3", "mxfp6_e2m3", &block_mxfp6_e2m3},
     {"mxfp6_e3m2", "mxfp6_e3m2", &block_mxfp6_e3m2},
     {"mxfp8_e4m3", "mxfp8_e4m3", &block_mxfp8_e4m3},
@@ -5017,11 +5828,21 @@ const emu_named_recipe emu_recipes[] = {
     {"if4_abs_max", "if4_abs_max", &recipe_if4_abs_max},
     {"if4_mae", "if4_mae", &recipe_if4_mae},
     {"if4_mse", "if4_mse", &recipe_if4_mse},
+    {"kvfp4_sglang", "kvfp4_sglang", &recipe_kvfp4_sglang},
     {"mxe1m2_floor", "mxe1m2_floor", &recipe_mxe1m2_floor},
     {"mxfp4_aiter_triton", "mxfp4_aiter_triton", &recipe_mxfp4_aiter_triton},
+    {"mxfp4_auto_round", "mxfp4_auto_round", &recipe_mxfp4_auto_round},
     {"mxfp4_deep_gemm", "mxfp4_deep_gemm", &recipe_mxfp4_deep_gemm},
     {"mxfp4_f46_static_4", "mxfp4_f46_static_4", &recipe_mxfp4_f46_static_4},
     {"mxfp4_f46_static_6", "mxfp4_f46_static_6", &recipe_mxfp4_f46_static_6},
+    {"mxfp4_flashinfer_trace", "mxfp4_flashinfer_trace", &recipe_mxfp4_flashinfer_trace},
+    {"mxfp4_ggml", "mxfp4_ggml", &recipe_mxfp4_ggml},
+    {"mxfp4_inc_even", "mxfp4_inc_even", &recipe_mxfp4_inc_even},
+    {"mxfp4_inc_floor", "mxfp4_inc_floor", &recipe_mxfp4_inc_floor},
+    {"mxfp4_inc_nearest", "mxfp4_inc_nearest", &recipe_mxfp4_inc_nearest},
+    {"mxfp4_mlx_cpu", "mxfp4_mlx_cpu", &recipe_mxfp4_mlx_cpu},
+    {"mxfp4_quark_even", "mxfp4_quark_even", &recipe_mxfp4_quark_even},
+    {"mxfp4_quark_floor", "mxfp4_quark_floor", &recipe_mxfp4_quark_floor},
     {"mxfp4_te_pow2", "mxfp4_te_pow2", &recipe_mxfp4_te_pow2},
     {"mxfp4_torchao_ceil", "mxfp4_torchao_ceil", &recipe_mxfp4_torchao_ceil},
     {"mxfp4_torchao_even", "mxfp4_torchao_even", &recipe_mxfp4_torchao_even},
@@ -5046,6 +5867,7 @@ const emu_named_recipe emu_recipes[] = {
     {"mxfp8_e4m3_torchao_rceil", "mxfp8_e4m3_torchao_rceil", &recipe_mxfp8_e4m3_torchao_rceil},
     {"mxfp8_e4m3_triton_down", "mxfp8_e4m3_triton_down", &recipe_mxfp8_e4m3_triton_down},
     {"mxfp8_e4m3_triton_up", "mxfp8_e4m3_triton_up", &recipe_mxfp8_e4m3_triton_up},
+    {"mxfp8_e4m3_vllm", "mxfp8_e4m3_vllm", &recipe_mxfp8_e4m3_vllm},
     {"mxfp8_e5m2_jax", "mxfp8_e5m2_jax", &recipe_mxfp8_e5m2_jax},
     {"mxfp8_e5m2_te", "mxfp8_e5m2_te", &recipe_mxfp8_e5m2_te},
     {"mxfp8_e5m2_torchao_ceil", "mxfp8_e5m2_torchao_ceil", &recipe_mxfp8_e5m2_torchao_ceil},
@@ -5054,6 +5876,7 @@ const emu_named_recipe emu_recipes[] = {
     {"mxfp8_e5m2_torchao_rceil", "mxfp8_e5m2_torchao_rceil", &recipe_mxfp8_e5m2_torchao_rceil},
     {"mxfp8_e5m2_triton_down", "mxfp8_e5m2_triton_down", &recipe_mxfp8_e5m2_triton_down},
     {"mxfp8_e5m2_triton_up", "mxfp8_e5m2_triton_up", &recipe_mxfp8_e5m2_triton_up},
+    {"mxfp8_mlx_cpu", "mxfp8_mlx_cpu", &recipe_mxfp8_mlx_cpu},
     {"nf4_bnb", "nf4_bnb", &recipe_nf4_bnb},
     {"nve0m3", "nve0m3", &recipe_nve0m3},
     {"nvfp4_auto_round", "nvfp4_auto_round", &recipe_nvfp4_auto_round},
@@ -5066,7 +5889,11 @@ const emu_named_recipe emu_recipes[] = {
     {"nvfp4_f46_static_4", "nvfp4_f46_static_4", &recipe_nvfp4_f46_static_4},
     {"nvfp4_f46_static_6", "nvfp4_f46_static_6", &recipe_nvfp4_f46_static_6},
     {"nvfp4_flashinfer_strict", "nvfp4_flashinfer_strict", &recipe_nvfp4_flashinfer_strict},
+    {"nvfp4_flashinfer_trace", "nvfp4_flashinfer_trace", &recipe_nvfp4_flashinfer_trace},
+    {"nvfp4_ggml", "nvfp4_ggml", &recipe_nvfp4_ggml},
     {"nvfp4_jax", "nvfp4_jax", &recipe_nvfp4_jax},
+    {"nvfp4_mlx_cpu", "nvfp4_mlx_cpu", &recipe_nvfp4_mlx_cpu},
+    {"nvfp4_mlx_cpu_global", "nvfp4_mlx_cpu_global", &recipe_nvfp4_mlx_cpu_global},
     {"nvfp4_modelopt", "nvfp4_modelopt", &recipe_nvfp4_modelopt},
     {"nvfp4_quartet2_rtn", "nvfp4_quartet2_rtn", &recipe_nvfp4_quartet2_rtn},
     {"nvfp4_te_2d_ref", "nvfp4_te_2d_ref", &recipe_nvfp4_te_2d_ref},
@@ -5103,16 +5930,36 @@ const emu_named_program emu_programs[] = {
     {"if4_mae", "f46", &dequantize_if4_abs_max_f46},
     {"if4_mse", NULL, &quantize_if4_mse},
     {"if4_mse", "f46", &dequantize_if4_abs_max_f46},
+    {"kvfp4_sglang", NULL, &quantize_kvfp4_sglang},
+    {"kvfp4_sglang", "exact", &dequantize_kvfp4_sglang_exact},
     {"mxe1m2_floor", NULL, &quantize_mxe1m2_floor},
     {"mxe1m2_floor", "exact", &dequantize_mxe1m2_floor_exact},
     {"mxfp4_aiter_triton", NULL, &quantize_mxfp4_aiter_triton},
     {"mxfp4_aiter_triton", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_auto_round", NULL, &quantize_mxfp4_auto_round},
+    {"mxfp4_auto_round", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_deep_gemm", NULL, &quantize_mxfp4_deep_gemm},
     {"mxfp4_deep_gemm", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_f46_static_4", NULL, &quantize_mxfp4_f46_static_4},
     {"mxfp4_f46_static_4", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_f46_static_6", NULL, &quantize_mxfp4_f46_static_6},
     {"mxfp4_f46_static_6", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_flashinfer_trace", NULL, &quantize_mxfp4_flashinfer_trace},
+    {"mxfp4_flashinfer_trace", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_ggml", NULL, &quantize_mxfp4_ggml},
+    {"mxfp4_ggml", "ggml", &dequantize_mxfp4_ggml_ggml},
+    {"mxfp4_inc_even", NULL, &quantize_mxfp4_inc_even},
+    {"mxfp4_inc_even", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_inc_floor", NULL, &quantize_mxfp4_inc_floor},
+    {"mxfp4_inc_floor", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_inc_nearest", NULL, &quantize_mxfp4_inc_nearest},
+    {"mxfp4_inc_nearest", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_mlx_cpu", NULL, &quantize_mxfp4_mlx_cpu},
+    {"mxfp4_mlx_cpu", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_quark_even", NULL, &quantize_mxfp4_quark_even},
+    {"mxfp4_quark_even", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_quark_floor", NULL, &quantize_mxfp4_quark_floor},
+    {"mxfp4_quark_floor", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_te_pow2", NULL, &quantize_mxfp4_te_pow2},
     {"mxfp4_te_pow2", "exact", &dequantize_mxfp4_te_pow2_exact},
     {"mxfp4_torchao_ceil", NULL, &quantize_mxfp4_torchao_ceil},
@@ -5161,6 +6008,8 @@ const emu_named_program emu_programs[] = {
     {"mxfp8_e4m3_triton_down", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
     {"mxfp8_e4m3_triton_up", NULL, &quantize_mxfp8_e4m3_triton_up},
     {"mxfp8_e4m3_triton_up", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_vllm", NULL, &quantize_mxfp8_e4m3_vllm},
+    {"mxfp8_e4m3_vllm", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
     {"mxfp8_e5m2_jax", NULL, &quantize_mxfp8_e5m2_jax},
     {"mxfp8_e5m2_jax", "exact", &dequantize_mxfp8_e5m2_jax_exact},
     {"mxfp8_e5m2_te", NULL, &quantize_mxfp8_e5m2_te},
@@ -5177,6 +6026,8 @@ const emu_named_program emu_programs[] = {
     {"mxfp8_e5m2_triton_down", "exact", &dequantize_mxfp8_e5m2_jax_exact},
     {"mxfp8_e5m2_triton_up", NULL, &quantize_mxfp8_e5m2_triton_up},
     {"mxfp8_e5m2_triton_up", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_mlx_cpu", NULL, &quantize_mxfp8_mlx_cpu},
+    {"mxfp8_mlx_cpu", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
     {"nf4_bnb", NULL, &quantize_nf4_bnb},
     {"nf4_bnb", "exact", &dequantize_nf4_bnb_exact},
     {"nve0m3", NULL, &quantize_nve0m3},
@@ -5201,8 +6052,16 @@ const emu_named_program emu_programs[] = {
     {"nvfp4_f46_static_6", "f46", &dequantize_nvfp4_f46_static_6_f46},
     {"nvfp4_flashinfer_strict", NULL, &quantize_nvfp4_flashinfer_strict},
     {"nvfp4_flashinfer_strict", "exact", &dequantize_nvfp4_auto_round_exact},
+    {"nvfp4_flashinfer_trace", NULL, &quantize_nvfp4_flashinfer_trace},
+    {"nvfp4_flashinfer_trace", "exact", &dequantize_nvfp4_auto_round_exact},
+    {"nvfp4_ggml", NULL, &quantize_nvfp4_ggml},
+    {"nvfp4_ggml", "exact", &dequantize_nvfp4_ggml_exact},
     {"nvfp4_jax", NULL, &quantize_nvfp4_jax},
     {"nvfp4_jax", "exact", &dequantize_nvfp4_comfy_exact},
+    {"nvfp4_mlx_cpu", NULL, &quantize_nvfp4_mlx_cpu},
+    {"nvfp4_mlx_cpu", "exact", &dequantize_nvfp4_ggml_exact},
+    {"nvfp4_mlx_cpu_global", NULL, &quantize_nvfp4_mlx_cpu_global},
+    {"nvfp4_mlx_cpu_global", "mlx", &dequantize_nvfp4_mlx_cpu_global_mlx},
     {"nvfp4_modelopt", NULL, &quantize_nvfp4_modelopt},
     {"nvfp4_modelopt", "modelopt", &dequantize_nvfp4_modelopt_modelopt},
     {"nvfp4_quartet2_rtn", NULL, &quantize_nvfp4_quartet2_rtn},
@@ -5228,7 +6087,7 @@ const emu_named_program emu_programs[] = {
     {"nvfp4_torchao", NULL, &quantize_nvfp4_torchao},
     {"nvfp4_torchao", "torchao", &dequantize_nvfp4_torchao_torchao},
     {"nvfp4_torchao_1level", NULL, &quantize_nvfp4_torchao_1level},
-    {"nvfp4_torchao_1level", "torchao", &dequantize_nvfp4_torchao_1level_torchao},
+    {"nvfp4_torchao_1level", "torchao", &dequantize_nvfp4_ggml_exact},
     {"nvfp4_vllm_emulation", NULL, &quantize_nvfp4_vllm_emulation},
     {"nvfp4_vllm_emulation", "exact", &dequantize_nvfp4_auto_round_exact},
     {"nvufp4", NULL, &quantize_nvufp4},

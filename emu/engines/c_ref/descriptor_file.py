@@ -110,12 +110,13 @@ class Operation(NamedTuple):
 
 OPERATIONS: Final[dict[str, Operation]] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "fma"), Operation(ROUNDED)),
-    **dict.fromkeys(("abs", "neg", "pow2"), Operation()),
+    **dict.fromkeys(("abs", "neg", "pow2", "log2"), Operation()),
     **dict.fromkeys(("min", "max", "clamp", "amax"), Operation((), NANS)),
     "round": Operation(ROUNDED, ("bounded", "unbounded")),
     "e8m0_rule": Operation(("emax",), ("floor", "ceil", "even", "field_up")),
     "cast": Operation((*ROUNDED, "random", "policy")),
-    "decode": Operation(("format",)),
+    **dict.fromkeys(("decode", "wrap"), Operation(("format",))),
+    "nearest": Operation(ROUNDED),
     "select": Operation((), ("nan", "inf", "zero", "neg", "lt", "le", "ge")),
     "sum": Operation(("rounding",), ORDERS[:-1]),
     "transform": Operation(("transform",)),

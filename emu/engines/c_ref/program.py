@@ -19,7 +19,7 @@ OPERATION: Final = {
     name: getattr(lib, f"EMU_OP_{name.upper()}")
     for name in (
         *("add", "sub", "mul", "div", "fma", "abs", "neg", "min", "max", "clamp", "round", "pow2"),
-        *("e8m0_rule", "cast", "decode", "select", "amax", "sum", "transform"),
+        *("e8m0_rule", "cast", "decode", "select", "amax", "sum", "transform", "log2", "nearest", "wrap"),
     )
 }
 NAN: Final = {"propagate": lib.EMU_NAN_PROPAGATE, "drop": lib.EMU_NAN_DROP}
@@ -162,10 +162,10 @@ class _Builder:
         out["variant"] = _variant(item)
         if item.op == "e8m0_rule":
             out |= {"emax": item.step.emax or 0, "frac_bits": item.step.frac_bits or 0}
-        if item.to is not None and item.op != "sum":
+        if item.to is not None and item.op not in ("sum", "log2"):
             out["format"] = self.format(item.to)
-        if item.rounding is not None and item.to is not None:
-            out["rounding"] = self.rounding(item.rounding, item.to)
+        if item.rounding is not None and item.to is not None and item.op != "log2":
+            out["rounding"] = self.rounding(item.rounding, self.program.arithmetic if item.op == "nearest" else item.to)
         if item.op == "cast":
             assert item.to is not None
             self.keep.append(policy_descriptor(cast_entry(item), item.to, self.formats[item.to.facts_digest]))

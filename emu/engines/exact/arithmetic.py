@@ -11,9 +11,11 @@ from fractions import Fraction
 from emu.base.errors import EngineError, OperandError
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
+from emu.engines.exact.logarithm import logarithm_of
 from emu.engines.exact.round import round_value
 from emu.engines.exact.value import NAN, Value, equal, finite, less, power_of_two
 from emu.spec import derive
+from emu.spec.derive import OPEN
 from emu.spec.models import Format, Rounding
 from emu.spec.programs.types import Instruction
 
@@ -29,6 +31,9 @@ def value_result(item: Instruction, v: list[Value], arithmetic: Format) -> Value
         return clamp(v[0], v[1], v[2], step.nan)
     if op == "pow2":
         return two_to_the(v[0], arithmetic)
+    if op == "log2":
+        assert item.to is not None and item.rounding is not None
+        return round_result(logarithm_of(v[0], item.to, item.rounding), item.to, item.rounding)
     if op not in ("round", "add", "sub", "mul", "div", "fma") or item.to is None or item.rounding is None:
         raise EngineError(f"engine exact: step {item.out}: it has no operation {op}: write it (docs/add_an_operation.md)")
     if op == "round":
@@ -163,6 +168,32 @@ def two_to_the(n: Value, to: Format) -> Value:
     if power > largest:
         return Value("inf", 0)
     return finite(power) if power >= smallest else Value("finite", 0)
+
+
+def nearest_code(v: Value, unit: Value, to: Format, arithmetic: Format, rounding: Rounding) -> int:
+    """Return the first code of `to` whose value times the unit has the least rounded error; a NaN error is less than none."""
+
+    def rounded(exact: Value) -> Value:
+        return round_result(exact, arithmetic, rounding)
+
+    best, least = -1, NAN
+    for code in range(1 << derive.codes(to).bits):
+        value = decode_code(code, to)
+        if value.kind != "finite":
+            continue
+        error = magnitude(rounded(add(rounded(multiply(value, unit)), negate(v), rounding)))
+        if best < 0 or less(error, least):
+            best, least = code, error
+    return best
+
+
+def wrapped(n: Value, to: Format) -> int:
+    """Return the code whose bits are an integer modulo 2^bits; OPEN for NaN and Inf. Raises: OperandError (not integral)."""
+    if n.kind != "finite":
+        return OPEN
+    if n.signed.denominator != 1:
+        raise OperandError("wrap takes an integral value")
+    return int(n.signed) % (1 << derive.codes(to).bits)
 
 
 def e8m0_rule(a: Value, rule: str, emax: int, frac_bits: int, fp32_code: int) -> int:

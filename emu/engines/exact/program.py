@@ -120,6 +120,12 @@ def _apply(item: Instruction, args: list[Value | int], random: Value | int | Non
         assert item.to is not None and item.rounding is not None
         bits = random if isinstance(random, int) else None
         return convert_value(values[0], item.to, item.rounding, cast_entry(item), bits)
+    if op == "nearest":
+        assert item.to is not None and item.rounding is not None
+        return ar.nearest_code(values[0], values[1], item.to, program.arithmetic, item.rounding)
+    if op == "wrap":
+        assert item.to is not None
+        return ar.wrapped(values[0], item.to)
     if op == "e8m0_rule":
         code = encode_value(values[0], program.arithmetic)
         return ar.e8m0_rule(values[0], step.rule, step.emax or 0, step.frac_bits or 0, code)

@@ -18,6 +18,7 @@ from emu.engines.numpy.fields import split
 from emu.engines.numpy.float64 import add_to_odd, divide_to_odd
 from emu.engines.numpy.integer import Target, locate, target_of
 from emu.engines.numpy.integer import goes_up as rounds_up
+from emu.engines.numpy.logarithm import logarithm_of
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_nearest_even, is_single
 from emu.spec.models import Format, Rounding
@@ -43,8 +44,10 @@ def apply(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
         return _min_max("min", _min_max("max", v[0], v[1], step.nan, item.args[:2]), v[2], step.nan, item.args[2:])
     if op == "pow2":
         return power(v[0])
-    if op == "e8m0_rule":
-        return e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    if op == "log2":
+        return logarithm_of(v[0])
+    if item.type.is_code:
+        return _code_result(item, v)
     if op not in ("round", "fma", *_NATIVE) or item.to is None or item.rounding is None:
         raise EngineError(f"engine numpy: step {item.out}: it has no operation {op}: use engine='exact'")
     if op == "round":
@@ -53,6 +56,17 @@ def apply(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
     if op == "fma":
         return fused(v[0], v[1], v[2], item.to, item.rounding)
     return binary(op, v[0], v[1], item.to, item.rounding)
+
+
+def _code_result(item: Instruction, v: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the codes that e8m0_rule, nearest or wrap gives. Raises: EngineError (another operation)."""
+    if item.op == "e8m0_rule":
+        return e8m0_rule(v[0], item.step.rule, item.step.emax or 0, item.step.frac_bits or 0)
+    if item.op == "nearest" and item.to is not None and item.rounding is not None:
+        return nearest_codes(v[0], v[1], item.to, item.rounding)
+    if item.op == "wrap" and item.to is not None:
+        return wrapped(v[0], item.to)
+    raise EngineError(f"engine numpy: step {item.out}: it has no operation {item.op}: use engine='exact'")
 
 
 def _min_max(op: str, a: F32, b: F32, nan: str, args: Sequence[str | Constant]) -> NDArray[Any]:
@@ -173,6 +187,31 @@ def power(n: F32) -> F32:
         whole = np.where(np.isfinite(n), np.clip(n, -200, 200), 0).astype(np.int64)
         out = np.where(whole < -149, 0.0, np.ldexp(1.0, whole)).astype(np.float32)
         return np.where(np.isnan(n), n, np.where(np.isinf(n), np.where(n > 0, n, np.float32(0)), out)).astype(np.float32)
+
+
+def nearest_codes(values: F32, unit: F32, to: Format, rounding: Rounding) -> NDArray[np.uint16]:
+    """Return the first finite code of `to` whose value times the unit has the least rounded error; a NaN error is less than none."""
+    fp32 = tables.fp32()
+    codes = [code for code in range(1 << derive.codes(to).bits) if derive.is_finite_code(code, to)]
+    candidates = to_fp32(np.array(codes, np.uint32), to)
+    products = (binary("mul", each.reshape(1, 1, 1, 1), unit, fp32, rounding) for each in candidates)
+    errors = (np.abs(binary("sub", product, values, fp32, rounding)) for product in products)
+    least = next(errors)
+    best = np.full(least.shape, codes[0], np.uint16)
+    for code, error in zip(codes[1:], errors, strict=True):
+        less = error < least
+        best[less], least = code, np.where(less, error, least)
+    return best
+
+
+def wrapped(n: F32, to: Format) -> NDArray[np.uint32]:
+    """Return the codes whose bits are integers modulo 2^bits; open for NaN and Inf. Raises: OperandError (not integral)."""
+    finite = np.isfinite(n)
+    if (finite & (np.trunc(n) != n)).any():
+        raise OperandError("wrap takes an integral value")
+    size = np.float64(1 << derive.codes(to).bits)
+    code = np.mod(np.where(finite, n, np.float32(0)).astype(np.float64), size)  # of a power of two: exact
+    return np.where(finite, code, tables.mark(derive.OPEN, to)).astype(tables.marker_dtype(to))
 
 
 def e8m0_rule(values: F32, rule: str, emax: int, frac_bits: int) -> NDArray[np.uint16]:

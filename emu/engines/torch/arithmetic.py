@@ -9,6 +9,7 @@ import torch
 
 from emu.base.caches import Cache
 from emu.base.errors import EngineError, OperandError
+from emu.engines.torch.logarithm import logarithm_of
 from emu.engines.torch.numbers import MOST_BITS, Number, shifted, signed_mask, split, top_bit
 from emu.engines.torch.odd import take
 from emu.engines.torch.round import decode_unbounded, encode, goes_up, grid_of, locate
@@ -57,8 +58,10 @@ def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
         return pick("min", pick("max", v[0], v[1], step.nan), v[2], step.nan)
     if op == "pow2":
         return power_of_two(v[0])
-    if op == "e8m0_rule":
-        return e8m0_rule(v[0], step.rule, step.emax or 0, step.frac_bits or 0)
+    if op == "log2":
+        return logarithm_of(v[0])
+    if item.type.is_code:
+        return _code_result(item, v)
     if op not in ("round", "fma", *_SINGLE) or item.to is None or item.rounding is None:
         raise EngineError(f"engine torch: step {item.out}: it has no operation {op}: use engine='exact'")
     if op == "round":
@@ -67,6 +70,17 @@ def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
     if op == "fma":
         return fused(v[0], v[1], v[2], item.to, item.rounding)
     return binary(op, v[0], v[1], item.to, item.rounding)
+
+
+def _code_result(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
+    """Return the codes that e8m0_rule, nearest or wrap gives. Raises: EngineError (another operation)."""
+    if item.op == "e8m0_rule":
+        return e8m0_rule(v[0], item.step.rule, item.step.emax or 0, item.step.frac_bits or 0)
+    if item.op == "nearest" and item.to is not None and item.rounding is not None:
+        return nearest_codes(v[0], v[1], item.to, item.rounding)
+    if item.op == "wrap" and item.to is not None:
+        return wrapped(v[0], item.to)
+    raise EngineError(f"engine torch: step {item.out}: it has no operation {item.op}: use engine='exact'")
 
 
 _SINGLE = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
@@ -176,6 +190,32 @@ def power_of_two(n: torch.Tensor) -> torch.Tensor:
     subnormal = torch.where(exp < _LEAST_POWER, 0, torch.ones_like(exp) << (exp - _LEAST_POWER).clamp(0, _FRAC_BITS))
     out = torch.where(exp > -_BIAS, normal, subnormal)
     return values_of(torch.where(x.nan, derive.codes(fp32()).nan[0], out))
+
+
+def nearest_codes(values: torch.Tensor, unit: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:
+    """Return the first finite code of `to`, int64, whose value times the unit has the least rounded error; NaN is less than nothing."""
+    codes = [code for code in range(1 << derive.codes(to).bits) if derive.is_finite_code(code, to)]
+    candidates = decoded(torch.tensor(codes, device=values.device), to)
+    best, least = torch.zeros((), dtype=torch.int64, device=values.device), values
+    for at, code in enumerate(codes):
+        product = binary("mul", candidates[at].expand(unit.shape), unit, fp32(), rounding)
+        difference = binary("sub", product, values, fp32(), rounding)
+        error = (difference.contiguous().view(torch.int32) & 0x7FFFFFFF).view(torch.float32)
+        less = error < least if at else torch.ones_like(error, dtype=torch.bool)
+        best, least = torch.where(less, code, best), torch.where(less, error, least)
+    return best
+
+
+def wrapped(n: torch.Tensor, to: Format) -> torch.Tensor:
+    """Return the codes, int64, whose bits are integers modulo 2^bits; open for NaN and Inf. Raises: OperandError (not integral)."""
+    x, bits = number_of(n.contiguous()), derive.codes(to).bits
+    finite = ~x.nan & ~x.inf
+    right = (-x.lsb_exp).clamp(0, MOST_BITS)
+    kept = x.significand >> right
+    if bool(((kept << right) != x.significand)[finite].any()):
+        raise OperandError("wrap takes an integral value")
+    low = torch.where(x.lsb_exp >= bits, 0, kept << x.lsb_exp.clamp(0, bits))
+    return torch.where(finite, torch.where(x.sign, -low, low) & signed_mask(bits), derive.OPEN)
 
 
 def total(values: torch.Tensor, order: str, to: Format, rounding: Rounding) -> torch.Tensor:

@@ -110,13 +110,21 @@ class RoundStep(_Step):
     op: Literal["round"] = Field(description="the operation")
     args: tuple[Argument, ...] = _arguments(1, "[v]")  # type: ignore[assignment]
     to: FormatId = Field(
-        description="fp32, bf16, fp16 (overflow as ieee_inf), or with overflow none a format whose grid goes on above its maximum"
+        description="fp32, bf16, fp16 (overflow as ieee_inf), or with overflow none a format whose grid goes on above its maximum; "
+        "an integer format gives floor (rd), ceil (ru) and rint (rne)"
     )
     round: RoundingId | None = Field(default=None, description="rounding mode; absent: the program's arithmetic")
     overflow: Literal["ieee_inf", "none"] = Field(
         default="ieee_inf",
         description="none: the element grid continued upwards with its top spacing rule; Inf beyond the program's arithmetic",
     )
+
+
+class Log2Step(_Step):
+    """Logarithm to base 2, correctly rounded to binary32; of zero -Inf, of a negative number NaN."""
+
+    op: Literal["log2"] = Field(description="the operation")
+    args: tuple[Argument, ...] = _arguments(1, "[a]")  # type: ignore[assignment]
 
 
 class Pow2Step(_Step):
@@ -146,6 +154,26 @@ class CastStep(_Step):
     overflow: Overflow = Field(default="saturate", description="what becomes of a magnitude beyond max")
     nan: Hex | None = Field(default=None, description="code of a NaN; absent: the format's NaN, or open when it has none")
     random: Name | None = Field(default=None, description="name of the random operand, for a rounding that draws")
+
+
+class NearestStep(_Step):
+    """The code whose value times a unit has the least rounded error: a search over every finite code, the first of equal ones.
+
+    The error of a code is |round(round(value of the code * unit) - v)|, each rounded as the program's arithmetic. A code replaces the best
+    one before it only where its error is less, so a search in which every error is NaN or Inf gives the first code.
+    """
+
+    op: Literal["nearest"] = Field(description="the operation")
+    args: tuple[Argument, ...] = _arguments(2, "[v, unit]")  # type: ignore[assignment]
+    to: FormatId = Field(description="format of the code, at most 8 bits; its codes are tried in ascending order")
+
+
+class WrapStep(_Step):
+    """The code whose bits are those of an integer, modulo 2^bits; NaN and Inf are open."""
+
+    op: Literal["wrap"] = Field(description="the operation")
+    args: tuple[Argument, ...] = _arguments(1, "[n], integral")  # type: ignore[assignment]
+    to: FormatId = Field(description="format of the code")
 
 
 class DecodeStep(_Step):
@@ -196,9 +224,12 @@ Operation = (
     | MinMaxStep
     | ClampStep
     | RoundStep
+    | Log2Step
     | Pow2Step
     | E8m0RuleStep
     | CastStep
+    | NearestStep
+    | WrapStep
     | DecodeStep
     | SelectStep
     | TransformStep

@@ -13,14 +13,16 @@ from typing import Any, Final
 
 from emu.base.errors import SpecError
 from emu.spec import derive
-from emu.spec.ieee import is_binary32
+from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Block, Format, Rounding, Transform
-from emu.spec.models.format import CodebookFacts, FloatFacts
+from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
 from emu.spec.programs.types import ELEMENT, Argument, Extent, Instruction, Typed, constant, extent_of, meet
 from emu.spec.registry import get
 
 Types = Mapping[str, Typed]
 _COMPARE = ("lt", "le", "ge")
+SEARCHED_BITS: Final = 8
+WRAPPED_BITS: Final = 16
 
 
 def type_step(step: Any, types: Types, arithmetic: Format, rounding: Rounding, block: Block) -> Instruction:
@@ -95,7 +97,8 @@ def _round(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding
     to: Format = get("format", step.to)
     mode: Rounding = get("rounding", step.round) if step.round else rounding
     _deterministic(mode)
-    _fits(to, arithmetic)
+    if step.overflow == "ieee_inf" or not isinstance(to.facts, IntegerFacts):
+        _fits(to, arithmetic)
     if step.overflow == "ieee_inf":
         derive.arithmetic_entry(to)
     return Typed(given[0].extent, False, (arithmetic,)), to, mode
@@ -143,6 +146,32 @@ def _cast(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding,
         raise SpecError(f"nan {step.nan} has more bits than {to.id}")
     extent = ELEMENT if mode.random_bits else given[0].extent
     return Typed(extent, True, (to,)), to, mode
+
+
+def _log2(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
+    _values(step, given)
+    if not is_single(arithmetic, rounding):
+        raise SpecError("log2 is rounded to binary32, nearest even: arithmetic must be fp32 and rne")
+    return Typed(given[0].extent, False, (arithmetic,)), arithmetic, rounding
+
+
+def _nearest_code(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
+    _values(step, given)
+    to: Format = get("format", step.to)
+    _deterministic(rounding)
+    if derive.codes(to).bits > SEARCHED_BITS:
+        raise SpecError(f"nearest tries every code: {to.id} has more than {SEARCHED_BITS} bits")
+    if not is_within(to, arithmetic):
+        raise SpecError(f"values of {to.id} do not fit the program's arithmetic {arithmetic.id}")
+    return Typed(meet([item.extent for item in given]), True, (to,)), to, rounding
+
+
+def _wrap(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding, block: Block) -> Result:
+    _values(step, given)
+    to: Format = get("format", step.to)
+    if derive.codes(to).bits > WRAPPED_BITS or derive.unused_high_bits(to):
+        raise SpecError(f"wrap gives codes of at most {WRAPPED_BITS} bits without unused ones, not {to.id}")
+    return Typed(given[0].extent, True, (to,)), to, None
 
 
 def _check_random(step: Any, mode: Rounding | None, types: Types) -> None:
@@ -228,6 +257,14 @@ def _decode_words(step: Any, args: Sequence[str]) -> str:
     return f"value of {args[0]}" + (f" as {step.format}" if step.format else "")
 
 
+def _nearest_words(step: Any, args: Sequence[str]) -> str:
+    return f"first code of {step.to} with the least |value * {args[1]} - {args[0]}|"
+
+
+def _wrap_words(step: Any, args: Sequence[str]) -> str:
+    return f"code of {step.to} with the bits of {args[0]}"
+
+
 @dataclass(frozen=True)
 class StepOperation:
     """What is known of an operation before anything runs; one line of the table below.
@@ -259,10 +296,13 @@ OPERATIONS: Final[Mapping[str, StepOperation]] = {
     "min": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
     "max": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
     "clamp": StepOperation(_plain, ALL, exact=True, keeps_odd=True),
+    "log2": StepOperation(_log2, ("numpy", "torch", "c_ref")),
     "pow2": StepOperation(_plain, ("numpy", "torch", "c_ref"), exact=True, may_refuse=True),
     "round": StepOperation(_round, ("numpy", "torch", "c_ref")),
     "e8m0_rule": StepOperation(_e8m0_rule, ALL),
     "cast": StepOperation(_cast, ALL),
+    "nearest": StepOperation(_nearest_code, ("numpy", "torch", "c_ref"), words=_nearest_words),
+    "wrap": StepOperation(_wrap, ("numpy", "torch", "c_ref"), exact=True, may_refuse=True, words=_wrap_words),
     "decode": StepOperation(_decode, ALL, exact=True, words=_decode_words),
     "select": StepOperation(_select, ALL, exact=True, keeps_odd=True, words=_select_words),
     "transform": StepOperation(_transform, ALL),

@@ -72,8 +72,8 @@ static int32_t pick(stream *random, const draft *d, part place, int is_code, int
 static void any_operation(stream *random, draft *d, emu_step *step, part *place)
 {
     static const int32_t weighted[] = {0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 10, 12, 13, 13, 13, 13,
-                                       14, 14, 14, 15, 15, 15, 16, 16, 16, 17, 18};
-    static const int32_t variants[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 1, 4, 1, 1, 7, 2, 4, 1};
+                                       14, 14, 14, 15, 15, 15, 16, 16, 16, 17, 18, 19, 20, 20, 21};
+    static const int32_t variants[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 1, 4, 1, 1, 7, 2, 4, 1, 1, 1, 1};
     step->operation = weighted[below(random, sizeof weighted / sizeof *weighted)];
     if (one_in(random, 60))
         step->operation = EMU_OP_POW2;
@@ -95,6 +95,8 @@ static void set_formats(stream *random, draft *d, emu_step *step, part *place, i
         step->format = one_in(random, 3) ? &d->narrow[below(random, 3)] : &d->arithmetic;
     if (op == EMU_OP_ROUND && step->variant == EMU_UNBOUNDED && d->codes[k % 4].format_class == EMU_FLOAT)
         step->format = &d->codes[k % 4];
+    if (op == EMU_OP_NEAREST || op == EMU_OP_WRAP)
+        step->format = &d->codes[below(random, 4)];
     if (op == EMU_OP_CAST) {
         step->format = &d->codes[below(random, 4)];
         step->policy = &d->policies[k];
@@ -123,7 +125,7 @@ static void set_formats(stream *random, draft *d, emu_step *step, part *place, i
 
 static int32_t arguments_of(const emu_step *step)
 {
-    static const int32_t counts[] = {2, 2, 2, 2, 3, 1, 1, 2, 2, 3, 1, 1, 1, 1, 1, 3, 1, 1, 1};
+    static const int32_t counts[] = {2, 2, 2, 2, 3, 1, 1, 2, 2, 3, 1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 2, 1};
     return counts[step->operation] + (step->operation == EMU_OP_SELECT && step->variant >= EMU_TEST_LT);
 }
 
@@ -147,14 +149,14 @@ static int32_t add_step(stream *random, draft *d, int32_t operation)
         step.args[i] = pick(random, d, place, is_code, step.operation);
         if (step.args[i] == NOTHING)
             return NOTHING;
-        if (step.operation == EMU_OP_POW2 && !one_in(random, 8))
+        if ((step.operation == EMU_OP_POW2 || step.operation == EMU_OP_WRAP) && !one_in(random, 8))
             step.args[i] = d->given_count - CONSTANTS;
     }
     if (step.operation == EMU_OP_DECODE)
         step.format = d->formats[step.args[0]];
-    if (step.operation == EMU_OP_CAST)
+    if (step.operation == EMU_OP_CAST || step.operation == EMU_OP_NEAREST || step.operation == EMU_OP_WRAP)
         result = step.format;
-    if (step.operation == EMU_OP_E8M0_RULE && d->arithmetic.frac_bits != 23)
+    if ((step.operation == EMU_OP_E8M0_RULE || step.operation == EMU_OP_LOG2) && d->arithmetic.frac_bits != 23)
         return NOTHING;
     if (step.operation == EMU_OP_E8M0_RULE)
         result = &d->codes[3];

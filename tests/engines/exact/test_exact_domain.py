@@ -25,7 +25,7 @@ def finite_quotient(numerator: int, code: int) -> bool:
 
 
 TINY = {"nvfp4_f46_static_6": 2688, "nvfp4_f46_static_4": 1792, "nvfp4_f46_mse": 1536, "nvfp4_f46_mae": 1536, "nvfp4_f46_abs_max": 1536}
-TINY |= dict.fromkeys(("nvfp4_auto_round", "nvfp4_flashinfer_strict", "nvfp4_vllm_emulation"), 2688)
+TINY |= dict.fromkeys(("nvfp4_auto_round", "nvfp4_flashinfer_strict", "nvfp4_vllm_emulation", "nvfp4_flashinfer_trace"), 2688)
 ZERO_IS_OPEN = ("nvfp4_auto_round", "nvfp4_vllm_emulation")  # the factor of a tensor of zeros is Inf: 0 * Inf has no code
 TINY |= {"f46_nvint4": 3136, "if4_mse": 2688, "if4_mae": 2688, "if4_abs_max": 2688}
 

@@ -82,6 +82,7 @@ AMAXES = (None, None, None, 0, 1, 0x00400000, 0x3F800000, 0x40C00000, 0x7F7FFFFF
 OPS = {
     "amax": 2, "sum": 1, "two": 4, "fma": 1, "sign": 1, "minmax": 2, "clamp": 2, "round": 1, "grid": 1, "e8m0_rule": 1,
     "cast": 4, "decode": 2, "select": 3, "code_select": 1, "pow2": 0.1,
+    "log2": 0.6, "integer": 0.6, "nearest": 0.6, "wrap": 0.4,
 }  # fmt: skip
 
 
@@ -110,6 +111,12 @@ class Writer:
     def value(self, constant: bool = True) -> str:
         names = [name for name, typed in self.types.items() if not typed.is_code]
         return self.pick(CONSTANTS) if constant and self.rng.random() < 0.3 else self.pick(names[-8:])
+
+    def integral(self) -> str:
+        """A name that holds integers alone, else any: then the step refuses most values."""
+        whole = {step["out"] for step in self.steps if step["op"] == "round" and step["to"] in ("int4", "int8")}
+        names = [name for name in self.types if name in whole]
+        return self.pick(names) if names else self.pick(("3", "-5", "255", self.value()))
 
     def at(self, *extents: str) -> Any:
         lanes = self.block.facts.shape[1]
@@ -148,6 +155,10 @@ class Writer:
             "round": lambda: {"op": op, "args": (v(),), "to": self.pick(("fp32", "bf16", "fp16", "e5m2")), **mode},
             "grid": lambda: {"op": "round", "args": (v(),), "to": self.pick((*NARROW, "fp32")), "overflow": "none", **mode},
             "pow2": lambda: {"op": op, "args": (v(),)},
+            "log2": lambda: {"op": op, "args": (v(),)},
+            "integer": lambda: {"op": "round", "args": (v(),), "to": self.pick(("int4", "int8")), "overflow": "none", **mode},
+            "nearest": lambda: {"op": op, "args": (v(), v()), "to": self.pick(NARROW)},
+            "wrap": lambda: {"op": op, "args": (self.integral(),), "to": self.pick(NARROW)},
             "e8m0_rule": self.e8m0_rule,
             "cast": lambda: self.cast(mode),
             "decode": self.decode,
