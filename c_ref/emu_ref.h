@@ -39,7 +39,8 @@ enum {
     EMU_ERROR_DATAPATH = 13, /* a datapath descriptor contradicts itself or passes a limit named below */
     EMU_ERROR_OVERFLOW = 14, /* the accumulator of a datapath does not hold the sum */
     EMU_ERROR_NAME = 15,     /* no such datapath, or it does not take that choice of operands */
-    EMU_ERROR_DESCRIPTOR = 16 /* a descriptor file: emu_fault says in which line, what is wrong and how to mend it */
+    EMU_ERROR_DESCRIPTOR = 16, /* a descriptor file: emu_fault says in which line, what is wrong and how to mend it */
+    EMU_ERROR_LAYOUT = 17      /* a layout descriptor contradicts itself or passes a limit named below */
 };
 
 enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
@@ -660,6 +661,36 @@ typedef struct emu_recipe {
     const emu_word *word;      /* the random integers come in such words; NULL: one for each element, or none */
 } emu_recipe;
 
+/* Layout: where the code of a row and an index lies in memory, counted in codes from the start of the tensor. Each digit is
+ * axis / step mod count, or count - 1 minus that where it goes down; count 0: the rest of the axis, padded to a multiple of step. The place
+ * is the sum of digit times weight, the weight of a digit is the product of the counts before it, the first digit is the fastest.
+ * The digits of an axis, sorted by step: step 1, then each the step times the count of the one before; the last has count 0.
+ * Two codes of 4 bits are a byte, the lower place in the low nibble; word_bits: codes lie in words of so many bits, the lowest place in the
+ * lowest bits; 0: in bytes. code_bits 4 or 8, steps and counts 1..4096, rows and codes 1..2^31 - 1. */
+enum { EMU_AXIS_ROW = 0, EMU_AXIS_IDX = 1, EMU_MAX_DIGITS = 16 };
+
+typedef struct emu_digit {
+    int32_t axis;  /* EMU_AXIS_* */
+    int32_t step;
+    int32_t count; /* 2..4096; 0: the rest */
+    int32_t down;  /* 0 or 1, with a count alone */
+} emu_digit;
+
+typedef struct emu_layout {
+    int32_t code_bits;
+    int32_t word_bits; /* 0, 16, 32 or 64 */
+    int32_t digit_count;
+    emu_digit digits[16];
+} emu_layout;
+
+/* emu_layout_size: how many places a tensor of rows x codes takes, padding included.
+ * emu_layout_place: row and index -> place. emu_layout_locate: place -> row and index; one of them lies outside of the tensor where the
+ * place is padding. EMU_ERROR_SHAPE: a side, a row, an index or a place that is none of the tensor. */
+int32_t emu_check_layout(const emu_layout *layout);
+int32_t emu_layout_size(const emu_layout *layout, uint64_t rows, uint64_t codes, uint64_t *size);
+int32_t emu_layout_place(const emu_layout *layout, uint64_t rows, uint64_t codes, uint64_t row, uint64_t idx, uint64_t *place);
+int32_t emu_layout_locate(const emu_layout *layout, uint64_t rows, uint64_t codes, uint64_t place, uint64_t *row, uint64_t *idx);
+
 /* Named descriptors: what the shipped spec says, as constants (tables.c). Arguments: an id of the spec, or an alias. NULL when there is no
  * such object, when C cannot run it (tables.c names those), or when an argument is NULL.
  * emu_find_word: of a rounding whose elements share random words. emu_find_policy: what it says of one destination.
@@ -670,6 +701,7 @@ const emu_word *emu_find_word(const char *rounding);
 const emu_policy *emu_find_policy(const char *id, const char *destination);
 const emu_transform *emu_find_transform(const char *id);
 const emu_recipe *emu_find_recipe(const char *id);
+const emu_layout *emu_find_layout(const char *id);
 const emu_program *emu_find_program(const char *recipe, const char *profile);
 
 /* A datapath of the spec with its operands chosen -> *datapath. name: the id or an alias, then, each behind a slash, what that datapath

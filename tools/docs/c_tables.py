@@ -13,9 +13,10 @@ from emu.base.errors import EmuError
 from emu.engines.c_ref import datapath as datapaths
 from emu.engines.c_ref import descriptors
 from emu.engines.c_ref import program as programs
+from emu.engines.c_ref.layout import layout_descriptor
 from emu.spec import derive, get, names
 from emu.spec.datapath import known_facts, pairs
-from emu.spec.models import Block, Datapath, Format, Policy, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
@@ -36,7 +37,7 @@ def c_table_pages() -> dict[str, str]:
     Raises: SpecError for a fault of the spec.   Tests: tests/engines/c_ref/test_c_tables.py.
     """
     constants = Constants()
-    tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _recipes, _programs, _datapaths)]
+    tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _layouts, _recipes, _programs, _datapaths)]
     return {PATH: "\n".join([HEAD, *constants.lines, *(line for table in tables for line in ("", *table))]) + "\n"}
 
 
@@ -112,6 +113,15 @@ def _transforms(constants: Constants) -> list[str]:
             continue
         rows.append((transform, "&" + constants.name("emu_transform", made.pointer, f"transform_{name}", _about(transform))))
     return _table("emu_named_transform", "emu_transforms", rows, left_out)
+
+
+def _layouts(constants: Constants) -> list[str]:
+    rows = []
+    for name in names("layout"):
+        layout: Layout = get("layout", name)
+        made = layout_descriptor(layout)
+        rows.append((layout, "&" + constants.name("emu_layout", made, f"layout_{name}", _about(layout))))
+    return _table("emu_named_layout", "emu_layouts", rows)
 
 
 def _recipes(constants: Constants) -> list[str]:

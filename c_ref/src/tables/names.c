@@ -91,6 +91,14 @@ const emu_transform *emu_find_transform(const char *id)
     return id ? row->transform : NULL;
 }
 
+const emu_layout *emu_find_layout(const char *id)
+{
+    const emu_named_layout *row = emu_layouts;
+    while (id && row->name && !is_same(row->name, id))
+        row++;
+    return id ? row->layout : NULL;
+}
+
 static const emu_named_recipe *find_recipe_row(const char *id)
 {
     const emu_named_recipe *row = emu_recipes;

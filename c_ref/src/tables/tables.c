@@ -343,6 +343,71 @@ static const emu_transform transform_rht16_te_fp32 = {
 static const emu_transform transform_rht16_ufp4 = {
     .size = 16, .order = EMU_SUM_BUTTERFLY, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_bf16,
 };
+/* aiter_e8m0_256x8 (source-code): E8M0 scales of AITER for CDNA4 matrix products, padded to 256 rows and 8 scales */
+static const emu_layout layout_aiter_e8m0_256x8 = {
+    .code_bits = 8, .digit_count = 7,
+    .digits = {{.step = 16, .count = 2}, {.axis = 1, .step = 4, .count = 2}, {.step = 1, .count = 16}, {.axis = 1, .step = 1, .count = 4}, {.axis = 1, .step = 8}, {.step = 32, .count = 8}, {.step = 256}},
+};
+/* deep_gemm_ue8m0 (source-code): UE8M0 scales of DeepGEMM: four of a row in an int32, the int32 of consecutive rows side by side, rows padded to 4 */
+static const emu_layout layout_deep_gemm_ue8m0 = {
+    .code_bits = 8, .word_bits = 32, .digit_count = 4,
+    .digits = {{.axis = 1, .step = 1, .count = 4}, {.step = 1, .count = 4}, {.step = 4}, {.axis = 1, .step = 4}},
+};
+/* gguf_halves16 (source-code): 4-bit elements of a GGUF record of 4 blocks of 16: byte k of a block holds element k low and element k + 8 high */
+static const emu_layout layout_gguf_halves16 = {
+    .code_bits = 4, .digit_count = 4,
+    .digits = {{.axis = 1, .step = 8, .count = 2}, {.axis = 1, .step = 1, .count = 8}, {.axis = 1, .step = 16}, {.step = 1}},
+};
+/* gguf_halves32 (source-code): 4-bit elements of a GGUF record of 32 elements: byte k of a block holds element k low and element k + 16 high */
+static const emu_layout layout_gguf_halves32 = {
+    .code_bits = 4, .digit_count = 4,
+    .digits = {{.axis = 1, .step = 16, .count = 2}, {.axis = 1, .step = 1, .count = 16}, {.axis = 1, .step = 32}, {.step = 1}},
+};
+/* high_nibble_first (source-code): 4-bit elements row after row, element 2k in the high nibble of byte k */
+static const emu_layout layout_high_nibble_first = {
+    .code_bits = 4, .digit_count = 3, .digits = {{.axis = 1, .step = 1, .count = 2, .down = 1}, {.axis = 1, .step = 2}, {.step = 1}},
+};
+/* kv_v_scale_4token (source-code): scales of the values in one page and head of a 4-bit cache: four tokens side by side, then the scales of a token */
+static const emu_layout layout_kv_v_scale_4token = {
+    .code_bits = 8, .digit_count = 3, .digits = {{.step = 1, .count = 4}, {.axis = 1, .step = 1}, {.step = 4}},
+};
+/* low_nibble_first (source-code): 4-bit elements row after row, element 2k in the low nibble of byte k */
+static const emu_layout layout_low_nibble_first = {.code_bits = 4, .digit_count = 2, .digits = {{.axis = 1, .step = 1}, {.step = 1}}};
+/* mlx_words4 (source-code): 4-bit elements of MLX: eight in a word of 32 bits, the first in the lowest bits */
+static const emu_layout layout_mlx_words4 = {
+    .code_bits = 4, .word_bits = 32, .digit_count = 3, .digits = {{.axis = 1, .step = 1, .count = 8}, {.axis = 1, .step = 8}, {.step = 1}},
+};
+/* mlx_words8 (source-code): 8-bit elements of MLX: four in a word of 32 bits, the first in the lowest bits */
+static const emu_layout layout_mlx_words8 = {
+    .code_bits = 8, .word_bits = 32, .digit_count = 3, .digits = {{.axis = 1, .step = 1, .count = 4}, {.axis = 1, .step = 4}, {.step = 1}},
+};
+/* row_major (source-code): block scales row after row, without padding */
+static const emu_layout layout_row_major = {.code_bits = 8, .digit_count = 2, .digits = {{.axis = 1, .step = 1}, {.step = 1}}};
+/* sf128x4 (source-code): block scales in tiles of 128 rows and 4 scales, as the block-scaled matrix products of Blackwell read them */
+static const emu_layout layout_sf128x4 = {
+    .code_bits = 8, .digit_count = 5,
+    .digits = {{.axis = 1, .step = 1, .count = 4}, {.step = 32, .count = 4}, {.step = 1, .count = 32}, {.axis = 1, .step = 4}, {.step = 128}},
+};
+/* sf8x4 (source-code): block scales in tiles of 8 rows and 4 scales, for the low-latency kernels of TensorRT-LLM and FlashInfer */
+static const emu_layout layout_sf8x4 = {
+    .code_bits = 8, .digit_count = 4,
+    .digits = {{.axis = 1, .step = 1, .count = 4}, {.step = 1, .count = 8}, {.axis = 1, .step = 4}, {.step = 8}},
+};
+/* triton_blackwell (source-code): block scales of triton_kernels for Blackwell: tiles of 128 rows and 4 scales, two tiles along a row together */
+static const emu_layout layout_triton_blackwell = {
+    .code_bits = 8, .digit_count = 6,
+    .digits = {{.axis = 1, .step = 1, .count = 4}, {.step = 32, .count = 4}, {.step = 1, .count = 32}, {.axis = 1, .step = 4, .count = 2}, {.axis = 1, .step = 8}, {.step = 128}},
+};
+/* triton_cdna4 (source-code): E8M0 scales of triton_kernels for CDNA4: as AITER's, rows padded to 32 */
+static const emu_layout layout_triton_cdna4 = {
+    .code_bits = 8, .digit_count = 6,
+    .digits = {{.step = 16, .count = 2}, {.axis = 1, .step = 4, .count = 2}, {.step = 1, .count = 16}, {.axis = 1, .step = 1, .count = 4}, {.axis = 1, .step = 8}, {.step = 32}},
+};
+/* triton_hopper_8warps (source-code): E8M0 scales of triton_kernels for Hopper, 8 warps: padded to 256 rows and 2 scales */
+static const emu_layout layout_triton_hopper_8warps = {
+    .code_bits = 8, .digit_count = 7,
+    .digits = {{.step = 8, .count = 2}, {.axis = 1, .step = 1, .count = 2}, {.step = 1, .count = 8}, {.step = 128, .count = 2}, {.axis = 1, .step = 2}, {.step = 16, .count = 8}, {.step = 256}},
+};
 static const char *const levels_e1m2_fp32scale[] = {"scale"};
 /* e1m2_fp32scale (proposed): blocks of E1M2 with a binary32 scale, not rotated */
 static const emu_recipe recipe_e1m2_fp32scale = {"ufp4", &format_e1m2, 1, 1, levels_e1m2_fp32scale, NULL};
@@ -3209,6 +3274,27 @@ const emu_named_transform emu_transforms[] = {
     {"rht16_ufp4", "rht16_ufp4", &transform_rht16_ufp4},
     {"te_rht", "rht16_te", &transform_rht16_te},
     {"rht16_sequential", "rht16_te_fp32", &transform_rht16_te_fp32},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_layout emu_layouts[] = {
+    {"aiter_e8m0_256x8", "aiter_e8m0_256x8", &layout_aiter_e8m0_256x8},
+    {"deep_gemm_ue8m0", "deep_gemm_ue8m0", &layout_deep_gemm_ue8m0},
+    {"gguf_halves16", "gguf_halves16", &layout_gguf_halves16},
+    {"gguf_halves32", "gguf_halves32", &layout_gguf_halves32},
+    {"high_nibble_first", "high_nibble_first", &layout_high_nibble_first},
+    {"kv_v_scale_4token", "kv_v_scale_4token", &layout_kv_v_scale_4token},
+    {"low_nibble_first", "low_nibble_first", &layout_low_nibble_first},
+    {"mlx_words4", "mlx_words4", &layout_mlx_words4},
+    {"mlx_words8", "mlx_words8", &layout_mlx_words8},
+    {"row_major", "row_major", &layout_row_major},
+    {"sf128x4", "sf128x4", &layout_sf128x4},
+    {"sf8x4", "sf8x4", &layout_sf8x4},
+    {"triton_blackwell", "triton_blackwell", &layout_triton_blackwell},
+    {"triton_cdna4", "triton_cdna4", &layout_triton_cdna4},
+    {"triton_hopper_8warps", "triton_hopper_8warps", &layout_triton_hopper_8warps},
+    {"to_blocked", "sf128x4", &layout_sf128x4},
+    {"swizzled_scales", "sf128x4", &layout_sf128x4},
     {NULL, NULL, NULL},
 };
 

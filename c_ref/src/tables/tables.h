@@ -35,6 +35,12 @@ typedef struct emu_named_transform {
     const emu_transform *transform;
 } emu_named_transform;
 
+typedef struct emu_named_layout {
+    const char *name;
+    const char *id;
+    const emu_layout *layout;
+} emu_named_layout;
+
 typedef struct emu_named_recipe {
     const char *name;
     const char *id;
@@ -92,6 +98,7 @@ extern const emu_named_rounding emu_roundings[];
 extern const emu_named_word emu_words[];
 extern const emu_named_policy emu_policies[];
 extern const emu_named_transform emu_transforms[];
+extern const emu_named_layout emu_layouts[];
 extern const emu_named_recipe emu_recipes[];
 extern const emu_named_program emu_programs[];
 extern const emu_named_datapath emu_datapaths[];
