@@ -46,7 +46,14 @@ def show(name: str, shape: str, at: tuple[int, ...]) -> None:
         raise click.UsageError(f"--shape {shape}: one matrix is shown: write ROWSxCODES")
     rows, codes = sides
     places, bits = size(rows, codes, layout), layout.facts.word_bits or 8
-    about: dict[str, Any] = {"layout": layout.id, "rows": rows, "codes": codes, "places": places, "units": units(rows, codes, layout), "unit_bits": bits}
+    about: dict[str, Any] = {
+        "layout": layout.id,
+        "rows": rows,
+        "codes": codes,
+        "places": places,
+        "units": units(rows, codes, layout),
+        "unit_bits": bits,
+    }
     if at:
         found = [(number, locate(number, rows, codes, layout)) for number in at]
         if settings_of().json:
@@ -61,7 +68,8 @@ def show(name: str, shape: str, at: tuple[int, ...]) -> None:
         print_json({**about, "place": table})
         return
     click.echo(f"{layout.id}: {layout.title}")
-    click.echo(f"place of (row, idx) = {' + '.join(f'({a}) * {b}' for a, b in zip(map(str, digits(layout)), map(str, weights(layout)), strict=True))}")
+    weighed = (f"({digit}) * {weight}" for digit, weight in zip(digits(layout), weights(layout), strict=True))
+    click.echo(f"place of (row, idx) = {' + '.join(weighed)}")
     click.echo(f"{rows} x {codes} codes of {layout.facts.code_bits} bits in {places} places: {about['units']} units of {bits} bits")
     print_table([(row, *line) for row, line in enumerate(table)], ("row", *map(str, range(codes))), right=("row", *map(str, range(codes))))
 
@@ -144,7 +152,9 @@ def _laid(array: Any, first: Any, second: Any, sides: tuple[int, ...] | None, wh
         size = units(rows, codes, first)
         if raw.size != int(np.prod(lead, dtype=np.int64)) * size:
             many = f"{int(np.prod(lead))} x " if lead else ""
-            raise FileError(f"{where}: {raw.size} units, but {many}{rows} x {codes} codes in {first.id} take {many}{size}: give the right --shape")
+            raise FileError(
+                f"{where}: {raw.size} units, but {many}{rows} x {codes} codes in {first.id} take {many}{size}: give the right --shape"
+            )
         memory = raw.reshape(*lead, size)
         lost = padding(memory, first, rows, codes)
         found = to_layout(from_layout(memory, first, rows, codes), second)

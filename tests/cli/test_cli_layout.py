@@ -57,9 +57,13 @@ def test_a_scale_tensor_of_a_file_there_and_back(tmp_path: Path) -> None:
 def test_matrices_of_experts_and_words(tmp_path: Path) -> None:
     np.save(tmp_path / "codes.npy", scales(2, 3, 16))  # bytes of two codes: 2 matrices of 3 x 32
     words = tmp_path / "words.npy"
-    assert run(["layout", "convert", str(tmp_path / "codes.npy"), "--from", "low_nibble_first", "--to", "mlx_words4", "-o", str(words)]) == 0
+    assert (
+        run(["layout", "convert", str(tmp_path / "codes.npy"), "--from", "low_nibble_first", "--to", "mlx_words4", "-o", str(words)]) == 0
+    )
     found = np.load(words)
-    assert found.dtype == np.uint32 and found.shape == (2, 3, 4) and found.view(np.uint8).tolist() == np.load(tmp_path / "codes.npy").tolist()
+    assert (
+        found.dtype == np.uint32 and found.shape == (2, 3, 4) and found.view(np.uint8).tolist() == np.load(tmp_path / "codes.npy").tolist()
+    )
     high = tmp_path / "high.npy"
     assert run(["layout", "convert", str(words), "--from", "mlx_words4", "--to", "high_nibble_first", "-o", str(high)]) == 0
     low = np.load(tmp_path / "codes.npy")
@@ -79,8 +83,14 @@ def test_what_lies_in_the_padding_is_told(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--from", "sf8x4", "--to", "row_major"], "a.npy: its sides, [520], do not say how many codes it holds without padding: give --shape"),
-        (["--from", "sf8x4", "--to", "row_major", "--shape", "130x4"], "520 units, but 130 x 4 codes in sf8x4 take 544: give the right --shape"),
+        (
+            ["--from", "sf8x4", "--to", "row_major"],
+            "a.npy: its sides, [520], do not say how many codes it holds without padding: give --shape",
+        ),
+        (
+            ["--from", "sf8x4", "--to", "row_major", "--shape", "130x4"],
+            "520 units, but 130 x 4 codes in sf8x4 take 544: give the right --shape",
+        ),
         (["--from", "row_major", "--to", "low_nibble_first", "--shape", "130x4"], "no layout of the one is an order of the other"),
         (["--from", "mlx_words8", "--to", "mlx_words8", "--shape", "130x4"], "elements of 8 bits, but mlx_words8 lies in units of 32 bits"),
         (["--from", "low_nibble_first", "--to", "high_nibble_first", "--shape", "13x5"], "13 x 5 codes of 4 bits end inside a byte"),

@@ -1,13 +1,13 @@
-"""emu.to_layout and from_layout: bytes and words worked out by hand, there and back for every layout, padding 0, one line on what does not fit."""
+"""emu.to_layout and from_layout: memory worked out by hand, there and back for every layout, padding 0, errors in one line."""
 
 import numpy as np
 import pytest
+from support.layouts import sides_of
 
 import emu
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.exact.layout import place, size
 from emu.spec import get, names
-from support.layouts import sides_of
 
 HALVES = [*range(16), *range(15, -1, -1)]  # element k + 16 is 15 - k
 

@@ -33,7 +33,9 @@ def bench(shapes: int) -> tuple[str, int]:
     def ask(call: str, want: int) -> None:
         nonlocal count
         count += 1
-        lines.append(f"        if (emu_layout_pkg::{call} !== 64'd{want}) begin $display(\"WRONG {call}\"); bad = bad + 1; end else good = good + 1;")
+        lines.append(
+            f'        if (emu_layout_pkg::{call} !== 64\'d{want}) begin $display("WRONG {call}"); bad = bad + 1; end else good = good + 1;'
+        )
 
     for name in names("layout"):
         layout = get("layout", name)
@@ -47,9 +49,10 @@ def bench(shapes: int) -> tuple[str, int]:
                 ask(f"{name}_row({int(found[row, idx])}, {rows}, {codes})", row)
                 ask(f"{name}_idx({int(found[row, idx])}, {rows}, {codes})", idx)
             for at in [at for at, here in enumerate(back.tolist()) if here < 0][:: max(1, len(back) // (4 * shapes))]:
-                call = f"(emu_layout_pkg::{name}_row({at}, {rows}, {codes}) >= {rows}) || (emu_layout_pkg::{name}_idx({at}, {rows}, {codes}) >= {codes})"
+                row, idx = (f"emu_layout_pkg::{name}_{axis}({at}, {rows}, {codes})" for axis in ("row", "idx"))
+                told = f'$display("WRONG padding {name} {at}"); bad = bad + 1;'
                 count += 1
-                lines.append(f'        if (!({call})) begin $display("WRONG padding {name} {at}"); bad = bad + 1; end else good = good + 1;')
+                lines.append(f"        if (!(({row} >= {rows}) || ({idx} >= {codes}))) begin {told} end else good = good + 1;")
     text = "\n".join(["module top;", "    integer good, bad;", "    initial begin", "        good = 0; bad = 0;", *lines])
     return text + '\n        $display("equal %0d of %0d", good, good + bad);\n        $finish;\n    end\nendmodule\n', count
 
@@ -61,7 +64,18 @@ def simulate(tool: str, folder: Path) -> str:
         command = ["iverilog", "-g2012", "-o", str(folder / "top.vvp"), str(package), str(folder / "top.sv")]
         subprocess.run(command, check=True, capture_output=True, text=True)
         return subprocess.run(["vvp", str(folder / "top.vvp")], check=True, capture_output=True, text=True).stdout
-    command = ["verilator", "--binary", "-O0", "--Mdir", str(folder / "made"), "--top-module", "top", "-Wno-WIDTH", str(package), str(folder / "top.sv")]
+    command = [
+        "verilator",
+        "--binary",
+        "-O0",
+        "--Mdir",
+        str(folder / "made"),
+        "--top-module",
+        "top",
+        "-Wno-WIDTH",
+        str(package),
+        str(folder / "top.sv"),
+    ]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return subprocess.run([str(folder / "made" / "Vtop")], check=True, capture_output=True, text=True).stdout
 

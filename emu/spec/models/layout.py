@@ -34,7 +34,9 @@ class LayoutFacts(Part):
     word_bits: Literal[16, 32, 64] | None = Field(
         default=None, description="width of the integers that hold the codes, lowest bits first, little-endian in memory; absent: bytes"
     )
-    digits: tuple[Digit, ...] = Field(min_length=2, max_length=16, description="fastest first; each axis is padded to a multiple of its last step")
+    digits: tuple[Digit, ...] = Field(
+        min_length=2, max_length=16, description="fastest first; each axis is padded to a multiple of its last step"
+    )
 
     @model_validator(mode="after")
     def _every_code_has_one_place(self) -> LayoutFacts:

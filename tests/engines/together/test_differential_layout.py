@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from support.layouts import sides_of
 
 from emu.base.errors import OperandError
 from emu.engines.c_ref import layout as c_layout
@@ -12,32 +13,31 @@ from emu.engines.exact.layout import locate, place, size
 from emu.engines.numpy.layout import origins, places
 from emu.spec import get, names
 from emu.spec.registry import isolated, load_spec, shipped_root
-from support.layouts import sides_of
 
 
 def up(n: int, step: int) -> int:
     return -(-n // step) * step
 
 
-# Place of (row r, scale or element k) of a tensor of R x K, as the libraries' own functions compute it.
+# Place of (row r, scale or element k) of a tensor of n x c, as the libraries' own functions compute it.
 FORMULAS = {
-    "row_major": lambda r, k, R, K: r * K + k,
-    "low_nibble_first": lambda r, k, R, K: r * K + k,
-    "high_nibble_first": lambda r, k, R, K: (r * up(K, 2) + k) ^ 1,
-    "gguf_halves32": lambda r, k, R, K: r * up(K, 32) + k // 32 * 32 + k % 16 * 2 + k % 32 // 16,
-    "gguf_halves16": lambda r, k, R, K: r * up(K, 16) + k // 16 * 16 + k % 8 * 2 + k % 16 // 8,
-    "mlx_words4": lambda r, k, R, K: r * up(K, 8) + k,
-    "mlx_words8": lambda r, k, R, K: r * up(K, 4) + k,
-    "sf128x4": lambda r, k, R, K: 512 * (r // 128 * (up(K, 4) // 4) + k // 4) + r % 32 * 16 + r % 128 // 32 * 4 + k % 4,
-    "triton_blackwell": lambda r, k, R, K: 512 * (r // 128 * (up(K, 8) // 4) + k // 4) + r % 32 * 16 + r % 128 // 32 * 4 + k % 4,
-    "sf8x4": lambda r, k, R, K: r // 8 * (up(K, 4) // 4) * 32 + k // 4 * 32 + r % 8 * 4 + k % 4,
-    "aiter_e8m0_256x8": lambda r, k, R, K: (r // 32 * (up(K, 8) // 8) + k // 8) * 256
+    "row_major": lambda r, k, n, c: r * c + k,
+    "low_nibble_first": lambda r, k, n, c: r * c + k,
+    "high_nibble_first": lambda r, k, n, c: (r * up(c, 2) + k) ^ 1,
+    "gguf_halves32": lambda r, k, n, c: r * up(c, 32) + k // 32 * 32 + k % 16 * 2 + k % 32 // 16,
+    "gguf_halves16": lambda r, k, n, c: r * up(c, 16) + k // 16 * 16 + k % 8 * 2 + k % 16 // 8,
+    "mlx_words4": lambda r, k, n, c: r * up(c, 8) + k,
+    "mlx_words8": lambda r, k, n, c: r * up(c, 4) + k,
+    "sf128x4": lambda r, k, n, c: 512 * (r // 128 * (up(c, 4) // 4) + k // 4) + r % 32 * 16 + r % 128 // 32 * 4 + k % 4,
+    "triton_blackwell": lambda r, k, n, c: 512 * (r // 128 * (up(c, 8) // 4) + k // 4) + r % 32 * 16 + r % 128 // 32 * 4 + k % 4,
+    "sf8x4": lambda r, k, n, c: r // 8 * (up(c, 4) // 4) * 32 + k // 4 * 32 + r % 8 * 4 + k % 4,
+    "aiter_e8m0_256x8": lambda r, k, n, c: (r // 32 * (up(c, 8) // 8) + k // 8) * 256
     + k % 4 * 64 + r % 16 * 4 + k // 4 % 2 * 2 + r // 16 % 2,
-    "triton_cdna4": lambda r, k, R, K: (r // 32 * (up(K, 8) // 8) + k // 8) * 256 + k % 4 * 64 + r % 16 * 4 + k // 4 % 2 * 2 + r // 16 % 2,
-    "triton_hopper_8warps": lambda r, k, R, K: r // 8 % 2
-    + 2 * (k % 2 + 2 * (r % 8 + 8 * (r // 128 % 2 + 2 * (k // 2 + up(K, 2) // 2 * (r // 16 % 8 + 8 * (r // 256)))))),
-    "kv_v_scale_4token": lambda r, k, R, K: r // 4 * 4 * K + k * 4 + r % 4,
-    "deep_gemm_ue8m0": lambda r, k, R, K: k // 4 * 4 * up(R, 4) + r * 4 + k % 4,
+    "triton_cdna4": lambda r, k, n, c: (r // 32 * (up(c, 8) // 8) + k // 8) * 256 + k % 4 * 64 + r % 16 * 4 + k // 4 % 2 * 2 + r // 16 % 2,
+    "triton_hopper_8warps": lambda r, k, n, c: r // 8 % 2
+    + 2 * (k % 2 + 2 * (r % 8 + 8 * (r // 128 % 2 + 2 * (k // 2 + up(c, 2) // 2 * (r // 16 % 8 + 8 * (r // 256)))))),
+    "kv_v_scale_4token": lambda r, k, n, c: r // 4 * 4 * c + k * 4 + r % 4,
+    "deep_gemm_ue8m0": lambda r, k, n, c: k // 4 * 4 * up(n, 4) + r * 4 + k % 4,
 }  # fmt: skip
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from support.layouts import sides_of
 
 import emu
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.exact.layout import size
 from emu.spec import get, names
-from support.layouts import sides_of
 
 
 @pytest.mark.parametrize("name", names("layout"))
@@ -26,7 +26,7 @@ def test_the_same_bytes_as_numpy_and_back(name: str) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(OperandError, match="codes: a tensor of torch.uint8 is taken, not torch.int32"):
+    with pytest.raises(OperandError, match=r"codes: a tensor of torch\.uint8 is taken"):
         emu.torch.to_layout(torch.zeros(2, 2, dtype=torch.int32), "row_major")
     with pytest.raises(OperandError, match="takes integers from 0 to 15"):
         emu.torch.to_layout(torch.full((1, 2), 16, dtype=torch.uint8), "low_nibble_first")
