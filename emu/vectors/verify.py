@@ -85,7 +85,8 @@ def _operation_folders(folder: Path, report: Report) -> list[Path]:
     if folder.name in OPERATIONS and (folder / manifest.MANIFEST).is_file():
         return [folder]
     found = [folder / op for op in OPERATIONS if (folder / op).is_dir()]
-    other = sorted(path.name for path in folder.iterdir() if path not in found and not (path.name == BENCH and path.is_dir()))
+    known = {folder / BENCH, *(folder / name for name in manifest.ABOUT)}
+    other = sorted(path.name for path in folder.iterdir() if path not in found and path not in known)
     report.faults += [f"{name}: unfinished or foreign: not part of a build" for name in other]
     if not found:
         report.faults.append(f"{folder}: holds no vectors: expected folders {', '.join(OPERATIONS)}")
