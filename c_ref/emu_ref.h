@@ -399,7 +399,8 @@ typedef struct emu_term {
  */
 enum { EMU_MAX_SUM_LEVELS = 16 };
 enum { EMU_HOLD_EXACT = 0, EMU_HOLD_FLOAT = 1, EMU_HOLD_FIXED = 2, EMU_HOLD_CUT = 3 };
-enum { EMU_BEYOND_INF = 0, EMU_BEYOND_IEEE = 1, EMU_BEYOND_MAX = 2, EMU_BEYOND_WRAP = 3, EMU_BEYOND_ERROR = 4 };
+enum { EMU_BEYOND_INF = 0, EMU_BEYOND_IEEE = 1, EMU_BEYOND_MAX = 2, EMU_BEYOND_WRAP = 3, EMU_BEYOND_ERROR = 4,
+       EMU_BEYOND_SYMMETRIC = 5 };
 enum { EMU_SUM_AT_ONCE = 0, EMU_SUM_ALIGNED = 1, EMU_SUM_CHAIN = 2, EMU_SUM_PAIRWISE = 3 };
 enum { EMU_OF_COUNT = 0, EMU_OF_ALL = 1, EMU_OF_BLOCK = 2 };
 enum { EMU_START_ZERO = 0, EMU_START_FIRST = 1, EMU_START_C = 2 };
@@ -412,7 +413,7 @@ typedef struct emu_hold {
     const emu_format *format;     /* float */
     const emu_policy *policy;     /* float: what NaN, Inf, zero and overflow become; NULL: as keep, beyond and flushes say */
     int32_t keep;                 /* float: fraction bits that are kept */
-    int32_t beyond;               /* float: EMU_BEYOND_INF, IEEE (as the rounding says) or MAX; fixed: INF, MAX, WRAP or ERROR */
+    int32_t beyond;               /* float: EMU_BEYOND_INF, IEEE (as the rounding says) or MAX; fixed: INF, MAX, WRAP, ERROR or SYMMETRIC (no further below zero than above) */
     int32_t flushes;              /* float, flag: a subnormal result is zero */
     int32_t bits;                 /* fixed: 2..512, the sign included; cut: bits kept from the leading one on, or below 2^exp */
     int32_t is_fraction;          /* cut, flag: below 2^exp */

@@ -136,6 +136,7 @@ package emu_ref_pkg;
   localparam int EMU_BEYOND_MAX = 2;
   localparam int EMU_BEYOND_WRAP = 3;
   localparam int EMU_BEYOND_ERROR = 4;
+  localparam int EMU_BEYOND_SYMMETRIC = 5;
   localparam int EMU_SUM_AT_ONCE = 0;
   localparam int EMU_SUM_ALIGNED = 1;
   localparam int EMU_SUM_CHAIN = 2;

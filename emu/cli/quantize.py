@@ -51,7 +51,7 @@ def command(file: str, recipe: str, out: str | None, select: tuple[str, ...], st
     options["signs"] = None if options["signs"] is None else parse_signs(options["signs"])
     with open_tensors(file) as tensors:
         target = Path(out) if out else default_target(tensors.path, f"{chosen.id}.safetensors")
-        check_target(target, force)
+        check_target(target, force, tensors.path)
         plan = plan_tensors(tensors, chosen, select, strict, options["axis"], options["row_axis"], source)
         taken = [info for info, reason in plan if reason is None]
         if options["tensor_amax"] is not None and len(taken) != 1:

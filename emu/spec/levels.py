@@ -372,14 +372,19 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
         raise LevelFault((*at, "fraction_bits"), f"level {level.id}: {frac_bits} bits are kept: give a number of bits, 0 or more")
     if words.cuts_running and running is None:
         raise LevelFault((*at, "running"), f"level {level.id}: there is no running value to cut: say same")
-    if running is not None and not isinstance(running.facts, FloatFacts):
-        raise LevelFault(at, f"level {level.id}: {running.id} names no exponent, so nothing bounds it beside E: give C a float format")
     terms = level.by or 1 if level.add == "chain" else 2 if level.add == "pairwise" else count
     one = Fraction(2) if words.exponent == "normalised" else values.significand
     total = terms * one / Fraction(2) ** raised
     if direction(get("rounding", words.cut)) != "rz":
         total += Fraction(terms, 1 << frac_bits)
-    needed = int(total).bit_length() if running is None else (math.ceil(total + C_BELOW) - 1).bit_length()
+    if running is None:
+        needed = int(total).bit_length()
+    elif isinstance(running.facts, FloatFacts):
+        needed = (math.ceil(total + C_BELOW) - 1).bit_length()
+    else:  # an integer names 0, so that E is 0 at least: no more of it lies above 2^E than its magnitude, and 1 where it may be rounded up
+        cuts = (words.cut, words.cuts_running.cut) if words.cuts_running else (words.cut,)
+        rounds_up = any(direction(get("rounding", name)) != "rz" for name in cuts)
+        needed = int(total + reach(running).significand + rounds_up).bit_length()
     stated = needed if words.integer_bits == "derived" else words.integer_bits
     bits = stated if isinstance(stated, int) else None
     if bits is not None and bits < needed and words.beyond != "wrap":
@@ -405,7 +410,8 @@ def _aligned(terms: int, values: Reach, running: Format | None, words: LevelAlig
     spare = Fraction(terms + 1) * Fraction(2) ** (top - align.frac_bits)
     largest = terms * values.largest + (Fraction(0) if running is None else reach(running).largest) + spare
     lsb = max(min(part.lsb_exp for part in parts), low - align.frac_bits - (1 << 12 if words.exponent == "normalised" else 0))
-    significand = terms * max(values.significand, Fraction(2)) + 2 + spare / Fraction(2) ** top
+    significand = terms * max(values.significand, Fraction(2)) + spare / Fraction(2) ** top
+    significand += max(Fraction(2), Fraction(0) if running is None else reach(running).significand)
     return Reach(lsb, low, top, largest, significand)
 
 

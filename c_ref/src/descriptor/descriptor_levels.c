@@ -4,7 +4,7 @@
 enum { MOST_PRODUCTS = 1 << 20, MOST_WIDTH = 1 << 14, MOST_BITS = 1 << 20 };
 
 static const char *const hold_kinds[] = {"exact", "float", "fixed", "cut", NULL};
-static const char *const beyonds[] = {"inf", "ieee", "saturate", "wrap", "error", NULL};
+static const char *const beyonds[] = {"inf", "ieee", "saturate", "wrap", "error", "saturate_symmetric", NULL};
 static const char *const cuts[] = {"significant", "fraction", NULL};
 static const char *const of_rules[] = {"count", "all", "block", NULL};
 static const char *const adds[] = {"exact", "aligned", "chain", "pairwise", NULL};

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 Change = tuple[Path, Any]
+ENDS: Final = ("saturate", "saturate_symmetric", "wrap", "sticky_inf", "error")
 ROUNDINGS: Final = ("rz", "rne", "rna", "rd", "ru", "odd")
 
 
@@ -132,7 +133,7 @@ def _of_hold(at: Path, hold: Hold, unit_exp: int | None, stage: str) -> Iterator
         unit = hold.unit_exp if isinstance(hold.unit_exp, int) else unit_exp
         assert unit is not None
         yield from ((stage, [((*at, "bits"), bits)]) for bits in (hold.bits - 1, hold.bits + 1))
-        yield from ((stage, [((*at, "overflow"), end)]) for end in ("saturate", "wrap", "sticky_inf", "error") if end != hold.overflow)
+        yield from ((stage, [((*at, "overflow"), end)]) for end in ENDS if end != hold.overflow)
         yield from ((stage, [((*at, "unit_exp"), to), ((*at, "rounding"), hold.rounding or "rz")]) for to in (unit - 1, unit + 1))
     elif isinstance(hold, CutHold):
         key = "significant_bits" if hold.significant_bits is not None else "fraction_bits"

@@ -21,6 +21,9 @@ class _Lib:
     EMU_ERROR_REFUSED: Final[int]
     EMU_ERROR_PROGRAM: Final[int]
     EMU_ERROR_SHAPE: Final[int]
+    EMU_ERROR_LAYOUT: Final[int]
+    EMU_AXIS_ROW: Final[int]
+    EMU_AXIS_IDX: Final[int]
     EMU_ERROR_SPACE: Final[int]
     EMU_ERROR_DATAPATH: Final[int]
     EMU_ERROR_OVERFLOW: Final[int]
@@ -54,6 +57,7 @@ class _Lib:
     EMU_BEYOND_MAX: Final[int]
     EMU_BEYOND_WRAP: Final[int]
     EMU_BEYOND_ERROR: Final[int]
+    EMU_BEYOND_SYMMETRIC: Final[int]
     EMU_SUM_AT_ONCE: Final[int]
     EMU_SUM_ALIGNED: Final[int]
     EMU_SUM_CHAIN: Final[int]
@@ -208,6 +212,9 @@ class _Lib:
     ) -> int: ...
     def emu_check_transform(self, transform: Any, /) -> int: ...
     def emu_transform_matrix(self, source: Any, transform: Any, signs: Any, x: Any, y: Any, /) -> int: ...
+    def emu_layout_size(self, layout: Any, rows: int, codes: int, size: Any, /) -> int: ...
+    def emu_layout_place(self, layout: Any, rows: int, codes: int, row: int, idx: int, place: Any, /) -> int: ...
+    def emu_layout_locate(self, layout: Any, rows: int, codes: int, place: int, row: Any, idx: Any, /) -> int: ...
     def emu_check_program(self, program: Any, /) -> int: ...
     def emu_count_workspace(self, program: Any, columns: int, words: Any, /) -> int: ...
     def emu_quantize(

@@ -33,6 +33,7 @@ BEYOND: Final = {
     "inf": lib.EMU_BEYOND_INF,
     "ieee": lib.EMU_BEYOND_IEEE,
     "saturate": lib.EMU_BEYOND_MAX,
+    "saturate_symmetric": lib.EMU_BEYOND_SYMMETRIC,
     "wrap": lib.EMU_BEYOND_WRAP,
     "sticky_inf": lib.EMU_BEYOND_INF,
     "error": lib.EMU_BEYOND_ERROR,

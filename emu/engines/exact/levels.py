@@ -355,12 +355,13 @@ class _Row:
 
     def _fixed(self, units: int, hold: FixedHold, unit_exp: int) -> Held:
         half = 1 << (hold.bits - 1)
-        if not -half <= units < half:
+        lowest = 1 - half if hold.overflow == "saturate_symmetric" else -half
+        if not lowest <= units < half:
             if hold.overflow == "error":
                 raise OpenError(f"datapath {self.plan.datapath.id}: a register of {hold.bits} bits overflows: this row has no result")
             if hold.overflow == "sticky_inf":
                 return "-inf" if units < 0 else "+inf"
-            units = wrapped(units, hold.bits) if hold.overflow == "wrap" else -half if units < 0 else half - 1
+            units = wrapped(units, hold.bits) if hold.overflow == "wrap" else lowest if units < 0 else half - 1
         return Number(units, 0, -unit_exp, units != 0)
 
     def _code(self, value: Held, hold: FloatHold, place: Place) -> int:

@@ -23,8 +23,9 @@ class FixedHold(Part):
     bits: int = Field(ge=2, le=512, description="width with the sign")
     unit_exp: Exponent | Literal["derived"] = Field(description="the unit is 2^unit_exp; derived: the finest unit of what is added")
     rounding: RoundingId | None = Field(default=None, description="rounding to the unit; left out where the unit loses nothing")
-    overflow: Literal["saturate", "wrap", "sticky_inf", "error"] = Field(
-        description="beyond the register: stop at its end; keep the low bits; infinity of that sign; or refuse the row"
+    overflow: Literal["saturate", "saturate_symmetric", "wrap", "sticky_inf", "error"] = Field(
+        description="beyond the register: stop at its end; stop at the largest number of that sign, so that the lowest code never comes; "
+        "keep the low bits; infinity of that sign; or refuse the row"
     )
 
 

@@ -176,12 +176,12 @@ def test_chains_of_fused_multiply_adds_are_those_of_the_c_library(fmt: str, func
         assert got == (int(nan, 16) if np.isnan(acc) else want), codes
 
 
-@pytest.mark.parametrize("kind", ["saturate", "wrap", "sticky_inf", "error"])
+@pytest.mark.parametrize("kind", ["saturate", "saturate_symmetric", "wrap", "sticky_inf", "error"])
 def test_a_register_of_20_bits_written_by_hand(kind: str) -> None:
     hold = {"bits": 20, "unit_exp": 0, "overflow": kind}
     facts = {"a": ("int8",), "b": ("int8",), "c": "none", "k": 64, "out": {"format": "fp32"}}
     plan = made(**facts, levels=(chain(hold, start="zero"),), special={"when": "once", "nan": "0x7FC00000"})
-    rng, low, high, over = np.random.default_rng(20), -(2**19), 2**19 - 1, 0
+    rng, low, high, over = np.random.default_rng(20), -(2**19) + (kind == "saturate_symmetric"), 2**19 - 1, 0
     for trial in range(120):
         a, b = (rng.integers(-128, 128, 64) for _ in "ab")
         if trial % 2:
@@ -193,7 +193,7 @@ def test_a_register_of_20_bits_written_by_hand(kind: str) -> None:
             register += x * y
             if not low <= register <= high:
                 over += 1
-                if kind == "saturate":
+                if kind.startswith("saturate"):
                     register = max(low, min(high, register))
                 elif kind == "wrap":
                     register -= 2**20 if register > 0 else -(2**20)
