@@ -109,6 +109,8 @@ package emu_ref_pkg;
   localparam int EMU_TAIL_ERROR = 0;
   localparam int EMU_TAIL_KEEP = 1;
   localparam int EMU_TAIL_DROP = 2;
+  localparam int EMU_MAX_DIGITS = 32;
+  localparam int EMU_MAX_SIDE = 4096;
   localparam int EMU_MAX_TERMS = 1024;
   localparam int EMU_MAX_SPLIT = 8;
   localparam int EMU_WIDE_LIMBS = 20;
@@ -164,7 +166,11 @@ package emu_ref_pkg;
       output byte unsigned open);
   import "DPI-C" function int emu_code_bytes(input chandle format, output int bytes);
   import "DPI-C" function int emu_check_transform(input chandle transform);
+  import "DPI-C" function int emu_check_layout(input chandle layout);
+  import "DPI-C" function int emu_layout_place(input chandle layout, input longint unsigned row, input longint unsigned index,
+      input longint unsigned rows, input longint unsigned codes, output longint unsigned place);
   import "DPI-C" function int emu_check_program(input chandle program_);
+  import "DPI-C" function int emu_type_registers(input chandle program_, input chandle types);
   import "DPI-C" function int emu_check_dot_levels(input chandle levels);
   import "DPI-C" function int emu_check_layout(input chandle layout);
   import "DPI-C" function int emu_layout_size(input chandle layout, input longint unsigned rows, input longint unsigned codes,
@@ -184,6 +190,12 @@ package emu_ref_pkg;
   import "DPI-C" function chandle emu_find_format_in(input chandle library_, input string id);
   import "DPI-C" function chandle emu_find_rounding_in(input chandle library_, input string id);
   import "DPI-C" function chandle emu_find_policy_in(input chandle library_, input string id, input string destination);
+  import "DPI-C" function chandle emu_find_word_in(input chandle library_, input string rounding);
+  import "DPI-C" function chandle emu_find_transform_in(input chandle library_, input string id);
+  import "DPI-C" function chandle emu_find_block_in(input chandle library_, input string id);
+  import "DPI-C" function chandle emu_find_layout_in(input chandle library_, input string id);
+  import "DPI-C" function chandle emu_find_recipe_in(input chandle library_, input string id);
+  import "DPI-C" function chandle emu_find_program_in(input chandle library_, input string recipe, input string profile);
 
   import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
       output longint unsigned significand, output int lsb_exp);

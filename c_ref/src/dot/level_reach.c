@@ -21,16 +21,6 @@ typedef struct reach {
     bound significand;
 } reach;
 
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 static bound bound_of(uint64_t bits, int32_t exp)
 {
     bound found = {0, 1, 0, {{0}}};
@@ -55,8 +45,8 @@ static bound plus(const bound *a, const bound *b)
 {
     bound sum = *a;
     emu_wide more = b->bits;
-    sum.top = larger(a->top, b->top) + 1;
-    sum.exp = smaller(a->exp, b->exp);
+    sum.top = emu_most(a->top, b->top) + 1;
+    sum.exp = emu_least(a->exp, b->exp);
     sum.is_known = a->is_known & b->is_known & (sum.top - sum.exp <= MOST_SUM_BITS);
     if (sum.is_known) {
         emu_wide_shift_left(&more, EMU_WIDE_LIMBS, b->exp - sum.exp);
@@ -112,9 +102,9 @@ static reach sum_of(const reach *values, size_t count, const reach *other, int32
     sum.largest = repeated(&values->largest, count);
     sum.significand = repeated(&values->significand, count);
     if (other) {
-        sum.lsb_exp = smaller(sum.lsb_exp, other->lsb_exp);
-        sum.min_exp = smaller(sum.min_exp, other->min_exp);
-        sum.max_exp = larger(sum.max_exp, other->max_exp);
+        sum.lsb_exp = emu_least(sum.lsb_exp, other->lsb_exp);
+        sum.min_exp = emu_least(sum.min_exp, other->min_exp);
+        sum.max_exp = emu_most(sum.max_exp, other->max_exp);
         sum.largest = plus(&sum.largest, &other->largest);
         sum.significand = plus(&sum.significand, &other->significand);
     }
@@ -150,7 +140,7 @@ static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp
         }
     } else if (hold->kind == EMU_HOLD_CUT && hold->is_fraction) {
         const bound unit = bound_of(1, -hold->bits), last = bound_of(1, values->max_exp - hold->bits);
-        values->lsb_exp = larger(values->lsb_exp, values->min_exp - hold->bits);
+        values->lsb_exp = emu_most(values->lsb_exp, values->min_exp - hold->bits);
         values->largest = plus(&values->largest, &last);
         values->significand = plus(&values->significand, &unit);
     } else if (hold->kind == EMU_HOLD_CUT) {
@@ -241,15 +231,15 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     else if (words->floor_rule == EMU_DERIVED)
         plan->floor_exp = reach_of(level->hold.format).min_exp - bits;
     if (running) {
-        sum.lsb_exp = smaller(sum.lsb_exp, running->lsb_exp);
-        low = smaller(low, running->min_exp);
-        top = larger(top, running->max_exp);
-        wide = larger(wide, running->significand.top);
+        sum.lsb_exp = emu_least(sum.lsb_exp, running->lsb_exp);
+        low = emu_least(low, running->min_exp);
+        top = emu_most(top, running->max_exp);
+        wide = emu_most(wide, running->significand.top);
     }
-    top += larger(words->exponent_raise, 0);
+    top += emu_most(words->exponent_raise, 0);
     if (plan->has_floor) {
-        top = larger(top, plan->floor_exp);
-        low = larger(low, plan->floor_exp);
+        top = emu_most(top, plan->floor_exp);
+        low = emu_most(low, plan->floor_exp);
     }
     spare = bound_of(terms + 1, top - plan->frac_bits);
     sum.largest = repeated(&values->largest, terms);
@@ -262,10 +252,10 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     sum.significand = plus(&sum.significand, &spare);
     sum.min_exp = low;
     sum.max_exp = top;
-    sum.lsb_exp = larger(sum.lsb_exp, low - plan->frac_bits - (words->is_normalised ? 1 << 12 : 0));
-    wide = larger(wide, sum.significand.top) + larger(0, -words->exponent_raise) + 1;
+    sum.lsb_exp = emu_most(sum.lsb_exp, low - plan->frac_bits - (words->is_normalised ? 1 << 12 : 0));
+    wide = emu_most(wide, sum.significand.top) + emu_most(0, -words->exponent_raise) + 1;
     *values = sum;
-    return larger(plan->frac_bits, words->running ? words->running_bits : 0) + wide > MOST_SUM_BITS ? EMU_ERROR_DATAPATH : EMU_OK;
+    return emu_most(plan->frac_bits, words->running ? words->running_bits : 0) + wide > MOST_SUM_BITS ? EMU_ERROR_DATAPATH : EMU_OK;
 }
 
 /* What a level leaves of values; `count` of them come to one in an instruction. */

@@ -67,9 +67,10 @@ def test_places_inverse_and_padding_of_every_engine(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_the_c_reference_has_the_same_places_and_inverse(name: str) -> None:
     layout = get("layout", name)
-    found = lib.emu_find_layout(name.encode())
-    made = c_layout.layout_descriptor(layout)
-    assert bytes(ffi.buffer(found, ffi.sizeof("emu_layout"))) == bytes(ffi.buffer(made, ffi.sizeof("emu_layout")))
+    found, made = lib.emu_find_layout_in(ffi.NULL, name.encode()), c_layout.layout_descriptor(layout).pointer
+    size = ffi.sizeof("emu_digit") * made.digit_count
+    assert (found.code_bits, found.digit_count) == (made.code_bits, made.digit_count)
+    assert bytes(ffi.buffer(found.digits, size)) == bytes(ffi.buffer(made.digits, size))
     sides = sides_of(layout)
     for rows, codes in [pair for pair in sides if pair[0] * pair[1] < 300] + [max(sides)]:
         assert (c_layout.places(rows, codes, layout) == places(rows, codes, layout)).all()
@@ -86,39 +87,28 @@ def test_torch_has_the_same_places(name: str) -> None:
         assert torch_layout.places(rows, codes, layout).tolist() == places(rows, codes, layout).tolist()
 
 
-def test_aliases_and_unknown_names_in_c() -> None:
-    assert lib.emu_find_layout(b"to_blocked") == lib.emu_find_layout(b"sf128x4") != ffi.NULL
-    assert lib.emu_find_layout(b"sf127x4") == ffi.NULL and lib.emu_find_layout(ffi.NULL) == ffi.NULL
-
-
 def test_c_refuses_what_contradicts_itself_and_writes_nothing() -> None:
     at, other = ffi.new("uint64_t *", 77), ffi.new("uint64_t *", 88)
-    good = c_layout.layout_descriptor(get("layout", "sf8x4"))
+    made = c_layout.layout_descriptor(get("layout", "sf8x4"))
+    good, digits = made.pointer, made.memory
     assert lib.emu_check_layout(good) == lib.EMU_OK and lib.emu_check_layout(ffi.NULL) == lib.EMU_ERROR_NULL
-    for change in (
-        {"code_bits": 6}, {"word_bits": 8}, {"word_bits": 48}, {"digit_count": 1}, {"digit_count": 17}, {"digit_count": 3},
-        {"digits": [{"axis": 2, "step": 1, "count": 4}]}, {"digits": [{"axis": 1, "step": 1, "count": 3}]},
-        {"digits": [{"axis": 1, "step": 1, "count": 1}]}, {"digits": [{"axis": 1, "step": 2, "count": 4}]},
-        {"digits": [{"axis": 1, "step": 1, "count": 0}]}, {"digits": [{"axis": 1, "step": 1, "count": 4, "down": 2}]},
-        {"digits": [good.digits[0], good.digits[1], {"axis": 1, "step": 4, "down": 1}]},
-        {"digits": [good.digits[0], good.digits[0]]}, {"digits": [{"axis": 1, "step": 1, "count": -4}]},
-    ):  # fmt: skip
-        bad = ffi.new("emu_layout *", good[0])
+    for number, change in ((0, {"down": 2}), (0, {"down": -1}), (2, {"down": 1}), (0, {"count": 3}), (1, {"is_row": 0})):
+        bad = ffi.new("emu_digit[]", list(digits))
         for key, value in change.items():
-            if key == "digits":
-                for number, digit in enumerate(value):
-                    bad.digits[number] = digit
-            else:
-                setattr(bad, key, value)
-        assert lib.emu_check_layout(bad) == lib.EMU_ERROR_LAYOUT, change
-        assert lib.emu_layout_place(bad, 8, 4, 0, 0, at) == lib.EMU_ERROR_LAYOUT and at[0] == 77
-    for rows, codes, row, idx in ((0, 4, 0, 0), (8, 0, 0, 0), (8, 4, 8, 0), (8, 4, 0, 4), (1 << 31, 4, 0, 0), (8, 1 << 40, 0, 0)):
-        assert lib.emu_layout_place(good, rows, codes, row, idx, at) == lib.EMU_ERROR_SHAPE and at[0] == 77
-    assert lib.emu_layout_locate(good, 8, 4, 32, at, other) == lib.EMU_ERROR_SHAPE and (at[0], other[0]) == (77, 88)
-    assert lib.emu_layout_locate(good, 8, 4, 31, at, ffi.NULL) == lib.EMU_ERROR_NULL and at[0] == 77
+            setattr(bad[number], key, value)
+        layout = ffi.new("emu_layout *", good[0])
+        layout.digits = bad
+        assert lib.emu_check_layout(layout) == lib.EMU_ERROR_LAYOUT, change
+        assert lib.emu_layout_size(layout, 8, 4, at) == lib.emu_layout_locate(layout, 0, 8, 4, at, other) == lib.EMU_ERROR_LAYOUT
+    for rows, codes in ((0, 4), (8, 0), (1 << 31, 4), (8, 1 << 40)):
+        assert lib.emu_layout_size(good, rows, codes, at) == lib.emu_layout_locate(good, 0, rows, codes, at, other) == lib.EMU_ERROR_SHAPE
+    assert lib.emu_layout_locate(good, 32, 8, 4, at, other) == lib.EMU_ERROR_SHAPE and (at[0], other[0]) == (77, 88)
+    assert lib.emu_layout_locate(good, 31, 8, 4, at, ffi.NULL) == lib.EMU_ERROR_NULL and at[0] == 77
     assert lib.emu_layout_size(good, 8, 4, ffi.NULL) == lib.EMU_ERROR_NULL
-    assert lib.emu_layout_place(good, (1 << 31) - 1, (1 << 31) - 1, (1 << 31) - 2, (1 << 31) - 2, at) == lib.EMU_OK
-    assert at[0] == FORMULAS["sf8x4"]((1 << 31) - 2, (1 << 31) - 2, (1 << 31) - 1, (1 << 31) - 1)
+    far = (1 << 31) - 1
+    assert lib.emu_layout_place(good, far - 1, far - 1, far, far, at) == lib.EMU_OK
+    assert at[0] == FORMULAS["sf8x4"](far - 1, far - 1, far, far)
+    assert lib.emu_layout_locate(good, at[0], far, far, at, other) == lib.EMU_OK and (at[0], other[0]) == (far - 1, far - 1)
 
 
 def test_outside_of_memory_there_is_no_code() -> None:
