@@ -149,9 +149,6 @@ package emu_ref_pkg;
   localparam int EMU_START_ZERO = 0;
   localparam int EMU_START_FIRST = 1;
   localparam int EMU_START_C = 2;
-  localparam int EMU_AXIS_ROW = 0;
-  localparam int EMU_AXIS_IDX = 1;
-  localparam int EMU_MAX_DIGITS = 16;
   localparam int EMU_MAX_DESCRIPTOR = 1048576;
   localparam int EMU_DPI_BITS = 8192;
 
@@ -169,23 +166,19 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_check_layout(input chandle layout);
   import "DPI-C" function int emu_layout_place(input chandle layout, input longint unsigned row, input longint unsigned index,
       input longint unsigned rows, input longint unsigned codes, output longint unsigned place);
+  import "DPI-C" function int emu_layout_size(input chandle layout, input longint unsigned rows, input longint unsigned codes,
+      output longint unsigned size);
+  import "DPI-C" function int emu_layout_locate(input chandle layout, input longint unsigned place, input longint unsigned rows,
+      input longint unsigned codes, output longint unsigned row, output longint unsigned index);
   import "DPI-C" function int emu_check_program(input chandle program_);
   import "DPI-C" function int emu_type_registers(input chandle program_, input chandle types);
   import "DPI-C" function int emu_check_dot_levels(input chandle levels);
-  import "DPI-C" function int emu_check_layout(input chandle layout);
-  import "DPI-C" function int emu_layout_size(input chandle layout, input longint unsigned rows, input longint unsigned codes,
-      output longint unsigned size);
-  import "DPI-C" function int emu_layout_place(input chandle layout, input longint unsigned rows, input longint unsigned codes,
-      input longint unsigned row, input longint unsigned idx, output longint unsigned place);
-  import "DPI-C" function int emu_layout_locate(input chandle layout, input longint unsigned rows, input longint unsigned codes,
-      input longint unsigned place, output longint unsigned row, output longint unsigned idx);
   import "DPI-C" function chandle emu_find_format(input string id);
   import "DPI-C" function chandle emu_find_rounding(input string id);
   import "DPI-C" function chandle emu_find_word(input string rounding);
   import "DPI-C" function chandle emu_find_policy(input string id, input string destination);
   import "DPI-C" function chandle emu_find_transform(input string id);
   import "DPI-C" function chandle emu_find_recipe(input string id);
-  import "DPI-C" function chandle emu_find_layout(input string id);
   import "DPI-C" function chandle emu_find_program(input string recipe, input string profile);
   import "DPI-C" function chandle emu_find_format_in(input chandle library_, input string id);
   import "DPI-C" function chandle emu_find_rounding_in(input chandle library_, input string id);
