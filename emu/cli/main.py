@@ -34,6 +34,7 @@ COMMANDS = {
     "check": "emu.cli.check",
     "study": "emu.cli.study",
     "identify": "emu.cli.identify",
+    "convert-checkpoint": "emu.cli.convert_checkpoint",
     "vectors": "emu.cli.vectors.group",
     "rtl": "emu.cli.rtl",
     "sweep": "emu.cli.vectors.sweep",
