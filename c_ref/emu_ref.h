@@ -310,6 +310,7 @@ typedef struct emu_digit {
     int32_t is_row; /* 1: of the row; 0: of the index */
     int32_t step;   /* 1..EMU_MAX_SIDE */
     int32_t count;  /* 2..EMU_MAX_SIDE; 0: the rest */
+    int32_t down;   /* 1: count - 1 minus that, so that the last value comes first; 0 where count is 0 */
 } emu_digit;
 
 typedef struct emu_layout {
@@ -650,6 +651,11 @@ int32_t emu_transform_matrix(const emu_format *source, const emu_transform *tran
  * 2^31; row and index inside the tensor, else EMU_ERROR_SHAPE. */
 int32_t emu_check_layout(const emu_layout *layout);
 int32_t emu_layout_place(const emu_layout *layout, uint64_t row, uint64_t index, uint64_t rows, uint64_t codes, uint64_t *place);
+
+/* size: how many places the tensor takes, padding included. locate: the inverse of place; one of row and index lies outside the tensor where
+ * the place is padding. EMU_ERROR_SHAPE: a side that is 0 or not below 2^31, a place behind the end. */
+int32_t emu_layout_size(const emu_layout *layout, uint64_t rows, uint64_t codes, uint64_t *size);
+int32_t emu_layout_locate(const emu_layout *layout, uint64_t place, uint64_t rows, uint64_t codes, uint64_t *row, uint64_t *index);
 
 /* How many 64-bit words of workspace quantize and dequantize need for a matrix of so many columns; nothing need be in them. */
 int32_t emu_check_program(const emu_program *program);

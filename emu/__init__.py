@@ -26,6 +26,8 @@ _HOME = {
     "quantize": "emu.ops.functions",
     "transform": "emu.ops.functions",
     "unpack": "emu.ops.functions",
+    "from_layout": "emu.ops.layout",
+    "to_layout": "emu.ops.layout",
     "dot": "emu.ops",
     "matmul": "emu.ops",
     "Order": "emu.ops",
@@ -59,11 +61,13 @@ __all__ = [
     "decode",
     "dequantize",
     "dot",
+    "from_layout",
     "instruction",
     "load_spec",
     "matmul",
     "pack",
     "quantize",
+    "to_layout",
     "transform",
     "unpack",
 ]
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
     from emu.ops import Order, dot, matmul
     from emu.ops.functions import amax, convert, decode, dequantize, pack, quantize, transform, unpack
     from emu.ops.instruction import instruction
+    from emu.ops.layout import from_layout, to_layout
     from emu.ops.quantized import Level, Quantized
     from emu.spec import load_spec
 

@@ -171,6 +171,10 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_check_layout(input chandle layout);
   import "DPI-C" function int emu_layout_place(input chandle layout, input longint unsigned row, input longint unsigned index,
       input longint unsigned rows, input longint unsigned codes, output longint unsigned place);
+  import "DPI-C" function int emu_layout_size(input chandle layout, input longint unsigned rows, input longint unsigned codes,
+      output longint unsigned size);
+  import "DPI-C" function int emu_layout_locate(input chandle layout, input longint unsigned place, input longint unsigned rows,
+      input longint unsigned codes, output longint unsigned row, output longint unsigned index);
   import "DPI-C" function int emu_check_program(input chandle program_);
   import "DPI-C" function int emu_type_registers(input chandle program_, input chandle types);
   import "DPI-C" function int emu_check_dot_levels(input chandle levels);

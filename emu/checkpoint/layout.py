@@ -60,8 +60,8 @@ def _by_padding(raw: Bytes, rows: int, blocks: int, name: str, sides: tuple[int,
 
 def _sides(layout: Layout, rows: int, blocks: int) -> tuple[int, int]:
     """Return the sides of a tensor of scales with its padding."""
-    step = {axis: max(digit.step for digit in layout.facts.digits if digit.axis == axis) for axis in ("row", "idx")}
-    return -(-rows // step["row"]) * step["row"], -(-blocks // step["idx"]) * step["idx"]
+    down, along = layout.facts.padded_to("row"), layout.facts.padded_to("idx")
+    return -(-rows // down) * down, -(-blocks // along) * along
 
 
 def _count(raw: Bytes, rows: int, blocks: int) -> str:
@@ -71,7 +71,7 @@ def _count(raw: Bytes, rows: int, blocks: int) -> str:
 def row_period(layout: str) -> int:
     """Return after how many rows the order of a layout repeats."""
     found: Layout = get("layout", layout)
-    return max(digit.step for digit in found.facts.digits if digit.axis == "row")
+    return found.facts.padded_to("row")
 
 
 def scales_of_rows(raw: Bytes, order: Order, first: int, count: int, blocks: int) -> Bytes:

@@ -39,6 +39,7 @@ COMMANDS = {
     "rtl": "emu.cli.rtl",
     "sweep": "emu.cli.vectors.sweep",
     "export": "emu.cli.export",
+    "layout": "emu.cli.layout",
     "docs": "emu.cli.docs",
     "bench": "emu.cli.bench",
     "doctor": "emu.cli.doctor",

@@ -105,6 +105,7 @@ class LayoutContract(Contract):
             padded = -(-size[digit.axis] // digit.step)
             value, count = at[digit.axis] // digit.step, padded if digit.count is None else digit.count
             value = value if digit.count is None else value % count
+            value = count - 1 - value if digit.order == "down" else value
             told = f"{value} of {count}, weighs {weight}: {value * weight}"
             out.append(entry(f"digit {number}", "divide", f"{digit.axis} {at[digit.axis]}", f"/ {digit.step} -> {told}"))
             weight *= count

@@ -5,6 +5,7 @@ Not here: files of quantized tensors (stored.py), writing (writers.py).
 
 from __future__ import annotations
 
+import json
 import math
 import tokenize
 import zipfile
@@ -24,6 +25,11 @@ from emu.base.inputs import check_regular
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 _NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool"}
+_NARROW = {  # what the library cannot hand out as NumPy arrays: their bytes are read here
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
+}
 _INTEGERS = {f"{letter}{bits}": f"{word}{bits}" for letter, word in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)}
 # What NumPy, zipfile and safetensors raise for damaged and hostile files: encrypted or unknown members, unclosed headers, absurd numbers.
 _DAMAGED = (
@@ -198,7 +204,17 @@ class _Safetensors:
 
     def read(self, name: str) -> NDArray[Any]:
         try:
-            array: NDArray[Any] = self.file.get_tensor(name)
+            narrow = _NARROW.get(str(self.file.get_slice(name).get_dtype()))
+            array: NDArray[Any] = self.file.get_tensor(name) if narrow is None else self._bytes(name).view(narrow)
         except _DAMAGED as error:
             raise _unreadable(self.path, error) from None
         return array
+
+    def _bytes(self, name: str) -> NDArray[Any]:
+        """Return a tensor of one byte an element (the library checked the header when it opened the file)."""
+        with self.path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            entry = json.loads(stream.read(length))[name]
+            first, end = entry["data_offsets"]
+            stream.seek(8 + length + first)
+            return np.frombuffer(stream.read(end - first), np.uint8).reshape(entry["shape"])

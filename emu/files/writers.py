@@ -20,7 +20,8 @@ from emu.base.errors import FileError
 from emu.files.tensors import SUFFIXES
 
 _FLOATS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
-_WORDS = {**_FLOATS, **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)}, "int32": "I32"}
+_NARROW = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0", "bool": "BOOL"}
+_WORDS = {**_FLOATS, **_NARROW, **{f"{word}{bits}": f"{word[0].upper()}{bits}" for word in ("uint", "int") for bits in (8, 16, 32, 64)}}
 _ALIGN = 8
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

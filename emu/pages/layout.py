@@ -16,9 +16,14 @@ def data(layout: Layout) -> Data:
     facts, (rows, codes) = layout.facts, TENSOR
     unit = "bytes" if facts.code_bits == 8 else "nibbles, the low one of a byte first"
     return {
-        "facts": [("holds", facts.holds), ("code_bits", facts.code_bits), ("places count", unit)],
-        "row_padding": padding(layout, "row"),
-        "idx_padding": padding(layout, "idx"),
+        "facts": [
+            ("holds", facts.holds),
+            ("code_bits", facts.code_bits),
+            ("places count", unit),
+            *([("words", f"{facts.word_bits} bits, the lowest place in the lowest bits, little-endian")] if facts.word_bits else []),
+        ],
+        "row_padding": facts.padded_to("row"),
+        "idx_padding": facts.padded_to("idx"),
         "digits": list(zip(digits(layout), weights(layout), strict=True)),
         "rows": rows,
         "codes": codes,
@@ -30,17 +35,13 @@ def data(layout: Layout) -> Data:
     }
 
 
-def padding(layout: Layout, axis: str) -> int:
-    """Return what an axis is padded to a multiple of: the step of its last digit."""
-    return max(digit.step for digit in layout.facts.digits if digit.axis == axis)
-
-
 def digits(layout: Layout) -> list[Code]:
     """Return the digits as formulas, the fastest first."""
     found: list[Code] = []
     for digit in layout.facts.digits:
         text = digit.axis if digit.step == 1 else f"{digit.axis} / {digit.step}"
-        found.append(Code(text if digit.count is None else f"{text} mod {digit.count}"))
+        text = text if digit.count is None else f"{text} mod {digit.count}"
+        found.append(Code(f"{(digit.count or 0) - 1} - {text}" if digit.order == "down" else text))
     return found
 
 

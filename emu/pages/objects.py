@@ -10,7 +10,6 @@ from emu.pages import block, checkpoint, coverage, datapath, instruction, layout
 from emu.pages import format as format_page
 from emu.pages.block import granularity
 from emu.pages.frame import Users, Writer, all_users, page
-from emu.pages.layout import padding
 from emu.pages.render import Code, Links, Ref, Section, plural, render
 from emu.spec import KINDS, Block, Datapath, Format, Instruction, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
 from emu.spec.models.datapath import DatapathFacts
@@ -99,7 +98,7 @@ def _block(block: Block) -> str:
 
 def _layout(layout: Layout) -> str:
     facts = layout.facts
-    return f"{facts.holds} of {facts.code_bits} bits, padded to {padding(layout, 'row')} x {padding(layout, 'idx')}"
+    return f"{facts.holds} of {facts.code_bits} bits, padded to {facts.padded_to('row')} x {facts.padded_to('idx')}"
 
 
 def _transform(transform: Transform) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emu.torch.api import convert, decode, dequantize, dot, matmul, quantize, transform
+    from emu.torch.api import convert, decode, dequantize, dot, from_layout, matmul, quantize, to_layout, transform
 
-__all__ = ["convert", "decode", "dequantize", "dot", "matmul", "quantize", "transform"]
+__all__ = ["convert", "decode", "dequantize", "dot", "from_layout", "matmul", "quantize", "to_layout", "transform"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import torch
 
 from emu.base.errors import OperandError, ShapeError
+from emu.engines.torch import layout as layouts
 from emu.engines.torch import ops
 from emu.engines.torch.products import dot, matmul
 from emu.engines.torch.tensors import format_id, name_of
-from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
+from emu.ops.layout import layout_named, units
+from emu.spec.models import Format, Layout, Policy, Recipe, Rounding, Transform
 
 
 class QuantizedTensor(NamedTuple):
@@ -153,3 +155,41 @@ def dequantize(q: QuantizedTensor, dtype: torch.dtype = torch.float32, profile: 
 
 
 __all__ = ["QuantizedTensor", "convert", "decode", "dequantize", "dot", "matmul", "quantize", "transform"]
+
+
+def to_layout(codes: torch.Tensor, layout: str | Layout) -> torch.Tensor:
+    """Write the codes of a matrix, or of several, at the places that a layout gives them; the padding is 0.
+
+    codes: uint8 [..., rows, codes of a row], one code an element, on any device.   layout: id or model.
+    Returns: uint8 [..., bytes] on the device of codes; words as their bytes, little-endian: `.view(torch.int32)` reads 32-bit words.
+    Exactness: equals emu.to_layout byte for byte.   Raises: OperandError (not uint8, a code too wide), ShapeError (as emu.to_layout).
+    Source: the layout's sources.   Tests: tests/engines/torch/test_torch_layout.py.
+    """
+    order = layout_named(layout)
+    _bytes(codes, "codes")
+    if codes.ndim < 2:
+        raise ShapeError(f"codes of {order.id} have a matrix of rows and codes of a row as their last two axes")
+    units(codes.shape[-2], codes.shape[-1], order)
+    if order.facts.code_bits == 4 and codes.numel() and int(codes.max()) > 15:
+        raise OperandError(f"codes: {order.id} takes integers from 0 to 15")
+    return layouts.to_memory(codes, order)
+
+
+def from_layout(memory: torch.Tensor, layout: str | Layout, rows: int, codes: int) -> torch.Tensor:
+    """Read the codes of a matrix, or of several, from memory in the order of a layout: the opposite of to_layout.
+
+    memory: uint8 [..., bytes], on any device.   layout: id or model.   rows, codes: of a matrix, without padding.
+    Returns: uint8 [..., rows, codes].   Exactness: equals emu.from_layout.   Raises: OperandError (not uint8), ShapeError (other bytes).
+    Source, tests: as to_layout.
+    """
+    order = layout_named(layout)
+    _bytes(memory, "memory")
+    wanted = units(rows, codes, order) * (order.facts.word_bits or 8) // 8
+    if memory.ndim == 0 or memory.shape[-1] != wanted:
+        raise ShapeError(f"{order.id} holds {rows} x {codes} codes in {wanted} bytes, not {memory.shape[-1] if memory.ndim else 'no'}")
+    return layouts.from_memory(memory, order, rows, codes)
+
+
+def _bytes(given: torch.Tensor, name: str) -> None:
+    if given.dtype != torch.uint8:
+        raise OperandError(f"{name}: a tensor of torch.uint8 is taken, not {given.dtype}")

@@ -7,7 +7,7 @@ const char *const emu_shipped_facts = "what the id means in the shipped spec, bu
 
 static const char *const orders[] = {"exact", "sequential", "tree", "halves", "butterfly", NULL};
 static const char *const contents[] = {"elements", "scales", NULL};
-static const char *const axes[] = {"index", "row", NULL};
+static const char *const axes[] = {"index", "row", "index_down", "row_down", NULL};
 
 #define TRANSFORM(name) .place = offsetof(emu_transform, name)
 #define LAYOUT(name) .place = offsetof(emu_layout, name)
@@ -149,7 +149,9 @@ static void read_digits(emu_reader *reader, emu_layout *layout)
     int32_t count = emu_read_count(reader, "digits", 2, EMU_MAX_DIGITS);
     emu_digit *digits = emu_take(reader, (size_t)count * sizeof *digits);
     for (int32_t i = 0; i < count && emu_read_line(reader, "digit", 3); i++) {
-        digits[i].is_row = emu_read_word(reader, 1, axes);
+        int32_t axis = emu_read_word(reader, 1, axes);
+        digits[i].is_row = axis & 1;
+        digits[i].down = axis >> 1;
         digits[i].step = (int32_t)emu_read_integer(reader, 2, 1, EMU_MAX_SIDE);
         digits[i].count = emu_is_word(reader, 3, "rest") ? 0 : (int32_t)emu_read_integer(reader, 3, 2, EMU_MAX_SIDE);
     }
@@ -161,7 +163,8 @@ static int32_t same_layout(const emu_layout *a, const emu_layout *b)
 {
     int32_t same = a->holds_scales == b->holds_scales && a->code_bits == b->code_bits && a->digit_count == b->digit_count;
     for (int32_t i = 0; same && i < a->digit_count; i++)
-        same = a->digits[i].is_row == b->digits[i].is_row && a->digits[i].step == b->digits[i].step && a->digits[i].count == b->digits[i].count;
+        same = a->digits[i].is_row == b->digits[i].is_row && a->digits[i].step == b->digits[i].step && a->digits[i].count == b->digits[i].count &&
+               a->digits[i].down == b->digits[i].down;
     return same;
 }
 

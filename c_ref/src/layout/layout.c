@@ -1,4 +1,4 @@
-/* layout.c: where in memory the code of a row and an index lies. */
+/* layout.c: where in memory the code of a row and an index lies, and what lies at a place. */
 #include "../steps.h"
 
 /* The digits of one axis, by step: each goes on where the one before it ends, and the last has the rest. */
@@ -33,10 +33,17 @@ int32_t emu_check_layout(const emu_layout *layout)
     for (int32_t i = 0; i < layout->digit_count; i++) {
         const emu_digit *digit = &layout->digits[i];
         if ((digit->is_row & ~1) || digit->step < 1 || digit->step > EMU_MAX_SIDE || digit->count < 0 || digit->count == 1 ||
-            digit->count > EMU_MAX_SIDE)
+            digit->count > EMU_MAX_SIDE || (digit->down & ~1) || (digit->down && !digit->count))
             return EMU_ERROR_LAYOUT;
     }
     return is_axis_sound(layout, 0) && is_axis_sound(layout, 1) ? EMU_OK : EMU_ERROR_LAYOUT;
+}
+
+/* How many values a digit has in a tensor of these sides. */
+static uint64_t count_of(const emu_digit *digit, uint64_t rows, uint64_t codes)
+{
+    uint64_t step = (uint64_t)digit->step;
+    return digit->count ? (uint64_t)digit->count : ((digit->is_row ? rows : codes) + step - 1) / step;
 }
 
 /* Both axes are padded to less than 2^32, so a place has at most 64 bits. */
@@ -52,11 +59,47 @@ int32_t emu_layout_place(const emu_layout *layout, uint64_t row, uint64_t index,
         return EMU_ERROR_SHAPE;
     for (int32_t i = 0; i < layout->digit_count; i++) {
         const emu_digit *digit = &layout->digits[i];
-        uint64_t step = (uint64_t)digit->step, value = (digit->is_row ? row : index) / step;
-        uint64_t count = digit->count ? (uint64_t)digit->count : ((digit->is_row ? rows : codes) + step - 1) / step;
-        found += value % count * weight;
+        uint64_t count = count_of(digit, rows, codes), value = (digit->is_row ? row : index) / (uint64_t)digit->step % count;
+        found += (digit->down ? count - 1 - value : value) * weight;
         weight *= count;
     }
     *place = found;
+    return EMU_OK;
+}
+
+int32_t emu_layout_size(const emu_layout *layout, uint64_t rows, uint64_t codes, uint64_t *size)
+{
+    uint64_t found = 1;
+    int32_t error = emu_check_layout(layout);
+    if (error)
+        return error;
+    if (!size)
+        return EMU_ERROR_NULL;
+    if (rows >> 31 || codes >> 31 || !rows || !codes)
+        return EMU_ERROR_SHAPE;
+    for (int32_t i = 0; i < layout->digit_count; i++)
+        found *= count_of(&layout->digits[i], rows, codes);
+    *size = found;
+    return EMU_OK;
+}
+
+int32_t emu_layout_locate(const emu_layout *layout, uint64_t place, uint64_t rows, uint64_t codes, uint64_t *row, uint64_t *index)
+{
+    uint64_t size, at[2] = {0, 0};
+    int32_t error = emu_layout_size(layout, rows, codes, &size);
+    if (error)
+        return error;
+    if (!row || !index)
+        return EMU_ERROR_NULL;
+    if (place >= size)
+        return EMU_ERROR_SHAPE;
+    for (int32_t i = 0; i < layout->digit_count; i++) {
+        const emu_digit *digit = &layout->digits[i];
+        uint64_t count = count_of(digit, rows, codes), value = place % count;
+        at[digit->is_row] += (digit->down ? count - 1 - value : value) * (uint64_t)digit->step;
+        place /= count;
+    }
+    *row = at[1];
+    *index = at[0];
     return EMU_OK;
 }

@@ -439,6 +439,54 @@ static const emu_format *const elements_ufp4[] = {&format_e1m2};
 static const emu_block_level block_levels_ufp4[] = {{"scale", &format_fp32, 1, 16}};
 /* ufp4 (paper): 16 elements of the uniform grid E1M2, one FP32 scale */
 static const emu_block block_ufp4 = {1, 16, 1, elements_ufp4, 1, block_levels_ufp4};
+static const emu_digit layout_aiter_e8m0_256x8_digits[] = {
+    {.is_row = 1, .step = 16, .count = 2},
+    {.is_row = 0, .step = 4, .count = 2},
+    {.is_row = 1, .step = 1, .count = 16},
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 0, .step = 8, .count = 0},
+    {.is_row = 1, .step = 32, .count = 8},
+    {.is_row = 1, .step = 256, .count = 0},
+};
+/* aiter_e8m0_256x8 (source-code): E8M0 scales of AITER for CDNA4 matrix products, padded to 256 rows and 8 scales */
+static const emu_layout layout_aiter_e8m0_256x8 = {
+    .holds_scales = 1, .code_bits = 8, .digit_count = 7, .digits = layout_aiter_e8m0_256x8_digits,
+};
+static const emu_digit layout_deep_gemm_ue8m0_digits[] = {
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 1, .step = 1, .count = 4},
+    {.is_row = 1, .step = 4, .count = 0},
+    {.is_row = 0, .step = 4, .count = 0},
+};
+/* deep_gemm_ue8m0 (source-code): UE8M0 scales of DeepGEMM: four of a row in an int32, the int32 of consecutive rows side by side, rows padded to 4 */
+static const emu_layout layout_deep_gemm_ue8m0 = {
+    .holds_scales = 1, .code_bits = 8, .digit_count = 4, .digits = layout_deep_gemm_ue8m0_digits,
+};
+static const emu_digit layout_gguf_halves16_digits[] = {
+    {.is_row = 0, .step = 8, .count = 2},
+    {.is_row = 0, .step = 1, .count = 8},
+    {.is_row = 0, .step = 16, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* gguf_halves16 (source-code): 4-bit elements of a GGUF record of 4 blocks of 16: byte k of a block holds element k low and element k + 8 high */
+static const emu_layout layout_gguf_halves16 = {.holds_scales = 0, .code_bits = 4, .digit_count = 4, .digits = layout_gguf_halves16_digits};
+static const emu_digit layout_gguf_halves32_digits[] = {
+    {.is_row = 0, .step = 16, .count = 2},
+    {.is_row = 0, .step = 1, .count = 16},
+    {.is_row = 0, .step = 32, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* gguf_halves32 (source-code): 4-bit elements of a GGUF record of 32 elements: byte k of a block holds element k low and element k + 16 high */
+static const emu_layout layout_gguf_halves32 = {.holds_scales = 0, .code_bits = 4, .digit_count = 4, .digits = layout_gguf_halves32_digits};
+static const emu_digit layout_high_nibble_first_digits[] = {
+    {.is_row = 0, .step = 1, .count = 2, .down = 1},
+    {.is_row = 0, .step = 2, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* high_nibble_first (source-code): 4-bit elements row after row, element 2k in the high nibble of byte k */
+static const emu_layout layout_high_nibble_first = {
+    .holds_scales = 0, .code_bits = 4, .digit_count = 3, .digits = layout_high_nibble_first_digits,
+};
 static const emu_digit layout_kv_v_scale_4token_digits[] = {
     {.is_row = 1, .step = 1, .count = 4},
     {.is_row = 0, .step = 1, .count = 0},
@@ -456,6 +504,20 @@ static const emu_digit layout_low_nibble_first_digits[] = {
 static const emu_layout layout_low_nibble_first = {
     .holds_scales = 0, .code_bits = 4, .digit_count = 2, .digits = layout_low_nibble_first_digits,
 };
+static const emu_digit layout_mlx_words4_digits[] = {
+    {.is_row = 0, .step = 1, .count = 8},
+    {.is_row = 0, .step = 8, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* mlx_words4 (source-code): 4-bit elements of MLX: eight in a word of 32 bits, the first in the lowest bits */
+static const emu_layout layout_mlx_words4 = {.holds_scales = 0, .code_bits = 4, .digit_count = 3, .digits = layout_mlx_words4_digits};
+static const emu_digit layout_mlx_words8_digits[] = {
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 0, .step = 4, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* mlx_words8 (source-code): 8-bit elements of MLX: four in a word of 32 bits, the first in the lowest bits */
+static const emu_layout layout_mlx_words8 = {.holds_scales = 0, .code_bits = 8, .digit_count = 3, .digits = layout_mlx_words8_digits};
 /* row_major (source-code): block scales row after row, without padding */
 static const emu_layout layout_row_major = {.holds_scales = 1, .code_bits = 8, .digit_count = 2, .digits = layout_low_nibble_first_digits};
 static const emu_digit layout_sf128x4_digits[] = {
@@ -467,6 +529,49 @@ static const emu_digit layout_sf128x4_digits[] = {
 };
 /* sf128x4 (source-code): block scales in tiles of 128 rows and 4 scales, as the block-scaled matrix products of Blackwell read them */
 static const emu_layout layout_sf128x4 = {.holds_scales = 1, .code_bits = 8, .digit_count = 5, .digits = layout_sf128x4_digits};
+static const emu_digit layout_sf8x4_digits[] = {
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 1, .step = 1, .count = 8},
+    {.is_row = 0, .step = 4, .count = 0},
+    {.is_row = 1, .step = 8, .count = 0},
+};
+/* sf8x4 (source-code): block scales in tiles of 8 rows and 4 scales, for the low-latency kernels of TensorRT-LLM and FlashInfer */
+static const emu_layout layout_sf8x4 = {.holds_scales = 1, .code_bits = 8, .digit_count = 4, .digits = layout_sf8x4_digits};
+static const emu_digit layout_triton_blackwell_digits[] = {
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 1, .step = 32, .count = 4},
+    {.is_row = 1, .step = 1, .count = 32},
+    {.is_row = 0, .step = 4, .count = 2},
+    {.is_row = 0, .step = 8, .count = 0},
+    {.is_row = 1, .step = 128, .count = 0},
+};
+/* triton_blackwell (source-code): block scales of triton_kernels for Blackwell: tiles of 128 rows and 4 scales, two tiles along a row together */
+static const emu_layout layout_triton_blackwell = {
+    .holds_scales = 1, .code_bits = 8, .digit_count = 6, .digits = layout_triton_blackwell_digits,
+};
+static const emu_digit layout_triton_cdna4_digits[] = {
+    {.is_row = 1, .step = 16, .count = 2},
+    {.is_row = 0, .step = 4, .count = 2},
+    {.is_row = 1, .step = 1, .count = 16},
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 0, .step = 8, .count = 0},
+    {.is_row = 1, .step = 32, .count = 0},
+};
+/* triton_cdna4 (source-code): E8M0 scales of triton_kernels for CDNA4: as AITER's, rows padded to 32 */
+static const emu_layout layout_triton_cdna4 = {.holds_scales = 1, .code_bits = 8, .digit_count = 6, .digits = layout_triton_cdna4_digits};
+static const emu_digit layout_triton_hopper_8warps_digits[] = {
+    {.is_row = 1, .step = 8, .count = 2},
+    {.is_row = 0, .step = 1, .count = 2},
+    {.is_row = 1, .step = 1, .count = 8},
+    {.is_row = 1, .step = 128, .count = 2},
+    {.is_row = 0, .step = 2, .count = 0},
+    {.is_row = 1, .step = 16, .count = 8},
+    {.is_row = 1, .step = 256, .count = 0},
+};
+/* triton_hopper_8warps (source-code): E8M0 scales of triton_kernels for Hopper, 8 warps: padded to 256 rows and 2 scales */
+static const emu_layout layout_triton_hopper_8warps = {
+    .holds_scales = 1, .code_bits = 8, .digit_count = 7, .digits = layout_triton_hopper_8warps_digits,
+};
 static const char *const levels_e1m2_fp32scale[] = {"scale"};
 /* e1m2_fp32scale (proposed): blocks of E1M2 with a binary32 scale, not rotated */
 static const emu_recipe recipe_e1m2_fp32scale = {"ufp4", &format_e1m2, 1, 1, levels_e1m2_fp32scale, NULL};
@@ -5811,10 +5916,21 @@ const emu_named_block emu_blocks[] = {
 };
 
 const emu_named_layout emu_layouts[] = {
+    {"aiter_e8m0_256x8", "aiter_e8m0_256x8", &layout_aiter_e8m0_256x8},
+    {"deep_gemm_ue8m0", "deep_gemm_ue8m0", &layout_deep_gemm_ue8m0},
+    {"gguf_halves16", "gguf_halves16", &layout_gguf_halves16},
+    {"gguf_halves32", "gguf_halves32", &layout_gguf_halves32},
+    {"high_nibble_first", "high_nibble_first", &layout_high_nibble_first},
     {"kv_v_scale_4token", "kv_v_scale_4token", &layout_kv_v_scale_4token},
     {"low_nibble_first", "low_nibble_first", &layout_low_nibble_first},
+    {"mlx_words4", "mlx_words4", &layout_mlx_words4},
+    {"mlx_words8", "mlx_words8", &layout_mlx_words8},
     {"row_major", "row_major", &layout_row_major},
     {"sf128x4", "sf128x4", &layout_sf128x4},
+    {"sf8x4", "sf8x4", &layout_sf8x4},
+    {"triton_blackwell", "triton_blackwell", &layout_triton_blackwell},
+    {"triton_cdna4", "triton_cdna4", &layout_triton_cdna4},
+    {"triton_hopper_8warps", "triton_hopper_8warps", &layout_triton_hopper_8warps},
     {"to_blocked", "sf128x4", &layout_sf128x4},
     {"swizzled_scales", "sf128x4", &layout_sf128x4},
     {NULL, NULL, NULL},

@@ -26,6 +26,7 @@ ERRORS: Final[dict[int, tuple[type[EmuError], str]]] = {
     lib.EMU_ERROR_PROGRAM: (EngineError, "the program passes a limit of the C reference: use engine='exact'"),
     lib.EMU_ERROR_DATAPATH: (EngineError, "the datapath passes a limit of the C reference: use engine='exact'"),
     lib.EMU_ERROR_OVERFLOW: (OpenError, "the accumulator overflows"),
+    lib.EMU_ERROR_LAYOUT: (SpecError, "the digits of the layout do not follow on one another"),
     lib.EMU_ERROR_SHAPE: (ShapeError, "the arrays do not fit one another, or the tail rule forbids the length"),
 }
 

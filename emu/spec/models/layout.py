@@ -12,11 +12,18 @@ Axis = Literal["row", "idx"]
 
 
 class Digit(Part):
-    """One digit of the place: axis / step mod count."""
+    """One digit of the place: axis / step mod count, or count - 1 minus that where it goes down."""
 
     axis: Axis = Field(description="row: of the tensor; idx: of the code in its row")
     step: Side = Field(default=1, description="how far the axis goes until the digit counts one up")
     count: Side | None = Field(default=None, ge=2, description="values of the digit; absent: the rest of the padded axis")
+    order: Literal["down"] | None = Field(default=None, description="down: the last value comes first, as the high nibble before the low")
+
+    @model_validator(mode="after")
+    def _down_from_where(self) -> Digit:
+        if self.order is not None and self.count is None:
+            raise ValueError("order: a digit that goes down needs a count")
+        return self
 
 
 class LayoutFacts(Part):
@@ -24,7 +31,12 @@ class LayoutFacts(Part):
 
     holds: Literal["elements", "scales"] = Field(description="what is laid out: element codes, or the codes of the innermost level")
     code_bits: Literal[4, 8] = Field(description="width of a code; places count codes, the lowest nibble of a byte first")
-    digits: tuple[Digit, ...] = Field(min_length=2, description="fastest first; each axis is padded to a multiple of its last step")
+    word_bits: Literal[16, 32, 64] | None = Field(
+        default=None, description="width of the integers that hold the codes, lowest bits first, little-endian in memory; absent: bytes"
+    )
+    digits: tuple[Digit, ...] = Field(
+        min_length=2, max_length=16, description="fastest first; each axis is padded to a multiple of its last step"
+    )
 
     @model_validator(mode="after")
     def _every_code_has_one_place(self) -> LayoutFacts:
@@ -38,7 +50,18 @@ class LayoutFacts(Part):
                 reach *= digit.count or 1
             if not mine:
                 raise ValueError(f"digits: none is of {axis}")
+        whole = 1
+        for digit in self.digits:
+            if digit.count is None:
+                break
+            whole *= digit.count
+        if self.word_bits is not None and whole * self.code_bits % self.word_bits:
+            raise ValueError(f"word_bits: {whole} codes of {self.code_bits} bits lie together: no whole words of {self.word_bits} bits")
         return self
+
+    def padded_to(self, axis: Axis) -> int:
+        """Return what an axis is padded to a multiple of: the step of its last digit."""
+        return max(digit.step for digit in self.digits if digit.axis == axis)
 
 
 class LayoutExample(Part):

@@ -66,6 +66,8 @@ void fuzz_type_registers(stream *random, tally *all);
 /* fuzz_layout.c */
 void fuzz_check_layout(stream *random, tally *all);
 void fuzz_layout_place(stream *random, tally *all);
+void fuzz_layout_size(stream *random, tally *all);
+void fuzz_layout_locate(stream *random, tally *all);
 
 /* fuzz_datapath.c */
 void fuzz_check_datapath(stream *random, tally *all);

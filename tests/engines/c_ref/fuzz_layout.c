@@ -8,7 +8,8 @@ static void add_axis(stream *random, emu_layout *layout, int32_t is_row)
 {
     int32_t step = 1;
     for (int32_t left = (int32_t)below(random, 4); left >= 0; left--) {
-        emu_digit digit = {is_row, step, left && step < 512 ? 2 + (int32_t)below(random, 6) : 0};
+        emu_digit digit = {is_row, step, left && step < 512 ? 2 + (int32_t)below(random, 6) : 0, 0};
+        digit.down = digit.count && one_in(random, 4);
         digits[layout->digit_count++] = digit;
         step *= digit.count;
         if (!digit.count)
@@ -32,13 +33,14 @@ static void any_layout(stream *random, emu_layout *layout, uint64_t broken_in)
     }
     if (!broken_in || !one_in(random, broken_in))
         return;
-    switch (below(random, 7)) {
+    switch (below(random, 8)) {
     case 0: layout->holds_scales = wild_number(random); break;
     case 1: layout->code_bits = wild_number(random); break;
     case 2: layout->digit_count = one_in(random, 2) ? 1 : (int32_t)below(random, EMU_MAX_DIGITS + 2); break;
     case 3: layout->digits = NULL; break;
     case 4: digits[0].is_row = one_in(random, 2) ? !digits[0].is_row : wild_number(random); break;
     case 5: digits[1].step = wild_number(random); break;
+    case 6: digits[0].down = wild_number(random); break;
     default: digits[0].count = wild_number(random); break;
     }
 }
@@ -69,4 +71,39 @@ void fuzz_layout_place(stream *random, tally *all)
         keeps_words(all, &place, 1);
     else
         add_to(all, place);
+}
+
+void fuzz_layout_size(stream *random, tally *all)
+{
+    emu_layout layout;
+    uint64_t rows = below(random, 300), codes = below(random, 300), size = UNTOUCHED;
+    int32_t error;
+    any_layout(random, &layout, 12);
+    if (one_in(random, 12))
+        rows = next_word(random) >> below(random, 64);
+    error = emu_layout_size(or_null(random, &layout, 100), rows, codes, one_in(random, 100) ? NULL : &size);
+    add_error(all, error);
+    if (error)
+        keeps_words(all, &size, 1);
+    else
+        add_to(all, size);
+}
+
+void fuzz_layout_locate(stream *random, tally *all)
+{
+    emu_layout layout;
+    uint64_t rows = 1 + below(random, 300), codes = 1 + below(random, 300), at[2] = {UNTOUCHED, UNTOUCHED};
+    int32_t error;
+    any_layout(random, &layout, 12);
+    if (one_in(random, 12))
+        codes = next_word(random) >> below(random, 64);
+    error = emu_layout_locate(or_null(random, &layout, 100), next_word(random) >> (40 + below(random, 24)), rows, codes,
+                              one_in(random, 100) ? NULL : &at[0], one_in(random, 100) ? NULL : &at[1]);
+    add_error(all, error);
+    if (error) {
+        keeps_words(all, at, 2);
+    } else {
+        add_to(all, at[0]);
+        add_to(all, at[1]);
+    }
 }

@@ -59,7 +59,7 @@ def layout_holds(layout: Any, row: Any) -> bool:
     for found, slowest_first in enumerate(itertools.product(*(range(count) for count in reversed(counts)))):
         at = {"row": 0, "idx": 0}
         for digit, value in zip(layout.facts.digits, reversed(slowest_first), strict=True):
-            at[digit.axis] += value * digit.step
+            at[digit.axis] += (digit.count - 1 - value if digit.order == "down" else value) * digit.step
         if at == {"row": row.row, "idx": row.idx}:
             return found == row.place
     return False

@@ -84,6 +84,8 @@ def layout_digits(layout: str | Layout) -> tuple[tuple[bool, int, int], ...]:
     chosen: Layout = get("layout", layout)
     if chosen.facts.holds != "scales":
         raise OperandError(f"layout {chosen.id} is for elements: name one for scales")
+    if any(digit.order == "down" for digit in chosen.facts.digits):
+        raise OperandError(f"layout {chosen.id} has digits that go down: the fused kernels do not write it, emu.to_layout does")
     return tuple((digit.axis == "row", digit.step, digit.count or 0) for digit in chosen.facts.digits)
 
 
