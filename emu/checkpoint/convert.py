@@ -38,7 +38,7 @@ SHARD_BYTES: Final = 5_000_000_000  # of one file, where it holds more than one 
 
 
 @dataclass
-class Conversion:
+class Converted:
     """What was converted.
 
     out: the new folder.   store: its store.   weights: names of the converted weights.   kept: of the other tensors, copied byte for byte.
@@ -61,7 +61,7 @@ class Conversion:
 
 def convert_checkpoint(
     source: str | Path, to: str, out: str | Path, round_factor: bool = False, progress: Callable[[str], None] = lambda name: None
-) -> Conversion:
+) -> Converted:
     """Write a quantized checkpoint as another store, losslessly.
 
     source: a .safetensors or .gguf file, a folder of them, or an index.   to: id or alias of a store (emu list checkpoints).
@@ -86,7 +86,7 @@ def convert_checkpoint(
         raise FileError(f"{target}: no such folder {target.absolute().parent}: make it first")
     container = open_checkpoint(source)
     plan = _Plan(container, store, store.facts.write, round_factor)
-    done = Conversion(
+    done = Converted(
         target, store.id, [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept], plan.rounded, plan.dropped
     )
     work = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", dir=target.absolute().parent))
