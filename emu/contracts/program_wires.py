@@ -94,6 +94,7 @@ class Steps:
                     yield f"step {item.out}: {words}", f"step {item.out}", self.batch(number, change)
             yield from self._constant(number, item)
             yield from self._order(number, item)
+            yield from self._maximum(number, item)
             yield from ((edit.words(f"step {item.out}"), f"step {item.out}", self.batch(number, _everywhere(edit, self.width(item))))
                         for edit in edits(self.width(item), deep=23 if not item.type.is_code else 4))  # fmt: skip
 
@@ -121,6 +122,28 @@ class Steps:
                 if isinstance(last, Constant):
                     quotient = partial(self._three, other, first, last, True)
                     yield f"step {item.out}: {_told(other)} times {_told(first)} first, then a division", f"step {item.out}", self._made(number, quotient)
+
+    def _maximum(self, number: int, item: Instruction) -> Iterator[tuple[str, str, Batch]]:
+        """A maximum that does not look at every lane, or looks at signed numbers."""
+        arg = item.args[0]
+        if item.op != "amax" or not isinstance(arg, str) or self.program.types[arg].extent != ELEMENT:
+            return
+        lanes = self.program.block.facts.shape[1]
+
+        def without(lane: int, known: Cells) -> Any:
+            values = np.array(known[arg])
+            values[..., lane] = 0
+            return self._reduced(item, {**known, arg: values})
+
+        def signed(known: Cells) -> Any:
+            return self._reduced(item, {**known, arg: np.where(known[arg] < 0, np.float32(0), known[arg])})
+
+        yield f"step {item.out}: negative numbers are not looked at", f"step {item.out}", self._made(number, signed)
+        for lane in range(lanes):
+            yield f"step {item.out}: lane {lane} is not looked at", f"step {item.out}", self._made(number, partial(without, lane))
+
+    def _reduced(self, item: Instruction, cells: Cells) -> Any:
+        return Machine(lower(self.program), cells).step(item)
 
     def _three(self, x: Argument, y: Argument, z: Argument, divides: bool, known: Cells) -> Any:
         x, y, z = (np.array(arg.bits, np.uint32).view(np.float32) if isinstance(arg, Constant) else known[arg] for arg in (x, y, z))

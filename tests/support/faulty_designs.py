@@ -394,7 +394,8 @@ def mxfp4_floor(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
         scale = 0
     scale = w("scale", scale, 8)
     divisor = f32(2.0 ** (max(scale, 1) - 127))
-    codes = [e2m1_code(w.number("scaled", value / divisor, lane), w, lane, config) for lane, value in enumerate(x)]
+    with np.errstate(all="ignore"):
+        codes = [e2m1_code(w.number("scaled", value / divisor, lane), w, lane, config) for lane, value in enumerate(x)]
     return {"codes": codes, "scale": [scale], "amax": [bits_of(amax)]}
 
 

@@ -31,7 +31,7 @@ class Effort(NamedTuple):
     fresh: int
 
 
-QUICK, SLOW = Effort(32, 160, 1 << 14, 32, 4000), Effort(6, 48, 512, 16, 200)  # for operations of which `exact` does thousands a second, and hundreds
+QUICK, SLOW = Effort(32, 160, 1 << 14, 32, 1000), Effort(6, 48, 512, 16, 200)  # for operations of which `exact` does thousands a second, and hundreds
 BEST = 12
 FEW_ROWS = 8  # times the sample, where a log has few rows
 Item = TypeVar("Item")
@@ -151,14 +151,16 @@ def effort_of(golden: Golden) -> Effort:
     return QUICK if golden.plan.operation.name.op in ("convert", "decode", "layout", "insn") else SLOW
 
 
-def tried(golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence[Case], good: Sequence[Case]) -> list[Verdict]:
+def tried(
+    golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence[Case], good: Sequence[Case], few: int | None = None
+) -> list[Verdict]:
     """Return the hypotheses that hold on the row or on any mismatch of the first few, the best first.
 
-    this: the row to explain.   bad, good: rows of the log that differ and that agree.   Equal ones are one entry, under the first's name;
-    those that explain every row are told apart on fresh rows too.   Only the BEST are counted on every row; the others on some.
+    this: the row to explain.   bad, good: rows of the log that differ and that agree.   few: on so many each is tried first.
+    Equal ones are one entry, under the first's name; those that explain every row are told apart on fresh rows too.   Only the BEST are counted on every row; the others on some.
     """
     layout, effort = golden.layout, effort_of(golden)
-    first = [this, *(case for case in _various(bad, effort.few) if case.tc != this.tc)]
+    first = [this, *(case for case in _various(bad, few or effort.few) if case.tc != this.tc)]
     some = [_various(cases, effort.some) for cases in (bad, good)]
     most = [spread(cases, effort.most) for cases in (bad, good)]
     sample = [*(case.tc for case in (*first, *some[0], *some[1])), *spread(range(1, golden.size + 1), _wanted(effort, bad, good))]

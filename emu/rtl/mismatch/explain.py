@@ -90,7 +90,7 @@ def ranked(golden: Golden, this: Case, bad: Sequence[Case], good: Sequence[Case]
     if found and found[0].whole:
         return found
     lanes = chain(one_lane(golden), of_contract(golden, one_lane=True), other_contracts(golden, close=False))
-    return sorted([*found, *tried(golden, lanes, this, bad, good)], key=_place)
+    return sorted([*found, *tried(golden, lanes, this, bad, good, few=2)], key=_place)
 
 
 def _place(item: Verdict) -> tuple[bool, bool, bool, int]:

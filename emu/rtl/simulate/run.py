@@ -198,7 +198,9 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
     if rows:
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]
-        entry.lines = [*hidden, *(line for line in entry.lines if line not in results), *listed, *results]
+        model = file.map
+        combinational = model.clock is None and not model.latency and model.valid is None
+        entry.lines = [f"DESIGN state={'no' if combinational else 'yes'}", *hidden, *(line for line in entry.lines if line not in results), *listed, *results]
     if file.map.clock is not None and file.map.latency is not None and way.mode != "stall" and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
 
