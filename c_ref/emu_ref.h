@@ -39,7 +39,8 @@ enum {
     EMU_ERROR_DATAPATH = 13, /* a datapath descriptor contradicts itself or passes a limit named below */
     EMU_ERROR_OVERFLOW = 14, /* the accumulator of a datapath does not hold the sum */
     EMU_ERROR_NAME = 15,     /* no such datapath, or it does not take that choice of operands */
-    EMU_ERROR_DESCRIPTOR = 16 /* a descriptor file: emu_fault says in which line, what is wrong and how to mend it */
+    EMU_ERROR_DESCRIPTOR = 16, /* a descriptor file: emu_fault says in which line, what is wrong and how to mend it */
+    EMU_ERROR_LAYOUT = 17    /* a layout whose digits do not follow on one another, or passes a limit named below */
 };
 
 enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
@@ -265,6 +266,7 @@ typedef struct emu_program {
     const emu_register *registers;
     const emu_step *steps;
     const emu_level *levels;   /* outermost first */
+    const char *const *names;  /* of the registers, for who shows a trace, NULL for a constant's; NULL: they have none */
 } emu_program;
 
 /* A row-major matrix of codes, each in `bytes` 1, 2, 4 or 8 of this machine's order. */
@@ -275,6 +277,41 @@ typedef struct emu_matrix {
     size_t columns;
     uint8_t *open;  /* results: a byte for each code, 1: nobody knows it (it is 0 then); NULL: such a code is EMU_ERROR_OPEN */
 } emu_matrix;
+
+/* A block format: the shape of a tile, what its elements may be, and its side data. */
+typedef struct emu_block_level {
+    const char *name;
+    const emu_format *format;
+    int32_t rows;    /* the part of the matrix that one code covers, 0: all of them */
+    int32_t columns;
+} emu_block_level;
+
+typedef struct emu_block {
+    int32_t rows;
+    int32_t columns;
+    int32_t element_count;             /* 2: a flag level chooses; codes of both have one width */
+    const emu_format *const *elements;
+    int32_t level_count;
+    const emu_block_level *levels;     /* outermost first */
+} emu_block;
+
+/* A layout: where a code lies. Its place is a number whose digits, the fastest first, are taken from its row and its index in the row:
+ * a digit is axis / step mod count, and weighs the product of the counts before it. The steps and counts of an axis follow on one another
+ * (1, count, count * count, ...); its last digit, by step, has count 0: the rest of the axis, padded to a multiple of that step. */
+enum { EMU_MAX_DIGITS = 32, EMU_MAX_SIDE = 4096 };
+
+typedef struct emu_digit {
+    int32_t is_row; /* 1: of the row; 0: of the index */
+    int32_t step;   /* 1..EMU_MAX_SIDE */
+    int32_t count;  /* 2..EMU_MAX_SIDE; 0: the rest */
+} emu_digit;
+
+typedef struct emu_layout {
+    int32_t holds_scales; /* 1: codes of the innermost level; 0: element codes */
+    int32_t code_bits;    /* 4 or 8; places count codes, the low nibble of a byte first */
+    int32_t digit_count;  /* 2..EMU_MAX_DIGITS */
+    const emu_digit *digits;
+} emu_layout;
 
 /* Datapaths: how a matrix instruction sums products, adds C and rounds.
  *
@@ -398,7 +435,8 @@ typedef struct emu_term {
  */
 enum { EMU_MAX_SUM_LEVELS = 16 };
 enum { EMU_HOLD_EXACT = 0, EMU_HOLD_FLOAT = 1, EMU_HOLD_FIXED = 2, EMU_HOLD_CUT = 3 };
-enum { EMU_BEYOND_INF = 0, EMU_BEYOND_IEEE = 1, EMU_BEYOND_MAX = 2, EMU_BEYOND_WRAP = 3, EMU_BEYOND_ERROR = 4 };
+enum { EMU_BEYOND_INF = 0, EMU_BEYOND_IEEE = 1, EMU_BEYOND_MAX = 2, EMU_BEYOND_WRAP = 3, EMU_BEYOND_ERROR = 4,
+       EMU_BEYOND_SYMMETRIC = 5 };
 enum { EMU_SUM_AT_ONCE = 0, EMU_SUM_ALIGNED = 1, EMU_SUM_CHAIN = 2, EMU_SUM_PAIRWISE = 3 };
 enum { EMU_OF_COUNT = 0, EMU_OF_ALL = 1, EMU_OF_BLOCK = 2 };
 enum { EMU_START_ZERO = 0, EMU_START_FIRST = 1, EMU_START_C = 2 };
@@ -411,7 +449,7 @@ typedef struct emu_hold {
     const emu_format *format;     /* float */
     const emu_policy *policy;     /* float: what NaN, Inf, zero and overflow become; NULL: as keep, beyond and flushes say */
     int32_t keep;                 /* float: fraction bits that are kept */
-    int32_t beyond;               /* float: EMU_BEYOND_INF, IEEE (as the rounding says) or MAX; fixed: INF, MAX, WRAP or ERROR */
+    int32_t beyond;               /* float: EMU_BEYOND_INF, IEEE (as the rounding says) or MAX; fixed: INF, MAX, WRAP, ERROR or SYMMETRIC (no further below zero than above) */
     int32_t flushes;              /* float, flag: a subnormal result is zero */
     int32_t bits;                 /* fixed: 2..512, the sign included; cut: bits kept from the leading one on, or below 2^exp */
     int32_t is_fraction;          /* cut, flag: below 2^exp */
@@ -590,8 +628,18 @@ int32_t emu_check_transform(const emu_transform *transform);
 int32_t emu_transform_matrix(const emu_format *source, const emu_transform *transform, const uint64_t *signs, const emu_matrix *x,
                              const emu_matrix *y);
 
+/* layout: the place of the code of a row and an index in a tensor of rows x codes, counted in codes from its start. rows and codes below
+ * 2^31; row and index inside the tensor, else EMU_ERROR_SHAPE. */
+int32_t emu_check_layout(const emu_layout *layout);
+int32_t emu_layout_place(const emu_layout *layout, uint64_t row, uint64_t index, uint64_t rows, uint64_t codes, uint64_t *place);
+
 /* How many 64-bit words of workspace quantize and dequantize need for a matrix of so many columns; nothing need be in them. */
 int32_t emu_check_program(const emu_program *program);
+
+/* What each register holds, register_count of them: the arithmetic format for values; the format of its codes; NULL for random integers, and
+ * for given element codes that no step decodes. EMU_ERROR_PROGRAM where a value stands for a code, a code for a value, or a code for one of
+ * another format; the interpreter does not ask. */
+int32_t emu_type_registers(const emu_program *program, const emu_format **types);
 int32_t emu_count_workspace(const emu_program *program, size_t columns, size_t *words);
 
 /* quantize: codes of `source`, whose values must be values of the arithmetic, -> element codes and levels, blocks along the rows.
@@ -698,6 +746,12 @@ int32_t emu_load_descriptor(const char *text, size_t length, void *memory, size_
 const emu_format *emu_find_format_in(const emu_library *library, const char *id);
 const emu_rounding *emu_find_rounding_in(const emu_library *library, const char *id);
 const emu_policy *emu_find_policy_in(const emu_library *library, const char *id, const char *destination);
+const emu_word *emu_find_word_in(const emu_library *library, const char *rounding);
+const emu_transform *emu_find_transform_in(const emu_library *library, const char *id);
+const emu_block *emu_find_block_in(const emu_library *library, const char *id);
+const emu_layout *emu_find_layout_in(const emu_library *library, const char *id);
+const emu_recipe *emu_find_recipe_in(const emu_library *library, const char *id);
+const emu_program *emu_find_program_in(const emu_library *library, const char *recipe, const char *profile);
 int32_t emu_find_datapath_in(const emu_library *library, const char *name, emu_datapath *datapath);
 
 /* A datapath of levels with its operands chosen -> *levels; name: as for a fused one. The shipped spec has none as constants. */

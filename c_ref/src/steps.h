@@ -67,6 +67,8 @@ int32_t emu_make_grid(const emu_format *format, emu_grid *grid);
 void emu_derive_grid(const emu_format *format, emu_grid *grid);
 int32_t emu_check_destination(const emu_grid *grid);
 int32_t emu_is_code(const emu_grid *grid, uint64_t code);
+int32_t emu_stored_bits(const emu_format *format);                 /* of a code, unused high bits included */
+int32_t emu_same_format(const emu_format *a, const emu_format *b); /* the same facts */
 
 /* arrays.c: codes in an array, `bytes` each; and the check that every one of them has only bits of the format. */
 void emu_load_codes(const void *codes, int32_t bytes, size_t start, size_t count, uint64_t *loaded);
@@ -144,6 +146,22 @@ typedef struct emu_row {
     uint64_t *out;
     size_t count;
 } emu_row;
+
+/* operations.c: what a step of each operation says beside its registers, for those that read, write and type programs: one line each, by
+ * EMU_OP_*. A result is a value, a code of step->format, an E8M0 code, or what the last two arguments are. */
+enum { EMU_TAKES_VALUES, EMU_TAKES_CODES, EMU_TAKES_ARMS };
+enum { EMU_GIVES_VALUES, EMU_GIVES_CODES, EMU_GIVES_E8M0, EMU_GIVES_ARMS };
+enum { EMU_SAYS_FORMAT = 1, EMU_SAYS_ROUNDING = 2, EMU_SAYS_RANDOM = 4, EMU_SAYS_POLICY = 8, EMU_SAYS_E8M0 = 16, EMU_SAYS_TRANSFORM = 32 };
+
+typedef struct emu_operation {
+    const char *name;
+    int32_t takes;
+    int32_t gives;
+    int32_t says;                 /* EMU_SAYS_*, in this order on its line */
+    const char *const *variants;  /* words of step->variant, NULL at the end; NULL: it has none */
+} emu_operation;
+
+extern const emu_operation emu_operations[]; /* name NULL at the end */
 
 typedef struct emu_context { /* a step with what follows from its descriptors */
     const emu_step *step;

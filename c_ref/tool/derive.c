@@ -47,6 +47,9 @@ int32_t derive_row(const operation *op, row *made)
     case OP_TRANSFORM:
         error = derive_transform(op, made);
         break;
+    case OP_LAYOUT:
+        error = derive_layout(op, made);
+        break;
     default:
         error = derive_dot(op, made);
         break;

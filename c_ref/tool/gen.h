@@ -28,6 +28,9 @@ int random_code_row(sink *out);
 int directed_tile_rows(sink *out);
 int random_tile_row(sink *out);
 
+/* layout.c: every code of the tensor. */
+int layout_rows(sink *out);
+
 /* gen_dot.c: dot and accumulate, one instruction a row. */
 int directed_dot_rows(sink *out);
 int random_dot_row(sink *out);

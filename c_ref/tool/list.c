@@ -49,6 +49,10 @@ int run_list(void)
         print_name("rounding", item->name, item->id);
     for (const emu_named_policy *item = emu_policies; item->name; item++)
         printf("policy %s to %s\n", item->name, item->destination);
+    for (const emu_named_block *item = emu_blocks; item->name; item++)
+        print_name("block", item->name, item->id);
+    for (const emu_named_layout *item = emu_layouts; item->name; item++)
+        print_name("layout", item->name, item->id);
     for (const emu_named_recipe *item = emu_recipes; item->name; item++)
         print_name("recipe", item->name, item->id);
     for (const emu_named_program *item = emu_programs; item->name; item++) {

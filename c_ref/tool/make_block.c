@@ -68,8 +68,8 @@ static void add_amax(operation *op)
 /* Take recipe and program; 0 where there is none. The operation is a struct of its own, so `levels` points into it. */
 static int take_program(operation *op, const char *recipe, const char *profile)
 {
-    const emu_program *program = emu_find_program(recipe, profile);
-    op->recipe = emu_find_recipe(recipe);
+    const emu_program *program = emu_find_program_in(op->library, recipe, profile);
+    op->recipe = emu_find_recipe_in(op->library, recipe);
     if (!program || !op->recipe || program->tile_rows * program->tile_columns > MAX_LANES || program->level_count >= MAX_LEVELS)
         return 0;
     op->program = *program;
@@ -130,7 +130,7 @@ int make_transform(const char *id, operation *op)
     char name[4] = "b0";
     op->op = OP_TRANSFORM;
     op->source = emu_find_format_in(op->library, op->source_id);
-    op->transform = emu_find_transform(id);
+    op->transform = emu_find_transform_in(op->library, id);
     if (!op->source || !op->transform)
         return op->source ? unknown("transform", id) : unknown("format", op->source_id);
     add_column(op, "x", ROLE_IN, op->transform->size, stored_bits(op->source), op->source, 0);

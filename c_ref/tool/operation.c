@@ -123,8 +123,7 @@ static int is_policy_and_rounding(const operation *op, const char *first, const 
 
 static int is_recipe_and_profile(const operation *op, const char *first, const char *second)
 {
-    (void)op;
-    return emu_find_program(first, second) != NULL;
+    return emu_find_program_in(op->library, first, second) != NULL;
 }
 
 /* The block format that a stem names must be the recipe's. */
@@ -148,6 +147,8 @@ static int make_from_stem(const parts *stem, operation *op)
         return make_transform(stem->part[2], op);
     if (strcmp(stem->part[0], "dot") == 0 || strcmp(stem->part[0], "accumulate") == 0)
         return make_dot_from_stem(*stem->part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, op->source_id, stem->part[2], op);
+    if (strcmp(stem->part[0], "layout") == 0)
+        return make_layout(op->source_id, stem->part[2], op);
     return complain(op->name, "no such suite: <op>__<source>_to_<result>__<contract>__<suite>");
 }
 
@@ -166,8 +167,11 @@ static int make_from_contract(const parts *contract, operation *op)
         return make_transform(part[1], op);
     if (contract->count > 1 && (strcmp(part[0], "dot") == 0 || strcmp(part[0], "accumulate") == 0))
         return make_dot(*part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, strchr(op->name, '/') + 1, op);
+    if (contract->count == 3 && strcmp(part[0], "layout") == 0)
+        return make_layout(part[1], part[2], op);
     return complain(op->name, "no such contract: decode/<format>, convert/<format>/<rounding>/<policy>, quantize/<recipe>, "
-                              "dequantize/<recipe>/<profile>, transform/<transform>, dot/<datapath> or accumulate/<datapath>");
+                              "dequantize/<recipe>/<profile>, transform/<transform>, dot/<datapath>, accumulate/<datapath> or "
+                              "layout/<block>/<layout>");
 }
 
 int make_operation(const options *given, operation *op)

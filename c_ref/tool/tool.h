@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../emu_ref.h"
+#include "../src/descriptor/sha256.h"
 
 enum { MAX_COLUMNS = 160, MAX_LANES = 256, MAX_STEPS = 16, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 14, MAX_LEVELS = 17 };
 
@@ -29,7 +30,7 @@ typedef struct column {
     const emu_format *format; /* any_nan: the format of a lane */
 } column;
 
-enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM, OP_DOT, OP_ACCUMULATE };
+enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM, OP_DOT, OP_ACCUMULATE, OP_LAYOUT };
 
 /* One contract with its source and result format. */
 typedef struct operation {
@@ -46,6 +47,8 @@ typedef struct operation {
     const emu_policy *policy;
     const emu_transform *transform;
     const emu_recipe *recipe;
+    const emu_layout *layout;
+    uint64_t codes;               /* layout: of a row of the tensor */
     emu_program program;          /* with `levels` in the place of its own */
     emu_level levels[MAX_LEVELS];
     int32_t amax;                 /* the level that stands for the stage amax, -1 where there is none */
@@ -95,6 +98,10 @@ int make_dequantize(const char *recipe, const char *profile, operation *op);
 int make_transform(const char *id, operation *op);
 int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
 
+/* layout.c: the columns of a layout, and one place. */
+int make_layout(const char *block, const char *id, operation *op);
+int32_t derive_layout(const operation *op, row *made);
+
 /* make_dot.c */
 int make_dot(int32_t op_code, const char *name, operation *op);
 int make_dot_from_stem(int32_t op_code, const char *source, const char *part, operation *op);
@@ -126,16 +133,6 @@ int32_t derive_quantize(const operation *op, row *made);
 int32_t derive_dequantize(const operation *op, row *made);
 int32_t derive_transform(const operation *op, row *made);
 int32_t derive_dot(const operation *op, row *made);
-
-/* sha256.c */
-typedef struct sha256 {
-    uint32_t state[8];
-    uint64_t bytes;
-    uint8_t block[64];
-} sha256;
-void sha256_begin(sha256 *hash);
-void sha256_add(sha256 *hash, const char *text, size_t length);
-void sha256_end(sha256 *hash, char hex[65]);
 
 /* philox.c: word k of (key, stream 0). */
 uint32_t philox_word(uint64_t key, uint64_t place);

@@ -13,10 +13,17 @@ from typing import IO
 from emu.base.errors import FileError
 
 
-def check_target(path: Path, force: bool) -> None:
-    """Refuse a path that cannot become a new file. Raises: FileError (exists without force, no folder, a folder itself)."""
+def check_target(path: Path, force: bool, source: Path | None = None) -> None:
+    """Refuse a path that cannot become a new file.
+
+    source: the file or folder that is read: it is never written over, with force or without.
+    Raises: FileError (exists without force, no folder, a folder itself, the source or a file in it).
+    """
     if path.is_dir():
         raise FileError(f"{path}: is a folder: name a file")
+    read = () if source is None else (source, *source.glob("*")) if source.is_dir() else (source,)
+    if path.exists() and any(path.samefile(part) for part in read):
+        raise FileError(f"{path}: is what is read: it is not written over, name another file")
     if os.path.lexists(path) and not force:
         raise FileError(f"{path}: exists already: name another file, or say --force")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""Locks that a fork leaves whole: no child process starts with a lock that a thread of its parent held.
+"""Locks that a fork leaves whole: no child process starts with a lock that a thread of its parent held. Workers that end with their parent.
 
 A forked child has one thread, and a copy of the memory as it was. Whatever another thread of the parent was changing stays half changed
 there, and whatever lock that thread held is never released. So before a fork all locks of this module are taken, which waits until no
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import _imp
 import os
+import time
 from importlib import _bootstrap
-from threading import RLock, get_ident
+from threading import RLock, Thread, get_ident
 from typing import Any, Final, Literal
 
 Level = Literal["outer", "inner"]
@@ -81,6 +82,20 @@ def _after() -> None:
         _held.pop().lock.release()
     _imp.release_lock()
     _give_back()
+
+
+def end_with(parent: int) -> None:
+    """Make this worker process end when its parent does: one that was killed cannot tell it to. parent: the parent's process number.
+
+    For the initializer of a pool of processes.   Tests: tests/vectors/test_vectors_build.py.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 if hasattr(os, "register_at_fork"):

@@ -5,7 +5,6 @@ Not here: what the tensors mean (store.py).
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from emu.base.errors import FileError, ToolError
+from emu.base.inputs import check_regular, parse_json, read_json
 
 CONFIGS = ("config.json", "hf_quant_config.json")
 
@@ -84,19 +84,20 @@ def open_checkpoint(path: str | Path) -> Container:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        return read_json(path)
+    except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot read as JSON: {error}") from None
 
 
 def _safetensors(path: Path) -> tuple[list[Entry], dict[str, Any]]:
     """Read a header; the library checks it against the file first, so that places may be trusted."""
     try:
+        check_regular(path)
         with safe_open(str(path), framework="numpy") as file:
             said = dict(file.metadata() or {})
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
-            header = json.loads(stream.read(length))
+            header = parse_json(stream.read(length))
     except (OSError, SafetensorError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise FileError(f"{path}: cannot read as .safetensors (truncated or foreign): {why}") from None
@@ -111,9 +112,22 @@ def _safetensors(path: Path) -> tuple[list[Entry], dict[str, Any]]:
 def _parsed(text: str) -> Any:
     """Return a text of the metadata as what it holds as JSON, or as it is."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text
+
+
+def _check_counts(path: Path) -> None:
+    """Refuse a .gguf header that claims more entries than the file has bytes for: a reader would ask for each. Raises: ValueError, OSError.
+
+    The header: a magic word, a version, two numbers of 8 bytes: tensors (at least 24 bytes each) and words of metadata (at least 13).
+    """
+    size = check_regular(path)
+    with path.open("rb") as stream:
+        head = stream.read(24)
+    tensors, words = (int.from_bytes(head[place : place + 8], "little") for place in (8, 16))
+    if 24 * tensors + 13 * words > size:
+        raise ValueError(f"its header claims {tensors} tensors and {words} words of metadata in {size} bytes")
 
 
 def _gguf(path: Path) -> tuple[list[Entry], dict[str, Any]]:
@@ -122,6 +136,7 @@ def _gguf(path: Path) -> tuple[list[Entry], dict[str, Any]]:
     except ImportError as error:
         raise ToolError(f"{path}: reading .gguf needs the package gguf ({error}): pip install 'fp4emu[checkpoint]'") from None
     try:
+        _check_counts(path)
         reader = GGUFReader(path)
         found = [
             (item.name, item.tensor_type.name, item.shape.tolist(), int(item.data_offset), int(item.n_bytes)) for item in reader.tensors
@@ -170,10 +185,10 @@ def files_of(root: Path) -> tuple[list[Path], dict[str, Path]]:
 
 def _indexed(path: Path) -> tuple[list[Path], dict[str, Path]]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         placed = data["weight_map"]
         pairs = [(str(name), file) for name, file in placed.items()]
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path}: is no index of tensors (weight_map: name -> file): {type(error).__name__}") from None
     if not pairs:
         raise FileError(f"{path}: names no tensor")

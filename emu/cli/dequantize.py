@@ -28,7 +28,7 @@ def command(file: str, profile: str | None, dtype: str, out: str | None, engine:
     with StoredFile(file) as stored:
         dequantize_program(stored.recipe, profile)
         target = Path(out) if out else default_target(stored.path, "values.safetensors")
-        check_target(target, force)
+        check_target(target, force, stored.path)
         wanted = float_dtype(get("format", dtype))
         with tensor_writer(target, force) as writer, progress() as bar:
             for name in bar.track(list(stored.tensors), description="dequantize"):

@@ -1,13 +1,16 @@
 """The entry point: finds the command, turns every error into one line and an exit code.
 
-Exit codes: 0 fine, 1 something differs, 2 misuse or a bad file, 3 nothing was compared, 5 a tool is missing, 130 interrupted.
+Exit codes: 0 fine, 1 something differs, 2 misuse, a bad file or a fault of emu itself, 3 nothing was compared, 5 a tool is missing,
+130 interrupted, 141 what read the output went away.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -31,6 +34,7 @@ COMMANDS = {
     "check": "emu.cli.check",
     "study": "emu.cli.study",
     "identify": "emu.cli.identify",
+    "convert-checkpoint": "emu.cli.convert_checkpoint",
     "vectors": "emu.cli.vectors.group",
     "rtl": "emu.cli.rtl",
     "sweep": "emu.cli.vectors.sweep",
@@ -41,6 +45,9 @@ COMMANDS = {
 }
 MISUSE = 2
 TOOL_MISSING = 5
+INTERRUPTED = 130
+READER_GONE = 128 + 13  # as a shell says of a process that ended by SIGPIPE: no verdict was read, so none is given
+LONGEST = 900  # characters of a line of error
 
 
 @click.group(cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -58,32 +65,68 @@ def run(arguments: Sequence[str] | None = None, commands: click.Command = comman
     """
     try:
         code = commands.main(None if arguments is None else list(arguments), prog_name=program, standalone_mode=False, obj=Settings())
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return MISUSE
-    except click.ClickException as error:
-        return _fail(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted: nothing was written")
-        return 130
-    except ToolError as error:
-        return _fail(str(error), TOOL_MISSING)
-    except EmuError as error:
-        return _fail(str(error))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
-    except MemoryError:
-        return _fail("out of memory: quantize tensors one by one with --select, or use a machine with more")
+    except SystemExit as error:
+        if error.code == 1:  # click and rich end so when nobody reads the output any more; here 1 is a verdict
+            return _ended(BrokenPipeError())
+        raise
+    except BaseException as error:  # some libraries raise what is no Exception
+        return _ended(error)
     return code if isinstance(code, int) else 0
 
 
+def _ended(error: BaseException) -> int:
+    """Say in one line why a command ended, and return its exit code."""
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return MISUSE
+        case click.ClickException():
+            return _fail(error.format_message())
+        case click.Abort() | KeyboardInterrupt():
+            return _fail("interrupted: nothing was written", INTERRUPTED)
+        case EmuError():
+            return _fail(str(error), TOOL_MISSING if isinstance(error, ToolError) else MISUSE)
+        case BrokenPipeError():
+            _drop_stdout()
+            return READER_GONE
+        case OSError():
+            if error.filename is None:
+                _drop_stdout()  # a full disk behind stdout: what is still to be printed would raise again at the end
+            return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
+        case MemoryError():
+            return _fail("out of memory: quantize tensors one by one with --select, or use a machine with more")
+        case RecursionError():
+            return _fail("its values are nested too deeply: no input of emu is")
+    return _unexpected(error)
+
+
 def _fail(message: str, code: int = MISUSE) -> int:
-    """Print one line to stderr."""
-    click.echo("emu: " + " ".join(message.split()), err=True)
+    """Print one line to stderr, of a length that a terminal shows."""
+    line = " ".join(message.split())
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST * 2 // 3]} ... {line[-LONGEST // 3 :]}"
+    with contextlib.suppress(OSError):
+        click.echo(f"emu: {line}", err=True)
     return code
+
+
+def _unexpected(error: BaseException) -> int:
+    """Say in one line what nobody planned for, and where it happened. With EMU_TRACEBACK=1 in the environment Python says all of it."""
+    if os.environ.get("EMU_TRACEBACK") == "1":
+        raise error
+    frames = traceback.extract_tb(error.__traceback__)
+    own = next((frame for frame in reversed(frames) if f"{os.sep}emu{os.sep}" in frame.filename), frames[-1])
+    place = f"{own.filename.rpartition(f'{os.sep}emu{os.sep}')[2]}:{own.lineno}"
+    return _fail(
+        f"unexpected {type(error).__name__} in {place}: {str(error)[:200]}: please report this line and the command "
+        "(EMU_TRACEBACK=1 shows where it comes from); nothing was written"
+    )
+
+
+def _drop_stdout() -> None:
+    """Send what is left to print nowhere, so that Python's own last flush is quiet."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
@@ -93,6 +136,9 @@ def _stop(number: int, _frame: object) -> NoReturn:
 def main() -> NoReturn:
     """Run the process's command line; a termination signal unwinds, so that no partial file stays."""
     signal.signal(signal.SIGTERM, _stop)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started the process
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
     sys.exit(run())
 
 

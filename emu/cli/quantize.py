@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -14,10 +14,11 @@ from emu.analysis.draws import random_operand
 from emu.arrays.values import format_of_dtype
 from emu.base.atomic import check_target
 from emu.base.errors import EmuError, FileError, OperandError
+from emu.base.inputs import read_json
 from emu.base.philox import check_key, stream_of
 from emu.cli.convert import parse_value
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files import StoredWriter, TensorFile, TensorInfo, open_tensors, skip_reason
+from emu.files import StoredWriter, TensorFile, TensorInfo, is_model, kept_reason, open_tensors, skip_reason
 from emu.ops.functions import quantize
 from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, get
@@ -31,8 +32,13 @@ from emu.spec.programs.program import quantize_program
 @click.option("--axis", default=-1, show_default=True, help="Blocked axis.")
 @click.option("--row-axis", default=-2, show_default=True, help="Other side of a 2-D tile.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Only tensors whose name matches; repeatable.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Of a model: also tensors that deployments keep; repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave tensors out; repeatable.")
 @click.option("--source", help="Format of raw codes, for unsigned integer tensors.")
 @click.option("--tensor-amax", help="Tensor maximum: a number, or fp32 bits in hex; for exactly one tensor.")
+@click.option(
+    "--amax-file", type=click.Path(), help="Calibrated tensor maxima: JSON, name -> number or fp32 bits in hex; for every tensor taken."
+)
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
 @click.option("--signs", help="Sign mask in hex, for a recipe that rotates and takes signs [default: the transform's own].")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto.")
@@ -43,7 +49,8 @@ def command(file: str, recipe: str, out: str | None, select: tuple[str, ...], st
     """Quantize the fp32, fp16 and bf16 tensors of FILE (.npy, .npz, .safetensors, or a folder of .safetensors).
 
     Tensors are handled one at a time; the result appears whole or not at all. Scalars, empty tensors, other dtypes, vectors whose length is
-    no multiple of the block, and lengths that do not fit a recipe with tail: error are skipped with the reason.
+    no multiple of the block, and lengths that do not fit a recipe with tail: error are skipped with the reason. Of a model (a file with a
+    tensor named *.weight) embeddings, norms, output heads, routers and vectors are skipped too, as deployments do: --include takes them.
     """
     chosen: Recipe = get("recipe", recipe)
     source: Format | None = None if options["source"] is None else get("format", options["source"])
@@ -51,11 +58,15 @@ def command(file: str, recipe: str, out: str | None, select: tuple[str, ...], st
     options["signs"] = None if options["signs"] is None else parse_signs(options["signs"])
     with open_tensors(file) as tensors:
         target = Path(out) if out else default_target(tensors.path, f"{chosen.id}.safetensors")
-        check_target(target, force)
-        plan = plan_tensors(tensors, chosen, select, strict, options["axis"], options["row_axis"], source)
+        check_target(target, force, tensors.path)
+        choice = Choice(select, options["include"], options["exclude"], strict)
+        plan = plan_tensors(tensors, chosen, choice, options["axis"], options["row_axis"], source)
         taken = [info for info, reason in plan if reason is None]
         if options["tensor_amax"] is not None and len(taken) != 1:
             raise OperandError(f"--tensor-amax goes with one tensor, {len(taken)} are chosen: name one with --select")
+        options["maxima"] = {} if options["amax_file"] is None else read_maxima(options["amax_file"], taken)
+        if options["maxima"] and options["tensor_amax"] is not None:
+            raise OperandError("--tensor-amax and --amax-file say the same thing: give one of them")
         with StoredWriter.open(target, chosen, emu.__version__, force) as writer, progress() as bar:
             writer.skipped = {info.name: reason for info, reason in plan if reason is not None}
             for info in bar.track(taken, description="quantize"):
@@ -63,26 +74,71 @@ def command(file: str, recipe: str, out: str | None, select: tuple[str, ...], st
     _report(target, chosen, plan)
 
 
+class Choice(NamedTuple):
+    """Which tensors are wanted: globs of names.
+
+    select: only these, where there are any.   include: also where deployments keep them.   exclude: none of these.
+    strict: a wanted tensor that the recipe does not take is an error.
+    """
+
+    select: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    strict: bool = False
+
+
 def plan_tensors(
-    tensors: TensorFile, recipe: Recipe, select: tuple[str, ...], strict: bool, axis: int, row_axis: int, source: Format | None
+    tensors: TensorFile, recipe: Recipe, choice: Choice, axis: int, row_axis: int, source: Format | None
 ) -> list[tuple[TensorInfo, str | None]]:
     """Return each selected tensor and why it is skipped, None when it is taken.
 
     Raises: FileError (nothing matches, nothing can be taken, something cannot under strict).
     """
-    chosen = selected(tensors, select)
-    plan = [(info, skip_reason(info, recipe, axis, row_axis, source)) for info in chosen]
-    refused = [(info, reason) for info, reason in plan if reason is not None]
-    if refused and (strict or len(refused) == len(plan)):
-        info, reason = refused[0]
+    chosen = selected(tensors, choice.select)
+    for glob in (*choice.include, *choice.exclude):
+        selected(tensors, (glob,))
+    model = is_model(info.name for info in tensors.tensors)
+    unwanted = {info.name: _unwanted(info, choice, model) for info in chosen}
+    plan = [(info, skip_reason(info, recipe, axis, row_axis, source) or unwanted[info.name]) for info in chosen]
+    refused = [(info, reason) for info, reason in plan if reason is not None and (len(chosen) == 1 or not unwanted[info.name])]
+    if (refused and choice.strict) or all(reason is not None for _, reason in plan):
+        info, reason = (refused or plan)[0]
         rest = "" if len(refused) == 1 else f" (and {len(refused) - 1} more)"
         raise FileError(f"{tensors.path}: {shown(info.name)}{recipe.id} does not take it: {reason}{rest}")
     return plan
 
 
+def _unwanted(info: TensorInfo, choice: Choice, model: bool) -> str | None:
+    """Return why nobody wants a tensor quantized, or None."""
+    if _matches(info.name, choice.exclude):
+        return "left out by --exclude"
+    return None if not model or _matches(info.name, choice.include) else kept_reason(info)
+
+
+def _matches(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def read_maxima(path: str, taken: list[TensorInfo]) -> dict[str, np.float32]:
+    """Return the calibrated maximum of each tensor out of a JSON file. Raises: FileError (no such file, a tensor missing, no number)."""
+    try:
+        found = read_json(path)
+        texts = {str(name): value for name, value in found.items()}
+        missing = next((info.name for info in taken if info.name not in texts), None)
+        if missing is not None:
+            raise FileError(f"{path}: has no maximum for tensor {missing}: add it, or leave the tensor out with --exclude")
+        return {info.name: _amax(str(texts[info.name])) for info in taken}
+    except OSError as error:
+        raise FileError(f"{path}: cannot read: {error.strerror or error}") from None
+    except EmuError:
+        raise
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FileError(f"{path}: is no JSON object of maxima (tensor name -> number or fp32 bits in hex): {error}") from None
+
+
 def selected(tensors: TensorFile, select: tuple[str, ...]) -> list[TensorInfo]:
     """Return the tensors whose names match one of the globs, all without globs. Raises: FileError (none)."""
-    found = [info for info in tensors.tensors if not select or any(fnmatch.fnmatchcase(info.name, pattern) for pattern in select)]
+    found = [info for info in tensors.tensors if not select or _matches(info.name, select)]
     if not found:
         some = ", ".join(info.name for info in tensors.tensors[:3])
         raise FileError(f"{tensors.path}: no tensor" + (f" matches {' or '.join(select)}: it holds {some}, ..." if select else ""))
@@ -131,7 +187,7 @@ def _one(
     operands = {"axis": options["axis"], "row_axis": options["row_axis"], "source": source, "engine": options["engine"]}
     key, signs = options["random_key"], options["signs"]
     try:
-        amax = None if options["tensor_amax"] is None else _amax(options["tensor_amax"])
+        amax = options["maxima"].get(info.name) if options["tensor_amax"] is None else _amax(options["tensor_amax"])
         random = random_operand(recipe, info.shape, info.name, key)
         found: Quantized = quantize(array, recipe, tensor_amax=amax, random=random, signs=signs, **operands)
     except EmuError as error:

@@ -138,3 +138,11 @@ def bar_of(title: str, parts: int | None = None) -> Iterator[Callable[[str], Non
     with progress() as bar:
         task = bar.add_task(title, total=parts)
         yield lambda name: bar.update(task, advance=1, description=name)
+
+
+@contextmanager
+def counting_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a progress bar; yield the function that is told (what, how many parts are done, how many there are; 0: not known)."""
+    with progress() as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda text, done, total: bar.update(task, completed=done, total=total or None, description=text)

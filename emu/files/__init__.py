@@ -5,7 +5,7 @@ Not here: what is done with a tensor (emu.ops.quantized, emu.analysis), which te
 
 from emu.base.atomic import whole_file
 from emu.files.stored import StoredFile, StoredTensor, StoredWriter
-from emu.files.take import skip_reason
+from emu.files.take import is_model, kept_reason, skip_reason
 from emu.files.tensors import TensorFile, TensorInfo, open_tensors
 from emu.files.writers import TensorWriter, tensor_writer
 
@@ -17,6 +17,8 @@ __all__ = [
     "TensorInfo",
     "TensorWriter",
     "open_tensors",
+    "is_model",
+    "kept_reason",
     "skip_reason",
     "tensor_writer",
     "whole_file",

@@ -16,6 +16,7 @@ from typing import Any
 
 from emu.base.atomic import whole_file
 from emu.base.errors import FileError
+from emu.base.inputs import read_json
 from emu.spec.registry import digest, get
 
 Data = dict[str, Any]
@@ -44,7 +45,7 @@ class Record:
     def read(self, path: Path) -> Data:
         """Return the data of a record. Raises: FileError (missing, damaged, of another kind), in one line that says how to mend it."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = read_json(path)
         except OSError as error:
             raise self._refused(path, error.strerror or str(error)) from None
         except ValueError as error:  # no JSON, or no UTF-8

@@ -11,23 +11,24 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from emu.base.errors import FileError
+from emu.base.errors import EmuError, FileError
+from emu.base.inputs import parse_json
 from emu.files.tensors import TensorFile, open_tensors
 from emu.files.writers import TensorWriter, tensor_writer
-from emu.ops.quantized import Quantized, make_quantized, unpacked
+from emu.ops.quantized import Quantized, checksum, make_quantized, stored_axis, stored_shape, unpacked
 from emu.spec import digest, get
 from emu.spec.models import Recipe
 from emu.spec.programs.types import extent_of
 
 KEY = "emu_quantized_file"
-VERSION = 1
+VERSION = 2  # 2: a checksum of each tensor
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class StoredTensor:
     shape: of the source tensor.   codes_shape: of the codes before packing (longer where the recipe keeps its padding).
     axis, row_axis: as given to quantize.   source: format id of the source values.   levels: names, outermost first.
     random: key and stream of Philox4x32-10, for a recipe that draws.   signs: sign mask in hex, where one was given.
+    sha256: of packed codes and levels (emu.ops.quantized.checksum), compared whenever they are read.
     """
 
     shape: tuple[int, ...]
@@ -47,6 +49,7 @@ class StoredTensor:
     levels: tuple[str, ...]
     random: Mapping[str, int] | None = None
     signs: str | None = None
+    sha256: str = ""
 
 
 @dataclass
@@ -78,7 +81,7 @@ class StoredWriter:
         self.writer.put(f"{key}.codes", packed)
         for level in about.levels:
             self.writer.put(f"{key}.level.{level}", levels[level])
-        self.tensors[name] = asdict(about)
+        self.tensors[name] = asdict(replace(about, sha256=checksum(packed, levels)))
 
     def add(self, name: str, found: Quantized, source: str, random: Mapping[str, int] | None = None, signs: str | None = None) -> None:
         """Append a quantized tensor. source, random, signs: as in StoredTensor. Raises: as put."""
@@ -115,7 +118,10 @@ class StoredFile:
             self.tensors = {name: _tensor(entry) for name, entry in about["tensors"].items()}
             self.skipped: dict[str, str] = dict(about["skipped"])
             self._check_keys()
-        except (KeyError, TypeError, AttributeError):
+        except EmuError:
+            self._close()
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
             self._close()
             raise FileError(f"{self.path}: its metadata is damaged: quantize again") from None
         except BaseException:
@@ -123,9 +129,12 @@ class StoredFile:
             raise
 
     def read(self, name: str) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Return packed codes, and level -> codes, of one tensor. Raises: FileError."""
-        key = name or "array"
-        return self.file.read(f"{key}.codes"), {level: self.file.read(f"{key}.level.{level}") for level in self.tensors[name].levels}
+        """Return packed codes, and level -> codes, of one tensor. Raises: FileError (bytes that are not those that were written)."""
+        key, about = name or "array", self.tensors[name]
+        packed, levels = self.file.read(f"{key}.codes"), {level: self.file.read(f"{key}.level.{level}") for level in about.levels}
+        if checksum(packed, levels) != about.sha256:
+            raise FileError(f"{self.path}: tensor {name}: its bytes are not those that were written: the file is damaged, quantize again")
+        return packed, levels
 
     def quantized(self, name: str) -> Quantized:
         """Return one tensor as the Quantized that was written. Raises: FileError (arrays whose shapes contradict the metadata)."""
@@ -159,10 +168,10 @@ class StoredFile:
 def _metadata(path: Path) -> dict[str, Any]:
     """Read the JSON of the metadata (the file itself was checked by its library)."""
     with path.open("rb") as stream:
-        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+        header = parse_json(stream.read(int.from_bytes(stream.read(8), "little")))
     try:
-        about = json.loads(header["__metadata__"][KEY])
-    except (KeyError, TypeError, json.JSONDecodeError):
+        about = parse_json(header["__metadata__"][KEY])
+    except (KeyError, TypeError, ValueError):
         raise FileError(f"{path}: holds no metadata of emu quantize: it is another .safetensors file") from None
     version = about.get("version") if isinstance(about, dict) else None
     if not isinstance(about, dict) or version != VERSION:
@@ -178,9 +187,12 @@ def _recipe(path: Path, about: Mapping[str, Any]) -> Recipe:
 
 
 def _tensor(entry: Mapping[str, Any]) -> StoredTensor:
-    shape, codes_shape, levels = (tuple(entry[key]) for key in ("shape", "codes_shape", "levels"))
-    axes = int(entry["axis"]), int(entry["row_axis"])
-    return StoredTensor(shape, codes_shape, *axes, str(entry["source"]), levels, entry["random"], entry["signs"])
+    shape, codes_shape = stored_shape(entry["shape"]), stored_shape(entry["codes_shape"])
+    axes = stored_axis(entry["axis"], shape), stored_axis(entry["row_axis"], shape)
+    levels = tuple(entry["levels"])
+    if not all(isinstance(text, str) for text in (entry["source"], entry["sha256"], *levels)):
+        raise ValueError("names are texts")
+    return StoredTensor(shape, codes_shape, *axes, entry["source"], levels, entry["random"], entry["signs"], entry["sha256"])
 
 
 def _check_shapes(found: Quantized) -> None:

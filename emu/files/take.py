@@ -1,8 +1,11 @@
-"""Which tensors a recipe takes, and why the others are left out."""
+"""Which tensors a recipe takes, and why the others are left out; which tensors of a model its deployments keep as they are."""
 
 from __future__ import annotations
 
+import fnmatch
 import math
+from collections.abc import Iterable
+from typing import Final
 
 from emu.arrays.rows import default_row_axis
 from emu.files.tensors import TensorInfo
@@ -10,6 +13,30 @@ from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
 
 _FLOATS = ("float32", "float16", "bfloat16")
+# What deployments of 4-bit models keep: ModelOpt and compressed-tensors quantize linear layers alone, without output head and routers.
+_KEPT: Final = (
+    ("an embedding", ("*embed*", "*wte.weight", "*wpe.weight")),
+    ("a norm", ("*norm*", "*.ln_*", "ln_*")),
+    ("an output head", ("*lm_head*", "*output_layer*", "*proj_out*", "*classifier*", "output.weight", "score.weight")),
+    ("a router of experts", ("*router*", "*.gate.weight", "*shared_expert_gate*")),
+)
+
+
+def is_model(names: Iterable[str]) -> bool:
+    """Tell whether tensors of these names are a model's: one of them ends in .weight."""
+    return any(name.endswith(".weight") for name in names)
+
+
+def kept_reason(info: TensorInfo) -> str | None:
+    """Return why a deployment of a model keeps a tensor as it is, or None. Its name and shape decide: see _KEPT, and vectors.
+
+    Tests: tests/files/test_files_take.py.
+    """
+    name = info.name.lower()
+    kind = next((kind for kind, globs in _KEPT if any(fnmatch.fnmatchcase(name, glob) for glob in globs)), None)
+    if kind is None and len(info.shape) == 1:
+        kind = "a vector"
+    return None if kind is None else f"{kind}: deployments keep it (--include takes it)"
 
 
 def skip_reason(info: TensorInfo, recipe: Recipe, axis: int = -1, row_axis: int = -2, source: Format | None = None) -> str | None:

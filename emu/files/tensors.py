@@ -6,6 +6,7 @@ Not here: files of quantized tensors (stored.py), writing (writers.py).
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from contextlib import ExitStack
@@ -19,10 +20,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from emu.base.errors import FileError
+from emu.base.inputs import check_regular
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 _NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool"}
 _INTEGERS = {f"{letter}{bits}": f"{word}{bits}" for letter, word in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)}
+# What NumPy, zipfile and safetensors raise for damaged and hostile files: encrypted or unknown members, unclosed headers, absurd numbers.
+_DAMAGED = (
+    OSError, ValueError, TypeError, KeyError, EOFError, OverflowError, RuntimeError, SyntaxError, tokenize.TokenError, SafetensorError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 assert np.dtype(ml_dtypes.bfloat16).itemsize == 2
 
 
@@ -106,13 +113,12 @@ def _parts(root: Path) -> list[Path]:
 
 def _open(path: Path, stack: ExitStack) -> _Reader:
     try:
-        with path.open("rb") as stream:
-            if not stream.read(1):
-                raise FileError(f"{path}: is empty")
+        if not check_regular(path):
+            raise FileError(f"{path}: is empty")
         if path.suffix == ".npy":
             return _Npy(path)
         return _Npz(path, stack) if path.suffix == ".npz" else _Safetensors(path, stack)
-    except (OSError, ValueError, EOFError, SafetensorError, zipfile.BadZipFile, zlib.error, SyntaxError, KeyError) as error:
+    except _DAMAGED as error:
         raise _unreadable(path, error) from None
 
 
@@ -171,7 +177,7 @@ class _Npz:
                 array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
                 stream.read(1)  # the end of the member, where its checksum is compared
                 return array
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except _DAMAGED as error:
             raise _unreadable(self.path, error) from None
 
 
@@ -193,6 +199,6 @@ class _Safetensors:
     def read(self, name: str) -> NDArray[Any]:
         try:
             array: NDArray[Any] = self.file.get_tensor(name)
-        except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
+        except _DAMAGED as error:
             raise _unreadable(self.path, error) from None
         return array

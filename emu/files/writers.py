@@ -8,9 +8,9 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,9 +116,43 @@ class _SafetensorsWriter:
         self.offset = end
 
     def finish(self, stream: IO[bytes], metadata: Mapping[str, str]) -> None:
-        text = json.dumps({**({"__metadata__": dict(metadata)} if metadata else {}), **self.header}, separators=(",", ":")).encode("utf-8")
-        text += b" " * (-len(text) % _ALIGN)
-        stream.write(len(text).to_bytes(8, "little") + text)
+        stream.write(_head({**({"__metadata__": dict(metadata)} if metadata else {}), **self.header}))
         self.payload.flush()
         self.payload.seek(0, os.SEEK_SET)
         shutil.copyfileobj(self.payload, stream, 1 << 20)
+
+
+class Planned(NamedTuple):
+    """A tensor whose size is known before its bytes are. dtype: word of the .safetensors header.   data: makes its bytes, part by part."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    data: Callable[[], Iterable[NDArray[np.uint8]]]
+
+
+def write_planned(path: Path, tensors: Sequence[Planned], metadata: Mapping[str, str]) -> None:
+    """Write a .safetensors file, whole or not at all, some bytes in memory at a time. Raises: FileError (a name twice, as whole_file)."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    place = 0
+    for item in tensors:
+        if item.name in header:
+            raise FileError(f"{path}: tensor {item.name} twice")
+        header[item.name] = {"dtype": item.dtype, "shape": list(item.shape), "data_offsets": [place, place + item.size]}
+        place += item.size
+    with whole_file(path) as stream:
+        stream.write(_head(header))
+        for item in tensors:
+            size = 0
+            for part in item.data():
+                size += stream.write(np.ascontiguousarray(part).reshape(-1).data)
+            if size != item.size:
+                raise FileError(f"{path}: tensor {item.name} has {size} bytes, {item.size} were announced: please report this")
+
+
+def _head(header: Mapping[str, Any]) -> bytes:
+    """Return the bytes before the data of a .safetensors file."""
+    text = json.dumps(header, separators=(",", ":")).encode("utf-8")
+    text += b" " * (-len(text) % _ALIGN)
+    return len(text).to_bytes(8, "little") + text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
+from emu.base.inputs import read_json
 from emu.contracts.quantize.axes import axes_digest
 from emu.files.record import changed, digests_of
 from emu.identify.rows import Tile
@@ -61,7 +61,7 @@ def kept(stem: str) -> Kept | None:
     if not path.is_file():
         return None
     try:
-        data = json.loads(path.read_text("ascii"))
+        data = read_json(path, "ascii")
         if data["version"] != VERSION:
             raise FileError(f"{path.name}: of version {data['version']}: run `{COMMAND}`")
         rows = tuple(_row(item) for item in data["rows"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from emu.arrays.rows import Rows, axis_back, axis_last, pack_nibbles, unpack_nibbles
 from emu.arrays.values import Codes, float_dtype, format_of_dtype
 from emu.base.errors import EmuError, FileError, ShapeError
+from emu.base.inputs import check_regular, parse_json
 from emu.engines.exact.decode import decode_code
 from emu.engines.run import run_dequantize
 from emu.ops.interop import array_of, is_tensor, takes_tensors
@@ -159,24 +161,32 @@ class Quantized:
             "codes_shape": list(self.codes.shape),
             "axis": self.axis,
             "row_axis": self.row_axis,
+            "sha256": checksum(arrays["codes"], {level.name: arrays[f"level.{level.name}"] for level in self.levels}),
         }
         write_safetensors(Path(path), arrays, {"emu_quantized": json.dumps(about, sort_keys=True)})
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Quantized:
-        """Read a file that save wrote. Raises: FileError (not such a file; a recipe whose facts changed), SpecError (unknown recipe)."""
+        """Read a file that save wrote.
+
+        Raises: FileError (not such a file; damaged bytes; a recipe whose facts changed), SpecError (unknown recipe).
+        """
         arrays, metadata = read_safetensors(Path(path))
         try:
-            about = json.loads(metadata["emu_quantized"])
+            about = parse_json(metadata["emu_quantized"])
             recipe: Recipe = get("recipe", about["recipe"])
             if digest(recipe) != about["digest"]:
                 raise FileError(f"{path}: written under other facts of recipe {recipe.id}: quantize again, or load that spec")
-            codes = unpacked(arrays["codes"], recipe, tuple(about["codes_shape"]), about["axis"])
             levels = {name.removeprefix("level."): array for name, array in arrays.items() if name != "codes"}
-            return make_quantized(codes, levels, recipe, tuple(about["shape"]), about["axis"], about["row_axis"])
+            if checksum(arrays["codes"], levels) != about["sha256"]:
+                raise FileError(f"{path}: its bytes are not those that were written: the file is damaged, quantize again")
+            shape, codes_shape = stored_shape(about["shape"]), stored_shape(about["codes_shape"])
+            axis, row_axis = stored_axis(about["axis"], shape), stored_axis(about["row_axis"], shape)
+            codes = unpacked(arrays["codes"], recipe, codes_shape, axis)
+            return make_quantized(codes, levels, recipe, shape, axis, row_axis)
         except EmuError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise FileError(f"{path}: not a file written by Quantized.save") from None
 
 
@@ -216,6 +226,29 @@ def unpacked(packed: Codes, recipe: Recipe, shape: tuple[int, ...], axis: int) -
     return axis_back(packed, axis)
 
 
+def checksum(codes: Codes, levels: Mapping[str, Codes]) -> str:
+    """Return the sha256 of packed codes and the codes of levels, with names, dtypes and shapes; a file keeps it beside them."""
+    found = hashlib.sha256()
+    for name, array in (("codes", codes), *sorted(levels.items())):
+        found.update(f"{name} {array.dtype.name} {list(array.shape)}\n".encode())
+        found.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
+
+
+def stored_shape(lengths: object) -> tuple[int, ...]:
+    """Return a shape that the metadata of a file names. Raises: ValueError (no list of lengths, or one that no memory holds)."""
+    if not isinstance(lengths, list | tuple) or not all(type(length) is int and 0 <= length < 1 << 48 for length in lengths):
+        raise ValueError(f"{str(lengths)[:80]} is no shape")
+    return tuple(lengths)
+
+
+def stored_axis(axis: object, shape: tuple[int, ...]) -> int:
+    """Return an axis that the metadata of a file names. Raises: ValueError (no axis of a tensor of this shape)."""
+    if type(axis) is not int or not (-len(shape) <= axis < len(shape) or (len(shape) == 1 and axis == -2)):
+        raise ValueError(f"{str(axis)[:80]} is no axis of {len(shape)} dimensions")
+    return axis
+
+
 def write_safetensors(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> None:
     """Write a .safetensors file whole or not at all. Raises: FileError (exists, cannot be written)."""
     from safetensors.numpy import save
@@ -231,6 +264,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     from safetensors import SafetensorError, safe_open
 
     try:
+        check_regular(path)
         with safe_open(str(path), framework="numpy") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except (OSError, SafetensorError) as error:

@@ -23,6 +23,7 @@ from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold
 from emu.spec.models.rounding import PerElement
 from emu.spec.reach import Reach, reach
 from emu.spec.registry import digest, get
+from emu.spec.steps import in_levels
 
 MOST = 1 << 64  # values of a lot that takes all of K: more than any memory holds
 
@@ -278,9 +279,10 @@ def resolve_levels(
     """Return a datapath of levels with its operands chosen; what it does not leave free may be left out.
 
     a, b, scale: format ids or models.   block: elements per scale.
-    Raises: SpecError (a choice that is missing or not offered; a datapath that is no levels), LevelFault (a level that cannot be).
+    A chain of fused steps is said in levels again.
+    Raises: SpecError (a choice that is missing or not offered; an unknown datapath), LevelFault (a level that cannot be).
     """
-    model: Datapath = get("datapath", datapath)
+    model = in_levels(get("datapath", datapath))
     facts = levels_of(model)
     offered = facts.offered
     first, second = choose_pair(model, facts, a, b)
@@ -294,7 +296,7 @@ def resolve_levels(
 
 def level_plans_of(datapath: str | Datapath) -> Iterator[LevelsPlan]:
     """Yield every choice of operands, scale format and block size that a datapath of levels takes, in the order of the file."""
-    model: Datapath = get("datapath", datapath)
+    model = in_levels(get("datapath", datapath))
     facts, offered = levels_of(model), levels_of(model).offered
     for a, b in pairs(facts):
         for scale in (None,) if offered is None else offered.formats:
@@ -366,20 +368,26 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
         raise LevelFault((*place, "hold"), f"level {level.id}: what is aligned names an exponent: hold it in a float format")
     if get("rounding", words.cut).random_bits or (words.cuts_running and get("rounding", words.cuts_running.cut).random_bits):
         raise LevelFault((*at, "cut"), f"level {level.id}: {words.cut} draws random bits: only a hold may")
-    raised = words.exponent_raise
+    raised = words.raised
+    assert words.fraction_bits != "open"  # levels_of refuses what is open
     frac_bits = values.max_exp + raised - values.lsb_exp if words.fraction_bits == "derived" else words.fraction_bits
     if frac_bits < 0:
         raise LevelFault((*at, "fraction_bits"), f"level {level.id}: {frac_bits} bits are kept: give a number of bits, 0 or more")
     if words.cuts_running and running is None:
         raise LevelFault((*at, "running"), f"level {level.id}: there is no running value to cut: say same")
-    if running is not None and not isinstance(running.facts, FloatFacts):
-        raise LevelFault(at, f"level {level.id}: {running.id} names no exponent, so nothing bounds it beside E: give C a float format")
     terms = level.by or 1 if level.add == "chain" else 2 if level.add == "pairwise" else count
     one = Fraction(2) if words.exponent == "normalised" else values.significand
     total = terms * one / Fraction(2) ** raised
     if direction(get("rounding", words.cut)) != "rz":
         total += Fraction(terms, 1 << frac_bits)
-    needed = int(total).bit_length() if running is None else (math.ceil(total + C_BELOW) - 1).bit_length()
+    if running is None:
+        needed = int(total).bit_length()
+    elif isinstance(running.facts, FloatFacts):
+        needed = (math.ceil(total + C_BELOW) - 1).bit_length()
+    else:  # an integer names 0, so that E is 0 at least: no more of it lies above 2^E than its magnitude, and 1 where it may be rounded up
+        cuts = (words.cut, words.cuts_running.cut) if words.cuts_running else (words.cut,)
+        rounds_up = any(direction(get("rounding", name)) != "rz" for name in cuts)
+        needed = int(total + reach(running).significand + rounds_up).bit_length()
     stated = needed if words.integer_bits == "derived" else words.integer_bits
     bits = stated if isinstance(stated, int) else None
     if bits is not None and bits < needed and words.beyond != "wrap":
@@ -399,13 +407,14 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
 def _aligned(terms: int, values: Reach, running: Format | None, words: LevelAlign, align: AlignPlan) -> Reach:
     """Return what an aligned sum reaches; it names E."""
     parts = [values] + ([] if running is None else [reach(running)])
-    top, low = max(part.max_exp for part in parts) + max(words.exponent_raise, 0), min(part.min_exp for part in parts)
+    top, low = max(part.max_exp for part in parts) + max(words.raised, 0), min(part.min_exp for part in parts)
     if align.floor is not None:
         top, low = max(top, align.floor), max(low, align.floor)
     spare = Fraction(terms + 1) * Fraction(2) ** (top - align.frac_bits)
     largest = terms * values.largest + (Fraction(0) if running is None else reach(running).largest) + spare
     lsb = max(min(part.lsb_exp for part in parts), low - align.frac_bits - (1 << 12 if words.exponent == "normalised" else 0))
-    significand = terms * max(values.significand, Fraction(2)) + 2 + spare / Fraction(2) ** top
+    significand = terms * max(values.significand, Fraction(2)) + spare / Fraction(2) ** top
+    significand += max(Fraction(2), Fraction(0) if running is None else reach(running).significand)
     return Reach(lsb, low, top, largest, significand)
 
 
@@ -492,7 +501,8 @@ def _cut(values: Reach, hold: CutHold) -> Reach:
 
 def check_levels(model: Datapath) -> None:
     """Refuse a datapath of levels that cannot be. Raises: LevelFault with the place under `facts`, SpecError."""
-    facts = levels_of(model)
+    facts = model.facts
+    assert isinstance(facts, DatapathLevels)
     _check_operands(facts)
     for rounding in roundings(facts):
         if rounding.facts.add == "te_fma":
@@ -506,6 +516,12 @@ def check_levels(model: Datapath) -> None:
             _check_float(hold, place)
     _check_result(facts)
     _check_words(facts)
+    for number, level in enumerate(facts.levels):
+        if level.align is not None and level.align.open_words:
+            if not model.open:
+                why = f"level {level.id}: what is open needs an open point that says what would settle it"
+                raise LevelFault(("levels", number, "align", level.align.open_words[0]), why)
+            return
     for plan in level_plans_of(model):
         for number, level in enumerate(facts.levels, 1):
             if level.scale != "none":

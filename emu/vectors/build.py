@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from emu.base.errors import FileError, SpecError
+from emu.base.forks import end_with
+from emu.base.inputs import read_json
 from emu.contracts.rows import inputs_of
 from emu.spec.contract import is_product, parse
 from emu.vectors.coverage.count import write_cover
@@ -150,6 +152,8 @@ def check_folder(out: Path) -> None:
     if not out.is_dir():
         raise FileError(f"{out}: not a folder")
     for path in sorted(out.iterdir()):
+        if path.name in manifest.ABOUT and path.is_file():
+            continue
         if path.name not in (*OPERATIONS, SCRATCH, BENCH) or not path.is_dir():
             raise FileError(f"{out}: holds {path.name}: vectors are built into a new folder or an earlier build")
         if path.name == BENCH:
@@ -168,7 +172,7 @@ def _key(plan: SuitePlan) -> str:
 
 def _known_digests(scratch: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((scratch / NOTES).read_text(encoding="ascii")))
+        return dict(read_json(scratch / NOTES, "ascii"))
     except (OSError, ValueError):
         return {}
 
@@ -211,7 +215,7 @@ def _run(tasks: Sequence[Task], out: Path, jobs: int) -> Iterator[tuple[str, str
             yield stem, _one(stem, ships, out)
         return
     context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),)) as pool:
         long_first = sorted(groups.values(), key=lambda group: -max(_PLANS[stem].inputs.rows for stem, _ in group))
         for future in as_completed([pool.submit(_several, group, out) for group in long_first]):
             yield from future.result()
@@ -248,7 +252,8 @@ def finish(out: Path, operations: set[str], hashes: dict[str, str], jobs: int = 
         for folder, own in tasks:
             _sign(folder, own)
         return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),)) as pool:
         for done in [pool.submit(_sign, folder, own) for folder, own in tasks]:
             done.result()
 

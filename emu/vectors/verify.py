@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, FileError
+from emu.base.inputs import read_json
 from emu.contracts.contract import Contract
 from emu.contracts.rows import Answer, Row, inputs_of, is_open, mismatches, value_of
 from emu.vectors.compute import CHUNK, wants_exact
@@ -85,7 +85,8 @@ def _operation_folders(folder: Path, report: Report) -> list[Path]:
     if folder.name in OPERATIONS and (folder / manifest.MANIFEST).is_file():
         return [folder]
     found = [folder / op for op in OPERATIONS if (folder / op).is_dir()]
-    other = sorted(path.name for path in folder.iterdir() if path not in found and not (path.name == BENCH and path.is_dir()))
+    known = {folder / BENCH, *(folder / name for name in manifest.ABOUT)}
+    other = sorted(path.name for path in folder.iterdir() if path not in found and path not in known)
     report.faults += [f"{name}: unfinished or foreign: not part of a build" for name in other]
     if not found:
         report.faults.append(f"{folder}: holds no vectors: expected folders {', '.join(OPERATIONS)}")
@@ -134,7 +135,7 @@ def check_manifest(folder: Path) -> None:
 def _check_errata(folder: Path) -> set[tuple[str, int]]:
     path = folder / manifest.ERRATA
     try:
-        data = json.loads(path.read_bytes().decode("ascii"))
+        data = read_json(path, "ascii")
         well_formed = path.read_bytes() == manifest.render_errata(data).encode("ascii")
         found = {(str(item["stem"]), int(item["tcId"])) for item in data}
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from emu.base.atomic import whole_file
+from emu.base.forks import end_with
 from research.forks.branch import Branch, divergence, drawn_seed, fork_key, one_ulp_up
 from research.forks.config import Forks, add_ablations, training_of
 from research.forks.gradients import backward_only, compared, gradient, mean_of, products, quantized_numbers
@@ -38,7 +40,7 @@ def run_all(config: Forks, out: Path, jobs: int, done: Callable[[str], None]) ->
         for unit in units_of(forks):
             done(run_unit(config, out, unit))
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)) as pool:
         for waiting in (
             [pool.submit(run_base, config, out, model, seed) for model, seed in bases],
             [pool.submit(run_unit, config, out, unit) for unit in units_of(forks)],

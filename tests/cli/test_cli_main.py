@@ -153,3 +153,77 @@ def test_interrupt_is_one_line(tmp_path):
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130
         assert running.stderr.read().strip() == "emu: interrupted: nothing was written"
+
+
+def started(tmp_path, body, **streams):
+    """The installed command in a process of its own, after some lines of Python."""
+    code = f"import sys\n{body}\nfrom emu.cli.start import main; main()\n"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **streams
+    )
+
+
+BROKEN = "import emu.cli.list as c\ndef callback(**_): {}['x']\nc.command.callback = callback\nsys.argv = ['emu', 'list']"
+
+
+def test_a_fault_of_emu_is_one_line_that_asks_for_a_report(tmp_path, monkeypatch):
+    done = started(tmp_path, BROKEN)
+    assert done.returncode == 2
+    assert done.stderr.startswith("emu: unexpected KeyError in ")
+    assert "please report" in done.stderr
+    assert done.stderr.count("\n") == 1
+    monkeypatch.setenv("EMU_TRACEBACK", "1")
+    told = started(tmp_path, BROKEN)
+    assert told.returncode == 1
+    assert "Traceback" in told.stderr
+
+
+def test_what_is_no_exception_is_one_line_too(tmp_path):
+    """Extensions written in Rust panic with a class of their own under BaseException."""
+    done = started(tmp_path, BROKEN.replace("{}['x']", "raise type('PanicException', (BaseException,), {})('mmap')"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("emu: unexpected PanicException")
+
+
+def test_a_long_word_is_not_echoed_whole(capsys):
+    code, out, err = call(capsys, "show", "e" * 100_000)
+    assert (code, out) == (2, "")
+    assert len(err) < 1000
+    assert " ... " in err
+
+
+def test_closed_streams(tmp_path):
+    """A caller may close stdout or stderr: the exit code is still the verdict, and no traceback appears."""
+    for closed, words in (("stdout", ["list"]), ("stdout", ["convert", "e2m1", "5"]), ("stderr", ["list"])):
+        number = 1 if closed == "stdout" else 2
+        done = started(tmp_path, f"sys.argv = ['emu', *{words}]", preexec_fn=lambda number=number: os.close(number))
+        assert (done.returncode, done.stderr) == (0, "")
+    assert started(tmp_path, "sys.argv = ['emu', 'show', 'zzz']", preexec_fn=lambda: os.close(1)).returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_full_disk_behind_stdout_is_one_line(tmp_path):
+    with open("/dev/full", "w") as full:
+        done = started(tmp_path, "sys.argv = ['emu', 'list']", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.startswith("emu: system: No space left")
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_reader_is_no_verdict(tmp_path):
+    """A command whose output nobody reads any more must not look like a pass."""
+    read, write = os.pipe()
+    os.close(read)
+    done = started(tmp_path, "sys.argv = ['emu', 'list']", stdout=write)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line(tmp_path):
+    body = (
+        "import builtins\nreal = builtins.__import__\n"
+        "def stop(name, *rest):\n    if name == 'rich.console': raise KeyboardInterrupt\n    return real(name, *rest)\n"
+        "builtins.__import__ = stop\nsys.argv = ['emu', 'list']"
+    )
+    done = started(tmp_path, body)
+    assert (done.returncode, done.stderr) == (130, "emu: interrupted: nothing was written\n")

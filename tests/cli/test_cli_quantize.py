@@ -23,7 +23,7 @@ def sample(shape, seed=1):
 
 
 TENSORS = {
-    "a.weight": sample((48, 64)),
+    "a.matrix": sample((48, 64)),
     "b.half": sample((3, 5, 128), 2).astype(np.float16),
     "c.brain": sample((32, 64), 3).astype(ml_dtypes.bfloat16),
     "d.vector": sample(128, 4),
@@ -31,7 +31,7 @@ TENSORS = {
     "f.scalar": np.array(1.5, np.float32),
     "g.odd": sample(7, 5),
 }
-TAKEN = ("a.weight", "b.half", "c.brain", "d.vector")
+TAKEN = ("a.matrix", "b.half", "c.brain", "d.vector")
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_round_trip_of_every_recipe(model, recipe):
 @pytest.mark.parametrize("kind", ["npy", "npz", "safetensors"])
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_round_trip_of_every_file(here, kind, axis):
-    x = TENSORS["a.weight"]
+    x = TENSORS["a.matrix"]
     if kind == "npy":
         np.save("x.npy", x)
     elif kind == "npz":
@@ -116,9 +116,9 @@ def test_strict_makes_a_skip_an_error(model, capsys, here):
 
 def test_select(model, capsys):
     assert run(["quantize", model, "-r", "hif4", "--select", "a.*", "--select", "*.brain", "--json"]) == 0
-    assert [row["tensor"] for row in json.loads(capsys.readouterr().out)["tensors"]] == ["a.weight", "c.brain"]
+    assert [row["tensor"] for row in json.loads(capsys.readouterr().out)["tensors"]] == ["a.matrix", "c.brain"]
     assert run(["quantize", model, "-r", "hif4", "--select", "zzz", "--force"]) == 2
-    assert "no tensor matches zzz: it holds a.weight" in capsys.readouterr().err
+    assert "no tensor matches zzz: it holds a.matrix" in capsys.readouterr().err
 
 
 def test_tensor_amax_is_for_one_tensor(model, capsys):
@@ -127,8 +127,8 @@ def test_tensor_amax_is_for_one_tensor(model, capsys):
     for text in ("8", "0x41000000"):
         assert run(["quantize", model, "-r", "nvfp4_te_ref", "--tensor-amax", text, "--select", "a.*", "--force", "-q"]) == 0
         stored = load_file("model.nvfp4_te_ref.safetensors")
-        assert same(stored["a.weight.codes"], emu.quantize(TENSORS["a.weight"], "nvfp4_te_ref", tensor_amax=np.float32(8)).pack())
-        assert stored["a.weight.level.tensor"] == 0x41000000
+        assert same(stored["a.matrix.codes"], emu.quantize(TENSORS["a.matrix"], "nvfp4_te_ref", tensor_amax=np.float32(8)).pack())
+        assert stored["a.matrix.level.tensor"] == 0x41000000
 
 
 def test_random_key_belongs_to_recipes_that_draw(model, capsys):
@@ -149,7 +149,7 @@ def test_selection_does_not_change_a_draw(model):
 
 def test_signs_reach_the_rotation(model, capsys):
     assert run(["quantize", model, "-r", "ufp4", "--signs", "0xD7E8", "--select", "a.*", "-q"]) == 0
-    assert same(load_file("model.ufp4.safetensors")["a.weight.codes"], emu.quantize(TENSORS["a.weight"], "ufp4", signs=0xD7E8).pack())
+    assert same(load_file("model.ufp4.safetensors")["a.matrix.codes"], emu.quantize(TENSORS["a.matrix"], "ufp4", signs=0xD7E8).pack())
     assert run(["quantize", model, "-r", "ufp4", "--signs", "many", "--force"]) == 2
     assert run(["quantize", model, "-r", "ufp4", "--signs", "0x10000", "--force"]) == 2
     assert "more than 16 bits" in capsys.readouterr().err
@@ -183,7 +183,7 @@ def test_existing_results_are_kept(model, capsys, here):
     assert (here / "q.safetensors").read_bytes() == b"mine"
     assert run(["quantize", model, "-r", "hif4", "-o", "q.safetensors", "--force", "-q"]) == 0
     assert run(["dequantize", "q.safetensors", "-o", model]) == 2
-    assert same(load_file(model)["a.weight"], TENSORS["a.weight"])
+    assert same(load_file(model)["a.matrix"], TENSORS["a.matrix"])
 
 
 @pytest.mark.parametrize("out", ["none/q.safetensors", "q.npz", "."])
@@ -209,11 +209,14 @@ def test_truncated_input_is_one_line(model, capsys, here, keep):
 def test_contradictions_in_a_stored_file_are_one_line(model, capsys, here):
     assert run(["quantize", model, "-r", "nvfp4_te_ref", "-q", "-o", "q.safetensors", "--select", "a.*"]) == 0
     data = (here / "q.safetensors").read_bytes()
-    for old, new in ((b'\\"codes_shape\\": [48, 64]', b'\\"codes_shape\\": [48, 60]'), (b'"shape":[48,32]', b'"shape":[32,48]')):
+    for old, new, says in (
+        (b'\\"codes_shape\\": [48, 64]', b'\\"codes_shape\\": [48, 60]', "contradict each other"),
+        (b'"shape":[48,32]', b'"shape":[32,48]', "its bytes are not those that were written"),
+    ):
         assert old in data
         (here / "bad.safetensors").write_bytes(data.replace(old, new))
         assert run(["dequantize", "bad.safetensors"]) == 2
-        assert "contradict each other" in capsys.readouterr().err
+        assert says in capsys.readouterr().err
 
 
 def test_full_disk_is_one_line(model, here):
@@ -265,3 +268,62 @@ def test_real_weights(model_file, here):
     weights, found = load_file(model_file), load_file("y.safetensors")
     assert len(found) == 6
     assert all(same(array, emu.quantize(weights[name], "nvfp4_te_ref").dequantize()) for name, array in found.items())
+
+
+MODEL = {
+    "model.embed_tokens.weight": sample((32, 64)),
+    "model.layers.0.input_layernorm.weight": sample(64),
+    "model.layers.0.q_proj.weight": sample((48, 64), 6),
+    "model.layers.0.q_proj.bias": sample(48),
+    "model.layers.0.mlp.gate.weight": sample((8, 64)),
+    "model.layers.0.mlp.gate_proj.weight": sample((48, 64), 7),
+    "lm_head.weight": sample((32, 64)),
+}
+LINEAR = ["model.layers.0.q_proj.weight", "model.layers.0.mlp.gate_proj.weight"]
+
+
+def taken(capsys, *more):
+    assert run(["quantize", "llm.safetensors", "-r", "nvfp4_te_ref", "--force", "--json", *more]) == 0
+    rows = json.loads(capsys.readouterr().out)["tensors"]
+    return {row["tensor"]: row["skipped"] for row in rows}
+
+
+def test_of_a_model_what_deployments_keep_is_kept(here, capsys):
+    save_file(MODEL, here / "llm.safetensors")
+    found = taken(capsys)
+    assert sorted(name for name, reason in found.items() if reason is None) == sorted(LINEAR)
+    assert {name: reason.partition(":")[0] for name, reason in found.items() if reason} == {
+        "model.embed_tokens.weight": "an embedding", "model.layers.0.input_layernorm.weight": "a norm", "lm_head.weight": "an output head",
+        "model.layers.0.q_proj.bias": "a vector", "model.layers.0.mlp.gate.weight": "a router of experts",
+    }  # fmt: skip
+    more = taken(capsys, "--include", "lm_head*", "--exclude", "*gate_proj*")
+    assert more["lm_head.weight"] is None
+    assert more["model.layers.0.mlp.gate_proj.weight"] == "left out by --exclude"
+    assert all(reason is None for reason in taken(capsys, "--include", "*").values())
+
+
+def test_kept_tensors_alone_are_an_error_that_says_how_to_take_them(here, capsys):
+    save_file(MODEL, here / "llm.safetensors")
+    assert run(["quantize", "llm.safetensors", "-r", "nvfp4_te_ref", "--select", "lm_head*"]) == 2
+    said = capsys.readouterr().err
+    assert "lm_head.weight: nvfp4_te_ref does not take it: an output head: deployments keep it (--include takes it)" in said
+    assert run(["quantize", "llm.safetensors", "-r", "nvfp4_te_ref", "--include", "zzz"]) == 2
+    assert "no tensor matches zzz" in capsys.readouterr().err
+
+
+def test_calibrated_maxima_come_from_a_file(here, capsys):
+    save_file(MODEL, here / "llm.safetensors")
+    (here / "maxima.json").write_text(json.dumps({LINEAR[0]: 8, LINEAR[1]: "0x41000000", "other": 1}))
+    taken(capsys, "--amax-file", "maxima.json")
+    stored = load_file("llm.nvfp4_te_ref.safetensors")
+    for name in LINEAR:
+        assert same(stored[f"{name}.codes"], emu.quantize(MODEL[name], "nvfp4_te_ref", tensor_amax=np.float32(8)).pack())
+    bad = {"missing": {LINEAR[0]: 8}, "word": {LINEAR[0]: 8, LINEAR[1]: "many"}, "list": [8], "null": {LINEAR[0]: 8, LINEAR[1]: None}}
+    for data in bad.values():
+        (here / "maxima.json").write_text(json.dumps(data))
+        assert run(["quantize", "llm.safetensors", "-r", "nvfp4_te_ref", "-o", "new.safetensors", "--amax-file", "maxima.json"]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("emu: ")
+        assert said.count("\n") == 1
+        assert not (here / "new.safetensors").exists()
+    assert run(["quantize", "llm.safetensors", "-r", "nvfp4_te_ref", "--amax-file", "none.json"]) == 2

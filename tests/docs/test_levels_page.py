@@ -63,8 +63,8 @@ def computed(row: dict[str, str]) -> Value | str:
     facts = BASE | {"k": len(products)} | parse(row["facts"], "page").data
     fp32 = get("format", "fp32")
     adds = '"c"' in row["facts"]
-    facts |= {"c": "fp32"} if adds else {}
-    c = encode_value(value(given.get("C", "0")), fp32) if adds else None
+    facts |= {"c": facts.get("c", "none") if facts.get("c", "none") != "none" else "fp32"} if adds else {}
+    c = encode_value(value(given.get("C", "0")), get("format", facts["c"])) if adds else None
     scales = (
         [[encode_value(value(text), fp32)] * (len(products) // 2) for text in given["scales"].split(", ")]
         if "scales" in given

@@ -1,6 +1,7 @@
 """Files of quantized tensors: what is written comes back, and damaged or foreign files are named."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from safetensors.numpy import load_file, save_file
 from emu.base.errors import FileError, SpecError
 from emu.files import StoredFile, StoredTensor, StoredWriter
 from emu.files.stored import KEY
+from emu.ops.quantized import checksum
 from emu.spec import digest, get
 
 ABOUT = StoredTensor((3, 20), (3, 20), -1, -2, "fp32", ("tensor", "scale"), {"key": 1, "stream": 2}, "0xD7E8")
@@ -27,7 +29,7 @@ def write(path, name="w", recipe="nvfp4_te_ref"):
 def test_round_trip(tmp_path, name):
     with StoredFile(write(tmp_path / "q.safetensors", name)) as stored:
         assert stored.recipe is get("recipe", "nvfp4_te_ref")
-        assert stored.tensors == {name: ABOUT}
+        assert stored.tensors == {name: replace(ABOUT, sha256=checksum(CODES, LEVELS))}
         assert stored.skipped == {"ids": "dtype int64: not fp32, fp16 or bf16"}
         codes, levels = stored.read(name)
         assert np.array_equal(codes, CODES)
@@ -49,7 +51,7 @@ def metadata(path):
 def test_metadata_says_what_is_needed(tmp_path):
     about = metadata(write(tmp_path / "q.safetensors"))
     assert {key: about[key] for key in ("version", "emu", "recipe", "tail")} == {
-        "version": 1,
+        "version": 2,
         "emu": "1.2.3",
         "recipe": "nvfp4_te_ref",
         "tail": "zero_pad_drop",
@@ -71,12 +73,20 @@ def changed(tmp_path, change, arrays=None):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda about: about.update(version=2), FileError, "version 2; this emu reads 1"),
+        (lambda about: about.update(version=1), FileError, "version 1; this emu reads 2"),
         (lambda about: about.update(digest="0" * 64), FileError, "other facts of recipe nvfp4_te_ref"),
         (lambda about: about.update(recipe="nvfp4_te_reff"), SpecError, "did you mean nvfp4_te_ref"),
         (lambda about: about.update(tensors=[]), FileError, "damaged"),
         (lambda about: about.pop("tensors"), FileError, "damaged"),
         (lambda about: about["tensors"]["w"].pop("axis"), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(axis=10**30), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(axis="-1"), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(axis=2), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(shape=[-3, 20]), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(shape=3), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(codes_shape=[2**60, 2**60]), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(levels=[1, 2]), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(sha256=7), FileError, "damaged"),
         (lambda about: about["tensors"].update(v=about["tensors"]["w"]), FileError, "v.codes is missing"),
     ],
 )
@@ -98,3 +108,23 @@ def test_foreign_and_damaged_files_are_named(tmp_path):
         StoredFile(tmp_path / "cut.safetensors")
     with pytest.raises(FileError, match="use that suffix"), StoredWriter.open(tmp_path / "a.npz", get("recipe", "hif4"), "1"):
         pytest.fail("the block must not run")
+
+
+def test_one_changed_bit_is_noticed(tmp_path):
+    for name, array in {"w.codes": CODES, **{f"w.level.{level}": codes for level, codes in LEVELS.items()}}.items():
+        arrays = load_file(write(tmp_path / f"{name}.safetensors"))
+        flipped = np.array(array)
+        flipped.reshape(-1)[-1] ^= 1
+        about = {KEY: json.dumps(metadata(tmp_path / f"{name}.safetensors"))}
+        save_file({**arrays, name: flipped}, tmp_path / f"{name}.flipped.safetensors", about)
+        with StoredFile(tmp_path / f"{name}.flipped.safetensors") as stored, pytest.raises(FileError, match="tensor w: its bytes are not"):
+            stored.read("w")
+
+
+def test_the_checksum_covers_names_dtypes_and_shapes():
+    assert checksum(CODES, LEVELS) == checksum(CODES.copy(), dict(reversed(LEVELS.items())))
+    others = [
+        (CODES.reshape(10, 3), LEVELS), (CODES.astype(np.uint16), LEVELS), (CODES, {"tensor": LEVELS["tensor"], "scales": LEVELS["scale"]}),
+        (CODES, {**LEVELS, "scale": LEVELS["scale"].T}),
+    ]  # fmt: skip
+    assert len({checksum(CODES, LEVELS), *(checksum(*other) for other in others)}) == 1 + len(others)

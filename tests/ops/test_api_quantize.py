@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import emu
 from emu.base.errors import FileError
 from emu.base.philox import words
 from emu.engines.exact.block import dequantize as dequantize_exact
-from emu.ops.quantized import Quantized, pack_nibbles, read_safetensors, unpack_nibbles, write_safetensors
+from emu.ops.quantized import Quantized, checksum, pack_nibbles, read_safetensors, unpack_nibbles, write_safetensors
 from emu.spec import derive
 
 SHAPES = [(48,), (5, 32), (32, 5), (2, 3, 32), (32, 2, 3), (3, 5, 20), (2, 2, 3, 16), (16, 2, 2, 2)]
@@ -278,8 +279,14 @@ def test_bad_files(tmp_path: Path) -> None:
         emu.Quantized.load(tmp_path / "foreign.safetensors")
     with pytest.raises(emu.FileError, match="cannot read"):
         emu.Quantized.load(tmp_path / "absent.safetensors")
-    with pytest.raises(emu.FileError, match="cannot read"):
+    with pytest.raises(emu.FileError, match="is a folder"):
         emu.Quantized.load(tmp_path)
+    emu.quantize(X, "nvfp4_te_ref").save(tmp_path / "q.safetensors")
+    data = bytearray((tmp_path / "q.safetensors").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "flipped.safetensors").write_bytes(data)
+    with pytest.raises(emu.FileError, match="its bytes are not those that were written"):
+        emu.Quantized.load(tmp_path / "flipped.safetensors")
     with pytest.raises(emu.FileError, match="no such folder"):
         emu.quantize(X, "nvfp4_te_ref").save(tmp_path / "no" / "such" / "folder.safetensors")
     assert sorted(item.name for item in tmp_path.iterdir() if item.name.startswith(".")) == []
@@ -335,6 +342,8 @@ def test_a_file_whose_codes_have_another_shape_is_refused(tmp_path) -> None:
     emu.quantize(np.ones((4, 32), np.float32), "nvfp4_te_ref").save(path)
     arrays, metadata = read_safetensors(path)
     other = tmp_path / "other.safetensors"
-    write_safetensors(other, arrays | {"codes": arrays["codes"][:3]}, metadata)
+    about = json.loads(metadata["emu_quantized"])
+    about["sha256"] = checksum(arrays["codes"][:3], {"tensor": arrays["level.tensor"], "scale": arrays["level.scale"]})
+    write_safetensors(other, arrays | {"codes": arrays["codes"][:3]}, {"emu_quantized": json.dumps(about)})
     with pytest.raises(FileError, match=r"not a file written by Quantized\.save"):
         Quantized.load(other)

@@ -10,8 +10,10 @@ import pytest
 
 from emu.base.errors import ShapeError, SpecError
 from emu.spec import get, load_spec
-from emu.spec.datapath import resolve
+from emu.spec.datapath import levels_of, resolve
 from emu.spec.levels import resolve_levels, shape
+from emu.spec.models.levels import DatapathLevels, Level, LevelAlign
+from emu.spec.steps import in_levels
 
 Load = Callable[..., str]
 HEAD = 'kind: "datapath"\nid: "t"\ntitle: "t"\nstatus: "proposed"\n'
@@ -194,15 +196,19 @@ def test_lots_are_neighbours_or_interleaved() -> None:
 
 
 def test_the_two_forms_say_so_when_one_is_taken_for_the_other() -> None:
-    with pytest.raises(SpecError, match=r"^datapath ideal is one fused step: it has no levels$"):
-        resolve_levels(get("datapath", "ideal"))
+    with pytest.raises(SpecError, match=r"^datapath ideal is a chain of fused steps: emu.spec.steps.in_levels says it in levels$"):
+        levels_of(get("datapath", "ideal"))
+    assert resolve_levels("ideal", "e2m1", "e2m1", "ue4m3", 16).facts == levels_of(in_levels(get("datapath", "ideal")))
     with pytest.raises(SpecError, match=r"^datapath rvbna4: is written in levels, and this takes one fused step"):
         resolve("rvbna4")
 
 
-def test_c_of_an_aligned_sum_has_a_float_format(refused: Load) -> None:
-    chain = f'add: "chain", start: "c", {RNE}'
-    assert GOOD.count(chain) == 1
-    facts = GOOD.replace('c: "fp32"', 'c: "int8"').replace(chain, f'add: "aligned", plus: "c", {RNE}, {ALIGN}')
-    found = refused(t=HEAD + facts + TAIL)
-    assert found.startswith("t.yaml:13: facts.levels.1.align: level k: int8 names no exponent, so nothing bounds it beside E: give C a ")
+@pytest.mark.parametrize(("cut", "bits"), [("rz", 8), ("rne", 9)])
+def test_an_adder_holds_the_whole_of_an_integer_c(cut: str, bits: int) -> None:
+    """-128 beside 51 products of at most 9/4, below 243; rne may round each up by 1/4, to 255.5, and C by 1."""
+    level = Level(id="k", of="all", add="aligned", plus="c", align=LevelAlign(fraction_bits=2, cut=cut))
+    facts = {"a": ("e2m1",), "b": ("e2m1",), "c": "int8", "k": 51, "special": {"when": "once", "nan": "any"}}
+    words = facts | {"levels": (level,), "out": {"format": "fp32", "rounding": "rz"}}
+    base = get("datapath", "bf16_register")
+    align = resolve_levels(base.model_copy(update={"id": "t", "facts": DatapathLevels.model_validate(words)})).levels[0].align
+    assert align is not None and align.integer_bits == bits

@@ -2,20 +2,79 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from random import Random
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from emu.base.errors import EmuError
+from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor
 from emu.spec import derive
-from emu.spec.models import Format, Policy, Rounding, SpecObject
+from emu.spec.models import Format, Layout, Policy, Rounding, SpecObject, Transform
 
 Thing = TypeVar("Thing", bound=SpecObject)
 CHOICES = ("keep", "next", "to_even_code", "to_odd_code")
 OVERFLOWS = ("saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap")
 OUTCOMES = ("max", "nan", "inf", "zero", "negative_zero", "smallest", "open", "refuse", "0x0", "0x1")
+
+
+def drawn_transform(seed: int) -> Transform:
+    """Return a rotation that no file has."""
+    rng = Random(f"transform {seed}")
+    size = 1 << rng.randint(1, 8)
+    facts = {
+        "matrix": "hadamard_sylvester", "size": size, "sum": rng.choice(("exact", "sequential", "butterfly")),
+        "scale": f"2^{rng.randint(-6, 2)}", "signs": f"0x{rng.getrandbits(size):X}", "signs_operand": "yes",
+        "sum_format": rng.choice(("fp32", "fp16")), "result": rng.choice(("bf16", "fp16", "fp32")),
+    }  # fmt: skip
+    return _model(Transform, f"drawn_{seed}", facts)
+
+
+def drawn_layout(seed: int) -> Layout:
+    """Return an order of codes that no file has: each axis cut into digits, all of them shuffled."""
+    rng = Random(f"layout {seed}")
+    digits: list[dict[str, Any]] = []
+    for axis in ("row", "idx"):
+        step = 1
+        for _ in range(rng.randint(0, 3)):
+            count = rng.randint(2, 8)
+            digits.append({"axis": axis, "step": step, "count": count})
+            step *= count
+        digits.append({"axis": axis, "step": step})
+    rng.shuffle(digits)
+    facts = {"holds": rng.choice(("elements", "scales")), "code_bits": rng.choice((4, 8)), "digits": tuple(digits)}
+    return _model(Layout, f"drawn_{seed}", facts)
+
+
+class Loaded:
+    """A library and the memory it lies in."""
+
+    def __init__(self, text: str, room: int | None = None) -> None:
+        data = text.encode("latin-1")
+        size, library = ffi.new("size_t *"), ffi.new("const emu_library **")
+        self.fault = ffi.new("emu_fault *")
+        assert lib.emu_measure_descriptor(data, len(data), size) == lib.EMU_OK
+        self.memory = ffi.new("char[]", size[0])
+        self.error = lib.emu_load_descriptor(data, len(data), self.memory, size[0] if room is None else room, library, self.fault)
+        self.library = library[0]
+
+    @property
+    def line(self) -> str:
+        """Line and text of the fault."""
+        return f"{self.fault.line}: {ffi.string(self.fault.text).decode()}"
+
+    def found(self, kind: str, *ids: str) -> Any:
+        """The object of an id."""
+        assert self.error == lib.EMU_OK, self.line
+        return getattr(lib, f"emu_find_{kind}_in")(self.library, *(name.encode() for name in ids))
+
+
+def sealed(text: str) -> str:
+    """Return a descriptor whose lines were changed with the digest that its last line must hold."""
+    above = text[: text.rindex("\nend ") + 1]
+    return f"{above}end {sha256(above.encode('latin-1')).hexdigest()}\n"
 
 
 def _model(model: type[Thing], name: str, facts: Any) -> Thing:

@@ -13,7 +13,10 @@ from tests.support.level_samples import drawn_datapath
 
 HEADER = Path(__file__).resolve().parents[1] / "engines" / "c_ref" / "fuzz_descriptor_text.h"
 FORMATS = ("fp32", "e2m1", "e4m3", "nf4", "e8m0", "int4", "ue4m3")
-ROUNDINGS = ("rne", "rd", "sr_add8")
+ROUNDINGS = ("rne", "rd", "sr_add8", "sr_ptx_share16")
+TRANSFORMS = ("rht16_te", "rht16_ufp4")
+LAYOUTS = ("sf128x4", "low_nibble_first")
+RECIPES = ("mxfp4_torchao_floor", "if4_mae", "ufp4_sr")
 DATAPATHS = ("hopper_fp8", "cdna3_fp8")
 NARROW = ("int64", "promote", "nv_like")
 OF_LEVELS = (261, 276, 345)  # seeds; among them they hold every form of a line
@@ -24,6 +27,8 @@ def objects() -> list[SpecObject]:
     found: list[SpecObject] = [get("format", name) for name in FORMATS]
     found += [drawn_format(seed) for seed in (1, 2)]
     found += [*(get("rounding", name) for name in ROUNDINGS), get("policy", "nvidia"), get("policy", "ocp_saturate")]
+    for kind, ids in (("transform", TRANSFORMS), ("layout", LAYOUTS), ("recipe", RECIPES)):
+        found += [get(kind, name) for name in ids]
     return [*found, *(get("datapath", name) for name in DATAPATHS), *(narrow(name) for name in NARROW), *map(drawn_datapath, OF_LEVELS)]
 
 
@@ -39,7 +44,7 @@ def header() -> str:
     """Return the header."""
     things = objects()
     lines = ["/* A sound descriptor. Written by: python -m tests.support.fuzz_text. Do not edit. */"]
-    for kind in ("format", "rounding", "policy"):
+    for kind in ("format", "rounding", "policy", "transform", "layout", "recipe"):
         ids = ", ".join(f'"{thing.id}"' for thing in things if thing.kind == kind)
         lines.append(f"static const char *const sound_{'policies' if kind == 'policy' else kind + 's'}[] = {{{ids}}};")
     text = descriptor_text(things)

@@ -34,6 +34,17 @@ BY_HAND: dict[str, tuple[dict[str, Any], Row, int]] = {
         Row([ONE, 0x3B80, 0x4000, 0x3C00], [ONE] * 4, [], [], None, [0, 128, 0]),  # 1 + 2^-8 stays 1, 2 + 2^-7 goes up to 2 + 2^-6
         0x4041,
     ),
+    "a register that saturates symmetrically never holds its lowest code": (
+        {"levels": (CHAIN | {"start": "zero", "hold": {"bits": 8, "unit_exp": 0, "rounding": "rz", "overflow": "saturate_symmetric"}},)},
+        Row([0xC2C8, 0xC1E0], [ONE] * 2, [], [], None, []),  # -100 - 28
+        0xC2FE,
+    ),
+    "an adder has room for the whole of an integer C": (
+        {"c": "int8", "levels": ({"id": "k", "of": "all", "add": "aligned", "plus": "c",
+                                  "align": {"fraction_bits": 2, "cut": "rz", "beyond": "wrap"}},)},
+        Row([ONE], [ONE], [], [], 100, []),
+        0x42CA,
+    ),
     "a policy gives no -0 where zeros have no sign": (
         {
             "levels": ({"id": "k", "of": "all", "add": "exact"},),

@@ -78,7 +78,7 @@ def _hold(rng: Random, kinds: str) -> Any:
     if kind == "x":
         unit = rng.choice(("derived", -rng.randint(0, 12), rng.randint(0, 3)))
         words = {"bits": rng.choice((2, 8, 12, 20, 24, 64, 65, 200, 512)), "unit_exp": unit}
-        words["overflow"] = rng.choice(("saturate", "wrap", "sticky_inf", "error"))
+        words["overflow"] = rng.choice(("saturate", "saturate_symmetric", "wrap", "sticky_inf", "error"))
         return words if unit == "derived" else words | {"rounding": _rounding(rng)}
     cut = {rng.choice(("significant_bits", "fraction_bits")): rng.randint(1, 30)}
     return cut | {"rounding": _rounding(rng)}
@@ -86,9 +86,7 @@ def _hold(rng: Random, kinds: str) -> Any:
 
 def _scaling(rng: Random) -> dict[str, Any]:
     return (
-        _maybe(rng, 0.3, {"each": _float(rng)})
-        | _maybe(rng, 0.4, {"product": _float(rng)})
-        | _maybe(rng, 0.5, {"term": _hold(rng, "fc")})
+        _maybe(rng, 0.3, {"each": _float(rng)}) | _maybe(rng, 0.4, {"product": _float(rng)}) | _maybe(rng, 0.5, {"term": _hold(rng, "fc")})
     )
 
 

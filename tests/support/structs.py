@@ -12,6 +12,11 @@ LENGTHS = {
     "emu_program.registers": lambda item: item.register_count,
     "emu_program.steps": lambda item: item.step_count,
     "emu_program.levels": lambda item: item.level_count,
+    "emu_program.names": lambda item: item.register_count,
+    "emu_block.elements": lambda item: item.element_count,
+    "emu_block.levels": lambda item: item.level_count,
+    "emu_layout.digits": lambda item: item.digit_count,
+    "emu_recipe.levels": lambda item: item.level_count,
     "emu_levels.levels": lambda item: item.level_count,
 }
 
@@ -27,6 +32,8 @@ def plain(value: Any, where: str = "", owner: Any = None) -> Any:
         return None
     if kind.kind == "pointer" and where in LENGTHS:
         return [plain(item) for item in value[0 : LENGTHS[where](owner)]]
+    if kind.kind == "pointer" and kind.item.kind == "primitive":
+        return ffi.string(value).decode()
     item, shape = (value[0], kind.item) if kind.kind == "pointer" else (value, kind)
     name = shape.cname.removeprefix("struct ")
     return {field: plain(getattr(item, field), f"{name}.{field}", item) for field, _ in shape.fields}

@@ -116,6 +116,10 @@ def test_the_record_can_be_written_and_printed(folder: Path, tmp_path: Path, cap
     out = tmp_path / "COVER.json"
     assert run(["vectors", "cover", str(folder / "convert" / f"{STEM}.mem"), "--json", "--out", str(out)]) == 0
     (printed,) = json.loads(capsys.readouterr().out)
+    before = out.read_bytes()
+    assert run(["vectors", "cover", str(folder / "convert" / f"{STEM}.mem"), "--out", str(out)]) == 2
+    assert "exists already" in capsys.readouterr().err and out.read_bytes() == before
+    assert run(["vectors", "cover", str(folder / "convert" / f"{STEM}.mem"), "--quiet", "--out", str(out), "--force"]) == 0
     assert printed == json.loads(out.read_text()) and printed["suites"][0]["stems"] == [STEM] and printed["suites"][0]["rows"] == 48
 
 

@@ -1,18 +1,21 @@
 """vectors/: the frozen set is complete, small, made of today's facts, and one command makes the same bytes again."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from emu.spec import get, names
 from emu.spec.models.levels import DatapathLevels
 from emu.vectors import build, compare, find, load, selection, verify
-from emu.vectors.files.manifest import BENCH, MANIFEST, OPERATIONS, read_digests, render_manifest
+from emu.vectors.files.manifest import ABOUT, BENCH, MANIFEST, OPERATIONS, VECTORS_VERSION, read_digests, render_manifest
 from emu.vectors.files.suite import stem_of
 from emu.vectors.suites.frozen import missing
 
 COMMAND = "emu vectors build --out vectors.new"
-MOST_BYTES = 6_000_000
+MOST_BYTES = 24_000_000
+MOST_BYTES_OF_A_FILE = 2_000_000
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +25,8 @@ def frozen(checkout: Path) -> Path:
 
 
 def folders(frozen: Path) -> list[Path]:
-    """The folders of operations: all but the benches."""
-    found = sorted(path for path in frozen.iterdir() if path.name != BENCH)
+    """The folders of operations: all but the benches and the files about the set."""
+    found = sorted(path for path in frozen.iterdir() if path.name not in (BENCH, *ABOUT))
     assert {path.name for path in found} <= set(OPERATIONS) and len(found) >= 7
     return found
 
@@ -31,6 +34,12 @@ def folders(frozen: Path) -> list[Path]:
 def stems(frozen: Path) -> set[str]:
     """Every stem that has a file."""
     return {stem for folder in folders(frozen) for path in folder.iterdir() if (stem := stem_of(path.name)) is not None}
+
+
+def record_of(frozen: Path, stem: str) -> dict[str, Any]:
+    """The JSON record of a suite, as it stands."""
+    found: dict[str, Any] = json.loads((frozen / stem.partition("__")[0] / f"{stem}.json").read_bytes())
+    return found
 
 
 def test_files_and_digests_are_the_selection(frozen: Path) -> None:
@@ -43,7 +52,42 @@ def test_files_and_digests_are_the_selection(frozen: Path) -> None:
 
 def test_it_is_small(frozen: Path) -> None:
     sizes = [path.stat().st_size for path in frozen.rglob("*") if path.is_file()]
-    assert len(sizes) > 500 and sum(sizes) < MOST_BYTES
+    assert len(sizes) > 500 and sum(sizes) <= MOST_BYTES and max(sizes) <= MOST_BYTES_OF_A_FILE
+
+
+def test_a_copied_folder_says_what_it_is(frozen: Path, checkout: Path) -> None:
+    assert all((frozen / name).is_file() for name in ABOUT)
+    assert (frozen / "LICENSE").read_bytes() == (checkout / "LICENSE").read_bytes()
+    page = (frozen / "README.md").read_text(encoding="utf-8")
+    for stem in stems(frozen):
+        record = record_of(frozen, stem)
+        (line, *_) = [line for line in page.splitlines() if line.startswith(f"| `{record['contract']['name']}`")]
+        assert f"| {record['numberOfTests']} |" in page and line, stem
+    listed = [line.split(" ", 1) for line in (frozen / "VERSION").read_text(encoding="ascii").splitlines()]
+    assert dict(listed)["vectors"] == VECTORS_VERSION and len(dict(listed)["manifests_sha256"]) == 64
+    assert "no regression suite" in page  # of kill suites
+
+
+MAIN = {
+    "blackwell_mxf4nvf4_b16_ue4m3", "blackwell_mxf4_b32_ue8m0", "hopper_fp8", "cdna3_fp8", "nv_like_b16", "int64_b16",
+    *("bf16_register", "bf16_register_random", "fp16_register", "int20_saturate", "int20_wrap", "fp32_fma_chain", "e1m2_int24_register"),
+}  # fmt: skip
+
+
+def test_directed_rows_of_the_main_contracts_are_files(frozen: Path) -> None:
+    named = {stem for stem in stems(frozen) if stem.endswith("__directed")}
+    assert {stem.split("__")[2] for stem in named if stem.startswith("dot__")} >= MAIN
+    for source in ("fp32", "bf16", "fp16"):
+        for result in ("e1m2", "int4", "e2m1"):
+            for rounding in ("rne", "rz", "sr_add8"):
+                assert f"convert__{source}_to_{result}__nvidia_{rounding}__directed" in named
+    for pair in ("e1m2xe1m2", "int4xint4", "e2m1xe2m1"):
+        records = [record_of(frozen, stem)["contract"] | record_of(frozen, stem) for stem in named if stem.startswith(f"dot__{pair}_ue4m3")]
+        proposals = {contract for record in records for contract in (record["name"], *record["aliases"])}
+        assert {f"dot/nv_like/{pair}/ue4m3/16", f"dot/int64/{pair}/16"} <= proposals
+    for stem in named:
+        if stem.startswith("dot__"):
+            assert any(column["role"] == "stage" for column in record_of(frozen, stem)["columns"]), stem
 
 
 def test_it_holds_what_it_promises(frozen: Path) -> None:

@@ -13,12 +13,14 @@ from emu.base.errors import EmuError
 from emu.engines.c_ref import datapath as datapaths
 from emu.engines.c_ref import descriptors
 from emu.engines.c_ref import program as programs
+from emu.engines.c_ref.layout import layout_descriptor
 from emu.spec import derive, get, names
 from emu.spec.datapath import known_facts, pairs
-from emu.spec.models import Block, Datapath, Format, Policy, Recipe, Rounding, SpecObject, Transform
+from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
+from emu.spec.programs.types import extent_of
 from tools.docs.c_text import Constants, quoted
 
 PATH = "c_ref/src/tables/tables.c"
@@ -36,7 +38,10 @@ def c_table_pages() -> dict[str, str]:
     Raises: SpecError for a fault of the spec.   Tests: tests/engines/c_ref/test_c_tables.py.
     """
     constants = Constants()
-    tables = [make(constants) for make in (_formats, _roundings, _words, _policies, _transforms, _recipes, _programs, _datapaths)]
+    tables = [
+        make(constants)
+        for make in (_formats, _roundings, _words, _policies, _transforms, _blocks, _layouts, _recipes, _programs, _datapaths)
+    ]
     return {PATH: "\n".join([HEAD, *constants.lines, *(line for table in tables for line in ("", *table))]) + "\n"}
 
 
@@ -70,8 +75,7 @@ def _words(constants: Constants) -> list[str]:
         rounding: Rounding = get("rounding", name)
         shared = rounding.facts.random
         if isinstance(shared, Word):
-            places = bytes(bit for lane in shared.fields for first, last in lane for bit in descriptors.bit_places(first, last))
-            made = descriptors.word_descriptor(shared.lanes, shared.word, rounding.random_bits, places)
+            made = descriptors.word_descriptor(shared.lanes, shared.word, rounding.random_bits, descriptors.lane_places(shared))
             rows.append((rounding, "&" + constants.name("emu_word", made.pointer, f"word_{name}", _about(rounding))))
     return _table("emu_named_word", "emu_words", rows)
 
@@ -112,6 +116,40 @@ def _transforms(constants: Constants) -> list[str]:
             continue
         rows.append((transform, "&" + constants.name("emu_transform", made.pointer, f"transform_{name}", _about(transform))))
     return _table("emu_named_transform", "emu_transforms", rows, left_out)
+
+
+def _format(constants: Constants, name: str) -> str:
+    """Return the address of the constant of a format."""
+    made = descriptors.format_descriptor(get("format", name))
+    return "&" + constants.name("emu_format", made.pointer)
+
+
+def _blocks(constants: Constants) -> list[str]:
+    rows = []
+    for name in names("block"):
+        block: Block = get("block", name)
+        elements = [_format(constants, item) for item in block.element_formats]
+        levels = []
+        for level in block.facts.levels:
+            extent = extent_of(level.granularity, block)
+            levels.append(f"{{{quoted(level.name)}, {_format(constants, level.format)}, {extent.rows}, {extent.columns}}}")
+        constants.add("const emu_format *const", f"elements_{name}[]", "{" + ", ".join(elements) + "}")
+        if levels:
+            constants.add("const emu_block_level", f"block_levels_{name}[]", "{" + ", ".join(levels) + "}")
+        sides = f"{block.facts.shape[0]}, {block.facts.shape[1]}, {len(elements)}, elements_{name}"
+        constants.lines.append(f"/* {_about(block)} */")
+        constants.add("const emu_block", f"block_{name}", f"{{{sides}, {len(levels)}, {f'block_levels_{name}' if levels else 'NULL'}}}")
+        rows.append((block, f"&block_{name}"))
+    return _table("emu_named_block", "emu_blocks", rows)
+
+
+def _layouts(constants: Constants) -> list[str]:
+    rows = []
+    for name in names("layout"):
+        layout: Layout = get("layout", name)
+        made = layout_descriptor(layout)
+        rows.append((layout, "&" + constants.name("emu_layout", made.pointer, f"layout_{name}", _about(layout))))
+    return _table("emu_named_layout", "emu_layouts", rows)
 
 
 def _recipes(constants: Constants) -> list[str]:
@@ -173,7 +211,7 @@ def _datapaths(constants: Constants) -> list[str]:
 def _choices(constants: Constants, shared: dict[str, str], name: str, facts: DatapathFacts) -> str:
     """Write down what a datapath leaves free, its lists first; return the name. shared: texts written so far and their names."""
     pointers = [
-        [f"&{constants.name('emu_format', descriptors.format_descriptor(get('format', item)).pointer)}" for item in formats]
+        [_format(constants, item) for item in formats]
         for formats in ([item for pair in pairs(facts) for item in pair], facts.scale.formats)
     ]
     lists = (

@@ -16,6 +16,8 @@ COUNTS: Final[dict[str, Callable[[Any], int]]] = {
     "emu_program.registers": lambda item: item.register_count,
     "emu_program.steps": lambda item: item.step_count,
     "emu_program.levels": lambda item: item.level_count,
+    "emu_program.names": lambda item: item.register_count,
+    "emu_layout.digits": lambda item: item.digit_count,
 }
 SCOPES: Final = {"emu_step.policy": "cast_"}  # a step's own policy, whatever policy of the spec happens to equal it
 Comments = Mapping[str, Sequence[str]]  # field that points at several -> a comment for each
@@ -72,6 +74,8 @@ class Constants:
             while len(items) > 1 and where not in ALWAYS and _key_of(kind.item, items[-1]) == _zero(kind.item):
                 items.pop()
             return "{" + ", ".join(self._value(where, kind.item, item, struct) for item in items) + "}"
+        if kind.kind == "pointer":
+            return quoted(_text(value))
         return number(where, value, struct)
 
     def _pointer(self, where: str, struct: Any, value: Any, kind: Any, name: str, comments: Sequence[str]) -> str:
@@ -81,7 +85,8 @@ class Constants:
         if key not in self._names:
             self._names[key] = f"{name}_{where.rpartition('.')[2]}"
             items = [self._value(where, kind, value[place], struct) for place in range(COUNTS[where](struct))]
-            start = f"static const {_cname(kind)} {self._names[key]}[] = "
+            cname = "char *const" if kind.kind == "pointer" else _cname(kind)
+            start = f"static const {cname} {self._names[key]}[] = "
             if kind.kind == "struct":
                 about = comments or [""] * len(items)
                 rows = [f"    {item}," + (f" /* {note} */" if note else "") for item, note in zip(items, about, strict=True)]
@@ -89,6 +94,11 @@ class Constants:
             else:
                 self.lines += _wrapped(start, "{" + ", ".join(items) + "}")
         return self._names[key]
+
+
+def _text(pointer: Any) -> str | None:
+    """Return a C string, None for NULL."""
+    return None if pointer == ffi.NULL else ffi.string(pointer).decode()
 
 
 def quoted(text: str | None) -> str:
@@ -120,6 +130,8 @@ def _items_key(where: str, struct: Any, value: Any, kind: Any) -> tuple[Any, ...
 def _key_of(kind: Any, value: Any) -> Any:
     if kind.kind == "struct":
         return _key(_cname(kind), value)
+    if kind.kind == "pointer":
+        return _text(value)
     return tuple(_key_of(kind.item, item) for item in value) if kind.kind == "array" else int(value)
 
 

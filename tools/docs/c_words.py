@@ -47,6 +47,7 @@ VARIANTS: Final[dict[int, tuple[str, ...]]] = {
 ALWAYS: Final = {
     *("emu_format.format_class", "emu_rounding.choice", "emu_rounding.beyond_max", "emu_policy.overflow", "emu_transform.order"),
     *("emu_register.rows", "emu_register.columns", "emu_step.operation", "emu_step.out", "emu_step.args", "emu_step.random"),
+    *("emu_layout.holds_scales", "emu_digit.is_row", "emu_digit.count"),
     *("emu_level.reg", "emu_level.rows", "emu_level.columns", "emu_program.tail"),
     *(f"emu_datapath.{name}" for name in ("apply", "frac_rule", "integer_rule", "floor_rule", "align_mode", "c_kind")),
     *(f"emu_program.{name}" for name in ("x", "tensor_amax", "random", "codes", "values")),

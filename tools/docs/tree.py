@@ -21,6 +21,7 @@ from tools.docs.c_tables import c_table_pages
 from tools.docs.dpi import dpi_pages
 from tools.docs.foreign_kernels import foreign_pages
 from tools.docs.schemas import COMMENT, schema_pages
+from tools.docs.vectors_page import vector_pages
 from tools.docs.writers import reference_texts
 
 COMMAND = "python -m tools.docs build"
@@ -49,6 +50,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= foreign_pages(root)
         found |= training_pages(root)
         found |= uniform_grid_pages(root)
+        found |= vector_pages(root)
     return found | dpi_pages(root) | api_pages(root)
 
 

@@ -52,12 +52,15 @@ typedef struct emu_field {
 
 extern const char *const emu_no_yes[];
 
+extern const char *const emu_overflow_words[]; /* by EMU_SATURATE .. EMU_WRAP */
+
 /* descriptor_text.c: lines, words, numbers, faults, memory. */
 void emu_refuse(emu_reader *reader, const char *what, int32_t word, const char *how); /* word: which of the line is quoted, -1: none */
 void emu_refuse_key(emu_reader *reader, const char *key);
 int32_t emu_next_line(emu_reader *reader);
 int32_t emu_is_word(const emu_reader *reader, int32_t place, const char *wanted);
 int32_t emu_read_line(emu_reader *reader, const char *key, int32_t values); /* the next line must be this key with so many values */
+int32_t emu_read_values(emu_reader *reader, const char *key, int32_t most);  /* the same with 1 to `most`: how many; 0: it is not */
 int64_t emu_read_integer(emu_reader *reader, int32_t place, int64_t low, int64_t high);
 uint64_t emu_read_hex(emu_reader *reader, int32_t place);
 int32_t emu_read_word(emu_reader *reader, int32_t place, const char *const *names);
@@ -72,12 +75,23 @@ void *emu_take(emu_reader *reader, size_t bytes); /* zeros; NULL where there is 
 void emu_read_fields(emu_reader *reader, const emu_field *fields, void *object);
 const emu_format *emu_read_format(emu_reader *reader, int32_t place);
 const emu_rounding *emu_read_rounding(emu_reader *reader, int32_t place);
+void emu_read_special(emu_reader *reader, int32_t place, emu_special *special);
+const emu_transform *emu_read_transform(emu_reader *reader, int32_t place);
 const char *emu_id_of(const emu_reader *reader, const emu_format *format);
 
 /* descriptor_convert.c */
 void emu_load_formats(emu_reader *reader);
 void emu_load_roundings(emu_reader *reader);
 void emu_load_policies(emu_reader *reader);
+
+/* descriptor_block.c */
+extern const char *const emu_shipped_facts; /* refused: an id of the shipped spec with other facts */
+void emu_load_transforms(emu_reader *reader);
+void emu_load_blocks(emu_reader *reader);
+void emu_load_layouts(emu_reader *reader);
+
+/* descriptor_recipe.c */
+void emu_load_recipes(emu_reader *reader);
 
 /* descriptor_datapath.c */
 const emu_choices *emu_read_choices(emu_reader *reader);

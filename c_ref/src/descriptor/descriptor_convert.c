@@ -1,7 +1,7 @@
 /* descriptor_convert.c: formats, roundings and policies of a descriptor. */
 #include "descriptor.h"
 
-enum { MOST_OBJECTS = 4096, MOST_EXPONENT = 1 << 20, FLOAT = 1 << EMU_FLOAT, INTEGER = 1 << EMU_INTEGER, EXPONENT = 1 << EMU_EXPONENT,
+enum { MOST_OBJECTS = 4096, MOST_LANES = 64, MOST_EXPONENT = 1 << 20, FLOAT = 1 << EMU_FLOAT, INTEGER = 1 << EMU_INTEGER, EXPONENT = 1 << EMU_EXPONENT,
        CODEBOOK = 1 << EMU_CODEBOOK };
 
 static const char *const classes[] = {"float", "integer", "exponent", "codebook", NULL};
@@ -12,7 +12,7 @@ static const char *const ties[] = {"even_code", "lower", "away", NULL};
 static const char *const choices[] = {"keep", "next", "to_even_code", "to_odd_code", NULL};
 static const char *const adds[] = {"none", "carry", "compare", "half", "te_fma", NULL};
 static const char *const beyonds[] = {"max", "away", NULL};
-static const char *const overflows[] = {"saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap", NULL};
+const char *const emu_overflow_words[] = {"saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap", NULL};
 
 #define IN_CLASS(classes) .when = {offsetof(emu_format, format_class)}, .is = {classes}
 #define FORMAT_NUMBER(name, least, most, classes) \
@@ -55,7 +55,7 @@ static const emu_field rounding_fields[] = {
 #define POLICY_SPECIAL(name, number) {.key = #name, .kind = EMU_FIELD_SPECIAL, .count = (number), .place = offsetof(emu_policy, name)}
 
 static const emu_field policy_fields[] = {
-    {.key = "overflow", .kind = EMU_FIELD_WORD, .count = 1, .place = offsetof(emu_policy, overflow), .names = overflows},
+    {.key = "overflow", .kind = EMU_FIELD_WORD, .count = 1, .place = offsetof(emu_policy, overflow), .names = emu_overflow_words},
     POLICY_SPECIAL(nan, 2),
     POLICY_SPECIAL(negative, 1),
     POLICY_SPECIAL(zero, 2),
@@ -67,13 +67,7 @@ static const emu_field policy_fields[] = {
 /* The NaN codes of a list: nan_codes, how many, then each. */
 static void read_nan_codes(emu_reader *reader, emu_format *format)
 {
-    if (!emu_next_line(reader))
-        return;
-    if (!emu_is_word(reader, 0, "nan_codes") || reader->word_count < 2 || reader->word_count > 1 + EMU_MAX_NAN_CODES) {
-        emu_refuse_key(reader, "nan_codes");
-        return;
-    }
-    format->nan_count = reader->word_count - 1;
+    format->nan_count = emu_read_values(reader, "nan_codes", EMU_MAX_NAN_CODES);
     for (int32_t i = 0; i < format->nan_count; i++)
         format->nan_codes[i] = emu_read_hex(reader, i + 1);
 }
@@ -87,19 +81,14 @@ static void read_values(emu_reader *reader, emu_format *format)
     format->values = values;
 }
 
-static int32_t same_format(const emu_format *a, const emu_format *b)
+static int32_t same_word(const emu_word *a, const emu_word *b)
 {
-    int32_t same = a->format_class == b->format_class && a->bits == b->bits && a->has_sign == b->has_sign && a->exp_bits == b->exp_bits &&
-                   a->frac_bits == b->frac_bits && a->bias == b->bias && a->subnormals == b->subnormals && a->neg_zero == b->neg_zero &&
-                   a->unused_high_bits == b->unused_high_bits && a->inf == b->inf && a->nan == b->nan && a->nan_count == b->nan_count &&
-                   a->integer_sign == b->integer_sign && a->unit_exp == b->unit_exp && a->tie == b->tie;
-    for (int32_t i = 0; same && i < a->nan_count; i++)
-        same = a->nan_codes[i] == b->nan_codes[i];
-    if (!same || a->format_class != EMU_CODEBOOK)
+    int32_t same = (a == NULL) == (b == NULL);
+    if (!a || !same)
         return same;
-    same = a->minus_zero_code == b->minus_zero_code;
-    for (int32_t i = 0; same && i < 1 << a->bits; i++)
-        same = a->values[i] == b->values[i];
+    same = a->lanes == b->lanes && a->bits == b->bits && a->random_bits == b->random_bits;
+    for (int32_t i = 0; same && i < a->lanes * a->random_bits; i++)
+        same = a->positions[i] == b->positions[i];
     return same;
 }
 
@@ -113,8 +102,6 @@ static int32_t same_rounding(const emu_rounding *a, const emu_rounding *b)
     }
     return same;
 }
-
-static const char shipped[] = "what the id means in the shipped spec, but for other facts";
 
 void emu_load_formats(emu_reader *reader)
 {
@@ -134,10 +121,37 @@ void emu_load_formats(emu_reader *reader)
         other = emu_find_format(id);
         emu_end_object(reader, line, emu_check_format(&formats[i]), "a format whose facts contradict one another",
                        "the limits stand in emu_ref.h at emu_format");
-        emu_end_object(reader, line, !reader->error && other && !same_format(other, &formats[i]), shipped, "give it an id of its own");
+        emu_end_object(reader, line, !reader->error && other && !emu_same_format(other, &formats[i]), emu_shipped_facts, "give it an id of its own");
         rows[i].id = rows[i].name = id;
         rows[i].format = &formats[i];
     }
+}
+
+/* Random integers that elements share: lanes and bits of a word (0: each element has its own), then the bits of each lane, highest first. */
+static const emu_word *read_word(emu_reader *reader, const emu_rounding *rounding)
+{
+    emu_word *word;
+    uint8_t *positions;
+    int32_t lanes;
+    if (!emu_read_line(reader, "word", 2))
+        return NULL;
+    lanes = (int32_t)emu_read_integer(reader, 1, 0, rounding->random_bits ? MOST_LANES : 0);
+    emu_read_integer(reader, 2, lanes ? 1 : 0, lanes ? 64 : 0);
+    if (!lanes || reader->error)
+        return NULL;
+    word = emu_take(reader, sizeof *word);
+    positions = emu_take(reader, (size_t)lanes * (size_t)rounding->random_bits);
+    if (reader->error)
+        return NULL;
+    word->lanes = lanes;
+    word->bits = (int32_t)emu_read_integer(reader, 2, 1, 64);
+    word->random_bits = rounding->random_bits;
+    word->positions = positions;
+    for (int32_t lane = 0; lane < lanes && emu_read_line(reader, "lane", rounding->random_bits); lane++) {
+        for (int32_t bit = 0; bit < rounding->random_bits; bit++)
+            positions[lane * rounding->random_bits + bit] = (uint8_t)emu_read_integer(reader, bit + 1, 0, word->bits - 1);
+    }
+    return word;
 }
 
 void emu_load_roundings(emu_reader *reader)
@@ -145,13 +159,23 @@ void emu_load_roundings(emu_reader *reader)
     int32_t count = emu_read_count(reader, "roundings", 0, MOST_OBJECTS);
     emu_named_rounding *rows = emu_take(reader, ((size_t)count + 1) * sizeof *rows);
     emu_rounding *roundings = emu_take(reader, (size_t)count * sizeof *roundings);
+    emu_named_word *words = emu_take(reader, ((size_t)count + 1) * sizeof *words), *next = words;
     reader->library->roundings = rows;
+    reader->library->words = words;
     for (int32_t i = 0; i < count && emu_read_line(reader, "rounding", 1); i++) {
         const char *id = emu_read_new_id(reader, rows, sizeof *rows, i);
         int32_t line = reader->line;
         const emu_rounding *other = emu_find_rounding(id);
+        const emu_word *word;
         emu_read_fields(reader, rounding_fields, &roundings[i]);
-        emu_end_object(reader, line, !reader->error && other && !same_rounding(other, &roundings[i]), shipped, "give it an id of its own");
+        word = read_word(reader, &roundings[i]);
+        emu_end_object(reader, line, !reader->error && other && !(same_rounding(other, &roundings[i]) && same_word(emu_find_word(id), word)),
+                       emu_shipped_facts, "give it an id of its own");
+        if (word && !reader->error) {
+            next->id = next->name = id;
+            next->word = word;
+            next++;
+        }
         rows[i].id = rows[i].name = id;
         rows[i].rounding = &roundings[i];
     }

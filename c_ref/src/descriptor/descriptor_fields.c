@@ -36,7 +36,17 @@ const emu_rounding *emu_read_rounding(emu_reader *reader, int32_t place)
     return row->rounding;
 }
 
-static void read_special(emu_reader *reader, int32_t place, emu_special *special)
+const emu_transform *emu_read_transform(emu_reader *reader, int32_t place)
+{
+    const emu_named_transform *row = reader->library->transforms;
+    while (row->name && !emu_is_word(reader, place, row->name))
+        row++;
+    if (!row->name)
+        emu_refuse(reader, "no transform above has the id", place, "write the transforms that the file uses under transforms");
+    return row->transform;
+}
+
+void emu_read_special(emu_reader *reader, int32_t place, emu_special *special)
 {
     if (emu_is_word(reader, place, "rule"))
         special->rule = EMU_BY_RULE;
@@ -66,7 +76,7 @@ static void read_value(emu_reader *reader, const emu_field *field, int32_t place
         ((uint64_t *)to)[number] = emu_read_hex(reader, place);
         break;
     case EMU_FIELD_SPECIAL:
-        read_special(reader, place, (emu_special *)to + number);
+        emu_read_special(reader, place, (emu_special *)to + number);
         break;
     case EMU_FIELD_FORMAT:
         *(const emu_format **)to = emu_read_format(reader, place);

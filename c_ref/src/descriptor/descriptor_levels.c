@@ -4,7 +4,7 @@
 enum { MOST_PRODUCTS = 1 << 20, MOST_WIDTH = 1 << 14, MOST_BITS = 1 << 20 };
 
 static const char *const hold_kinds[] = {"exact", "float", "fixed", "cut", NULL};
-static const char *const beyonds[] = {"inf", "ieee", "saturate", "wrap", "error", NULL};
+static const char *const beyonds[] = {"inf", "ieee", "saturate", "wrap", "error", "saturate_symmetric", NULL};
 static const char *const cuts[] = {"significant", "fraction", NULL};
 static const char *const of_rules[] = {"count", "all", "block", NULL};
 static const char *const adds[] = {"exact", "aligned", "chain", "pairwise", NULL};
@@ -57,17 +57,6 @@ static const emu_field level_fields[] = {
     {.key = NULL},
 };
 
-/* The next line has this key and at least one value: how many. 0: it has not. */
-static int32_t read_values(emu_reader *reader, const char *key)
-{
-    if (!emu_next_line(reader))
-        return 0;
-    if (emu_is_word(reader, 0, key) && reader->word_count > 1)
-        return reader->word_count - 1;
-    emu_refuse_key(reader, key);
-    return 0;
-}
-
 /* The id of a rounding, or none. */
 static const emu_rounding *read_rounding(emu_reader *reader, int32_t place)
 {
@@ -113,7 +102,7 @@ static void read_fixed_hold(emu_reader *reader, emu_hold *hold)
 static void read_hold(emu_reader *reader, const char *key, emu_hold *hold)
 {
     static const int32_t wanted[] = {1, 7, 5, 4};
-    int32_t found = read_values(reader, key);
+    int32_t found = emu_read_values(reader, key, EMU_MOST_WORDS);
     if (!found)
         return;
     hold->kind = emu_read_word(reader, 1, hold_kinds);
@@ -147,7 +136,7 @@ static void read_scaling(emu_reader *reader, emu_scaling *scaling)
 /* The cut of the running value: none, or a rounding, bits below 2^E, and how far below E it is dropped (-1: never). */
 static void read_running(emu_reader *reader, emu_alignment *align)
 {
-    int32_t found = read_values(reader, "running");
+    int32_t found = emu_read_values(reader, "running", EMU_MOST_WORDS);
     align->drop_below = -1;
     if (!found || (found == 1 && emu_is_word(reader, 1, "none")))
         return;

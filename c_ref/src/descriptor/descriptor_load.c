@@ -1,5 +1,6 @@
 /* descriptor_load.c: a descriptor file from its first line to its last. */
 #include "descriptor.h"
+#include "sha256.h"
 
 /* What a line of a text can need, at most, and what a file needs whatever it says: the library and the end of each of its tables. */
 enum { BYTES_OF_LINE = 256, BYTES_OF_FILE = 1 << 16 };
@@ -22,6 +23,26 @@ int32_t emu_measure_descriptor(const char *text, size_t length, size_t *bytes)
     return EMU_OK;
 }
 
+/* The last line: the SHA-256 of all bytes before it. */
+static void read_end(emu_reader *reader)
+{
+    emu_sha256 hash;
+    char wanted[65];
+    size_t above = reader->at;
+    while (above < reader->length && reader->text[above] == '#') { /* remarks may stand before it */
+        while (above < reader->length && reader->text[above] != '\n')
+            above++;
+        above += above < reader->length;
+    }
+    if (!emu_read_line(reader, "end", 1))
+        return;
+    emu_sha256_begin(&hash);
+    emu_sha256_add(&hash, reader->text, above);
+    emu_sha256_end(&hash, wanted);
+    if (!emu_is_word(reader, 1, wanted))
+        emu_refuse(reader, "not the SHA-256 of the lines above", 1, "export the file again, or write what `head -n -1 FILE | sha256sum` prints");
+}
+
 static void load(emu_reader *reader)
 {
     if (emu_read_line(reader, "emu", 2) && !(emu_is_word(reader, 1, "descriptor") && emu_is_word(reader, 2, "1")))
@@ -29,8 +50,12 @@ static void load(emu_reader *reader)
     emu_load_formats(reader);
     emu_load_roundings(reader);
     emu_load_policies(reader);
+    emu_load_transforms(reader);
+    emu_load_blocks(reader);
+    emu_load_layouts(reader);
+    emu_load_recipes(reader);
     emu_load_datapaths(reader);
-    emu_read_line(reader, "end", 0);
+    read_end(reader);
     if (!reader->error && reader->at < reader->length) {
         reader->line++;
         emu_refuse(reader, "something follows the last line", -1, "leave it out");

@@ -126,6 +126,16 @@ int32_t emu_read_line(emu_reader *reader, const char *key, int32_t values)
     return 0;
 }
 
+int32_t emu_read_values(emu_reader *reader, const char *key, int32_t most)
+{
+    if (!emu_next_line(reader))
+        return 0;
+    if (emu_is_word(reader, 0, key) && reader->word_count > 1 && reader->word_count <= 1 + most)
+        return reader->word_count - 1;
+    emu_refuse_key(reader, key);
+    return 0;
+}
+
 static void refuse_number(emu_reader *reader, const char *what, int32_t place, int64_t low, int64_t high)
 {
     int32_t is_first = !reader->error;

@@ -214,17 +214,17 @@ void emu_number_of(const emu_wide *sum, int32_t lsb_exp, emu_number *number)
 }
 
 /* The end of a register on one side. */
-static void end_of_register(int32_t bits, int32_t sign, emu_wide *end)
+static void end_of_register(int32_t bits, int32_t sign, int32_t is_symmetric, emu_wide *end)
 {
     const emu_wide one = {{1}};
     *end = one;
     emu_wide_shift_left(end, EMU_WIDE_LIMBS, bits - 1);
-    if (sign) {
-        emu_wide half = *end;
-        emu_wide_clear(end, EMU_WIDE_LIMBS);
-        emu_wide_add(end, &half, 1);
-    } else {
+    if (is_symmetric || !sign)
         emu_wide_add(end, &one, 1);
+    if (sign) {
+        emu_wide size = *end;
+        emu_wide_clear(end, EMU_WIDE_LIMBS);
+        emu_wide_add(end, &size, 1);
     }
 }
 
@@ -236,7 +236,8 @@ static int32_t hold_fixed(const emu_hold *hold, int32_t unit_exp, uint32_t rando
         return error;
     emu_wide_clear(&held, EMU_WIDE_LIMBS);
     emu_wide_add(&held, &units, number->sign);
-    fits = emu_wide_fits(&held, EMU_WIDE_LIMBS, hold->bits);
+    fits = emu_wide_fits(&held, EMU_WIDE_LIMBS, hold->bits) &&
+           (hold->beyond != EMU_BEYOND_SYMMETRIC || emu_wide_length(&units) < hold->bits);
     if (!fits && hold->beyond == EMU_BEYOND_ERROR)
         return EMU_ERROR_OVERFLOW;
     if (!fits && hold->beyond == EMU_BEYOND_INF) {
@@ -246,7 +247,7 @@ static int32_t hold_fixed(const emu_hold *hold, int32_t unit_exp, uint32_t rando
     if (!fits && hold->beyond == EMU_BEYOND_WRAP)
         emu_wide_wrap(&held, EMU_WIDE_LIMBS, hold->bits);
     else if (!fits)
-        end_of_register(hold->bits, number->sign, &held);
+        end_of_register(hold->bits, number->sign, hold->beyond == EMU_BEYOND_SYMMETRIC, &held);
     emu_number_of(&held, unit_exp, number);
     number->exp = 0;
     number->live = emu_wide_length(&number->magnitude) != 0;

@@ -44,7 +44,7 @@ static int32_t check_hold(const emu_hold *hold, const emu_format *any)
     if (!is_between(hold->kind, EMU_HOLD_FLOAT, EMU_HOLD_CUT))
         return EMU_ERROR_DATAPATH;
     if (hold->kind == EMU_HOLD_FIXED)
-        sound = is_between(hold->bits, 2, 512) & is_between(hold->beyond, EMU_BEYOND_INF, EMU_BEYOND_ERROR) &
+        sound = is_between(hold->bits, 2, 512) & is_between(hold->beyond, EMU_BEYOND_INF, EMU_BEYOND_SYMMETRIC) &
                 (hold->beyond != EMU_BEYOND_IEEE) & is_between(hold->unit_rule, EMU_STATED, EMU_DERIVED) &
                 is_between(hold->unit_exp, -MOST_UNIT, MOST_UNIT);
     if (hold->kind == EMU_HOLD_CUT)

@@ -21,16 +21,6 @@ typedef struct reach {
     bound significand;
 } reach;
 
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 static bound bound_of(uint64_t bits, int32_t exp)
 {
     bound found = {0, 1, 0, {{0}}};
@@ -55,8 +45,8 @@ static bound plus(const bound *a, const bound *b)
 {
     bound sum = *a;
     emu_wide more = b->bits;
-    sum.top = larger(a->top, b->top) + 1;
-    sum.exp = smaller(a->exp, b->exp);
+    sum.top = emu_most(a->top, b->top) + 1;
+    sum.exp = emu_least(a->exp, b->exp);
     sum.is_known = a->is_known & b->is_known & (sum.top - sum.exp <= MOST_SUM_BITS);
     if (sum.is_known) {
         emu_wide_shift_left(&more, EMU_WIDE_LIMBS, b->exp - sum.exp);
@@ -112,9 +102,9 @@ static reach sum_of(const reach *values, size_t count, const reach *other, int32
     sum.largest = repeated(&values->largest, count);
     sum.significand = repeated(&values->significand, count);
     if (other) {
-        sum.lsb_exp = smaller(sum.lsb_exp, other->lsb_exp);
-        sum.min_exp = smaller(sum.min_exp, other->min_exp);
-        sum.max_exp = larger(sum.max_exp, other->max_exp);
+        sum.lsb_exp = emu_least(sum.lsb_exp, other->lsb_exp);
+        sum.min_exp = emu_least(sum.min_exp, other->min_exp);
+        sum.max_exp = emu_most(sum.max_exp, other->max_exp);
         sum.largest = plus(&sum.largest, &other->largest);
         sum.significand = plus(&sum.significand, &other->significand);
     }
@@ -150,7 +140,7 @@ static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp
         }
     } else if (hold->kind == EMU_HOLD_CUT && hold->is_fraction) {
         const bound unit = bound_of(1, -hold->bits), last = bound_of(1, values->max_exp - hold->bits);
-        values->lsb_exp = larger(values->lsb_exp, values->min_exp - hold->bits);
+        values->lsb_exp = emu_most(values->lsb_exp, values->min_exp - hold->bits);
         values->largest = plus(&values->largest, &last);
         values->significand = plus(&values->significand, &unit);
     } else if (hold->kind == EMU_HOLD_CUT) {
@@ -187,8 +177,10 @@ static int32_t is_toward_zero(const emu_rounding *rounding)
     return !moves;
 }
 
-/* Bits at 2^E and above of the largest sum of `terms` values; -1: it is too long to tell. */
-static int32_t needed_bits(const emu_alignment *words, const reach *values, size_t terms, int32_t has_running, int32_t frac_bits)
+/* Bits at 2^E and above of the largest sum of `terms` values and the running value (NULL: none); -1: it is too long to tell. An integer
+ * names 0, so that E is 0 at least. */
+static int32_t needed_bits(const emu_alignment *words, const reach *values, size_t terms, const reach *running, int32_t is_integer,
+                           int32_t frac_bits)
 {
     const bound normal = bound_of(1, 1), spare = bound_of(terms, -frac_bits), raised = bound_of(1, -words->exponent_raise);
     bound total = repeated(words->is_normalised ? &normal : &values->significand, terms);
@@ -197,6 +189,12 @@ static int32_t needed_bits(const emu_alignment *words, const reach *values, size
     total = times(&total, &raised);
     if (!is_toward_zero(words->cut))
         total = plus(&total, &spare);
+    if (running && is_integer) {
+        const bound unit = bound_of(1, 0);
+        total = plus(&total, &running->significand);
+        if (!is_toward_zero(words->cut) || (words->running && !is_toward_zero(words->running)))
+            total = plus(&total, &unit);
+    }
     if (!total.is_known || total.top > MOST_SUM_BITS)
         return -1;
     floor = total.bits;
@@ -205,13 +203,14 @@ static int32_t needed_bits(const emu_alignment *words, const reach *values, size
         emu_wide_shift_right(&floor, -total.exp);
     else
         emu_wide_shift_left(&floor, EMU_WIDE_LIMBS, total.exp);
-    for (int32_t i = 0; has_running && i <= has_fraction; i++)
+    for (int32_t i = 0; running && !is_integer && i <= has_fraction; i++)
         emu_wide_add(&floor, &one, 0); /* below the sum + 2 */
     return emu_wide_length(&floor);
 }
 
 /* F, I and the floor of an aligned addition of `terms` values, and what its sums reach. running: NULL where there is no running value. */
-static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach *running, emu_level_plan *plan, reach *values)
+static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach *running, int32_t is_integer, emu_level_plan *plan,
+                           reach *values)
 {
     const emu_alignment *words = &level->align;
     int32_t needed, bits, low = values->min_exp, top = values->max_exp, wide = 0;
@@ -221,7 +220,7 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     plan->frac_bits = words->frac_rule == EMU_DERIVED ? values->max_exp + words->exponent_raise - values->lsb_exp : words->frac_bits;
     if (plan->frac_bits < 0 || plan->frac_bits > MOST_SUM_BITS)
         return EMU_ERROR_DATAPATH;
-    needed = needed_bits(words, values, terms, running != NULL, plan->frac_bits);
+    needed = needed_bits(words, values, terms, running, is_integer, plan->frac_bits);
     bits = words->integer_rule == EMU_STATED ? words->integer_bits : needed;
     if (words->integer_rule != EMU_UNLIMITED && (needed < 0 || (bits < needed && !words->wraps)))
         return EMU_ERROR_DATAPATH;
@@ -232,15 +231,15 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     else if (words->floor_rule == EMU_DERIVED)
         plan->floor_exp = reach_of(level->hold.format).min_exp - bits;
     if (running) {
-        sum.lsb_exp = smaller(sum.lsb_exp, running->lsb_exp);
-        low = smaller(low, running->min_exp);
-        top = larger(top, running->max_exp);
-        wide = larger(wide, running->significand.top);
+        sum.lsb_exp = emu_least(sum.lsb_exp, running->lsb_exp);
+        low = emu_least(low, running->min_exp);
+        top = emu_most(top, running->max_exp);
+        wide = emu_most(wide, running->significand.top);
     }
-    top += larger(words->exponent_raise, 0);
+    top += emu_most(words->exponent_raise, 0);
     if (plan->has_floor) {
-        top = larger(top, plan->floor_exp);
-        low = larger(low, plan->floor_exp);
+        top = emu_most(top, plan->floor_exp);
+        low = emu_most(low, plan->floor_exp);
     }
     spare = bound_of(terms + 1, top - plan->frac_bits);
     sum.largest = repeated(&values->largest, terms);
@@ -248,15 +247,15 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     sum.largest = plus(&sum.largest, &spare);
     spare.exp -= top;
     spare.top -= top;
-    spare = plus(&spare, &two);
+    spare = plus(&spare, running && is_integer && running->significand.top >= two.top ? &running->significand : &two);
     sum.significand = repeated(values->significand.top < 2 ? &two : &values->significand, terms);
     sum.significand = plus(&sum.significand, &spare);
     sum.min_exp = low;
     sum.max_exp = top;
-    sum.lsb_exp = larger(sum.lsb_exp, low - plan->frac_bits - (words->is_normalised ? 1 << 12 : 0));
-    wide = larger(wide, sum.significand.top) + larger(0, -words->exponent_raise) + 1;
+    sum.lsb_exp = emu_most(sum.lsb_exp, low - plan->frac_bits - (words->is_normalised ? 1 << 12 : 0));
+    wide = emu_most(wide, sum.significand.top) + emu_most(0, -words->exponent_raise) + 1;
     *values = sum;
-    return larger(plan->frac_bits, words->running ? words->running_bits : 0) + wide > MOST_SUM_BITS ? EMU_ERROR_DATAPATH : EMU_OK;
+    return emu_most(plan->frac_bits, words->running ? words->running_bits : 0) + wide > MOST_SUM_BITS ? EMU_ERROR_DATAPATH : EMU_OK;
 }
 
 /* What a level leaves of values; `count` of them come to one in an instruction. */
@@ -265,9 +264,10 @@ static int32_t level_reach(const emu_levels *facts, const emu_sum_level *level, 
     int32_t is_chain = level->add == EMU_SUM_CHAIN, repeats = level->add >= EMU_SUM_CHAIN, is_float = level->hold.kind == EMU_HOLD_FLOAT;
     int32_t takes_c = level->plus_c | (is_chain & (level->start == EMU_START_C)), error;
     reach c = takes_c ? reach_of(facts->c) : *values, own = is_float ? reach_of(level->hold.format) : c;
+    int32_t is_integer = takes_c && !(is_float && is_chain) && facts->c->format_class != EMU_FLOAT;
     size_t terms = is_chain ? (size_t)level->by : repeats ? 2 : count;
     if (level->aligns) {
-        error = align_reach(level, terms, is_float && is_chain ? &own : takes_c ? &c : NULL, plan, values);
+        error = align_reach(level, terms, is_float && is_chain ? &own : takes_c ? &c : NULL, is_integer, plan, values);
     } else {
         count = level->of_rule == EMU_OF_ALL ? 0 : count;
         *values = repeats && is_float ? sum_of(values, terms, &own, 0) : sum_of(values, count, takes_c ? &c : NULL, level->names_largest);

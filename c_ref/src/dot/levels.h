@@ -4,6 +4,16 @@
 
 #include "datapath.h"
 
+static inline int32_t emu_most(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int32_t emu_least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* What follows from one level. */
 typedef struct emu_level_plan {
     int32_t frac_bits;  /* aligned: F */

@@ -202,3 +202,26 @@ int32_t emu_code_bytes(const emu_format *format, int32_t *bytes)
     *bytes = grid.code_bytes;
     return EMU_OK;
 }
+
+int32_t emu_stored_bits(const emu_format *format)
+{
+    if (format->format_class == EMU_FLOAT)
+        return format->has_sign + format->exp_bits + format->frac_bits + format->unused_high_bits;
+    return format->bits;
+}
+
+int32_t emu_same_format(const emu_format *a, const emu_format *b)
+{
+    int32_t same = a->format_class == b->format_class && a->bits == b->bits && a->has_sign == b->has_sign && a->exp_bits == b->exp_bits &&
+                   a->frac_bits == b->frac_bits && a->bias == b->bias && a->subnormals == b->subnormals && a->neg_zero == b->neg_zero &&
+                   a->unused_high_bits == b->unused_high_bits && a->inf == b->inf && a->nan == b->nan && a->nan_count == b->nan_count &&
+                   a->integer_sign == b->integer_sign && a->unit_exp == b->unit_exp && a->tie == b->tie;
+    for (int32_t i = 0; same && i < a->nan_count; i++)
+        same = a->nan_codes[i] == b->nan_codes[i];
+    if (!same || a->format_class != EMU_CODEBOOK)
+        return same;
+    same = a->minus_zero_code == b->minus_zero_code;
+    for (int32_t i = 0; same && i < 1 << a->bits; i++)
+        same = a->values[i] == b->values[i];
+    return same;
+}

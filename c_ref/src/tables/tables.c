@@ -343,6 +343,102 @@ static const emu_transform transform_rht16_te_fp32 = {
 static const emu_transform transform_rht16_ufp4 = {
     .size = 16, .order = EMU_SUM_BUTTERFLY, .scale_exp = -2, .sum_format = &format_fp32, .result = &format_bf16,
 };
+static const emu_format *const elements_e2m1_fp32scale[] = {&format_e2m1};
+static const emu_block_level block_levels_e2m1_fp32scale[] = {{"scale", &format_fp32, 1, 16}};
+/* e2m1_fp32scale (paper): 16 E2M1 elements, one FP32 scale: the baseline of UFP4 */
+static const emu_block block_e2m1_fp32scale = {1, 16, 1, elements_e2m1_fp32scale, 1, block_levels_e2m1_fp32scale};
+static const emu_format *const elements_hif4[] = {&format_e1m2};
+static const emu_block_level block_levels_hif4[] = {
+    {"scale", &format_e6m2, 1, 64}, {"level8", &format_ue1m0, 1, 8}, {"level4", &format_ue1m0, 1, 4},
+};
+/* hif4 (source-code): 64 elements k/4, one E6M2 scale, a factor 1 or 2 per 8 and another per 4 elements */
+static const emu_block block_hif4 = {1, 64, 1, elements_hif4, 3, block_levels_hif4};
+static const emu_format *const elements_if4[] = {&format_e2m1, &format_int4};
+static const emu_block_level block_levels_if4[] = {
+    {"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}, {"flag", &format_uint1, 1, 16},
+};
+/* if4 (source-code): 16 elements of E2M1 or of INT4 * 6/7, chosen by a bit, one UE4M3 scale, one FP32 tensor maximum */
+static const emu_block block_if4 = {1, 16, 2, elements_if4, 3, block_levels_if4};
+static const emu_format *const elements_mxe1m2[] = {&format_e1m2};
+static const emu_block_level block_levels_mxe1m2[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxe1m2 (proposed): 32 elements of the uniform grid E1M2, one E8M0 scale */
+static const emu_block block_mxe1m2 = {1, 32, 1, elements_mxe1m2, 1, block_levels_mxe1m2};
+static const emu_format *const elements_mxfp4[] = {&format_e2m1};
+static const emu_block_level block_levels_mxfp4[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp4 (standard): 32 E2M1 elements, one E8M0 scale */
+static const emu_block block_mxfp4 = {1, 32, 1, elements_mxfp4, 1, block_levels_mxfp4};
+static const emu_format *const elements_nve0m3[] = {&format_e0m3};
+static const emu_block_level block_levels_nve0m3[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nve0m3 (reported): NVFP4 hierarchy with sign-magnitude integer elements E0M3 */
+static const emu_block block_nve0m3 = {1, 16, 1, elements_nve0m3, 2, block_levels_nve0m3};
+static const emu_format *const elements_nvfp4[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4 (vendor): 16 E2M1 elements, one UE4M3 scale, one FP32 tensor maximum */
+static const emu_block block_nvfp4 = {1, 16, 1, elements_nvfp4, 2, block_levels_nvfp4};
+static const emu_format *const elements_nvfp4_1792[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_1792[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_1792 (source-code): NVFP4 with block maxima at 4: factor 1/(4 * 448) */
+static const emu_block block_nvfp4_1792 = {1, 16, 1, elements_nvfp4_1792, 2, block_levels_nvfp4_1792};
+static const emu_format *const elements_nvfp4_1level[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_1level[] = {{"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_1level (measured): 16 E2M1 elements, one UE4M3 scale, no tensor level */
+static const emu_block block_nvfp4_1level = {1, 16, 1, elements_nvfp4_1level, 1, block_levels_nvfp4_1level};
+static const emu_format *const elements_nvfp4_256[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_256[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_256 (source-code): NVFP4 with scales up to 256: room for the larger scales of four-over-six */
+static const emu_block block_nvfp4_256 = {1, 16, 1, elements_nvfp4_256, 2, block_levels_nvfp4_256};
+static const emu_format *const elements_nvfp4_divisor[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_divisor[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_divisor (measured): NVFP4 whose tensor level is divided by: 2688 / maximum */
+static const emu_block block_nvfp4_divisor = {1, 16, 1, elements_nvfp4_divisor, 2, block_levels_nvfp4_divisor};
+static const emu_format *const elements_nvfp4_multiplier[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_multiplier[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_multiplier (measured): NVFP4 whose tensor level is the factor itself: maximum / 2688 */
+static const emu_block block_nvfp4_multiplier = {1, 16, 1, elements_nvfp4_multiplier, 2, block_levels_nvfp4_multiplier};
+static const emu_format *const elements_nvfp4_tile16[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_tile16[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_tile16 (source-code): 16x16 E2M1 elements under one UE4M3 scale that is stored once per row, one FP32 tensor maximum */
+static const emu_block block_nvfp4_tile16 = {16, 16, 1, elements_nvfp4_tile16, 2, block_levels_nvfp4_tile16};
+static const emu_format *const elements_nvint4[] = {&format_int4};
+static const emu_block_level block_levels_nvint4[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvint4 (source-code): NVFP4 hierarchy with two's complement INT4 elements */
+static const emu_block block_nvint4 = {1, 16, 1, elements_nvint4, 2, block_levels_nvint4};
+static const emu_format *const elements_nvufp4[] = {&format_e1m2};
+static const emu_block_level block_levels_nvufp4[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvufp4 (proposed): NVFP4 hierarchy with elements of the uniform grid E1M2 */
+static const emu_block block_nvufp4 = {1, 16, 1, elements_nvufp4, 2, block_levels_nvufp4};
+static const emu_format *const elements_ufp4[] = {&format_e1m2};
+static const emu_block_level block_levels_ufp4[] = {{"scale", &format_fp32, 1, 16}};
+/* ufp4 (paper): 16 elements of the uniform grid E1M2, one FP32 scale */
+static const emu_block block_ufp4 = {1, 16, 1, elements_ufp4, 1, block_levels_ufp4};
+static const emu_digit layout_kv_v_scale_4token_digits[] = {
+    {.is_row = 1, .step = 1, .count = 4},
+    {.is_row = 0, .step = 1, .count = 0},
+    {.is_row = 1, .step = 4, .count = 0},
+};
+/* kv_v_scale_4token (source-code): scales of the values in one page and head of a 4-bit cache: four tokens side by side, then the scales of a token */
+static const emu_layout layout_kv_v_scale_4token = {
+    .holds_scales = 1, .code_bits = 8, .digit_count = 3, .digits = layout_kv_v_scale_4token_digits,
+};
+static const emu_digit layout_low_nibble_first_digits[] = {
+    {.is_row = 0, .step = 1, .count = 0},
+    {.is_row = 1, .step = 1, .count = 0},
+};
+/* low_nibble_first (source-code): 4-bit elements row after row, element 2k in the low nibble of byte k */
+static const emu_layout layout_low_nibble_first = {
+    .holds_scales = 0, .code_bits = 4, .digit_count = 2, .digits = layout_low_nibble_first_digits,
+};
+/* row_major (source-code): block scales row after row, without padding */
+static const emu_layout layout_row_major = {.holds_scales = 1, .code_bits = 8, .digit_count = 2, .digits = layout_low_nibble_first_digits};
+static const emu_digit layout_sf128x4_digits[] = {
+    {.is_row = 0, .step = 1, .count = 4},
+    {.is_row = 1, .step = 32, .count = 4},
+    {.is_row = 1, .step = 1, .count = 32},
+    {.is_row = 0, .step = 4, .count = 0},
+    {.is_row = 1, .step = 128, .count = 0},
+};
+/* sf128x4 (source-code): block scales in tiles of 128 rows and 4 scales, as the block-scaled matrix products of Blackwell read them */
+static const emu_layout layout_sf128x4 = {.holds_scales = 1, .code_bits = 8, .digit_count = 5, .digits = layout_sf128x4_digits};
 static const char *const levels_e1m2_fp32scale[] = {"scale"};
 /* e1m2_fp32scale (proposed): blocks of E1M2 with a binary32 scale, not rotated */
 static const emu_recipe recipe_e1m2_fp32scale = {"ufp4", &format_e1m2, 1, 1, levels_e1m2_fp32scale, NULL};
@@ -475,11 +571,14 @@ static const emu_step quantize_e1m2_fp32scale_steps[] = {
 static const emu_level quantize_e1m2_fp32scale_levels[] = {
     {.reg = 5, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const quantize_e1m2_fp32scale_names[] = {
+    "x", "block_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "not_nan", "codes",
+};
 /* e1m2_fp32scale, quantize */
 static const emu_program quantize_e1m2_fp32scale = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1, .registers = quantize_e1m2_fp32scale_registers,
-    .steps = quantize_e1m2_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels,
+    .steps = quantize_e1m2_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels, .names = quantize_e1m2_fp32scale_names,
 };
 static const emu_register dequantize_e1m2_fp32scale_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -494,11 +593,13 @@ static const emu_step dequantize_e1m2_fp32scale_exact_steps[] = {
 static const emu_level dequantize_e1m2_fp32scale_exact_levels[] = {
     {.reg = 1, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const dequantize_e1m2_fp32scale_exact_names[] = {"codes", "scale", "code_value", "values"};
 /* e1m2_fp32scale, exact */
 static const emu_program dequantize_e1m2_fp32scale_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1, .registers = dequantize_e1m2_fp32scale_exact_registers,
     .steps = dequantize_e1m2_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
+    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_e2m1_fp32scale_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -524,7 +625,7 @@ static const emu_step quantize_e2m1_fp32scale_steps[] = {
 static const emu_program quantize_e2m1_fp32scale = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1, .registers = quantize_e2m1_fp32scale_registers,
-    .steps = quantize_e2m1_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels,
+    .steps = quantize_e2m1_fp32scale_steps, .levels = quantize_e1m2_fp32scale_levels, .names = quantize_e1m2_fp32scale_names,
 };
 static const emu_step dequantize_e2m1_fp32scale_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -535,6 +636,7 @@ static const emu_program dequantize_e2m1_fp32scale_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1, .registers = dequantize_e1m2_fp32scale_exact_registers,
     .steps = dequantize_e2m1_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
+    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_f46_nvint4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -584,11 +686,16 @@ static const emu_level quantize_f46_nvint4_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_f46_nvint4_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", NULL, "clamped", "codes",
+};
 /* f46_nvint4, quantize */
 static const emu_program quantize_f46_nvint4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5440001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 15, .level_count = 2,
     .registers = quantize_f46_nvint4_registers, .steps = quantize_f46_nvint4_steps, .levels = quantize_f46_nvint4_levels,
+    .names = quantize_f46_nvint4_names,
 };
 static const emu_register dequantize_f46_nvint4_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -612,11 +719,15 @@ static const emu_level dequantize_f46_nvint4_f46_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const dequantize_f46_nvint4_f46_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "product", "numerator", NULL, "values",
+};
 /* f46_nvint4, f46 */
 static const emu_program dequantize_f46_nvint4_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5440001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_f46_nvint4_f46_registers, .steps = dequantize_f46_nvint4_f46_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_hif4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -691,11 +802,16 @@ static const emu_level quantize_hif4_levels[] = {
     {.reg = 18, .rows = 1, .columns = 8, .format = &format_ue1m0},
     {.reg = 22, .rows = 1, .columns = 4, .format = &format_ue1m0},
 };
+static const char *const quantize_hif4_names[] = {
+    "x", "amax_4", "amax_8", "block_amax", NULL, "scale_raw", "scale_rounded", NULL, NULL, "scale_clamped", "scale", "scale_value", NULL,
+    "reciprocal", "ratio_8", NULL, NULL, "factor_8", "level8", "ratio_4_raw", "ratio_4", "factor_4", "level4", "magnitude", "magnitude_8",
+    "magnitude_4", "scaled", "quarters", NULL, "quarters_up", NULL, "scaled_up", "negated", "signed", "codes",
+};
 /* hif4, quantize */
 static const emu_program quantize_hif4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 34, .values = -1, .register_count = 35, .step_count = 26, .level_count = 3, .registers = quantize_hif4_registers,
-    .steps = quantize_hif4_steps, .levels = quantize_hif4_levels,
+    .steps = quantize_hif4_steps, .levels = quantize_hif4_levels, .names = quantize_hif4_names,
 };
 static const emu_register dequantize_hif4_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -724,11 +840,15 @@ static const emu_level dequantize_hif4_exact_levels[] = {
     {.reg = 2, .rows = 1, .columns = 8, .format = &format_ue1m0},
     {.reg = 3, .rows = 1, .columns = 4, .format = &format_ue1m0},
 };
+static const char *const dequantize_hif4_exact_names[] = {
+    "codes", "scale", "level8", "level4", "code_value", "scale_value", "factor_8", "factor_4", "product_8", "product_4", "values",
+};
 /* hif4, exact */
 static const emu_program dequantize_hif4_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 10, .register_count = 11, .step_count = 7, .level_count = 3,
     .registers = dequantize_hif4_exact_registers, .steps = dequantize_hif4_exact_steps, .levels = dequantize_hif4_exact_levels,
+    .names = dequantize_hif4_exact_names,
 };
 static const emu_register quantize_if4_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -816,11 +936,19 @@ static const emu_level quantize_if4_abs_max_levels[] = {
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
     {.reg = 42, .rows = 1, .columns = 16, .format = &format_uint1},
 };
+static const char *const quantize_if4_abs_max_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes_float", "rounded_float", NULL, "scaled_int",
+    NULL, NULL, "clamped_int", "codes_int", "code_value_int", "product_float", "numerator_float", "decoded_float", "difference_float",
+    "product_int", "product_amax_int", NULL, "numerator_int", "decoded_int", "difference_int", "error_float", "error_int", "codes",
+    "flag_value", "flag",
+};
 /* if4_abs_max, quantize */
 static const emu_program quantize_if4_abs_max = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 40, .values = -1, .register_count = 43, .step_count = 33, .level_count = 3,
     .registers = quantize_if4_abs_max_registers, .steps = quantize_if4_abs_max_steps, .levels = quantize_if4_abs_max_levels,
+    .names = quantize_if4_abs_max_names,
 };
 static const emu_register dequantize_if4_abs_max_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -861,12 +989,16 @@ static const emu_level dequantize_if4_abs_max_f46_levels[] = {
     {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
     {.reg = 3, .rows = 1, .columns = 16, .format = &format_uint1},
 };
+static const char *const dequantize_if4_abs_max_f46_names[] = {
+    "codes", "tensor", "scale", "flag", "code_value_float", "code_value_int", "scale_value", "product_float", "numerator_float", NULL,
+    "value_float", "product_int", "product_amax_int", NULL, "numerator_int", "value_int", "flag_value", "values",
+};
 /* if4_abs_max, f46 */
 static const emu_program dequantize_if4_abs_max_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 17, .register_count = 18, .step_count = 12, .level_count = 3,
     .registers = dequantize_if4_abs_max_f46_registers, .steps = dequantize_if4_abs_max_f46_steps,
-    .levels = dequantize_if4_abs_max_f46_levels,
+    .levels = dequantize_if4_abs_max_f46_levels, .names = dequantize_if4_abs_max_f46_names,
 };
 static const emu_register quantize_if4_mae_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -957,11 +1089,19 @@ static const emu_level quantize_if4_mae_levels[] = {
     {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
     {.reg = 44, .rows = 1, .columns = 16, .format = &format_uint1},
 };
+static const char *const quantize_if4_mae_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes_float", "rounded_float", NULL, "scaled_int",
+    NULL, NULL, "clamped_int", "codes_int", "code_value_int", "product_float", "numerator_float", "decoded_float", "difference_float",
+    "product_int", "product_amax_int", NULL, "numerator_int", "decoded_int", "difference_int", "distance_float", "error_float",
+    "distance_int", "error_int", "codes", "flag_value", "flag",
+};
 /* if4_mae, quantize */
 static const emu_program quantize_if4_mae = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 42, .values = -1, .register_count = 45, .step_count = 35, .level_count = 3,
     .registers = quantize_if4_mae_registers, .steps = quantize_if4_mae_steps, .levels = quantize_if4_mae_levels,
+    .names = quantize_if4_mae_names,
 };
 static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1000,11 +1140,19 @@ static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 43, .args = {41, 39, 12, 8}, .random = -1, .variant = EMU_TEST_LT}, /* flag_value */
     {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_uint1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* flag */
 };
+static const char *const quantize_if4_mse_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes_float", "rounded_float", NULL, "scaled_int",
+    NULL, NULL, "clamped_int", "codes_int", "code_value_int", "product_float", "numerator_float", "decoded_float", "difference_float",
+    "product_int", "product_amax_int", NULL, "numerator_int", "decoded_int", "difference_int", "square_float", "error_float", "square_int",
+    "error_int", "codes", "flag_value", "flag",
+};
 /* if4_mse, quantize */
 static const emu_program quantize_if4_mse = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 42, .values = -1, .register_count = 45, .step_count = 35, .level_count = 3,
     .registers = quantize_if4_mae_registers, .steps = quantize_if4_mse_steps, .levels = quantize_if4_mae_levels,
+    .names = quantize_if4_mse_names,
 };
 static const emu_register quantize_mxe1m2_floor_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1024,11 +1172,12 @@ static const emu_step quantize_mxe1m2_floor_steps[] = {
 static const emu_level quantize_mxe1m2_floor_levels[] = {
     {.reg = 2, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const quantize_mxe1m2_floor_names[] = {"x", "block_amax", "scale", "scale_value", "scaled", "codes"};
 /* mxe1m2_floor, quantize */
 static const emu_program quantize_mxe1m2_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 5, .values = -1, .register_count = 6, .step_count = 5, .level_count = 1, .registers = quantize_mxe1m2_floor_registers,
-    .steps = quantize_mxe1m2_floor_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxe1m2_floor_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxe1m2_floor_names,
 };
 static const emu_register dequantize_mxe1m2_floor_exact_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1045,11 +1194,13 @@ static const emu_step dequantize_mxe1m2_floor_exact_steps[] = {
 static const emu_level dequantize_mxe1m2_floor_exact_levels[] = {
     {.reg = 1, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const dequantize_mxe1m2_floor_exact_names[] = {"codes", "scale", "code_value", "scale_value", "values"};
 /* mxe1m2_floor, exact */
 static const emu_program dequantize_mxe1m2_floor_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxe1m2_floor_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_f46_static_4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1078,12 +1229,15 @@ static const emu_step quantize_mxfp4_f46_static_4_steps[] = {
 static const emu_level quantize_mxfp4_f46_static_4_levels[] = {
     {.reg = 4, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
+static const char *const quantize_mxfp4_f46_static_4_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", "scaled", NULL, NULL, "kept", "plus_zero", "codes",
+};
 /* mxfp4_f46_static_4, quantize */
 static const emu_program quantize_mxfp4_f46_static_4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp4_f46_static_4_registers, .steps = quantize_mxfp4_f46_static_4_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_f46_static_4_names,
 };
 static const emu_step dequantize_mxfp4_f46_static_4_exact_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -1095,7 +1249,7 @@ static const emu_program dequantize_mxfp4_f46_static_4_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp4_f46_static_4_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_f46_static_6_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1116,7 +1270,7 @@ static const emu_program quantize_mxfp4_f46_static_6 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp4_f46_static_6_registers, .steps = quantize_mxfp4_f46_static_4_steps,
-    .levels = quantize_mxfp4_f46_static_4_levels,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_f46_static_4_names,
 };
 static const emu_register quantize_mxfp4_te_pow2_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1146,17 +1300,21 @@ static const emu_step quantize_mxfp4_te_pow2_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
     {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
 };
+static const char *const quantize_mxfp4_te_pow2_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "multiplier", "scaled", NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* mxfp4_te_pow2, quantize */
 static const emu_program quantize_mxfp4_te_pow2 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_te_pow2_registers,
-    .steps = quantize_mxfp4_te_pow2_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .steps = quantize_mxfp4_te_pow2_steps, .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_te_pow2_names,
 };
 /* mxfp4_te_pow2, exact */
 static const emu_program dequantize_mxfp4_te_pow2_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxfp4_f46_static_4_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_torchao_ceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1176,17 +1334,21 @@ static const emu_step quantize_mxfp4_torchao_ceil_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp4_torchao_ceil_names[] = {
+    "x", "block_amax", "scale", "scale_value", NULL, "divisor", "scaled", "codes",
+};
 /* mxfp4_torchao_ceil, quantize */
 static const emu_program quantize_mxfp4_torchao_ceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
-    .steps = quantize_mxfp4_torchao_ceil_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxfp4_torchao_ceil_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 /* mxfp4_torchao_ceil, torchao */
 static const emu_program dequantize_mxfp4_torchao_ceil_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxfp4_f46_static_4_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_step quantize_mxfp4_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1200,7 +1362,7 @@ static const emu_step quantize_mxfp4_torchao_even_steps[] = {
 static const emu_program quantize_mxfp4_torchao_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
-    .steps = quantize_mxfp4_torchao_even_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxfp4_torchao_even_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_step quantize_mxfp4_torchao_floor_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1214,7 +1376,7 @@ static const emu_step quantize_mxfp4_torchao_floor_steps[] = {
 static const emu_program quantize_mxfp4_torchao_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1, .registers = quantize_mxfp4_torchao_ceil_registers,
-    .steps = quantize_mxfp4_torchao_floor_steps, .levels = quantize_mxe1m2_floor_levels,
+    .steps = quantize_mxfp4_torchao_floor_steps, .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
 };
 static const emu_register quantize_mxfp4_torchao_rceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1243,11 +1405,14 @@ static const emu_step quantize_mxfp4_torchao_rceil_steps[] = {
     {.operation = EMU_OP_CLAMP, .out = 12, .args = {10, 11, 2, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const char *const quantize_mxfp4_torchao_rceil_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "reciprocal", NULL, "multiplier", "scaled", NULL, "clamped", "codes",
+};
 /* mxfp4_torchao_rceil, quantize */
 static const emu_program quantize_mxfp4_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_torchao_rceil_registers,
-    .steps = quantize_mxfp4_torchao_rceil_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .steps = quantize_mxfp4_torchao_rceil_steps, .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_torchao_rceil_names,
 };
 static const emu_register quantize_nve0m3_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1304,11 +1469,16 @@ static const emu_level quantize_nve0m3_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 16, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nve0m3_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
+    "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor", "reciprocal", "multiplier", "scaled",
+    NULL, NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nve0m3, quantize */
 static const emu_program quantize_nve0m3 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nve0m3_registers,
-    .steps = quantize_nve0m3_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nve0m3_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
 };
 static const emu_register dequantize_nve0m3_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1328,11 +1498,14 @@ static const emu_step dequantize_nve0m3_te_steps[] = {
     {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_MUL, .out = 8, .args = {3, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nve0m3_te_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "scale_times_amax", NULL, "factor", "values",
+};
 /* nve0m3, te */
 static const emu_program dequantize_nve0m3_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nve0m3_te_registers,
-    .steps = dequantize_nve0m3_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nve0m3_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_compressed_tensors_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1389,12 +1562,17 @@ static const emu_level quantize_nvfp4_compressed_tensors_levels[] = {
     {.reg = 10, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 21, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_compressed_tensors_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "amax_floored", NULL, "amax_reciprocal", NULL, "ratio", "ratio_not_nan", "tensor_divisor", NULL,
+    "unit", "scale_raw", NULL, NULL, "scale_clamped", "scale_or_zero", "scale_or_zero_value", NULL, "scale_value", "scale", "factor",
+    "scaled", NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nvfp4_compressed_tensors, quantize */
 static const emu_program quantize_nvfp4_compressed_tensors = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
     .random = -1, .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2,
     .registers = quantize_nvfp4_compressed_tensors_registers, .steps = quantize_nvfp4_compressed_tensors_steps,
-    .levels = quantize_nvfp4_compressed_tensors_levels,
+    .levels = quantize_nvfp4_compressed_tensors_levels, .names = quantize_nvfp4_compressed_tensors_names,
 };
 static const emu_register dequantize_nvfp4_compressed_tensors_compressed_tensors_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1411,12 +1589,16 @@ static const emu_step dequantize_nvfp4_compressed_tensors_compressed_tensors_ste
     {.operation = EMU_OP_DIV, .out = 5, .args = {4, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_MUL, .out = 6, .args = {3, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nvfp4_compressed_tensors_compressed_tensors_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "factor", "values",
+};
 /* nvfp4_compressed_tensors, compressed_tensors */
 static const emu_program dequantize_nvfp4_compressed_tensors_compressed_tensors = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
     .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers,
     .steps = dequantize_nvfp4_compressed_tensors_compressed_tensors_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .names = dequantize_nvfp4_compressed_tensors_compressed_tensors_names,
 };
 static const emu_register quantize_nvfp4_f46_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1507,12 +1689,19 @@ static const emu_level quantize_nvfp4_f46_abs_max_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 42, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_f46_abs_max_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw_nonzero", NULL, "scale_raw_6", NULL,
+    "scale_raw_4", NULL, "tensor_factor", "scale_6", "scale_value_6", "factor_6", "multiplier_6", "scaled_raw_6", "scaled_6", "plus_zero_6",
+    "codes_6", "rounded_6", "product_6", "numerator_6", "decoded_6", "difference_6", "error_6", "scale_4", "scale_value_4", "factor_4",
+    "multiplier_4", "scaled_raw_4", "scaled_4", "plus_zero_4", "codes_4", "rounded_4", "product_4", "numerator_4", "decoded_4",
+    "difference_4", "error_4", "scale", "codes",
+};
 /* nvfp4_f46_abs_max, quantize */
 static const emu_program quantize_nvfp4_f46_abs_max = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 43, .values = -1, .register_count = 44, .step_count = 37, .level_count = 2,
     .registers = quantize_nvfp4_f46_abs_max_registers, .steps = quantize_nvfp4_f46_abs_max_steps,
-    .levels = quantize_nvfp4_f46_abs_max_levels,
+    .levels = quantize_nvfp4_f46_abs_max_levels, .names = quantize_nvfp4_f46_abs_max_names,
 };
 static const emu_register dequantize_nvfp4_f46_abs_max_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1537,7 +1726,7 @@ static const emu_program dequantize_nvfp4_f46_abs_max_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_f46_abs_max_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_nvfp4_f46_mae_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1632,11 +1821,19 @@ static const emu_level quantize_nvfp4_f46_mae_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 44, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_f46_mae_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw_nonzero", NULL, "scale_raw_6", NULL,
+    "scale_raw_4", NULL, "tensor_factor", "scale_6", "scale_value_6", "factor_6", "multiplier_6", "scaled_raw_6", "scaled_6", "plus_zero_6",
+    "codes_6", "rounded_6", "product_6", "numerator_6", "decoded_6", "difference_6", "distance_6", "error_6", "scale_4", "scale_value_4",
+    "factor_4", "multiplier_4", "scaled_raw_4", "scaled_4", "plus_zero_4", "codes_4", "rounded_4", "product_4", "numerator_4", "decoded_4",
+    "difference_4", "distance_4", "error_4", "scale", "codes",
+};
 /* nvfp4_f46_mae, quantize */
 static const emu_program quantize_nvfp4_f46_mae = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 45, .values = -1, .register_count = 46, .step_count = 39, .level_count = 2,
     .registers = quantize_nvfp4_f46_mae_registers, .steps = quantize_nvfp4_f46_mae_steps, .levels = quantize_nvfp4_f46_mae_levels,
+    .names = quantize_nvfp4_f46_mae_names,
 };
 static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -1679,11 +1876,19 @@ static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 28, 29, 14}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
     {.operation = EMU_OP_SELECT, .out = 45, .args = {43, 28, 36, 21}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
 };
+static const char *const quantize_nvfp4_f46_mse_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw_nonzero", NULL, "scale_raw_6", NULL,
+    "scale_raw_4", NULL, "tensor_factor", "scale_6", "scale_value_6", "factor_6", "multiplier_6", "scaled_raw_6", "scaled_6", "plus_zero_6",
+    "codes_6", "rounded_6", "product_6", "numerator_6", "decoded_6", "difference_6", "square_6", "error_6", "scale_4", "scale_value_4",
+    "factor_4", "multiplier_4", "scaled_raw_4", "scaled_4", "plus_zero_4", "codes_4", "rounded_4", "product_4", "numerator_4", "decoded_4",
+    "difference_4", "square_4", "error_4", "scale", "codes",
+};
 /* nvfp4_f46_mse, quantize */
 static const emu_program quantize_nvfp4_f46_mse = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4c00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 45, .values = -1, .register_count = 46, .step_count = 39, .level_count = 2,
     .registers = quantize_nvfp4_f46_mae_registers, .steps = quantize_nvfp4_f46_mse_steps, .levels = quantize_nvfp4_f46_mae_levels,
+    .names = quantize_nvfp4_f46_mse_names,
 };
 static const emu_register quantize_nvfp4_f46_static_4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1723,11 +1928,16 @@ static const emu_step quantize_nvfp4_f46_static_4_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
     {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
 };
+static const char *const quantize_nvfp4_f46_static_4_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
+    NULL, "tensor_factor", "factor", "multiplier", "scaled_raw", "scaled", "plus_zero", "codes",
+};
 /* nvfp4_f46_static_4, quantize */
 static const emu_program quantize_nvfp4_f46_static_4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4e00001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 14, .level_count = 2,
     .registers = quantize_nvfp4_f46_static_4_registers, .steps = quantize_nvfp4_f46_static_4_steps, .levels = quantize_f46_nvint4_levels,
+    .names = quantize_nvfp4_f46_static_4_names,
 };
 static const emu_register dequantize_nvfp4_f46_static_4_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1745,7 +1955,7 @@ static const emu_program dequantize_nvfp4_f46_static_4_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x4e00001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_f46_static_4_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_nvfp4_f46_static_6_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1774,6 +1984,7 @@ static const emu_program quantize_nvfp4_f46_static_6 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 14, .level_count = 2,
     .registers = quantize_nvfp4_f46_static_6_registers, .steps = quantize_nvfp4_f46_static_4_steps, .levels = quantize_f46_nvint4_levels,
+    .names = quantize_nvfp4_f46_static_4_names,
 };
 static const emu_register dequantize_nvfp4_f46_static_6_f46_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1791,7 +2002,7 @@ static const emu_program dequantize_nvfp4_f46_static_6_f46 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x5280001,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_f46_static_6_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
 static const emu_register quantize_nvfp4_modelopt_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1832,11 +2043,16 @@ static const emu_level quantize_nvfp4_modelopt_levels[] = {
     {.reg = 4, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 12, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_modelopt_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "tensor_scale", NULL, "amax_divisor", "scale_raw", NULL, "scale_nonzero", NULL, "scale_floored",
+    "scale", "scale_value", "factor", "scaled", NULL, "plus_zero", "codes",
+};
 /* nvfp4_modelopt, quantize */
 static const emu_program quantize_nvfp4_modelopt = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x8dc0,
     .x = 0, .tensor_amax = 1, .random = -1, .codes = 18, .values = -1, .register_count = 19, .step_count = 12, .level_count = 2,
     .registers = quantize_nvfp4_modelopt_registers, .steps = quantize_nvfp4_modelopt_steps, .levels = quantize_nvfp4_modelopt_levels,
+    .names = quantize_nvfp4_modelopt_names,
 };
 static const emu_register dequantize_nvfp4_modelopt_modelopt_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1856,12 +2072,15 @@ static const emu_step dequantize_nvfp4_modelopt_modelopt_steps[] = {
     {.operation = EMU_OP_MUL, .out = 7, .args = {1, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_MUL, .out = 8, .args = {5, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
 };
+static const char *const dequantize_nvfp4_modelopt_modelopt_names[] = {
+    "codes", "tensor", "scale", "signed_value", NULL, "code_value", "scale_value", "factor", "values",
+};
 /* nvfp4_modelopt, modelopt */
 static const emu_program dequantize_nvfp4_modelopt_modelopt = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .finite_only = 1, .tensor_amax_min = 0x8dc0,
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_modelopt_modelopt_registers, .steps = dequantize_nvfp4_modelopt_modelopt_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_modelopt_modelopt_names,
 };
 static const emu_register quantize_nvfp4_te_2d_ref_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1914,11 +2133,16 @@ static const emu_step quantize_nvfp4_te_2d_ref_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
     {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
 };
+static const char *const quantize_nvfp4_te_2d_ref_names[] = {
+    "x", "tensor_amax", "tile_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
+    "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor", "reciprocal", "multiplier", "scaled",
+    NULL, NULL, "clamped", NULL, "plus_zero", "codes",
+};
 /* nvfp4_te_2d_ref, quantize */
 static const emu_program quantize_nvfp4_te_2d_ref = {
     .arithmetic = &format_fp32, .tile_rows = 16, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_2d_ref_registers,
-    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels, .names = quantize_nvfp4_te_2d_ref_names,
 };
 static const emu_register dequantize_nvfp4_te_2d_ref_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -1942,7 +2166,7 @@ static const emu_step dequantize_nvfp4_te_2d_ref_te_steps[] = {
 static const emu_program dequantize_nvfp4_te_2d_ref_te = {
     .arithmetic = &format_fp32, .tile_rows = 16, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
-    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_te_4over6_mae_256_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2051,12 +2275,20 @@ static const emu_level quantize_nvfp4_te_4over6_mae_256_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 53, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_4over6_mae_256_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", "tensor_factor", NULL, "unit",
+    "scale_raw_6", NULL, "scale_raw_4", NULL, NULL, "scale_clamped_6", "scale_6", "scale_value_6", "factor_6", "reciprocal_6",
+    "multiplier_6", "scaled_6", NULL, "clamped_6", NULL, "plus_zero_6", "codes_6", "code_value_6", "product_6", "numerator_6", "decoded_6",
+    "difference_6", "distance_6", "error_6", "scale_clamped_4", "scale_4", "scale_value_4", "factor_4", "reciprocal_4", "multiplier_4",
+    "scaled_4", "clamped_4", "plus_zero_4", "codes_4", "code_value_4", "product_4", "numerator_4", "decoded_4", "difference_4",
+    "distance_4", "error_4", "scale", "codes",
+};
 /* nvfp4_te_4over6_mae_256, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mae_256 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_256_registers, .steps = quantize_nvfp4_te_4over6_mae_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mae_256_names,
 };
 static const emu_register dequantize_nvfp4_te_4over6_mae_256_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2074,7 +2306,7 @@ static const emu_program dequantize_nvfp4_te_4over6_mae_256_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_te_4over6_mae_256_te_registers, .steps = dequantize_nvfp4_te_2d_ref_te_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_te_4over6_mae_448_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2138,13 +2370,13 @@ static const emu_program quantize_nvfp4_te_4over6_mae_448 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_448_registers, .steps = quantize_nvfp4_te_4over6_mae_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mae_256_names,
 };
 /* nvfp4_te_4over6_mae_448, te */
 static const emu_program dequantize_nvfp4_te_4over6_mae_448_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
-    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2192,12 +2424,20 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 53, .args = {52, 35, 37, 18}, .random = -1, .variant = EMU_TEST_LT}, /* scale */
     {.operation = EMU_OP_SELECT, .out = 54, .args = {52, 35, 45, 28}, .random = -1, .variant = EMU_TEST_LT}, /* codes */
 };
+static const char *const quantize_nvfp4_te_4over6_mse_256_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", "tensor_factor", NULL, "unit",
+    "scale_raw_6", NULL, "scale_raw_4", NULL, NULL, "scale_clamped_6", "scale_6", "scale_value_6", "factor_6", "reciprocal_6",
+    "multiplier_6", "scaled_6", NULL, "clamped_6", NULL, "plus_zero_6", "codes_6", "code_value_6", "product_6", "numerator_6", "decoded_6",
+    "difference_6", "square_6", "error_6", "scale_clamped_4", "scale_4", "scale_value_4", "factor_4", "reciprocal_4", "multiplier_4",
+    "scaled_4", "clamped_4", "plus_zero_4", "codes_4", "code_value_4", "product_4", "numerator_4", "decoded_4", "difference_4", "square_4",
+    "error_4", "scale", "codes",
+};
 /* nvfp4_te_4over6_mse_256, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mse_256 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_256_registers, .steps = quantize_nvfp4_te_4over6_mse_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mse_256_names,
 };
 static const emu_register quantize_nvfp4_te_4over6_mse_256_fast_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2300,19 +2540,26 @@ static const emu_level quantize_nvfp4_te_4over6_mse_256_fast_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 50, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_4over6_mse_256_fast_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", "tensor_factor", NULL, "unit",
+    "scale_raw_6", NULL, "scale_raw_4", "target", NULL, NULL, "scale_clamped_6", "scale_6", "scale_value_6", "factor_6", "reciprocal_6",
+    "multiplier_6", "scaled_6", NULL, "clamped_6", NULL, "plus_zero_6", "codes_6", "code_value_6", "decoded_6", "difference_6", "square_6",
+    "error_6", "scale_clamped_4", "scale_4", "scale_value_4", "factor_4", "reciprocal_4", "multiplier_4", "scaled_4", "clamped_4",
+    "plus_zero_4", "codes_4", "code_value_4", "decoded_4", "difference_4", "square_4", "error_4", "scale", "codes",
+};
 /* nvfp4_te_4over6_mse_256_fast, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mse_256_fast = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 51, .values = -1, .register_count = 52, .step_count = 41, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mse_256_fast_registers, .steps = quantize_nvfp4_te_4over6_mse_256_fast_steps,
-    .levels = quantize_nvfp4_te_4over6_mse_256_fast_levels,
+    .levels = quantize_nvfp4_te_4over6_mse_256_fast_levels, .names = quantize_nvfp4_te_4over6_mse_256_fast_names,
 };
 /* nvfp4_te_4over6_mse_448, quantize */
 static const emu_program quantize_nvfp4_te_4over6_mse_448 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 54, .values = -1, .register_count = 55, .step_count = 44, .level_count = 2,
     .registers = quantize_nvfp4_te_4over6_mae_448_registers, .steps = quantize_nvfp4_te_4over6_mse_256_steps,
-    .levels = quantize_nvfp4_te_4over6_mae_256_levels,
+    .levels = quantize_nvfp4_te_4over6_mae_256_levels, .names = quantize_nvfp4_te_4over6_mse_256_names,
 };
 static const emu_register quantize_nvfp4_te_cuda_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2367,17 +2614,22 @@ static const emu_level quantize_nvfp4_te_cuda_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 17, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_te_cuda_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "ratio_nonzero", "tensor_multiplier", NULL,
+    "amax_multiplier", "scale_raw", "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor",
+    "reciprocal", "multiplier", "scaled", "codes",
+};
 /* nvfp4_te_cuda, quantize */
 static const emu_program quantize_nvfp4_te_cuda = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 24, .values = -1, .register_count = 25, .step_count = 17, .level_count = 2, .registers = quantize_nvfp4_te_cuda_registers,
-    .steps = quantize_nvfp4_te_cuda_steps, .levels = quantize_nvfp4_te_cuda_levels,
+    .steps = quantize_nvfp4_te_cuda_steps, .levels = quantize_nvfp4_te_cuda_levels, .names = quantize_nvfp4_te_cuda_names,
 };
 /* nvfp4_te_cuda, te */
 static const emu_program dequantize_nvfp4_te_cuda_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvfp4_te_2d_ref_te_registers,
-    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvfp4_te_2d_ref_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_nvfp4_te_ref_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2414,7 +2666,7 @@ static const emu_register quantize_nvfp4_te_ref_registers[] = {
 static const emu_program quantize_nvfp4_te_ref = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_ref_registers,
-    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
 };
 static const emu_register quantize_nvfp4_torchao_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2456,11 +2708,16 @@ static const emu_level quantize_nvfp4_torchao_levels[] = {
     {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
     {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_torchao_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_scale", "scale_raw", NULL, NULL, "scale_clamped", "scale", "scale_value",
+    NULL, "tensor_multiplier", "multiplier", "scaled", NULL, "clamped", "codes",
+};
 /* nvfp4_torchao, quantize */
 static const emu_program quantize_nvfp4_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .tensor_amax_min = 0x5280003, .x = 0,
     .tensor_amax = 1, .random = -1, .codes = 19, .values = -1, .register_count = 20, .step_count = 12, .level_count = 2,
     .registers = quantize_nvfp4_torchao_registers, .steps = quantize_nvfp4_torchao_steps, .levels = quantize_nvfp4_torchao_levels,
+    .names = quantize_nvfp4_torchao_names,
 };
 static const emu_step dequantize_nvfp4_torchao_torchao_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
@@ -2473,7 +2730,7 @@ static const emu_program dequantize_nvfp4_torchao_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .tensor_amax_min = 0x5280003, .x = -1,
     .tensor_amax = -1, .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
     .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers, .steps = dequantize_nvfp4_torchao_torchao_steps,
-    .levels = dequantize_f46_nvint4_f46_levels,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_compressed_tensors_compressed_tensors_names,
 };
 static const emu_register quantize_nvfp4_torchao_1level_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2506,12 +2763,16 @@ static const emu_step quantize_nvfp4_torchao_1level_steps[] = {
 static const emu_level quantize_nvfp4_torchao_1level_levels[] = {
     {.reg = 7, .rows = 1, .columns = 16, .format = &format_ue4m3},
 };
+static const char *const quantize_nvfp4_torchao_1level_names[] = {
+    "x", "block_amax", NULL, "unit", NULL, NULL, "scale_clamped", "scale", "scale_value", NULL, "multiplier", "scaled", NULL, "clamped",
+    "codes",
+};
 /* nvfp4_torchao_1level, quantize */
 static const emu_program quantize_nvfp4_torchao_1level = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 14, .values = -1, .register_count = 15, .step_count = 9, .level_count = 1,
     .registers = quantize_nvfp4_torchao_1level_registers, .steps = quantize_nvfp4_torchao_1level_steps,
-    .levels = quantize_nvfp4_torchao_1level_levels,
+    .levels = quantize_nvfp4_torchao_1level_levels, .names = quantize_nvfp4_torchao_1level_names,
 };
 static const emu_register dequantize_nvfp4_torchao_1level_torchao_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2533,7 +2794,7 @@ static const emu_program dequantize_nvfp4_torchao_1level_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_nvfp4_torchao_1level_torchao_registers, .steps = dequantize_nvfp4_torchao_1level_torchao_steps,
-    .levels = dequantize_nvfp4_torchao_1level_torchao_levels,
+    .levels = dequantize_nvfp4_torchao_1level_torchao_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_nvufp4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2590,7 +2851,7 @@ static const emu_step quantize_nvufp4_steps[] = {
 static const emu_program quantize_nvufp4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvufp4_registers,
-    .steps = quantize_nvufp4_steps, .levels = quantize_nve0m3_levels,
+    .steps = quantize_nvufp4_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
 };
 static const emu_register dequantize_nvufp4_te_registers[] = {
     {.rows = 1, .columns = 1}, /* codes */
@@ -2614,7 +2875,7 @@ static const emu_step dequantize_nvufp4_te_steps[] = {
 static const emu_program dequantize_nvufp4_te = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nvufp4_te_registers,
-    .steps = dequantize_nvufp4_te_steps, .levels = dequantize_f46_nvint4_f46_levels,
+    .steps = dequantize_nvufp4_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
 static const emu_register quantize_ufp4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2641,11 +2902,14 @@ static const emu_step quantize_ufp4_steps[] = {
 static const emu_level quantize_ufp4_levels[] = {
     {.reg = 6, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const quantize_ufp4_names[] = {
+    "x", "rotated", "block_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "not_nan", "codes",
+};
 /* ufp4, quantize */
 static const emu_program quantize_ufp4 = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_registers,
-    .steps = quantize_ufp4_steps, .levels = quantize_ufp4_levels,
+    .steps = quantize_ufp4_steps, .levels = quantize_ufp4_levels, .names = quantize_ufp4_names,
 };
 static const emu_register quantize_ufp4_sr_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2673,11 +2937,14 @@ static const emu_step quantize_ufp4_sr_steps[] = {
 static const emu_level quantize_ufp4_sr_levels[] = {
     {.reg = 7, .rows = 1, .columns = 16, .format = &format_fp32},
 };
+static const char *const quantize_ufp4_sr_names[] = {
+    "x", "random", "rotated", "block_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "not_nan", "codes",
+};
 /* ufp4_sr, quantize */
 static const emu_program quantize_ufp4_sr = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_KEEP, .x = 0, .tensor_amax = -1, .random = 1,
     .codes = 11, .values = -1, .register_count = 12, .step_count = 7, .level_count = 1, .registers = quantize_ufp4_sr_registers,
-    .steps = quantize_ufp4_sr_steps, .levels = quantize_ufp4_sr_levels,
+    .steps = quantize_ufp4_sr_steps, .levels = quantize_ufp4_sr_levels, .names = quantize_ufp4_sr_names,
 };
 /* ada_fp8 (reported): Ada mma FP8: two fused steps of 16 products, 13 bits of the result kept */
 static const emu_datapath datapath_ada_fp8 = {
@@ -3209,6 +3476,36 @@ const emu_named_transform emu_transforms[] = {
     {"rht16_ufp4", "rht16_ufp4", &transform_rht16_ufp4},
     {"te_rht", "rht16_te", &transform_rht16_te},
     {"rht16_sequential", "rht16_te_fp32", &transform_rht16_te_fp32},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_block emu_blocks[] = {
+    {"e2m1_fp32scale", "e2m1_fp32scale", &block_e2m1_fp32scale},
+    {"hif4", "hif4", &block_hif4},
+    {"if4", "if4", &block_if4},
+    {"mxe1m2", "mxe1m2", &block_mxe1m2},
+    {"mxfp4", "mxfp4", &block_mxfp4},
+    {"nve0m3", "nve0m3", &block_nve0m3},
+    {"nvfp4", "nvfp4", &block_nvfp4},
+    {"nvfp4_1792", "nvfp4_1792", &block_nvfp4_1792},
+    {"nvfp4_1level", "nvfp4_1level", &block_nvfp4_1level},
+    {"nvfp4_256", "nvfp4_256", &block_nvfp4_256},
+    {"nvfp4_divisor", "nvfp4_divisor", &block_nvfp4_divisor},
+    {"nvfp4_multiplier", "nvfp4_multiplier", &block_nvfp4_multiplier},
+    {"nvfp4_tile16", "nvfp4_tile16", &block_nvfp4_tile16},
+    {"nvint4", "nvint4", &block_nvint4},
+    {"nvufp4", "nvufp4", &block_nvufp4},
+    {"ufp4", "ufp4", &block_ufp4},
+    {NULL, NULL, NULL},
+};
+
+const emu_named_layout emu_layouts[] = {
+    {"kv_v_scale_4token", "kv_v_scale_4token", &layout_kv_v_scale_4token},
+    {"low_nibble_first", "low_nibble_first", &layout_low_nibble_first},
+    {"row_major", "row_major", &layout_row_major},
+    {"sf128x4", "sf128x4", &layout_sf128x4},
+    {"to_blocked", "sf128x4", &layout_sf128x4},
+    {"swizzled_scales", "sf128x4", &layout_sf128x4},
     {NULL, NULL, NULL},
 };
 

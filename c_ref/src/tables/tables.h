@@ -35,6 +35,18 @@ typedef struct emu_named_transform {
     const emu_transform *transform;
 } emu_named_transform;
 
+typedef struct emu_named_block {
+    const char *name;
+    const char *id;
+    const emu_block *block;
+} emu_named_block;
+
+typedef struct emu_named_layout {
+    const char *name;
+    const char *id;
+    const emu_layout *layout;
+} emu_named_layout;
+
 typedef struct emu_named_recipe {
     const char *name;
     const char *id;
@@ -76,7 +88,13 @@ typedef struct emu_named_levels {
 struct emu_library {
     const emu_named_format *formats;
     const emu_named_rounding *roundings;
+    const emu_named_word *words;
     const emu_named_policy *policies;
+    const emu_named_transform *transforms;
+    const emu_named_block *blocks;
+    const emu_named_layout *layouts;
+    const emu_named_recipe *recipes;
+    const emu_named_program *programs;
     const emu_named_datapath *datapaths;
     const emu_named_levels *levels;
 };
@@ -92,6 +110,8 @@ extern const emu_named_rounding emu_roundings[];
 extern const emu_named_word emu_words[];
 extern const emu_named_policy emu_policies[];
 extern const emu_named_transform emu_transforms[];
+extern const emu_named_block emu_blocks[];
+extern const emu_named_layout emu_layouts[];
 extern const emu_named_recipe emu_recipes[];
 extern const emu_named_program emu_programs[];
 extern const emu_named_datapath emu_datapaths[];

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 
 from emu import __version__
 from emu.base.errors import FileError, OperandError, TargetError
+from emu.base.inputs import parse_json
 from emu.check.matmul.numbers import Bits
 from emu.check.matmul.pair import PREFIX, Pair, pair_of
 from emu.check.matmul.report import GemmReport
@@ -145,7 +146,7 @@ def stored_results(path: str | Path, contract: str) -> tuple[FileGemm, dict[str,
     file = Path(path)
     try:
         with safe_open(str(file), framework="np") as stream:
-            about = json.loads((stream.metadata() or {}).get(HEADER, "null"))
+            about = parse_json((stream.metadata() or {}).get(HEADER, "null"))
     except (OSError, SafetensorError) as error:
         raise FileError(f"{file}: cannot be read as .safetensors: {error}") from None
     except ValueError:

@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from emu import __version__
 from emu.arrays.values import float_dtype
 from emu.base.errors import FileError, TargetError
+from emu.base.inputs import parse_json
 from emu.check.inputs import suites as inputs
 from emu.check.inputs.finite import LeftOut, finite_only
 from emu.check.inputs.suites import SUITES
@@ -169,7 +170,7 @@ def header(path: Path) -> dict[str, Any]:
     if text is None:
         raise FileError(f"{path}: its header has no {HEADER}: copy the metadata of the inputs when writing the results")
     try:
-        about: dict[str, Any] = json.loads(text)
+        about: dict[str, Any] = parse_json(text)
         needed = ("contract", "source", "result", "suites", "count", "key", "takes_amax", "multiple", "digest", "questions")
         missing = [name for name in needed if name not in about]
     except (ValueError, TypeError):

@@ -1,24 +1,38 @@
-"""A target in a process of its own: a call that hangs is killed, a crash is a verdict. Not here: how a target is made (targets.py)."""
+"""A target in a process of its own: a call that hangs is killed, a crash is a verdict. Not here: how a target is made (targets.py).
+
+What the child sends is data, never objects: one line of JSON, then the bytes of each array that it names. A target shares the child's
+process and may write whatever it likes into the pipe; the worst that comes of it is the verdict that it answered nonsense.
+"""
 
 from __future__ import annotations
 
 import faulthandler
+import json
+import math
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from threading import Timer
+from typing import Any, Final, Protocol
 
-from emu.base.errors import EmuError, OperandError, TargetError
+import numpy as np
+
+from emu.base.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError, TargetError, ToolError
+from emu.base.inputs import parse_json
 from emu.check.model import Calls, Target
 from emu.contracts.form import Arrays
 
 START_SECONDS = 120  # to import what a target needs
 WAIT_SECONDS = 10  # for a process that closed its pipe to end
+MOST_BYTES = 1 << 31  # of one answer
+_ERRORS: Final[dict[str, type[EmuError]]] = {
+    kind.__name__: kind for kind in (EmuError, SpecError, OpenError, ShapeError, OperandError, EngineError, FileError, ToolError)
+}
 
 
 class Child(Protocol):
@@ -36,7 +50,7 @@ class IsolatedTarget:
 
     def __init__(self, pipe: Connection, child: Child, seconds: float) -> None:
         self.pipe, self.child, self.seconds = pipe, child, seconds
-        about = self._receive(max(START_SECONDS, seconds), "starting")
+        about = self._receive(max(START_SECONDS, seconds), "starting", ("name", "op", "source", "result", "calls", "wants"))
         self.name: str = about["name"]
         self.op: str = about["op"]
         self.source: str | None = about["source"]
@@ -51,23 +65,36 @@ class IsolatedTarget:
             self.pipe.send((dict(operands), layout))
         except OSError:
             raise TargetError("raises", f"{self.name}: {self._end()}") from None
-        answers, self.result = self._receive(self.seconds, "answering")
-        found: Arrays = answers
-        return found
+        found = self._receive(self.seconds, "answering", ("result",))
+        self.result = found["result"]
+        answers: Arrays = found["arrays"]
+        return answers
 
-    def _receive(self, seconds: float, doing: str) -> Any:
+    def _receive(self, seconds: float, doing: str, keys: Sequence[str]) -> dict[str, Any]:
+        """Return what the child says. keys: what that holds at least.   Raises: TargetError, or what the child raised."""
         name = getattr(self, "name", "the target")
         if not self.pipe.poll(seconds):
             self.child.kill()
             raise TargetError("hangs", f"{name}: no answer within {seconds:g} s while {doing}")
+        late = Timer(seconds, self.child.kill)  # an answer may begin and never end
+        late.start()
         try:
-            kind, found = self.pipe.recv()
+            data = self.pipe.recv_bytes(MOST_BYTES)
         except (EOFError, OSError):
             raise TargetError("raises", f"{name}: {self._end()}") from None
+        finally:
+            late.cancel()
+        try:
+            kind, found = _unpacked(data, keys)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            self.child.kill()
+            raise TargetError(
+                "raises", f"{name}: what its process sent is no answer: it must write to no file that it did not open"
+            ) from None
         if kind == "target":
-            raise TargetError(*found)
+            raise TargetError(found["verdict"], found["message"])
         if kind == "error":
-            raise found
+            raise _ERRORS[found["error"]](found["message"])
         return found
 
     def _end(self) -> str:
@@ -128,11 +155,11 @@ def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, 
     try:
         target = make(*arguments)
     except EmuError as error:
-        pipe.send(("target", (error.verdict, str(error))) if isinstance(error, TargetError) else ("error", error))
+        _send_error(pipe, error)
         return
     wants = getattr(target, "wants", None)
     about = {"name": target.name, "op": target.op, "source": target.source, "result": target.result, "wants": wants}
-    pipe.send(("ok", about | {"calls": getattr(target, "calls", "pointers")}))
+    _send(pipe, "ok", about | {"calls": getattr(target, "calls", "pointers")})
     while True:
         try:
             operands, layout = pipe.recv()
@@ -140,12 +167,47 @@ def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, 
             return
         try:
             answers = target(operands, layout) if layout else target(operands)  # type: ignore[call-arg]
-        except TargetError as error:
-            pipe.send(("target", (error.verdict, str(error))))
         except EmuError as error:
-            pipe.send(("error", error))
+            _send_error(pipe, error)
         else:
-            pipe.send(("ok", (dict(answers), target.result)))
+            _send(pipe, "ok", {"result": target.result}, answers)
+
+
+def _send(pipe: Connection, kind: str, about: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> None:
+    """Send one line of JSON, then the bytes of the arrays."""
+    plain = {name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
+    shapes = {name: [array.dtype.str, list(np.shape((arrays or {})[name]))] for name, array in plain.items()}
+    line = json.dumps({"kind": kind, "about": dict(about), "arrays": shapes})
+    pipe.send_bytes(b"".join([line.encode("ascii"), b"\n", *(array.tobytes() for array in plain.values())]))
+
+
+def _send_error(pipe: Connection, error: EmuError) -> None:
+    if isinstance(error, TargetError):
+        _send(pipe, "target", {"verdict": error.verdict, "message": str(error)})
+    else:
+        _send(pipe, "error", {"error": type(error).__name__, "message": str(error)})
+
+
+def _unpacked(data: bytes, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return what _send sent: its kind, and what it says, with the arrays. Raises: ValueError, TypeError, KeyError, AttributeError."""
+    line, _, rest = data.partition(b"\n")
+    head = parse_json(line)
+    kind, about, arrays, place = head["kind"], dict(head["about"]), {}, 0
+    for name, (dtype, shape) in head["arrays"].items():
+        wanted = np.dtype(dtype)
+        if wanted.kind not in "uifb" or not all(type(length) is int and length >= 0 for length in shape):
+            raise ValueError(f"{name}: {dtype} {shape}")
+        size = math.prod(shape) * wanted.itemsize
+        if place + size > len(rest):
+            raise ValueError(f"{name}: {size} bytes announced")
+        arrays[name] = np.frombuffer(rest, wanted, math.prod(shape), place).reshape(shape)
+        place += size
+    needed = {"target": ("verdict", "message"), "error": ("error", "message"), "ok": ()}[kind]
+    if place != len(rest) or not all(isinstance(about[key], str) for key in needed) or (kind == "ok" and not set(keys) <= set(about)):
+        raise ValueError(f"{len(rest) - place} bytes too many")
+    if kind == "error":
+        _ERRORS[about["error"]]
+    return kind, about | {"arrays": arrays}
 
 
 def _same(target: Target) -> Target:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emu.base.errors import EmuError, FileError, OperandError
+from emu.base.inputs import check_regular
 from emu.cli.explain import FREE, free_options
 from emu.cli.settings import common_options, note, show
 
@@ -206,6 +207,7 @@ def _text(what: str) -> tuple[list[str], str]:
         return sys.stdin.read(MOST_BYTES).splitlines(), "stdin"
     path = Path(what)
     try:
+        check_regular(path)
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:

@@ -27,16 +27,20 @@ NOTHING = 3
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), help="Write the counts as COVER.json (emu-cover-1); rows of one operation only."
 )
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @common_options
-def command(path: Path, stem: str | None, merge: bool, holes: bool, out: Path | None) -> int:
+def command(path: Path, stem: str | None, merge: bool, holes: bool, out: Path | None, force: bool) -> int:
     """Count the bins of the coverage model that rows reach: of golden files, of your own .tv rows, of a bench's log (run it with +rows).
 
     A bin is hit, proved to be unreachable, or a hole. Coverage says what was driven, not that the answers were right.
     Exit code: 0 counted, 2 a bad or foreign file, 3 nothing was counted.
     """
+    from emu.base.atomic import check_target
     from emu.vectors.coverage.count import counted_as, crosses_of, model_of
     from emu.vectors.coverage.read import rows_of
 
+    if out is not None:
+        check_target(out, force)
     found = rows_of(path, stem)
     suites = {name: rows for name, rows in (_merged(found) if merge else found).items() if rows and model_of(counted_as(name))}
     if not suites:
@@ -45,7 +49,7 @@ def command(path: Path, stem: str | None, merge: bool, holes: bool, out: Path | 
         return NOTHING
     counted = {name: crosses_of(name, rows) for name, rows in suites.items()}
     if out is not None or settings_of().json:
-        _records(suites, counted, out)
+        _records(suites, counted, out, force)
     if not settings_of().json:
         for name, crosses in counted.items():
             _print(name, len(suites[name]), crosses, holes)
@@ -63,12 +67,12 @@ def _merged(found: dict[str, Rows]) -> dict[str, Rows]:
     return out
 
 
-def _records(suites: dict[str, Rows], counted: dict[str, list[Cross]], out: Path | None) -> None:
+def _records(suites: dict[str, Rows], counted: dict[str, list[Cross]], out: Path | None, force: bool) -> None:
     """Write or print the record of each operation."""
+    from emu.base.atomic import write_text
     from emu.base.errors import FileError
     from emu.vectors.coverage.count import counted_as, model_of
     from emu.vectors.coverage.record import record, render
-    from emu.vectors.files.write import write_text
 
     records: list[dict[str, Any]] = []
     for op in sorted({counted_as(name) for name in counted}):
@@ -78,10 +82,7 @@ def _records(suites: dict[str, Rows], counted: dict[str, list[Cross]], out: Path
     if out is not None:
         if len(records) > 1:
             raise FileError(f"{out}: rows of {len(records)} operations: name the folder of one")
-        try:
-            write_text(out, render(records[0]))
-        except OSError as error:
-            raise FileError(f"{out}: {error.strerror}") from None
+        write_text(out, render(records[0]), force)
     if settings_of().json:
         print_json(records)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import common_options, counting_bar, note, print_json, print_table, settings_of
 from emu.cli.vectors.cover import command as cover_command
+from emu.cli.vectors.deliver import command as deliver_command
 
 
 @click.group("vectors")
@@ -31,7 +30,7 @@ def build_command(out: Path, suites: tuple[str, ...], contracts: tuple[str, ...]
     """
     from emu.vectors import build
 
-    with _bar("build") as step:
+    with counting_bar("build") as step:
         built = build(out, suites or None, contracts or None, jobs, step, shard=_shard(shard))
     if settings_of().json:
         print_json({"out": str(out), **built._asdict()})
@@ -49,7 +48,7 @@ def verify_command(folder: Path, engines: tuple[str, ...]) -> int:
     """
     from emu.vectors import verify
 
-    with _bar("verify") as step:
+    with counting_bar("verify") as step:
         report = verify(folder, engines or None, step)
     if settings_of().json:
         print_json(report.data())
@@ -67,6 +66,7 @@ def verify_command(folder: Path, engines: tuple[str, ...]) -> int:
 
 
 command.add_command(cover_command)
+command.add_command(deliver_command)
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:
@@ -116,15 +116,3 @@ def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
         write_text(out / name, text, force=True)
     total = sum(len(numbers) for numbers in rows.values())
     note(f"{out}: {len(rows)} kill suites, {total} rows, for {sum(map(len, matrix.values()))} kills of mutants")
-
-
-@contextlib.contextmanager
-def _bar(name: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a progress bar; yield the function that is told (stem, how many are done, how many there are)."""
-    with progress() as bar:
-        task = bar.add_task(name, total=None)
-
-        def step(stem: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, description=stem)
-
-        yield step

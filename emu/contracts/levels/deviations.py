@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 Change = tuple[Path, Any]
+ENDS: Final = ("saturate", "saturate_symmetric", "wrap", "sticky_inf", "error")
 ROUNDINGS: Final = ("rz", "rne", "rna", "rd", "ru", "odd")
 
 
@@ -136,7 +137,7 @@ def _of_hold(at: Path, hold: Hold, unit_exp: int | None, stage: str) -> Iterator
         unit = hold.unit_exp if isinstance(hold.unit_exp, int) else unit_exp
         assert unit is not None
         yield from ((stage, [((*at, "bits"), bits)]) for bits in (hold.bits - 1, hold.bits + 1))
-        yield from ((stage, [((*at, "overflow"), end)]) for end in ("saturate", "wrap", "sticky_inf", "error") if end != hold.overflow)
+        yield from ((stage, [((*at, "overflow"), end)]) for end in ENDS if end != hold.overflow)
         yield from ((stage, [((*at, "unit_exp"), to), ((*at, "rounding"), hold.rounding or "rz")]) for to in (unit - 1, unit + 1))
     elif isinstance(hold, CutHold):
         key = "significant_bits" if hold.significant_bits is not None else "fraction_bits"
@@ -167,7 +168,7 @@ def _of_align(at: Path, words: LevelAlign, plan: AlignPlan, stage: str) -> Itera
     yield from ((stage, [((*at, "fraction_bits"), bits)]) for bits in (plan.frac_bits - 1, plan.frac_bits + 1))
     yield from ((stage, [((*at, "cut"), mode)]) for mode in ROUNDINGS if mode != words.cut)
     yield stage, [((*at, "exponent"), "normalised" if words.exponent == "nominal" else "nominal")]
-    yield from ((stage, [((*at, "exponent_raise"), to)]) for to in (words.exponent_raise - 1, words.exponent_raise + 1))
+    yield from ((stage, [((*at, "exponent_raise"), to)]) for to in (words.raised - 1, words.raised + 1))
     if plan.floor is not None:
         yield from ((stage, [((*at, "floor"), floor)]) for floor in (plan.floor - 1, plan.floor + 1, "none"))
     if words.beyond == "wrap" and plan.integer_bits is not None:

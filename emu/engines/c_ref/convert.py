@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from emu.base.errors import OpenError, OperandError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import Codes, address, check, code_dtype, flat, unsigned
-from emu.engines.c_ref.descriptors import bit_places, format_descriptor, policy_descriptor, rounding_descriptor
+from emu.engines.c_ref.descriptors import format_descriptor, lane_places, policy_descriptor, rounding_descriptor
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Format, Policy, Rounding
@@ -140,6 +140,6 @@ def element_random(random: Codes | None, rounding: Rounding, size: int) -> NDArr
     if not isinstance(source, Word):
         return words.astype(np.uint32)
     out = np.empty(size, np.uint32)
-    places = bytes(bit for lane in source.fields for first, last in lane for bit in bit_places(first, last))
+    places = lane_places(source)
     check(lib.emu_split_words(address("uint64_t[]", words), places, lanes, bits, size, address("uint32_t[]", out)), rounding.id)
     return out

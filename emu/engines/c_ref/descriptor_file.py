@@ -7,23 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from emu.base.errors import EmuError, EngineError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.datapath import fill_descriptor
-from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor, rounding_descriptor
+from emu.engines.c_ref.descriptors import Descriptor, format_descriptor, lane_places, policy_descriptor, rounding_descriptor
+from emu.engines.c_ref.layout import layout_descriptor
 from emu.engines.c_ref.levels import levels_descriptor
+from emu.engines.c_ref.program import ProgramDescriptor, program_descriptor, transform_descriptor
 from emu.spec import derive
 from emu.spec.datapath import known_facts, levels_of, pairs
 from emu.spec.levels import holds_of, level_plans_of
-from emu.spec.models import Datapath, Format, Policy, Rounding, SpecObject
+from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.levels import DatapathLevels, FloatHold
+from emu.spec.models.rounding import Word
+from emu.spec.programs.program import Program, dequantize_program, quantize_program
+from emu.spec.programs.types import Instruction, extent_of
 from emu.spec.registry import get, names
 
 VERSION: Final = 1
-KINDS: Final = ("format", "rounding", "policy", "datapath")
-SECTIONS: Final = ("formats", "roundings", "policies", "datapaths")
+KINDS: Final = ("format", "rounding", "policy", "transform", "block", "layout", "recipe", "datapath")
+SECTIONS: Final = ("formats", "roundings", "policies", "transforms", "blocks", "layouts", "recipes", "datapaths")
 YES_NO: Final = ("no", "yes")
 FLOAT, INTEGER, EXPONENT, CODEBOOK = lib.EMU_FLOAT, lib.EMU_INTEGER, lib.EMU_EXPONENT, lib.EMU_CODEBOOK
 SPECIAL: Final = {lib.EMU_BY_RULE: "rule", lib.EMU_IS_OPEN: "open", lib.EMU_IS_REFUSED: "refused"}
@@ -74,6 +80,47 @@ POLICY: Final = (
     Line("overflow_nan", "special"),
 )
 
+
+ORDERS: Final = ("exact", "sequential", "tree", "halves", "butterfly")
+TRANSFORM: Final = (
+    Line("size"),
+    Line("order", ORDERS),
+    Line("signs", "hex"),
+    Line("scale_exp"),
+    Line("sum_format", "format"),
+    Line("result", "format"),
+)
+RECIPE: Final = (
+    Line("tail", ("error", "keep", "drop")),
+    Line("finite_only", YES_NO),
+    Line("tensor_amax_min", "hex"),
+)
+GIVEN: Final = ("x", "tensor_amax", "random", "codes", "values")
+
+NANS: Final = ("propagate", "drop")
+ROUNDED: Final = ("format", "rounding")
+
+
+class Operation(NamedTuple):
+    """How a step of an operation is written behind its registers. says: parts of _Writer.said, in order.   variants: of its variant."""
+
+    says: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+
+
+OPERATIONS: Final[dict[str, Operation]] = {
+    **dict.fromkeys(("add", "sub", "mul", "div", "fma"), Operation(ROUNDED)),
+    **dict.fromkeys(("abs", "neg", "pow2"), Operation()),
+    **dict.fromkeys(("min", "max", "clamp", "amax"), Operation((), NANS)),
+    "round": Operation(ROUNDED, ("bounded", "unbounded")),
+    "e8m0_rule": Operation(("emax",), ("floor", "ceil", "even", "field_up")),
+    "cast": Operation((*ROUNDED, "random", "policy")),
+    "decode": Operation(("format",)),
+    "select": Operation((), ("nan", "inf", "zero", "neg", "lt", "le", "ge")),
+    "sum": Operation(("rounding",), ORDERS[:-1]),
+    "transform": Operation(("transform",)),
+}
+NAME_OF: Final = {getattr(lib, f"EMU_OP_{name.upper()}"): name for name in OPERATIONS}
 
 RULES: Final = ("stated", "derived", "unlimited")
 PROMOTED: Final = (("apply", (lib.EMU_APPLY_PROMOTE,)),)
@@ -147,13 +194,14 @@ ALIGNMENT: Final = (
     Line("exponent_raise"),
     Line("wraps", YES_NO),
 )
-BEYOND: Final = ("inf", "ieee", "saturate", "wrap", "error")
+BEYOND: Final = ("inf", "ieee", "saturate", "wrap", "error", "saturate_symmetric")
 
 
 def descriptor_text(things: Iterable[SpecObject]) -> str:
     """Return the descriptor file of spec objects and of everything that they name.
 
-    things: formats, roundings, policies (for the formats among them; without one, for every format that the policy covers), datapaths.
+    things: formats, roundings, policies (for the formats among them; without one, for every format that the policy covers), transforms,
+    blocks, layouts, recipes, datapaths.
     Returns: ASCII text, at most 1 MiB.   Exactness: the C reference computes from it what it computes from the objects, bit for bit.
     Raises: EngineError (a limit of the C reference, a kind that no descriptor holds, too long).
     Source: docs/descriptors.md.   Tests: tests/engines/c_ref/test_c_descriptor.py.
@@ -173,7 +221,13 @@ class _Writer:
 
     def __init__(self, wanted: tuple[Format, ...]) -> None:
         self.wanted = wanted
+        self.keep: list[Descriptor] = []
         self.objects: dict[str, dict[Any, list[str]]] = {kind: {} for kind in KINDS}
+
+    def pointer(self, made: Descriptor) -> Any:
+        """Return the struct of a descriptor, whose memory stays as long as the writer."""
+        self.keep.append(made)
+        return made.pointer
 
     def text(self) -> str:
         """Return the whole file."""
@@ -181,7 +235,8 @@ class _Writer:
         for kind, section in zip(KINDS, SECTIONS, strict=True):
             lines.append(f"{section} {len(self.objects[kind])}")
             lines += [line for body in self.objects[kind].values() for line in body]
-        return "\n".join([*lines, "end", ""])
+        text = "\n".join([*lines, ""])
+        return f"{text}end {sha256(text.encode('ascii')).hexdigest()}\n"
 
     def add(self, thing: SpecObject) -> None:
         """Add an object and what it names. Raises: EngineError."""
@@ -197,7 +252,7 @@ class _Writer:
 
     def format(self, fmt: Format) -> Any:
         """Add a format; return its emu_format."""
-        pointer = format_descriptor(fmt).pointer
+        pointer = self.pointer(format_descriptor(fmt))
         self.put("format", fmt.id, lambda: [f"format {fmt.id}", *_format_lines(pointer)])
         return pointer
 
@@ -205,7 +260,7 @@ class _Writer:
         """Add a rounding."""
         fp32: Format = get("format", "fp32")
         pointer = rounding_descriptor(rounding, fp32, format_descriptor(fp32))
-        self.put("rounding", rounding.id, lambda: [f"rounding {rounding.id}", *_rounding_lines(pointer)])
+        self.put("rounding", rounding.id, lambda: [f"rounding {rounding.id}", *_rounding_lines(pointer), *_word_lines(rounding)])
 
     def policy(self, policy: Policy) -> None:
         """Add what a policy says of the formats that were asked for, or of all. Raises: EngineError (nothing of any)."""
@@ -221,6 +276,93 @@ class _Writer:
         self.format(fmt)
         pointer = policy_descriptor(entry, fmt, format_descriptor(fmt))
         self.put("policy", (name, fmt.id), lambda: [f"policy {name} {fmt.id}", *_lines(pointer, POLICY)])
+
+    def transform(self, transform: Transform) -> None:
+        """Add a rotation. Raises: EngineError (a limit of the C reference)."""
+        pointer = self.pointer(transform_descriptor(transform))
+        body = [f"transform {transform.id}", *_lines(pointer, TRANSFORM, self.named)]
+        self.put("transform", transform.id, lambda: body)
+
+    def block(self, block: Block) -> None:
+        """Add a block format: its tile, elements and levels."""
+        self.put("block", block.id, lambda: list(self.block_lines(block)))
+
+    def block_lines(self, block: Block) -> Iterator[str]:
+        """Yield the lines of a block; its formats are added."""
+        for name in (*block.element_formats, *(level.format for level in block.facts.levels)):
+            self.format(get("format", name))
+        yield from (f"block {block.id}", f"tile {block.facts.shape[0]} {block.facts.shape[1]}")
+        yield f"elements {' '.join(get('format', name).id for name in block.element_formats)}"
+        yield f"level_count {len(block.facts.levels)}"
+        for level in block.facts.levels:
+            extent = extent_of(level.granularity, block)
+            yield f"level {level.name} {get('format', level.format).id} {extent.rows} {extent.columns}"
+
+    def layout(self, layout: Layout) -> None:
+        """Add an order of codes in memory. Raises: EngineError (a limit of the C reference)."""
+        pointer = self.pointer(layout_descriptor(layout))
+        digits = [
+            f"digit {('index', 'row')[item.is_row]} {item.step} {item.count or 'rest'}" for item in pointer.digits[0 : pointer.digit_count]
+        ]
+        held = [f"holds {('elements', 'scales')[pointer.holds_scales]}", f"code_bits {pointer.code_bits}"]
+        self.put("layout", layout.id, lambda: [f"layout {layout.id}", *held, f"digits {len(digits)}", *digits])
+
+    def recipe(self, recipe: Recipe) -> None:
+        """Add a recipe: its quantize program and a dequantize program for each profile. Raises: EngineError (a limit of C)."""
+        self.block(get("block", recipe.facts.block))
+        programs: list[tuple[str | None, Program]] = [(None, quantize_program(recipe))]
+        programs += [(profile, dequantize_program(recipe, profile)) for profile in recipe.facts.dequantize]
+        body: list[str] = []
+        for profile, program in programs:
+            made = program_descriptor(recipe, program)
+            for item in program.instructions:
+                if item.rounding is not None:
+                    self.rounding(item.rounding)
+            if profile is None:
+                body += [f"recipe {recipe.id} {program.block.id}", *_lines(made.pointer, RECIPE), f"programs {len(programs)}"]
+            body += ["quantize" if profile is None else f"dequantize {profile}", *self.program(program, made)]
+        self.put("recipe", recipe.id, lambda: body)
+
+    def program(self, program: Program, made: ProgramDescriptor) -> Iterator[str]:
+        """Yield the lines of a program: what it is given, its registers, its steps."""
+        found = made.pointer
+        yield f"arithmetic {self.named('format', found.arithmetic)}"
+        yield f"registers {found.register_count}"
+        for item, name in zip(found.registers[0 : found.register_count], found.names[0 : found.register_count], strict=True):
+            place = f"{item.rows} {item.columns}"
+            yield f"constant {item.bits:#x}" if item.is_constant else f"register {ffi.string(name).decode()} {place}"
+        yield from (f"{name} {_number_or_none(getattr(found, name))}" for name in GIVEN)
+        yield from (f"level {name} {level.reg}" for name, level in zip(made.levels, found.levels[0 : found.level_count], strict=True))
+        yield f"steps {found.step_count}"
+        for step, item in zip(found.steps[0 : found.step_count], program.instructions, strict=True):
+            yield " ".join(self.step(step, item))
+
+    def step(self, step: Any, item: Instruction) -> Iterator[str]:
+        """Yield the words of a step: operation, variant, the registers of its result and arguments, and what it says beside them."""
+        words = OPERATIONS[item.op]
+        yield from ("step", item.op)
+        yield from [words.variants[step.variant]] if words.variants else []
+        yield from (str(step.out), *(str(reg) for reg in step.args if reg >= 0))
+        for part in words.says:
+            yield from self.said(part, step, item)
+
+    def said(self, part: str, step: Any, item: Instruction) -> tuple[str, ...]:
+        """Return the words of one part of a step."""
+        if part == "format":
+            return (self.named("format", step.format),)
+        if part == "rounding":
+            assert item.rounding is not None
+            return (item.rounding.id,)
+        if part == "random":
+            return (_number_or_none(step.random),)
+        if part == "emax":
+            return str(step.emax), str(step.frac_bits)
+        if part == "transform":
+            chosen: Transform = get("transform", item.step.transform)
+            self.transform(chosen)
+            return (chosen.id,)
+        policy = step.policy
+        return next(_lines(policy, POLICY[:1])).split(" ")[1], _value(policy.nan, "special"), _value(policy.overflow_nan, "special")
 
     def datapath(self, model: Datapath) -> None:
         """Add a datapath with every choice of operands. Raises: EngineError (a limit of the C reference), OpenError."""
@@ -307,13 +449,13 @@ class _Writer:
         """Return the id of the object that a struct points to, which is added: the first of the file or of the spec with those facts."""
         lines = tuple((_format_lines if kind == "format" else _rounding_lines)(pointer))
         for body in self.objects[kind].values():
-            if tuple(body[1:]) == lines:
+            if tuple(body[1 : 1 + len(lines)]) == lines:
                 return body[0].split(" ")[1]
         for name in names(kind):
             other = _Writer(())
             with suppress(EmuError):
                 other.add(get(kind, name))
-                if tuple(other.objects[kind][name][1:]) == lines:
+                if tuple(other.objects[kind][name][1 : 1 + len(lines)]) == lines:
                     self.add(get(kind, name))
                     return name
         raise EngineError(f"a {kind} that is in no file of the spec: load the spec that has it")
@@ -349,6 +491,21 @@ def _rounding_lines(pointer: Any) -> Iterator[str]:
     yield "beyond_max " + " ".join(("max", "away")[word] for word in pointer.beyond_max)
 
 
+def _word_lines(rounding: Rounding) -> Iterator[str]:
+    """Yield how elements share the random words of a rounding."""
+    word = rounding.facts.random
+    if not isinstance(word, Word):
+        yield "word 0 0"
+        return
+    yield f"word {word.lanes} {word.word}"
+    places, bits = lane_places(word), rounding.random_bits
+    yield from ("lane " + " ".join(map(str, places[lane * bits : (lane + 1) * bits])) for lane in range(word.lanes))
+
+
+def _number_or_none(register: int) -> str:
+    return "none" if register < 0 else str(register)
+
+
 def _lines(struct: Any, table: Iterable[Line], named: Callable[[str, Any], str] | None = None) -> Iterator[str]:
     """Yield the lines of a struct. named: the id of what a pointer means."""
     for line in table:
@@ -365,4 +522,6 @@ def _value(value: Any, kind: Any) -> str:
         return " ".join(SPECIAL.get(item.rule, f"{item.code:#x}") for item in pair)
     if isinstance(kind, tuple):
         return str(kind[value])
+    if kind == "hex" and isinstance(value, ffi.CData):
+        return " ".join(f"{item:#x}" for item in value)
     return f"{value:#x}" if kind == "hex" else str(value)

@@ -11,7 +11,7 @@ from emu.spec import derive
 from emu.spec.derive import OPEN, REFUSE, EntryCodes
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
-from emu.spec.models.rounding import LostPart
+from emu.spec.models.rounding import LostPart, Word
 from emu.spec.registry import get
 
 INTEGER_SIGN: Final = {"twos_complement": lib.EMU_TWOS_COMPLEMENT, "sign_magnitude": lib.EMU_SIGN_MAGNITUDE, "no": lib.EMU_UNSIGNED}
@@ -136,6 +136,11 @@ def rounding_descriptor(rounding: Rounding, fmt: Format, destination: Descriptor
 def bit_places(first: int, last: int) -> range:
     """Return the places of a bit range, most significant of the result first."""
     return range(first, last - 1, -1) if first >= last else range(first, last + 1)
+
+
+def lane_places(word: Word) -> bytes:
+    """Return the bits of each lane of a random word, one lane after the other, most significant first."""
+    return bytes(bit for lane in word.fields for first, last in lane for bit in bit_places(first, last))
 
 
 def word_descriptor(lanes: int, bits: int, random_bits: int, positions: bytes) -> Descriptor:

@@ -33,6 +33,7 @@ BEYOND: Final = {
     "inf": lib.EMU_BEYOND_INF,
     "ieee": lib.EMU_BEYOND_IEEE,
     "saturate": lib.EMU_BEYOND_MAX,
+    "saturate_symmetric": lib.EMU_BEYOND_SYMMETRIC,
     "wrap": lib.EMU_BEYOND_WRAP,
     "sticky_inf": lib.EMU_BEYOND_INF,
     "error": lib.EMU_BEYOND_ERROR,
@@ -95,7 +96,7 @@ def _fill_level(out: Any, level: Level, d: Format, memory: list[Any]) -> None:
         setattr(align, f"{name}_rule", RULES[wanted] if isinstance(wanted, str) else lib.EMU_STATED)
         if isinstance(wanted, int):
             setattr(align, "floor_exp" if name == "floor" else f"{name}_bits", wanted)
-    align.is_normalised, align.exponent_raise = words.exponent == "normalised", words.exponent_raise
+    align.is_normalised, align.exponent_raise = words.exponent == "normalised", words.raised
     align.wraps, align.drop_below, own = words.beyond == "wrap", -1, words.cuts_running
     if own is not None:
         align.running, align.running_bits = _rounding(own.cut, d, memory), own.fraction_bits

@@ -89,6 +89,7 @@ class _Builder:
         self.keep: list[Any] = []
         self.numbers: dict[str | Constant, int] = {}
         self.registers: list[dict[str, int]] = []
+        self.names: list[Any] = []
 
     def build(self) -> ProgramDescriptor:
         """Number the registers, fill the steps and check the whole."""
@@ -107,6 +108,8 @@ class _Builder:
         values = program.outputs.get("values")
         out.codes = self.numbers["codes" if values else program.outputs["codes"]]
         out.values = self.numbers[values] if values else -1
+        self.keep.append(ffi.new("char *[]", self.names))
+        out.names = ffi.cast("char **", self.keep[-1])
         arrays = {"registers": ("emu_register[]", self.registers), "steps": ("emu_step[]", steps), "levels": ("emu_level[]", levels)}
         for name, (kind, items) in arrays.items():
             memory = ffi.new(kind, items)
@@ -115,7 +118,7 @@ class _Builder:
         out.register_count, out.step_count, out.level_count = len(self.registers), len(steps), len(levels)
         if lib.emu_check_program(out):
             raise EngineError(f"{self.recipe.id} passes a limit of the C reference (c_ref/emu_ref.h): use engine='exact'")
-        return ProgramDescriptor(out, self.level_names, (self.keep, self.formats, self.roundings))
+        return ProgramDescriptor(out, self.level_names, (self.keep, self.names, self.formats, self.roundings))
 
     @property
     def level_names(self) -> tuple[str, ...]:
@@ -125,6 +128,7 @@ class _Builder:
     def register(self, name: str | Constant, extent: Extent, bits: int | None = None) -> int:
         """Return the number of a new register."""
         self.numbers[name] = len(self.registers)
+        self.names.append(ffi.new("char[]", name.encode()) if isinstance(name, str) else ffi.NULL)
         self.registers.append({"rows": extent.rows, "columns": extent.columns, "is_constant": bits is not None, "bits": bits or 0})
         return self.numbers[name]
 

@@ -305,7 +305,7 @@ class Row:
         """Bring every term to E, cut it to F bits below 2^E, add."""
         words = plan.facts.align
         assert words is not None
-        named = [_named(term, words.exponent, words.exponent_raise) for term in terms]
+        named = [_named(term, words.exponent, words.raised) for term in terms]
         exps = [term.exp for term in named if term.live] + ([running.exp] if running is not None and running.live else [])
         exp = max(exps + ([] if align.floor is None else [align.floor]), default=0)
         unit = exp - align.frac_bits
@@ -355,12 +355,13 @@ class Row:
 
     def _fixed(self, units: int, hold: FixedHold, unit_exp: int) -> Held:
         half = 1 << (hold.bits - 1)
-        if not -half <= units < half:
+        lowest = 1 - half if hold.overflow == "saturate_symmetric" else -half
+        if not lowest <= units < half:
             if hold.overflow == "error":
                 raise OpenError(f"datapath {self.plan.datapath.id}: a register of {hold.bits} bits overflows: this row has no result")
             if hold.overflow == "sticky_inf":
                 return "-inf" if units < 0 else "+inf"
-            units = wrapped(units, hold.bits) if hold.overflow == "wrap" else -half if units < 0 else half - 1
+            units = wrapped(units, hold.bits) if hold.overflow == "wrap" else lowest if units < 0 else half - 1
         return Number(units, 0, -unit_exp, units != 0)
 
     def _code(self, value: Held, hold: FloatHold, place: Place) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 
 import numpy as np
@@ -17,8 +18,26 @@ from emu.spec import derive
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Rounding
 
-BEST_FORM: Final[int] = lib.emu_best_form()
 FORMS: Final = ("portable", "AVX2", "AVX-512")
+
+
+def _form_of(wanted: str | None) -> int:
+    """Return the form of the loops: the best of this machine, or a lower one that the environment variable EMU_FORM names.
+
+    Raises: EngineError (no such form; the machine lacks its instructions).   Tests: tests/engines/native/test_native_form.py.
+    """
+    best: int = lib.emu_best_form()
+    if not wanted:
+        return best
+    names = [name.lower().replace("-", "") for name in FORMS]
+    if wanted not in names:
+        raise EngineError(f"EMU_FORM={wanted[:40]!r} is no form of the native loops: set {', '.join(names)}, or nothing for the best one")
+    if names.index(wanted) > best:
+        raise EngineError(f"EMU_FORM={wanted}: this machine lacks its instructions: set {', '.join(names[: best + 1])}, or nothing")
+    return names.index(wanted)
+
+
+BEST_FORM: Final[int] = _form_of(os.environ.get("EMU_FORM"))
 FAULTS: Final = {
     lib.EMU_KERNEL_FORM: "this machine lacks the instructions of the wanted form: use a lower one",
     lib.EMU_KERNEL_FLUSHED: "this process flushes subnormals to zero: unset FTZ/DAZ, or use engine='exact'",

@@ -107,6 +107,8 @@ def _fixed_faults(plan: LevelsPlan, chain: LevelPlan, hold: FixedHold) -> Iterat
     """Yield what is wrong with a running register in fixed point."""
     assert chain.unit_exp is not None
     facts = plan.facts
+    if hold.overflow == "saturate_symmetric":
+        yield "the running register stops at ends of one size on both sides"
     if hold.bits > 64 or (hold.bits > EXACT_BITS and facts.out.plus == "c"):
         yield "the running register has more than 64 bits, or more than 53 where C is added to it"
     unit = _term_unit(plan)

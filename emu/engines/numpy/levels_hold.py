@@ -139,6 +139,9 @@ class Holder:
         parts = to_grid(distill(value.parts), unit_exp, rounding, words)
         end, unit = np.float64(2.0 ** (hold.bits - 1 + unit_exp)), 2.0**unit_exp
         low, high = whole([*parts, np.full_like(parts[-1], end)]) < 0, whole([*parts, np.full_like(parts[-1], -end)]) >= 0
+        symmetric = hold.overflow == "saturate_symmetric"
+        if symmetric:  # the lowest code never comes
+            low = whole([*parts, np.full_like(parts[-1], end)]) <= 0
         fault = value.fault
         if low.any() or high.any():
             if hold.overflow == "wrap":
@@ -150,7 +153,8 @@ class Holder:
                 parts[-1] = np.where(high, np.inf, np.where(low, -np.inf, parts[-1]))
             else:
                 parts = [np.where(low | high, 0.0, part) for part in parts]
-                parts = distill([*parts, np.where(high, end, np.where(low, -end, 0.0)), np.where(high, -unit, 0.0)])
+                inward = np.where(high, -unit, np.where(low & symmetric, unit, 0.0))
+                parts = distill([*parts, np.where(high, end, np.where(low, -end, 0.0)), inward])
         parts = [part + 0.0 for part in parts]
         if not self.named:
             return Values(parts, None, None, fault)

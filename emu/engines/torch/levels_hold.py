@@ -59,9 +59,13 @@ def _fixed(x: Value, hold: FixedHold, unit_exp: int, random: torch.Tensor | None
     size, negative = cut(x.size, unit_exp - x.lsb, room, x.negative, rounding_of(hold), random), x.negative
     half, inf, fault, last = 1 << (hold.bits - 1), x.inf, x.fault, hold.bits - 1
     if room > last:
-        beyond = (size.top >= last) & ~(negative & (size.limbs == constant(half, room, size.limbs)).all(0))
+        beyond = size.top >= last
+        if hold.overflow != "saturate_symmetric":
+            beyond &= ~(negative & (size.limbs == constant(half, room, size.limbs)).all(0))
         if hold.overflow == "wrap":
             size, negative = wrapped(size, negative, hold.bits)
+        elif hold.overflow == "saturate_symmetric":
+            size = size.where(~beyond, half - 1)
         elif hold.overflow == "saturate":
             size = size.where(~beyond | negative, half - 1).where(~beyond | ~negative, half)
         else:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emu.base.errors import FileError
+from emu.base.inputs import read_bytes
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.dot.rows import join
 from emu.contracts.levels.contract import LevelsContract
@@ -118,7 +119,7 @@ def read_answers(path: str | Path, probe: Probe) -> list[int | None]:
     Raises: FileError (unreadable, a line of another form, a row twice or unknown, a code too wide, answers of another probe).
     """
     try:
-        text = Path(path).read_bytes().decode("ascii")
+        text = read_bytes(path).decode("ascii")
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:

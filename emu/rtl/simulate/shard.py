@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
+from emu.base.inputs import read_json
 from emu.contracts.columns import Layout, layout_from, layout_of
 from emu.contracts.rows import Row
 from emu.vectors.files import lint, writers
@@ -75,13 +75,13 @@ def _read(folder: Path, name: str, stem: str, signs: object) -> Shard:
 def _record(path: Path) -> tuple[Layout, list[dict[str, Any]]]:
     """Return the columns and the shards of a JSON record."""
     try:
-        data = json.loads(path.read_bytes().decode("ascii"))
+        data = read_json(path, "ascii")
         entries = [{key: entry[key] for key in ("file", "tcFirst", "rows", "sha256")} for entry in data["shards"]]
         layout = layout_from(data["columns"])
         if layout_of([column for column in layout.columns if column.role in ("in", "r", "out", "stage")]).described() != data["columns"]:
             raise ValueError("columns: masks and kinds do not follow from the others")
         return layout, entries
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileError(f"{path.name}: not a record of vectors: {error!r}") from None
 
 

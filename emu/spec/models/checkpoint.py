@@ -53,6 +53,31 @@ class Profile(Part):
     profile: Name = Field(description="one of its dequantize profiles")
 
 
+class WrittenEntry(Part):
+    """One entry of a JSON file beside the tensors; one of word, number, words, truth is what stands there."""
+
+    keys: tuple[Text, ...] = Field(min_length=1, description="the way to the entry")
+    word: Text | None = Field(default=None, description="a text")
+    number: int | None = Field(default=None, ge=0, description="a number")
+    words: tuple[Text, ...] | None = Field(default=None, description="a list of texts")
+    truth: YesNo | None = Field(default=None, description="true or false")
+
+    @model_validator(mode="after")
+    def _one(self) -> WrittenEntry:
+        if [self.word, self.number, self.words, self.truth].count(None) != 3:
+            raise ValueError("give one of word, number, words, truth")
+        return self
+
+
+class Written(Part):
+    """What a writer of this store puts beside the tensors, so that its library knows the files for its own: weights alone are quantized."""
+
+    file: Literal["config.json", "hf_quant_config.json"] = Field(description="JSON file that says so; other entries of it are kept")
+    entries: tuple[WrittenEntry, ...] = Field(min_length=1, description="what it says")
+    ignored: tuple[Text, ...] = Field(min_length=1, description="the way to the list of modules whose weights stay as they are")
+    factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
+
+
 class CheckpointFacts(Part):
     """Names, types and order of the stored numbers."""
 
@@ -74,6 +99,8 @@ class CheckpointFacts(Part):
     declared: tuple[Declared, ...] = Field(default=(), description="statements by which the file names its store; any of them is enough")
     swizzle_key: Text | None = Field(default=None, description="key of the header's metadata that says whether the scales lie in tiles")
     dequantize: tuple[Profile, ...] = Field(default=(), description="how the library reads values back")
+
+    write: Written | None = Field(default=None, description="what a writer puts beside the tensors; absent: not known, so nobody writes it")
 
     @model_validator(mode="after")
     def _parts(self) -> CheckpointFacts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError, SpecError
+from emu.base.inputs import read_json
 from emu.contracts.contract import Contract, Values
 from emu.contracts.cover import Bin, Subject
 from emu.contracts.rows import inputs_of
@@ -141,7 +141,7 @@ def check_cover(folder: Path, suites: Sequence[Suite], full: bool = False) -> No
     if wanted is None:
         raise FileError(f"{COVER}: nothing here is counted")
     try:
-        found = json.loads(path.read_bytes().decode("ascii"))
+        found = read_json(path, "ascii")
         same = path.read_bytes() == render(found).encode("ascii") and {**found, "suites": []} == {**wanted, "suites": []}
         entries, named = _by_stem(wanted), _by_stem(found)
     except (OSError, ValueError, KeyError, TypeError) as error:

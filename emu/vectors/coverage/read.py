@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from emu.base.errors import FileError
+from emu.base.inputs import read_bytes
 from emu.contracts.columns import Column, Layout
 from emu.contracts.contract import Values
 from emu.vectors.coverage.count import suite_rows
@@ -38,7 +39,7 @@ def rows_of(path: Path, stem: str | None = None) -> dict[str, Rows]:
     if stem is None and named is not None and (path.parent / f"{named}.json").is_file():
         return {named: suite_rows(load(path.parent, named))}
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
     if path.suffix == ".tv":

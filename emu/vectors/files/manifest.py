@@ -18,6 +18,7 @@ DIGESTS: Final = "DIGESTS.sha256"
 ERRATA: Final = "ERRATA.json"
 COVER: Final = "COVER.json"
 KILL: Final = "KILL.json"
+ABOUT: Final = ("README.md", "LICENSE", "VERSION")  # beside the folders of operations, where a set is handed on
 ERRATUM_KEYS: Final = ("stem", "tcId", "column", "old", "new", "why", "fixed_by")
 
 

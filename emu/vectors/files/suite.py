@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError
+from emu.base.inputs import read_bytes, read_json
 from emu.contracts.columns import Layout, layout_from
 from emu.contracts.rows import Row
 from emu.spec.models import SpecObject
@@ -141,10 +141,12 @@ def load(folder: Path, stem: str) -> Suite:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_bytes().decode("ascii"))
+        data = read_json(path, "ascii")
     except OSError as error:
         raise FileError(f"{path.name}: {error.strerror}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except FileError:
+        raise
+    except ValueError as error:
         raise FileError(f"{path.name}: no ASCII JSON: {error}") from None
     if not isinstance(data, dict) or tuple(data) != record.KEYS:
         raise FileError(f"{path.name}: the keys must be {', '.join(record.KEYS)}, in this order")
@@ -176,7 +178,7 @@ def _shard(folder: Path, file: str, layout: Layout, first: int) -> list[Row]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
         raise FileError(f"{path.name}: {error.strerror}") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from emu.base.caches import bounded
 from emu.base.errors import FileError
+from emu.base.inputs import read_json
 from emu.contracts import OPERATIONS, Contract
 from emu.contracts.rows import Input
 from emu.contracts.suites import Inputs, about
@@ -152,7 +152,7 @@ def read_records(paths: Iterable[Path]) -> Matrix:
     matrix: Matrix = {}
     for path in paths:
         try:
-            data = json.loads(path.read_bytes())
+            data = read_json(path)
             entries = [(entry["id"], entry["class"], entry["killedBy"]) for entry in data["mutants"]]
             schema = data["schema"]
         except (OSError, ValueError, KeyError, TypeError) as error:

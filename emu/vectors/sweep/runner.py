@@ -6,8 +6,6 @@ import ast
 import json
 import multiprocessing
 import os
-import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
@@ -18,6 +16,8 @@ from typing import Any, Final, NamedTuple
 from emu.base.atomic import whole_file
 from emu.base.caches import bounded
 from emu.base.errors import EngineError
+from emu.base.forks import end_with
+from emu.base.inputs import read_json
 from emu.vectors.sweep.inputs import count_inputs, count_leaves
 from emu.vectors.sweep.judge import Leaf, engines_for, judge
 from emu.vectors.sweep.space import Sweep
@@ -142,22 +142,11 @@ def _shards(tasks: Sequence[_Task], jobs: int) -> Generator[list[Leaf]]:
         yield from map(_one, tasks)
         return
     context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
     try:
         yield from pool.map(_one, tasks)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _follow(parent: int) -> None:
-    """Make this worker end with its parent: one that was killed cannot tell it to."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _one(task: _Task) -> list[Leaf]:
@@ -181,17 +170,22 @@ class _Done:
         self.finished = {name for name, identity in identities.items() if kept["finished"].get(name) == identity}
         for name, (identity, rows) in kept["leaves"].items():
             if identities.get(name) == identity:
-                self.leaves[name] = [(digest, inputs, exact) for digest, inputs, exact in rows]
+                self.leaves[name] = rows
 
     def _read(self) -> dict[str, Any]:
         """Return the file's content; one that is missing, or is no state, counts as nothing."""
         if self.path is None:
             return {}
         try:
-            found = json.loads(self.path.read_text(encoding="ascii"))
-        except (OSError, ValueError):
+            found = read_json(self.path, "ascii")
+            finished = {str(name): str(identity) for name, identity in found["finished"].items()}
+            leaves = {
+                str(name): (str(identity), [(bytes.fromhex(digest).hex(), int(inputs), int(exact)) for digest, inputs, exact in rows])
+                for name, (identity, rows) in found["leaves"].items()
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
-        return found if isinstance(found, dict) and found.keys() == {"finished", "leaves"} else {}
+        return {"finished": finished, "leaves": leaves}
 
     def finish(self, name: str) -> None:
         """Note a finished sweep."""

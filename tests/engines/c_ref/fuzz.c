@@ -216,6 +216,9 @@ static const struct {
     FUNCTION(find_datapath), FUNCTION(finish_register), FUNCTION(check_dot_levels), FUNCTION(count_dot_levels),
     FUNCTION(dot_levels), FUNCTION(measure_descriptor), FUNCTION(load_descriptor), FUNCTION(find_format_in),
     FUNCTION(find_rounding_in), FUNCTION(find_policy_in), FUNCTION(find_datapath_in), FUNCTION(find_levels_in),
+    FUNCTION(check_layout), FUNCTION(layout_place), FUNCTION(type_registers), FUNCTION(find_word_in),
+    FUNCTION(find_transform_in), FUNCTION(find_block_in), FUNCTION(find_layout_in), FUNCTION(find_recipe_in),
+    FUNCTION(find_program_in),
 };
 
 int main(int argc, char **argv)
@@ -235,7 +238,7 @@ int main(int argc, char **argv)
             }
         }
         printf("%s %016llx", functions[k].name, (unsigned long long)all.checksum);
-        for (int error = 0; error < 17; error++)
+        for (int error = 0; error < 18; error++)
             printf(" %llu", (unsigned long long)all.errors[error]);
         printf("\n");
         done++;

@@ -14,7 +14,7 @@ typedef struct stream {
 
 typedef struct tally {
     uint64_t checksum;   /* of every result of calls that succeeded, and of every error */
-    uint64_t errors[17]; /* how many calls returned it */
+    uint64_t errors[18]; /* how many calls returned it */
     int is_broken;       /* a call broke its contract */
 } tally;
 
@@ -59,6 +59,12 @@ void fuzz_count_workspace(stream *random, tally *all);
 void fuzz_quantize(stream *random, tally *all);
 void fuzz_dequantize(stream *random, tally *all);
 
+void fuzz_type_registers(stream *random, tally *all);
+
+/* fuzz_layout.c */
+void fuzz_check_layout(stream *random, tally *all);
+void fuzz_layout_place(stream *random, tally *all);
+
 /* fuzz_datapath.c */
 void fuzz_check_datapath(stream *random, tally *all);
 void fuzz_derive_widths(stream *random, tally *all);
@@ -83,6 +89,12 @@ void fuzz_load_descriptor(stream *random, tally *all);
 void fuzz_find_format_in(stream *random, tally *all);
 void fuzz_find_rounding_in(stream *random, tally *all);
 void fuzz_find_policy_in(stream *random, tally *all);
+void fuzz_find_word_in(stream *random, tally *all);
+void fuzz_find_transform_in(stream *random, tally *all);
+void fuzz_find_block_in(stream *random, tally *all);
+void fuzz_find_layout_in(stream *random, tally *all);
+void fuzz_find_recipe_in(stream *random, tally *all);
+void fuzz_find_program_in(stream *random, tally *all);
 void fuzz_find_datapath_in(stream *random, tally *all);
 void fuzz_find_levels_in(stream *random, tally *all);
 

@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "fuzz_descriptor_text.h"
+#include "src/descriptor/sha256.h"
 
 enum { MOST = 1 << 16 };
 
@@ -72,6 +73,20 @@ static size_t change(stream *random, char *text, size_t length)
     }
 }
 
+/* Write the digest that the last line must hold, where there is such a line. */
+static void seal(char *text, size_t length)
+{
+    emu_sha256 hash;
+    char digest[65];
+    size_t above = length < 70 ? 0 : length - 69; /* "end ", 64 digits, a line end */
+    if (!above || memcmp(text + above - 1, "\nend ", 5) || text[length - 1] != '\n')
+        return;
+    emu_sha256_begin(&hash);
+    emu_sha256_add(&hash, text, above);
+    emu_sha256_end(&hash, digest);
+    memcpy(text + above + 4, digest, 64);
+}
+
 /* A text in memory of exactly its size: sound, or changed in some places. */
 static char *any_text(stream *random, size_t *length, uint64_t broken_in)
 {
@@ -84,6 +99,8 @@ static char *any_text(stream *random, size_t *length, uint64_t broken_in)
     }
     for (uint64_t changes = one_in(random, broken_in) ? 1 + below(random, 3) : 0; changes > 0 && *length > 1; changes--)
         *length = change(random, text, *length);
+    if (!one_in(random, 16))
+        seal(text, *length);
     exact = block(*length);
     memcpy(exact, text, *length);
     return exact;
@@ -208,6 +225,64 @@ void fuzz_find_policy_in(stream *random, tally *all)
     const char *destination = ANY_ID(sound_formats);
     const emu_policy *found = emu_find_policy_in(library, ANY_ID(sound_policies), destination);
     add_found(all, memory, found != NULL, emu_check_policy(found, emu_find_format_in(library, destination)));
+}
+
+void fuzz_find_word_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_word *found = emu_find_word_in(library, one_in(random, 2) ? "sr_ptx_share16" : ANY_ID(sound_roundings));
+    int32_t is_beyond = 0;
+    for (int32_t i = 0; found && i < found->lanes * found->random_bits; i++)
+        is_beyond |= found->positions[i] >= found->bits;
+    add_found(all, memory, found != NULL, is_beyond);
+}
+
+void fuzz_find_transform_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_transform *found = emu_find_transform_in(library, ANY_ID(sound_transforms));
+    add_found(all, memory, found != NULL, emu_check_transform(found));
+}
+
+void fuzz_find_block_in(stream *random, tally *all)
+{
+    static const char *const names[] = {"mxfp4", "if4", "ufp4", "nvfp4", "hif4"};
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_block *found = emu_find_block_in(library, ANY_ID(names));
+    int32_t is_broken = found && (found->rows < 1 || found->columns < 1 || found->element_count < 1);
+    for (int32_t i = 0; found && i < found->level_count; i++)
+        is_broken |= emu_check_format(found->levels[i].format) != EMU_OK;
+    add_found(all, memory, found != NULL, is_broken);
+}
+
+void fuzz_find_layout_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_layout *found = emu_find_layout_in(library, ANY_ID(sound_layouts));
+    add_found(all, memory, found != NULL, emu_check_layout(found));
+}
+
+void fuzz_find_recipe_in(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const emu_recipe *found = emu_find_recipe_in(library, ANY_ID(sound_recipes));
+    add_found(all, memory, found != NULL, found && emu_check_format(found->element));
+}
+
+void fuzz_find_program_in(stream *random, tally *all)
+{
+    static const char *const profiles[] = {"torchao", "f46", "exact", "te"};
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    const char *id = ANY_ID(sound_recipes);
+    const emu_program *found = emu_find_program_in(library, id, one_in(random, 2) ? NULL : ANY_ID(profiles));
+    const emu_format *types[1024];
+    add_found(all, memory, found != NULL, emu_type_registers(found, types));
 }
 
 void fuzz_find_datapath_in(stream *random, tally *all)

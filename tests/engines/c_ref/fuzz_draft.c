@@ -171,7 +171,7 @@ static void start(stream *random, draft *d)
     static const emu_format without = {EMU_FLOAT, 0, 1, 4, 2, 7, 0, 0, 0, 0, EMU_NAN_NONE, 0, {0}, 0, 0, 0, -1, NULL};
     static const int32_t widths[] = {1, 2, 4, 4, 6, 8, 8, 16};
     const emu_program empty = {&d->arithmetic, 1, 1, 0, 0, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, 0, 0, 0,
-                               d->registers, d->steps, d->levels};
+                               d->registers, d->steps, d->levels, NULL};
     memset(d->registers, 0, (size_t)(d->program.register_count < 0 ? 0 : GROWN + 40) * sizeof *d->registers);
     memset(d->steps, 0, (GROWN + 8) * sizeof *d->steps);
     memset(d->levels, 0, sizeof d->levels);

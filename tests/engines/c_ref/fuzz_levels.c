@@ -65,7 +65,7 @@ static void choose_float(stream *random, made_levels *made, emu_hold *hold, int 
 /* most: EMU_HOLD_FLOAT where it is exact or in a float format. */
 static void choose_hold(stream *random, made_levels *made, emu_hold *hold, int32_t most, uint64_t broken_in)
 {
-    static const int32_t fixed[] = {EMU_BEYOND_INF, EMU_BEYOND_MAX, EMU_BEYOND_WRAP, EMU_BEYOND_ERROR};
+    static const int32_t fixed[] = {EMU_BEYOND_INF, EMU_BEYOND_MAX, EMU_BEYOND_WRAP, EMU_BEYOND_ERROR, EMU_BEYOND_SYMMETRIC};
     uint64_t choice = below(random, 8);
     memset(hold, 0, sizeof *hold);
     if (choice >= 4 && choice < 6) {

@@ -27,6 +27,20 @@ void fuzz_count_workspace(stream *random, tally *all)
         all->is_broken |= words != 77;
 }
 
+void fuzz_type_registers(stream *random, tally *all)
+{
+    const emu_format *types[MOST_REGISTERS];
+    int32_t error;
+    if (one_in(random, 2))
+        draft_quantize(random, &drawn, 12);
+    else
+        draft_dequantize(random, &drawn, 12);
+    error = emu_type_registers(or_null(random, &drawn.program, 100), one_in(random, 100) ? NULL : types);
+    add_error(all, error);
+    for (int32_t reg = 0; !error && reg < drawn.program.register_count; reg++)
+        all->is_broken |= types[reg] && emu_check_format(types[reg]) != EMU_OK;
+}
+
 typedef struct tensors {
     emu_matrix x, random, codes, levels[MOST_LEVELS];
     uint64_t *workspace;

@@ -72,7 +72,7 @@ void add_to(tally *all, uint64_t number)
 
 void add_error(tally *all, int32_t error)
 {
-    if (error < EMU_OK || error >= 17)
+    if (error < EMU_OK || error >= 18)
         all->is_broken = 1;
     else
         all->errors[error]++;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,32 +28,9 @@ from emu.spec.models import Datapath, Format, Policy, Rounding, SpecObject
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get, names
 from tests.support import fuzz_text
-from tests.support.descriptor_samples import drawn_format, drawn_policy, drawn_rounding
+from tests.support.descriptor_samples import Loaded, drawn_format, drawn_policy, drawn_rounding, sealed
 from tests.support.level_samples import drawn_datapath
 from tests.support.structs import plain
-
-
-class Loaded:
-    """A library and the memory it lies in."""
-
-    def __init__(self, text: str, room: int | None = None) -> None:
-        data = text.encode("latin-1")
-        size, library = ffi.new("size_t *"), ffi.new("const emu_library **")
-        self.fault = ffi.new("emu_fault *")
-        assert lib.emu_measure_descriptor(data, len(data), size) == lib.EMU_OK
-        self.memory = ffi.new("char[]", size[0])
-        self.error = lib.emu_load_descriptor(data, len(data), self.memory, size[0] if room is None else room, library, self.fault)
-        self.library = library[0]
-
-    @property
-    def line(self) -> str:
-        """Line and text of the fault."""
-        return f"{self.fault.line}: {ffi.string(self.fault.text).decode()}"
-
-    def found(self, kind: str, *ids: str) -> Any:
-        """The object of an id."""
-        assert self.error == lib.EMU_OK, self.line
-        return getattr(lib, f"emu_find_{kind}_in")(self.library, *(name.encode() for name in ids))
 
 
 def loaded(*things: SpecObject) -> Loaded:
@@ -161,23 +139,40 @@ FAULTS = [
     ("policy nvidia e4m3", "policy nvidia e2m1", "a second policy with the id and format of one above 'nvidia': leave one of them out"),
     ("overflow saturate\nnan 0x7 ", "overflow inf\nnan 0x7 ", "a policy that does not fit its format: a code has at most the bits of the"),
     ("rounding rne\nadd none\npositive keep", "rounding rne\nadd none\npositive next", "what the id means in the shipped spec, but for"),
-    ("\nend\n", "\nend\nmore\n", ": something follows the last line: leave it out"),
-    ("\nend\n", "\nend", ": the last line has no line end: the file is cut off, export it again"),
-    ("\nend\n", "\n", ": the file ends here: it is cut off, the last line is 'end'"),
+]
+ENDS = [
+    (lambda text: text + "more\n", ": something follows the last line: leave it out"),
+    (lambda text: text[:-1], ": the last line has no line end: the file is cut off, export it again"),
+    (lambda text: text[: text.rindex("end ")], ": the file ends here: it is cut off, the last line is 'end'"),
+    (lambda text: text[: text.rindex("end ") + 3] + "\n", ": a line of 'end' where 'end' with its values must stand"),
+    (lambda text: text.replace("bias 1\n", "bias 1\n# more\n", 1), "': export the file again, or write what `head -n -1 FILE | sha256sum`"),
+    (
+        lambda text: text[:-2] + ("0" if text[-2] != "0" else "1") + "\n",
+        ": not the SHA-256 of the lines above 'END': export the file again",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "line"), FAULTS)
 def test_a_fault_is_refused_with_its_line_and_how_to_mend_it(old: str, new: str, line: str) -> None:
     assert SOUND.count(old) >= 1
-    at = Loaded(SOUND.replace(old, new, 1))
+    at = Loaded(sealed(SOUND.replace(old, new, 1)))
     assert at.error == lib.EMU_ERROR_DESCRIPTOR
     assert line in at.line
     assert len(at.line) < 252
 
 
+@pytest.mark.parametrize(("change", "line"), ENDS)
+def test_a_file_that_is_not_whole_is_refused(change: Callable[[str], str], line: str) -> None:
+    text = change(SOUND)
+    at = Loaded(text)
+    last = text.rstrip("\n").rpartition("\n")[2].partition(" ")[2]
+    assert at.error == lib.EMU_ERROR_DESCRIPTOR
+    assert line.replace("END", last[:40]) in at.line
+
+
 def test_remarks_change_nothing() -> None:
-    at = Loaded(SOUND.replace("\n", "\n# a remark\n").removesuffix("# a remark\n"))
+    at = Loaded(sealed(SOUND.replace("\n", "\n# a remark\n").removesuffix("# a remark\n")))
     assert plain(at.found("format", "nf4")) == plain(lib.emu_find_format(b"nf4"))
 
 
@@ -380,7 +375,7 @@ OF_LEVELS_FAULTS = [
 def test_a_fault_of_levels_is_refused_with_its_line(old: str, new: str, where: str, nth: int, why: str) -> None:
     assert f"\n{old}\n" in OF_LEVELS
     text = OF_LEVELS.replace(f"\n{old}\n", f"\n{new}\n", 1)
-    at, lines = Loaded(text), text.split("\n")
+    at, lines = Loaded(sealed(text)), text.split("\n")
     assert at.error == lib.EMU_ERROR_DESCRIPTOR
     assert why in at.line
     assert at.fault.line == [number for number, line in enumerate(lines, 1) if line == where][nth - 1]
@@ -388,6 +383,6 @@ def test_a_fault_of_levels_is_refused_with_its_line(old: str, new: str, where: s
 
 def test_a_datapath_that_contradicts_itself_is_refused() -> None:
     text = descriptor_text([get("datapath", "hopper_fp8")])
-    at = Loaded(text.replace("\nstep 32\n", "\nstep 5\n"))
+    at = Loaded(sealed(text.replace("\nstep 32\n", "\nstep 5\n")))
     assert "a datapath that contradicts itself or passes a limit" in at.line
     assert at.fault.line == text.split("\n").index("datapath hopper_fp8") + 1

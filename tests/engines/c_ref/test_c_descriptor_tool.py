@@ -61,6 +61,52 @@ def test_a_datapath_of_the_user_is_generated_filled_and_checked(built: Path, pat
     assert emu_ref(built, "gen", words[0])[0] == 2
 
 
+RECIPES = [("if4_mae", "f46", 3, 5), ("ufp4_sr", "exact", 4, 3), ("nvfp4_te_2d_ref", "te", 3, 4)]  # and the columns of codes and of values
+
+
+@pytest.mark.parametrize(("name", "profile", "codes", "values"), RECIPES)
+def test_a_recipe_of_the_user_is_generated_and_checked(built: Path, path: Path, name: str, profile: str, codes: int, values: int) -> None:
+    path.write_text(descriptor_text([get("recipe", name).model_copy(update={"id": "my_recipe"})]), encoding="ascii")
+    more = ("--descriptor", str(path), "--source", "bf16")
+    ways = (("quantize/my_recipe", f"quantize/{name}", codes), (f"dequantize/my_recipe/{profile}", f"dequantize/{name}/{profile}", values))
+    for mine, shipped, column in ways:
+        for extra in (("--random", "20", "--key", "7"), ()):
+            code, rows, said = emu_ref(built, "gen", mine, *more, *extra)
+            assert (code, said) == (0, "")
+            assert rows == emu_ref(built, "gen", shipped, "--source", "bf16", *extra)[1]
+        assert emu_ref(built, "check", mine, *more, stdin=rows)[1].startswith("RESULT PASS")
+        wrong = rows.splitlines()
+        words = wrong[0].split(" ")
+        words[column] = words[column][:-1] + ("0" if words[column][-1] != "0" else "1")
+        code, out, _ = emu_ref(built, "check", mine, *more, stdin="\n".join([" ".join(words), *wrong[1:], ""]))
+        assert code == 1 and "MISMATCH" in out
+        assert emu_ref(built, "gen", mine)[0] == 2
+    code, out, said = emu_ref(built, "gen", "dequantize/my_recipe/none_such", *more)
+    assert (code, out) == (2, "") and "no such recipe with this profile" in said
+
+
+def test_transforms_and_layouts_of_the_user_are_generated_and_checked(built: Path, path: Path) -> None:
+    transform, layout = (
+        get(kind, name).model_copy(update={"id": "mine"}) for kind, name in (("transform", "rht16_te"), ("layout", "sf128x4"))
+    )
+    block = get("block", "nvfp4").model_copy(update={"id": "my_block"})
+    path.write_text(descriptor_text([transform, layout, block]), encoding="ascii")
+    more = ("--descriptor", str(path))
+    for mine, shipped in (("transform/mine", "transform/rht16_te"), ("layout/my_block/mine", "layout/nvfp4/sf128x4")):
+        code, rows, said = emu_ref(built, "gen", mine, *more)
+        assert (code, said) == (0, "")
+        assert rows == emu_ref(built, "gen", shipped)[1]
+        assert emu_ref(built, "check", mine, *more, stdin=rows)[1].startswith("RESULT PASS")
+        assert emu_ref(built, "gen", mine)[0] == 2
+    inputs = "".join(" ".join(line.split()[1:3]) + "\n" for line in rows.splitlines()[:-1])
+    assert emu_ref(built, "fill", "layout/my_block/mine", *more, stdin=inputs) == (0, rows, "")
+    assert emu_ref(built, "fill", "layout/nvfp4/sf128x4", stdin="0084 0000\n")[0] == 2
+    assert emu_ref(built, "gen", "layout/nvfp4/sf128x4", "--random", "3")[0] == 2
+    for name, kind in (("layout/none_such/sf128x4", "block"), ("layout/nvfp4/none_such", "layout")):
+        code, out, said = emu_ref(built, "gen", name)
+        assert (code, out) == (2, "") and f"no such {kind}" in said
+
+
 LEVELS = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)]
 
 

@@ -15,6 +15,9 @@ from pydantic import TypeAdapter
 
 from emu.base.errors import EmuError, EngineError, SpecError
 from emu.engines.c_ref import block as native
+from emu.engines.c_ref._c import ffi, lib
+from emu.engines.c_ref.descriptor_file import descriptor_text
+from emu.engines.c_ref.program import program_descriptor
 from emu.engines.exact import block as exact
 from emu.engines.numpy import block as numpy_block
 from emu.engines.numpy import tables
@@ -26,6 +29,8 @@ from emu.spec.models.rounding import Word
 from emu.spec.programs import program as programs
 from emu.spec.programs.steps import type_step
 from emu.spec.registry import get, isolated, load_spec, shipped_root
+from tests.support.descriptor_samples import Loaded
+from tests.support.structs import plain
 
 BLOCK = """kind: "block"
 id: "{id}"
@@ -349,3 +354,32 @@ def test_random_programs(part):
 @pytest.mark.parametrize("part", range(4))
 def test_many_random_programs(part):
     assert compare(range(1000 + 500 * part, 1500 + 500 * part)) > 375
+
+
+def same_from_a_file(seeds: range) -> int:
+    """Write the recipe of each seed as a descriptor and read it again in C: the same programs, fact by fact; how many there were."""
+    compared = 0
+    for seed in seeds:
+        recipe = random_recipe(np.random.default_rng(seed))
+        try:
+            wanted = [
+                program_descriptor(recipe, programs.quantize_program(recipe)),
+                program_descriptor(recipe, programs.dequantize_program(recipe)),
+            ]
+        except EmuError:  # two random operands in one program, or a limit of the C reference
+            continue
+        at = Loaded(descriptor_text([recipe]))
+        for made, profile in zip(wanted, ((), ("p",)), strict=True):
+            found = lib.emu_find_program_in(at.library, b"r", *(name.encode() for name in profile or ()), *(() if profile else (ffi.NULL,)))
+            assert plain(found) == plain(made.pointer), (seed, at.line)
+        compared += 1
+    return compared
+
+
+def test_random_programs_are_the_same_from_a_descriptor() -> None:
+    assert same_from_a_file(range(40)) > 25
+
+
+@pytest.mark.exhaustive
+def test_many_random_programs_are_the_same_from_a_descriptor() -> None:
+    assert same_from_a_file(range(1000, 1500)) > 300

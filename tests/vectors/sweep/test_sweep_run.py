@@ -9,7 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -190,13 +192,33 @@ def _is_alive(number: int) -> bool:
         return False
 
 
+def _killed_build(folder: Path) -> None:
+    """Build suites on two processes that leave their ids and would go on, and die when both are there."""
+
+    def endless(*_given: Any) -> str:
+        (folder / str(os.getpid())).touch()
+        time.sleep(600)
+        return ""
+
+    def die() -> None:
+        while len([path for path in folder.iterdir() if path.name.isdigit()]) < 2:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    building = import_module("emu.vectors.build")  # the package's name of it is the function
+    building._one = endless
+    threading.Thread(target=die, daemon=True).start()
+    building.build(folder / "out", ["smoke"], ["convert/e2m1/rne/nvidia", "convert/e1m2/rz/ocp_saturate"], jobs=2)
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="this system has no /proc to look for processes in")
-def test_workers_of_a_killed_run_end(tmp_path: Path) -> None:
-    process = multiprocessing.get_context("fork").Process(target=_killed_with_workers, args=(tmp_path,))
+@pytest.mark.parametrize("killed", [_killed_with_workers, _killed_build], ids=["sweep", "build"])
+def test_workers_of_a_killed_run_end(tmp_path: Path, killed: Any) -> None:
+    process = multiprocessing.get_context("fork").Process(target=killed, args=(tmp_path,))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    workers = [int(path.name) for path in tmp_path.iterdir()]
+    workers = [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
     assert len(workers) == 2
     for _ in range(600):
         if not any(_is_alive(number) for number in workers):
@@ -209,7 +231,9 @@ def test_a_state_of_other_work_is_not_used(tmp_path: Path) -> None:
     state = tmp_path / "state"
     wanted = digests(sweeps.run([E2M1], codes=CODES))
     other = {"finished": {E2M1.name: "x"}, "leaves": {E2M1.name: ["x", [["00", 5, 5]]]}}
-    for text in ("no json", "[]", '{"finished": {}}', json.dumps(other), json.dumps(other | {"finished": {}})):
+    leaves = (7, ["x"], ["x", [["zz", 5, 5]]], ["x", [["00", {}, 5]]])
+    torn = [json.dumps({"finished": {}, "leaves": {E2M1.name: some}}) for some in leaves]
+    for text in ("no json", "[]", "[" * 100_000, '{"finished": {}}', json.dumps(other), json.dumps(other | {"finished": []}), *torn):
         state.write_text(text)
         assert digests(sweeps.run([E2M1], state, codes=CODES)) == wanted
 

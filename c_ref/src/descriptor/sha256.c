@@ -1,5 +1,7 @@
-/* sha256.c: SHA-256 (FIPS 180-4), for the digest of the rows in the RESULT line. */
-#include "tool.h"
+/* sha256.c: SHA-256 (FIPS 180-4): the last line of a descriptor, and the digest of the rows in the RESULT line of emu_ref. */
+#include "sha256.h"
+
+#include <string.h>
 
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
@@ -37,7 +39,8 @@ static void mix(uint32_t *state, const uint8_t *block)
         uint32_t first = v[7] + high + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round_constants[i] + words[i];
         uint32_t low = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
         uint32_t second = low + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof v[0]);
+        for (int k = 7; k > 0; k--)
+            v[k] = v[k - 1];
         v[4] += first;
         v[0] = first + second;
     }
@@ -45,14 +48,14 @@ static void mix(uint32_t *state, const uint8_t *block)
         state[i] += v[i];
 }
 
-void sha256_begin(sha256 *hash)
+void emu_sha256_begin(emu_sha256 *hash)
 {
     const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memset(hash, 0, sizeof *hash);
     memcpy(hash->state, start, sizeof start);
 }
 
-void sha256_add(sha256 *hash, const char *text, size_t length)
+void emu_sha256_add(emu_sha256 *hash, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         hash->block[hash->bytes % 64] = (uint8_t)text[i];
@@ -62,16 +65,16 @@ void sha256_add(sha256 *hash, const char *text, size_t length)
     }
 }
 
-void sha256_end(sha256 *hash, char hex[65])
+void emu_sha256_end(emu_sha256 *hash, char hex[65])
 {
     uint64_t bits = 8 * hash->bytes;
     char length[8];
     for (int i = 0; i < 8; i++)
         length[i] = (char)(bits >> (56 - 8 * i) & 255);
-    sha256_add(hash, "\x80", 1);
+    emu_sha256_add(hash, "\x80", 1);
     while (hash->bytes % 64 != 56)
-        sha256_add(hash, "", 1);
-    sha256_add(hash, length, 8);
+        emu_sha256_add(hash, "", 1);
+    emu_sha256_add(hash, length, 8);
     for (int i = 0; i < 64; i++)
         hex[i] = "0123456789abcdef"[hash->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     hex[64] = 0;

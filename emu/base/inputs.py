@@ -1,0 +1,47 @@
+"""Files that somebody else wrote: regular ones only, of bounded size, JSON of bounded depth. Not here: writing (atomic.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any, Final
+
+from emu.base.errors import FileError
+
+MOST_TEXT: Final = 1 << 28  # bytes of a file that is read whole
+_KINDS: Final = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+
+
+def check_regular(path: str | os.PathLike[str]) -> int:
+    """Return the size in bytes of a regular file, without opening it: a pipe or a device would wait for ever or never end.
+
+    Raises: FileError (a folder, a pipe, a socket, a device), OSError (missing, no permission).   Tests: tests/base/test_base_inputs.py.
+    """
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(found.st_mode)), "a device")
+        raise FileError(f"{os.fspath(path)}: is {kind}, no regular file: give a file, or copy the content to one first")
+    return found.st_size
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+    """Return the bytes of a regular file. most: bytes that it may hold.   Raises: FileError (no regular file, larger), OSError."""
+    size = check_regular(path)
+    if size > most:
+        raise FileError(f"{os.fspath(path)}: holds {size} bytes, more than the {most} that such a file may have")
+    return Path(path).read_bytes()
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text says. Raises: ValueError for no JSON, also where it is nested too deeply or a number has too many digits."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+
+
+def read_json(path: str | os.PathLike[str], encoding: str = "utf-8") -> Any:
+    """Return what a JSON file says. Raises: as read_bytes; ValueError (no JSON, another encoding)."""
+    return parse_json(read_bytes(path).decode(encoding))

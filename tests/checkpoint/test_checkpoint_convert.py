@@ -1,0 +1,179 @@
+"""convert_checkpoint: files of real libraries from store to store and back, the same numbers every time; what cannot be held is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from emu.base.errors import FileError, SpecError
+from emu.checkpoint import convert as converting
+from emu.checkpoint import identify_files
+from emu.checkpoint.container import open_checkpoint
+from emu.checkpoint.convert import convert_checkpoint, factor_of
+from emu.checkpoint.read import StoredTensor, open_tensor
+from emu.checkpoint.store import matches
+from emu.cli.main import run
+from emu.spec import get
+
+At = Callable[[str], Path]
+E4M3 = get("format", "ue4m3")
+GRID = [Fraction(x) / 2 for x in (0, 1, 2, 3, 4, 6, 8, 12)]
+
+
+def e4m3(code: int) -> Fraction:
+    """The value of a scale, by hand."""
+    field, fraction = code >> 3, code & 7
+    return Fraction(8 + fraction, 8) * Fraction(2) ** (field - 7) if field else Fraction(fraction, 8) * Fraction(2) ** -6
+
+
+def values(path: Path) -> dict[str, list[Fraction]]:
+    """Exact values of the weights of a folder, computed from its bytes by hand-sized code."""
+    found = {}
+    for fitting in matches(container := open_checkpoint(path)):
+        tensor = open_tensor(container, fitting)
+        assert isinstance(tensor, StoredTensor)
+        columns, out = tensor.block.facts.shape[1], []
+        for rows in tensor.chunks():
+            for codes, scales in zip(rows.codes, rows.scales, strict=True):
+                for place, code in enumerate(codes):
+                    scale = int(scales[place // columns])
+                    factor = e4m3(scale) if columns == 16 else Fraction(2) ** (scale - 127)
+                    out.append((-1 if code & 8 else 1) * GRID[code & 7] * factor * factor_of(tensor))
+        found[tensor.name.removesuffix(".weight")] = out
+    return found
+
+
+def stored(path: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Type, shape and bytes of every tensor of a folder."""
+    container = open_checkpoint(path)
+    return {name: (entry.dtype, entry.shape, container.raw(entry).tobytes()) for name, entry in container.entries.items()}
+
+
+def patched(source: Path, folder: Path, suffix: str, data: bytes, at: int = 0) -> Path:
+    """A copy of a checkpoint of one file with other bytes in the tensors of a suffix."""
+    folder.mkdir()
+    raw = bytearray((source / "model.safetensors").read_bytes())
+    for name, entry in open_checkpoint(source).entries.items():
+        if name.endswith(suffix):
+            raw[entry.start + at : entry.start + at + len(data)] = data
+    (folder / "model.safetensors").write_bytes(raw)
+    return folder
+
+
+MXFP4 = ("compressed_tensors_mxfp4", "gpt_oss_mxfp4")
+NVFP4 = ("compressed_tensors_nvfp4", "modelopt_nvfp4")
+
+
+@pytest.mark.parametrize("name", ["compressed_tensors_mxfp4", "gpt_oss_mxfp4", "torchao_mxfp4_floor", "torchao_mxfp4_rceil"])
+@pytest.mark.parametrize("to", MXFP4)
+def test_mxfp4_is_lossless_between_all_stores(recorded: At, tmp_path: Path, name: str, to: str) -> None:
+    done = convert_checkpoint(recorded(name), to, tmp_path / "new")
+    assert done.lossless and len(done.weights) == 2
+    assert values(tmp_path / "new") == values(recorded(name))
+    report = identify_files(tmp_path / "new")
+    assert report.stores == {to: 2} and report.exit_code == 0 and list(report.declared) == [to]
+
+
+@pytest.mark.parametrize("name", MXFP4)
+def test_there_and_back_gives_the_same_bytes(recorded: At, tmp_path: Path, name: str) -> None:
+    other = MXFP4[1 - MXFP4.index(name)]
+    convert_checkpoint(recorded(name), other, tmp_path / "there")
+    convert_checkpoint(tmp_path / "there", name, tmp_path / "back")
+    assert stored(tmp_path / "back") == stored(recorded(name))
+
+
+@pytest.mark.parametrize(("name", "to"), [("torchao_nvfp4", "modelopt_nvfp4"), ("torchao_nvfp4_swizzled", "modelopt_nvfp4"),
+                                          ("torchao_nvfp4_1level", "modelopt_nvfp4"), ("torchao_nvfp4_1level", "compressed_tensors_nvfp4"),
+                                          ("compressed_tensors_nvfp4", "compressed_tensors_nvfp4")])  # fmt: skip
+def test_nvfp4_is_lossless_where_the_factor_is_the_same_number(recorded: At, tmp_path: Path, name: str, to: str) -> None:
+    assert convert_checkpoint(recorded(name), to, tmp_path / "new").lossless
+    assert values(tmp_path / "new") == values(recorded(name))
+    assert identify_files(tmp_path / "new").stores == {to: 2}
+
+
+def test_a_reciprocal_that_is_rounded_is_refused_or_said(recorded: At, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = recorded("modelopt_nvfp4")
+    with pytest.raises(FileError, match="its tensor factor as a divisor is no binary32 number: --round-factor takes the nearest one"):
+        convert_checkpoint(source, "compressed_tensors_nvfp4", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+    assert run(["convert-checkpoint", str(source), "--to", "nvfp4-pack-quantized", "--out", str(tmp_path / "new"), "--round-factor"]) == 0
+    said = capsys.readouterr()
+    assert "lossless" not in said.out and said.out.count("rounded: tensor factor of") == 2 and "left out: 2 tensors" in said.err
+    before, after = values(source), values(tmp_path / "new")
+    for name, old in before.items():
+        ratios = {new / one for new, one in zip(after[name], old, strict=True) if one}
+        assert len(ratios) == 1 and 0 < abs(ratios.pop() - 1) <= Fraction(1, 2**24)
+    assert {entry[1] for key, entry in stored(tmp_path / "new").items() if key.endswith("weight_global_scale")} == {(1,)}
+
+
+def test_a_power_of_two_is_its_own_reciprocal(recorded: At, tmp_path: Path) -> None:
+    source = patched(recorded("modelopt_nvfp4"), tmp_path / "in", "weight_scale_2", bytes.fromhex("0000003B"))  # 2^-9
+    assert convert_checkpoint(source, "compressed_tensors_nvfp4", tmp_path / "new").lossless
+    found = {entry[2].hex() for key, entry in stored(tmp_path / "new").items() if key.endswith("weight_global_scale")}
+    assert found == {"00000044"}  # 2^9
+    assert values(tmp_path / "new") == values(tmp_path / "in")
+
+
+def test_other_tensors_and_words_are_carried_over(recorded: At, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    made = load_file(recorded("compressed_tensors_mxfp4") / "model.safetensors")
+    more = {
+        "model.norm.weight": np.arange(128).astype(ml_dtypes.bfloat16), "lm_head.weight": np.ones((4, 8), np.float16),
+        "ids": np.arange(3, dtype=np.int64),
+    }  # fmt: skip
+    save_file(made | more, source / "model.safetensors")
+    words = json.loads((recorded("compressed_tensors_mxfp4") / "config.json").read_text())
+    (source / "config.json").write_text(json.dumps(words | {"model_type": "llama", "hidden_size": 128}))
+    done = convert_checkpoint(source, "gpt_oss_mxfp4", tmp_path / "new")
+    assert sorted(done.kept) == sorted(more) and done.dropped == []
+    new = load_file(tmp_path / "new" / "model.safetensors")
+    assert all(new[key].dtype == more[key].dtype and new[key].tobytes() == more[key].tobytes() for key in more)
+    config = json.loads((tmp_path / "new" / "config.json").read_text())
+    assert config["model_type"] == "llama" and config["hidden_size"] == 128
+    assert config["quantization_config"] == {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}
+
+
+def test_many_files_have_an_index(recorded: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "SHARD_BYTES", 600)
+    convert_checkpoint(recorded("torchao_mxfp4_floor"), "compressed_tensors_mxfp4", tmp_path / "new")
+    names = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert names == ["config.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json"]
+    assert values(tmp_path / "new") == values(recorded("torchao_mxfp4_floor"))
+
+
+def test_what_cannot_be_held_is_refused_and_nothing_is_left(recorded: At, tmp_path: Path) -> None:
+    source = patched(recorded("torchao_mxfp4_floor"), tmp_path / "in", "q_proj._weight_scale", b"\xff", 13)
+    nan = "a scale is a NaN code in row 0 or below: nan there, number in compressed_tensors_mxfp4"
+    for given, to, error, says in (
+        (source, "compressed_tensors_mxfp4", FileError, nan),
+        (recorded("compressed_tensors_mxfp4"), "modelopt_nvfp4", FileError, "blocks of mxfp4 are no blocks of nvfp4_multiplier"),
+        (recorded("compressed_tensors_mxfp4"), "torchao_mxfp4", SpecError, "not known: convert to compressed_tensors_mxfp4"),
+        (recorded("compressed_tensors_mxfp4"), "zzz", SpecError, "zzz"),
+    ):
+        with pytest.raises(error, match=says):
+            convert_checkpoint(given, to, tmp_path / "new")
+    (tmp_path / "there").mkdir()
+    with pytest.raises(FileError, match="exists already"):
+        convert_checkpoint(recorded("compressed_tensors_mxfp4"), "gpt_oss_mxfp4", tmp_path / "there")
+    with pytest.raises(FileError, match="no such folder"):
+        convert_checkpoint(recorded("compressed_tensors_mxfp4"), "gpt_oss_mxfp4", tmp_path / "no" / "new")
+    save_file({"a": np.ones(3, np.float32)}, source / "model.safetensors")
+    with pytest.raises(FileError, match="no 4-bit weight"):
+        convert_checkpoint(source, "gpt_oss_mxfp4", tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "there"]
+
+
+def test_a_wrong_writer_is_caught_by_reading_back(recorded: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = converting.pack_nibbles
+    monkeypatch.setattr(converting, "pack_nibbles", lambda codes: real(codes[..., ::-1]))
+    with pytest.raises(FileError, match="does not come back as it was written"):
+        convert_checkpoint(recorded("torchao_mxfp4_floor"), "compressed_tensors_mxfp4", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
