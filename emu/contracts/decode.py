@@ -20,8 +20,8 @@ from emu.contracts.examples import compare
 from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import Inputs
-from emu.contracts.wires import Edit, edits
 from emu.contracts.text import class_of, code_text, value_text
+from emu.contracts.wires import Edit, edits
 from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import Value
@@ -186,7 +186,9 @@ class DecodeContract(Contract):
             yield Deviation("subnormal codes have the hidden bit", "value", self._with_hidden)
             half = lambda values: self._scaled(values, ("subnormal",), Fraction(1, 2))  # noqa: E731
             yield Deviation("the exponent of subnormal codes is one too low", "exponent", half)
-            yield Deviation("the exponent of subnormal codes is one too high", "exponent", lambda v: self._scaled(v, ("subnormal",), Fraction(2)))
+            yield Deviation(
+                "the exponent of subnormal codes is one too high", "exponent", lambda v: self._scaled(v, ("subnormal",), Fraction(2))
+            )
         if known.nan and isinstance(facts, FloatFacts):
             plain = self.fmt.model_copy(update={"facts": facts.model_copy(update={"nan": "none", "inf": "none"})})
             yield Deviation("NaN is read as a number; cls is right", "specials", partial(self._read_as, plain, ()))
@@ -222,7 +224,9 @@ class DecodeContract(Contract):
         if right[1][0] not in (KINDS.index("zero"), KINDS.index("subnormal")) or not isinstance(facts, FloatFacts):
             return right
         fraction = values[0] & ((1 << facts.frac_bits) - 1)
-        value = Value("finite", int(bool(values[0] & derive.codes(self.fmt).sign_bit)), magnitude_of((1 << facts.frac_bits) + fraction, facts))
+        value = Value(
+            "finite", int(bool(values[0] & derive.codes(self.fmt).sign_bit)), magnitude_of((1 << facts.frac_bits) + fraction, facts)
+        )
         return ((encode_value(value, self.fp32),), right[1])
 
     def _valued(self, wire: str, bits: int, edit: Edit, classed: bool, values: Values) -> Answer:

@@ -106,7 +106,11 @@ class Steps:
             return
         divisor = np.float32(1) / np.array(constants[0].bits, np.uint32).view(np.float32)
         if np.isfinite(divisor):
-            yield f"step {item.out}: divides by {float(divisor):g}", f"step {item.out}", self._made(number, lambda known: known[others[0]] / divisor)
+            yield (
+                f"step {item.out}: divides by {float(divisor):g}",
+                f"step {item.out}",
+                self._made(number, lambda known: known[others[0]] / divisor),
+            )
 
     def _order(self, number: int, item: Instruction) -> Iterator[tuple[str, str, Batch]]:
         """Three factors multiplied in another order, a constant among them perhaps as a division."""
@@ -118,10 +122,18 @@ class Steps:
             other = item.args[1 - place]
             for first, last in (inner.args, inner.args[::-1]):
                 product = partial(self._three, other, first, last, False)
-                yield f"step {item.out}: {_told(other)} times {_told(first)} first, then {_told(last)}", f"step {item.out}", self._made(number, product)
+                yield (
+                    f"step {item.out}: {_told(other)} times {_told(first)} first, then {_told(last)}",
+                    f"step {item.out}",
+                    self._made(number, product),
+                )
                 if isinstance(last, Constant):
                     quotient = partial(self._three, other, first, last, True)
-                    yield f"step {item.out}: {_told(other)} times {_told(first)} first, then a division", f"step {item.out}", self._made(number, quotient)
+                    yield (
+                        f"step {item.out}: {_told(other)} times {_told(first)} first, then a division",
+                        f"step {item.out}",
+                        self._made(number, quotient),
+                    )
 
     def _maximum(self, number: int, item: Instruction) -> Iterator[tuple[str, str, Batch]]:
         """A maximum that does not look at every lane, or looks at signed numbers."""
@@ -146,8 +158,12 @@ class Steps:
         return Machine(lower(self.program), cells).step(item)
 
     def _three(self, x: Argument, y: Argument, z: Argument, divides: bool, known: Cells) -> Any:
-        x, y, z = (np.array(arg.bits, np.uint32).view(np.float32) if isinstance(arg, Constant) else known[arg] for arg in (x, y, z))
-        return x * y / (np.float32(1) / z) if divides else x * y * z
+        """Return x * y * z, the first two first; or with a division by 1 / z."""
+        found: list[Any] = [
+            np.array(arg.bits, np.uint32).view(np.float32) if isinstance(arg, Constant) else known[arg] for arg in (x, y, z)
+        ]
+        product = found[0] * found[1]
+        return product / (np.float32(1) / found[2]) if divides else product * found[2]
 
     def _made(self, number: int, make: Callable[[Cells], Any]) -> Batch:
         """Return the answers of a machine that makes the result of a step in another way."""
@@ -158,7 +174,9 @@ class Steps:
                 return [None] * len(rows)
             with np.errstate(all="ignore"):
                 found = np.asarray(make(known), np.float32)
-            return self.read(self.run({**known, self.program.instructions[number].out: found}, self.program.instructions[number + 1 :]), rows)
+            return self.read(
+                self.run({**known, self.program.instructions[number].out: found}, self.program.instructions[number + 1 :]), rows
+            )
 
         return answers
 
@@ -168,8 +186,9 @@ class Steps:
             if item.type.extent != ELEMENT:
                 continue
             for lane in range(lanes):
-                yield from ((edit.words(f"step {item.out}, lane {lane}"), f"step {item.out}", self.batch(number, _one_lane(edit, self.width(item), lane)))
-                            for edit in edits(self.width(item)))  # fmt: skip
+                for edit in edits(self.width(item)):
+                    change = _one_lane(edit, self.width(item), lane)
+                    yield edit.words(f"step {item.out}, lane {lane}"), f"step {item.out}", self.batch(number, change)
 
 
 def _told(arg: Argument) -> str:
@@ -191,14 +210,17 @@ def _to_bf16(codes: Any) -> Any:
 
 
 VALUES: dict[str, Change] = {
-    "twice as large": _as_numbers(lambda values: values * np.float32(2)), "half as large": _as_numbers(lambda values: values * np.float32(0.5)),
-    "the sign is lost": lambda codes: codes & np.uint32(0x7FFFFFFF), "the sign is inverted": lambda codes: codes ^ np.uint32(0x80000000),
-    "rounded to bf16": _to_bf16, "rounded to fp16": _as_numbers(lambda values: values.astype(np.float16)),
+    "twice as large": _as_numbers(lambda values: values * np.float32(2)),
+    "half as large": _as_numbers(lambda values: values * np.float32(0.5)),
+    "the sign is lost": lambda codes: codes & np.uint32(0x7FFFFFFF),
+    "the sign is inverted": lambda codes: codes ^ np.uint32(0x80000000),
+    "rounded to bf16": _to_bf16,
+    "rounded to fp16": _as_numbers(lambda values: values.astype(np.float16)),
     "subnormal numbers are zero": lambda codes: np.where(codes & np.uint32(0x7F800000), codes, codes & np.uint32(0x80000000)),
     "-0 becomes +0": lambda codes: np.where(codes & np.uint32(0x7FFFFFFF), codes, np.uint32(0)),
     "NaN is zero": _as_numbers(lambda values: np.where(np.isnan(values), np.float32(0), values)),
-    "Inf is the largest number": _as_numbers(lambda values: np.clip(values, np.float32(-3.4028234663852886e38), np.float32(3.4028234663852886e38))),
-}  # fmt: skip
+    "Inf is the largest number": _as_numbers(lambda values: np.clip(values, -np.finfo(np.float32).max, np.finfo(np.float32).max)),
+}
 
 
 def lanes_of(cells: Mapping[str, Any], program: Program, output: str, parts: tuple[int, int]) -> list[list[int]]:

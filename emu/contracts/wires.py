@@ -16,8 +16,9 @@ MOST_BITS = 64  # of a wire that is tried bit by bit
 
 
 class Edit(NamedTuple):
-    """kind: low, high: so many bits are lost at that end; stop: it saturates so many bits early; more, less: one off; zero, one, flip: bit n.
+    """What is wrong with a wire.
 
+    kind: low, high: so many bits are lost at that end; stop: it saturates so many bits early; more, less: one off; zero, one, flip: bit n;
     nothing: the value 0 in place of the wire.
     """
 
@@ -82,7 +83,7 @@ def _signed(code: int, bits: int) -> int:
 def edits(bits: int, deep: int = DEEP) -> Iterator[Edit]:
     """Yield the edits of a wire of so many bits: widths first, then one off, then bit by bit."""
     for kind in ("low", "high", "stop"):
-        yield from (Edit(kind, n) for n in range(1, min(deep, bits - 1) + 1))  # type: ignore[arg-type]
+        yield from (Edit(kind, n) for n in range(1, min(deep, bits - 1) + 1))
     if bits > 1:
         yield from (Edit("more"), Edit("less"))
     for n in range(min(bits, MOST_BITS)):

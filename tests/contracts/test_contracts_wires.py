@@ -15,6 +15,7 @@ def rows(stem, most=120):
     return plan.operation, [case.values for case in cases[:: max(1, len(cases) // most)]]
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("stem", [
     "convert__fp32_to_e2m1__nvidia_rne__directed", "convert__fp16_to_e4m3__ml_dtypes_odd__directed",
     "convert__bf16_to_int4__nvidia_rne__directed", "convert__fp32_to_e5m2__nvidia_nosat_odd__directed",
@@ -27,8 +28,10 @@ def test_a_converter_with_no_wire_wrong_is_the_contract(stem):
         assert converted(op, op.source.facts, row, lambda name, value: value) == op.exact(row)[0][0], row
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("stem", [
-    "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__directed", "dot__e2m1xe2m1_e8m0_to_fp32__blackwell_mxf4_b32_ue8m0__directed",
+    "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__directed",
+    "dot__e2m1xe2m1_e8m0_to_fp32__blackwell_mxf4_b32_ue8m0__directed",
     "dot__e4m3xe4m3_to_fp32__hopper_fp8__directed", "dot__int4xint4_ue4m3_to_fp32__nv_like_b16__directed",
 ])  # fmt: skip
 def test_a_fused_step_with_no_wire_wrong_is_the_datapath(stem):
@@ -43,6 +46,7 @@ def test_a_fused_step_with_no_wire_wrong_is_the_datapath(stem):
     assert compared > 100
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("stem", [
     "dot__e2m1xe2m1_to_fp32__int12_saturate__directed", "dot__e1m2xe1m2_ue4m3_to_fp32__e1m2_int24_register__directed",
     "dot__bf16xbf16_to_bf16__bf16_register__directed",
@@ -58,6 +62,7 @@ def test_levels_with_no_wire_wrong_are_the_datapath(stem):
     assert compared > 60
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("stem", [
     "quantize__bf16_to_mxfp4__mxfp4_torchao_floor__directed", "quantize__fp32_to_nvfp4__nvfp4_te_ref__directed",
     "quantize__fp16_to_nvfp4_tile16__nvfp4_te_2d_ref__directed", "quantize__fp32_to_hif4__hif4__directed",
@@ -74,6 +79,7 @@ def test_a_program_with_no_step_wrong_is_the_recipe(stem):
     assert compared > 10
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("stem", [
     "dequantize__nvfp4_to_bf16__nvfp4_te_ref_te__directed", "dequantize__mxfp4_to_fp32__mxfp4_te_pow2_exact__directed",
     "dequantize__hif4_to_fp16__hif4_exact__directed", "dequantize__nvint4_to_fp32__f46_nvint4_f46__directed",
@@ -87,6 +93,7 @@ def test_a_profile_with_no_step_wrong_is_the_contract(stem):
         assert answer == right
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("source", ["bf16", "fp32"])
 def test_a_butterfly_with_no_level_wrong_is_the_transform(source):
     op, values = rows(f"transform__{source}_to_fp32__rht16_butterfly__directed")

@@ -1,6 +1,7 @@
 """`emu explain mismatch` on designs that its deviations did not make: how often the true cause comes first, and never a false one for sure.
 
-docs/evidence/faulty_designs.json keeps what all designs gave; EMU_FAULTY=write pytest tests/rtl/test_rtl_faulty_designs.py -m mutants writes it.
+docs/evidence/faulty_designs.json keeps what all designs gave. To write it again (some minutes):
+EMU_FAULTY=write pytest tests/rtl/test_rtl_faulty_designs.py -m mutants
 """
 
 import json
@@ -40,7 +41,9 @@ def test_the_record_is_of_these_designs(record):
     """Every design of the list, in order; the shares that were asked for; no false explanation given as the only one."""
     rows = record["designs"]
     assert [row["stem"] for row in rows] == [entry["stem"] for entry, _ in NUMBERED] and len(rows) == 60, COMMAND
-    assert [row["fault"] for row in rows if not row["is_blind"]] == [item["name"] for entry in LIST["designs"] for item in entry["faults"]], COMMAND
+    assert [row["fault"] for row in rows if not row["is_blind"]] == [
+        item["name"] for entry in LIST["designs"] for item in entry["faults"]
+    ], COMMAND
     assert sum(row["is_blind"] for row in rows) >= 20 and record["seed"] == LIST["seed"], COMMAND
     first, three = sum(row["place"] == 1 for row in rows), sum(row["place"] > 0 for row in rows)
     assert first * FIRST[1] >= FIRST[0] * len(rows) and three * AMONG_THREE[1] >= AMONG_THREE[0] * len(rows), (first, three)
@@ -71,7 +74,13 @@ def test_every_design_is_explained_as_the_record_says(place, record):
 def test_all_designs(checkout, record):
     """Every design, judged on more fresh rows than the other tests take."""
     found = [item for entry in LIST["designs"] for item in measured(entry, fresh=FRESH)]
-    text = json.dumps({"schema": "emu-faulty-designs-1", "command": COMMAND, "seed": LIST["seed"], "designs": [asdict(item) for item in found]}, indent=1) + "\n"
+    text = (
+        json.dumps(
+            {"schema": "emu-faulty-designs-1", "command": COMMAND, "seed": LIST["seed"], "designs": [asdict(item) for item in found]},
+            indent=1,
+        )
+        + "\n"
+    )
     path = checkout / "docs" / "evidence" / "faulty_designs.json"
     if os.environ.get("EMU_FAULTY") == "write":
         path.write_text(text, encoding="ascii")

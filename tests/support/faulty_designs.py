@@ -84,10 +84,15 @@ def f32_of(bits: int) -> Any:
 
 # convert: binary32 -> a narrow float (e bits, m bits, bias) or INT4, policy nvidia.
 
-NARROW = {"e2m1": (2, 1, 1, 7, 7), "e1m2": (1, 2, 1, 7, 7), "e4m3": (4, 3, 7, 0x7E, 0x7F), "e3m2": (3, 2, 3, 31, 31)}  # e, m, bias, largest, NaN
+NARROW = {
+    "e2m1": (2, 1, 1, 7, 7),
+    "e1m2": (1, 2, 1, 7, 7),
+    "e4m3": (4, 3, 7, 0x7E, 0x7F),
+    "e3m2": (3, 2, 3, 31, 31),
+}  # e, m, bias, largest, NaN
 
 
-def convert(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
+def convert(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:  # noqa: C901
     """One conversion."""
     x = row["x"][0]
     sign, exp, frac = w("sign", x >> 31, 1), w("exponent", x >> 23 & 255, 8), w("fraction", x & 0x7FFFFF, 23)
@@ -168,8 +173,26 @@ def decode(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
 # dot: one fused step: products, groups, block scales, alignment to the largest exponent, one addition, one rounding toward zero.
 
 FUSED: dict[str, dict[str, Any]] = {
-    "blackwell_mxf4nvf4_b16_ue4m3": {"fmt": "e2m1", "group": 16, "fraction_bits": 35, "keep": 23, "floor": -139, "adder": 49, "scale": True, "nan": 0x7FFFFFFF},
-    "hopper_fp8": {"fmt": "e4m3", "group": 1, "fraction_bits": 13, "keep": 13, "floor": -133, "adder": 21, "scale": False, "nan": 0x7FFFFFFF},
+    "blackwell_mxf4nvf4_b16_ue4m3": {
+        "fmt": "e2m1",
+        "group": 16,
+        "fraction_bits": 35,
+        "keep": 23,
+        "floor": -139,
+        "adder": 49,
+        "scale": True,
+        "nan": 0x7FFFFFFF,
+    },
+    "hopper_fp8": {
+        "fmt": "e4m3",
+        "group": 1,
+        "fraction_bits": 13,
+        "keep": 13,
+        "floor": -133,
+        "adder": 21,
+        "scale": False,
+        "nan": 0x7FFFFFFF,
+    },
     "nv_like": {"fmt": "e1m2", "group": 16, "fraction_bits": 35, "keep": 23, "floor": -136, "adder": 46, "scale": True, "nan": 0x7FFFFFFF},
 }
 
@@ -196,7 +219,7 @@ def cut(value: int, places: int, mode: str = "rz") -> int:
     return -kept if value < 0 else kept
 
 
-def fused(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
+def fused(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:  # noqa: C901
     base = {**FUSED[config["datapath"]], **config}
     fmt, m, k = base["fmt"], NARROW[base["fmt"]][1], len(row["a"])
     a, b, c = list(row["a"]), list(row["b"]), row["c"][0]
@@ -282,8 +305,9 @@ def rounded(total: int, unit: int, w: Wires, base: Mapping[str, Any]) -> int:
 
 def register(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
     kind = config["datapath"]
-    bits, end = config.get("bits", {"int12_saturate": 12, "int12_wrap": 12, "int20_wrap": 20, "e1m2_int24_register": 24}[kind]), config.get(
-        "end", "wrap" if kind.endswith("wrap") else "saturate"
+    bits, end = (
+        config.get("bits", {"int12_saturate": 12, "int12_wrap": 12, "int20_wrap": 20, "e1m2_int24_register": 24}[kind]),
+        config.get("end", "wrap" if kind.endswith("wrap") else "saturate"),
     )
     lots: list[int] = []
     scaled = kind == "e1m2_int24_register"
@@ -297,7 +321,7 @@ def register(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
         least = -2 if scaled else -1
         lots.append(w("product", (xs << (xe - least)) * (ys << (ye - least)), 10, True, lane))
     if config.get("reverse"):
-        lots = lots[::-1]
+        lots.reverse()
     c = row.get("c", [0])[0]
     if scaled:
         if any(code & 0x7F == 0x7F for code in (*row["sa"], *row["sb"])) or (c & 0x7FFFFFFF) > 0x7F800000:
@@ -478,8 +502,8 @@ def dequantize_te(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
 def dequantize_mx(row: Lanes, w: Wires, config: Mapping[str, Any]) -> Lanes:
     """MXFP4, exact."""
     scale, out = w("scale", row["scale"][0], 8), []
-    for lane, code in enumerate(row["codes"]):
-        code = w("code", code, 4, lane=lane)
+    for lane, given in enumerate(row["codes"]):
+        code = w("code", given, 4, lane=lane)
         value = E2M1_VALUES[code & 7] * (-1.0 if code & 8 else 1.0)
         with np.errstate(all="ignore"):
             number = f32(value * 2.0 ** (scale - config.get("bias", 127))) if scale != 255 or config.get("nan_lost") else f32("nan")

@@ -1,5 +1,7 @@
-"""What `emu explain mismatch` says of the faulty designs, and whether it is true: an explanation is true when it gives what the design gives
-on fresh rows that no log holds."""
+"""What `emu explain mismatch` says of the faulty designs, and whether it is true.
+
+An explanation is true when it gives what the design gives, on fresh rows that no log holds.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,11 @@ def is_true(golden: Golden, design: Design, verdict: Verdict, fresh: Sequence[tu
 def faults_of(entry: Mapping[str, Any], golden: Golden) -> Iterator[tuple[str, bool, Fault]]:
     """Yield (name, is it drawn, fault) of a design: those written down, then those drawn that change a row of its suite."""
     for item in entry["faults"]:
-        yield item["name"], False, Fault(item.get("choice", {}), item.get("wire", ""), item.get("kind", ""), item.get("n", 0), item.get("lane"))
+        yield (
+            item["name"],
+            False,
+            Fault(item.get("choice", {}), item.get("wire", ""), item.get("kind", ""), item.get("n", 0), item.get("lane")),
+        )
     rows = [lanes_of(golden, golden.values(tc)) for tc in range(1, golden.size + 1, max(1, golden.size // 40))]
     drawn = blind(entry["model"], entry["config"], rows, f"{LIST['seed']} {entry['stem']}")
     for _ in range(entry["blind"]):

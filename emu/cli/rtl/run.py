@@ -105,7 +105,9 @@ def _show(report: Report, log: Path | None) -> None:
                 click.echo(f"{item.suite}: {item.derived.remade} rows made anew with the constants of the port map")
             if item.derived.missing:
                 click.echo(f"{item.suite}: not compared: {', '.join(item.derived.missing)}")
-        for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT ", "DESIGN "))):
+        for line in dict.fromkeys(
+            line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT ", "DESIGN "))
+        ):
             click.echo(line)
     for item in report.runs:
         if item.exit_code:

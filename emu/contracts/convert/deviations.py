@@ -147,10 +147,14 @@ def _beyond(op: ConvertContract) -> Iterator[Deviation]:
 
     for less in (1, 2):
         stop = lambda value, code, less=less: code if not above(value) else (code + less if twos and value.sign else code - less)  # noqa: E731
-        yield Deviation(f"saturation gives a code {'two below' if less == 2 else 'below'} the largest", "overflow", _predict(op, result=stop))
+        yield Deviation(
+            f"saturation gives a code {'two below' if less == 2 else 'below'} the largest", "overflow", _predict(op, result=stop)
+        )
     if twos:
         low = 1 << (derive.codes(op.fmt).bits - 1)
-        yield Deviation("the range is symmetric: the least code is never given", "overflow", _predict(op, result=lambda _, code: code + (code == low)))
+        yield Deviation(
+            "the range is symmetric: the least code is never given", "overflow", _predict(op, result=lambda _, code: code + (code == low))
+        )
     infinite = (("zero", 0), ("the largest code but one", largest - 1), ("the largest code", largest))
     for text, magnitude in infinite if not twos else ():
         change = lambda value, code, magnitude=magnitude: code & sign | magnitude if value.kind == "inf" else code  # noqa: E731
@@ -184,7 +188,9 @@ def _specials(op: ConvertContract) -> Iterator[Deviation]:
 
         def early(values: Values) -> Answer | None:
             code = values[0] & ~derive.codes(op.source).sign_bit
-            return exact((values[0] & derive.codes(op.source).sign_bit, *values[1:]) if not code & fraction and code in (0, special) else values)
+            return exact(
+                (values[0] & derive.codes(op.source).sign_bit, *values[1:]) if not code & fraction and code in (0, special) else values
+            )
 
         yield Deviation("Inf is taken for zero", "decode", early)
 

@@ -25,11 +25,27 @@ if TYPE_CHECKING:
     from emu.contracts.convert.contract import ConvertContract
 
 NAMES = {
-    "significand": "significand of x", "exponent": "exponent of x", "kept": "kept significand", "guard": "guard bit", "sticky": "sticky bit",
-    "odd": "lowest kept bit, as the rounding sees it", "up": "rounding up", "code": "magnitude code before saturation", "beyond": "magnitude code of what saturates", "result": "magnitude code of a number",
+    "significand": "significand of x",
+    "exponent": "exponent of x",
+    "kept": "kept significand",
+    "guard": "guard bit",
+    "sticky": "sticky bit",
+    "odd": "lowest kept bit, as the rounding sees it",
+    "up": "rounding up",
+    "code": "magnitude code before saturation",
+    "beyond": "magnitude code of what saturates",
+    "result": "magnitude code of a number",
     "stored": "y of a number",
-}  # fmt: skip
-STAGES = {"significand": "decode", "exponent": "decode", "kept": "position", "code": "round", "beyond": "overflow", "result": "encode", "stored": "encode"}
+}
+STAGES = {
+    "significand": "decode",
+    "exponent": "decode",
+    "kept": "position",
+    "code": "round",
+    "beyond": "overflow",
+    "result": "encode",
+    "stored": "encode",
+}
 Answers = Callable[[tuple[int, ...]], int]
 
 
@@ -47,14 +63,20 @@ def wires(op: ConvertContract) -> Iterator[tuple[str, str, Answers]]:
     for wire, bits in widths.items():
         for edit in edits(bits, deep=facts.frac_bits if wire == "significand" else 4):
             words = NAMES[wire]
-            text = f"{words}: {'always 0' if edit.kind == 'zero' else 'always 1' if edit.kind == 'one' else 'inverted'}" if bits == 1 else edit.words(words)
+            text = (
+                f"{words}: {'always 0' if edit.kind == 'zero' else 'always 1' if edit.kind == 'one' else 'inverted'}"
+                if bits == 1
+                else edit.words(words)
+            )
             if wire == "beyond" and edit.kind == "low" and edit.n == 1:  # the plainest words for what many edits do alike
                 yield "saturation gives a code below the largest", "overflow", _answers(op, facts, wire, bits, Edit("less"))
             yield text, STAGES.get(wire, "round"), _answers(op, facts, wire, bits, edit)
 
-
     if isinstance(op.fmt.facts, FloatFacts):
-        for text, keep in (("the carry out of the fraction is lost", 0), ("a fraction of ones is not rounded up", (1 << op.fmt.facts.frac_bits) - 1)):
+        for text, keep in (
+            ("the carry out of the fraction is lost", 0),
+            ("a fraction of ones is not rounded up", (1 << op.fmt.facts.frac_bits) - 1),
+        ):
             yield text, "round", _uncarried(op, facts, op.fmt.facts.frac_bits, keep)
 
 

@@ -73,9 +73,9 @@ def _more_facts(op: DotContract) -> Iterator[Deviation]:
     found: list[tuple[str, Any]] = []
     if plan.frac_bits is not None:
         found += [("align.fraction_bits", plan.frac_bits - less) for less in range(4, WIDER + 1) if plan.frac_bits > less]
-    for key, words in (("elements", "flush"), ("scales", "flush"), ("c", "flush"), ("result", "flush")):
+    for key in ("elements", "scales", "c", "result"):
         gentle = "gradual" if key == "result" else "keep"
-        found.append((f"subnormal.{key}", gentle if getattr(facts.subnormal, key) == words else words))
+        found.append((f"subnormal.{key}", gentle if getattr(facts.subnormal, key) == "flush" else "flush"))
     found.append(("round.overflow", "saturate" if facts.round.overflow == "inf" else "inf"))
     found.append(("special.zero", "ieee" if facts.special.zero == "plus" else "plus"))
     found.append(("special.nan_scale", "live" if facts.special.nan_scale == "always" else "always"))
@@ -98,7 +98,12 @@ def _stage_of(path: str) -> str:
 def _other_operands(op: DotContract) -> Iterator[Deviation]:
     """Elements or scales that are decoded as another format of as many bits."""
     plan = op.plan
-    for key, sides, fmt in (("a", ("a",), plan.a), ("b", ("b",), plan.b), ("a and b", ("a", "b"), plan.a), ("scales", ("scale",), plan.scale)):
+    for key, sides, fmt in (
+        ("a", ("a",), plan.a),
+        ("b", ("b",), plan.b),
+        ("a and b", ("a", "b"), plan.a),
+        ("scales", ("scale",), plan.scale),
+    ):
         if fmt is None or (key == "a and b" and plan.a != plan.b):
             continue
         for name in names("format"):
@@ -114,7 +119,8 @@ def _other_operands(op: DotContract) -> Iterator[Deviation]:
 
 def _reading(op: DotContract, sides: Sequence[str], other: Format) -> Callable[[Sequence[Values]], list[Answer | None]]:
     """Return the answers of a machine that reads some operands as another format."""
-    plan = replace(op.plan, **dict.fromkeys(sides, other))
+    changes: dict[str, Any] = dict.fromkeys(sides, other)
+    plan = replace(op.plan, **changes)
     plan.widths  # noqa: B018  a format that a product cannot hold is refused here
 
     def batch(rows: Sequence[Values]) -> list[Answer | None]:
@@ -144,7 +150,11 @@ def _results(plan: DatapathPlan) -> Iterator[tuple[str, str, Callable[[DotRow, i
         yield "Inf gives NaN", "specials", lambda _, right: plan.nan_code if right & ~sign == inf else right
         yield "Inf loses its sign", "specials", lambda _, right: inf if right & ~sign == inf else right
     top = 1 << facts.frac_bits
-    yield "subnormal results keep their sign but are zero", "rs (last rounding)", lambda _, right: right & sign if 0 < right & ~sign < top else right
+    yield (
+        "subnormal results keep their sign but are zero",
+        "rs (last rounding)",
+        lambda _, right: right & sign if 0 < right & ~sign < top else right,
+    )
 
 
 def _one_code(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:

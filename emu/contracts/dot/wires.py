@@ -26,17 +26,41 @@ from emu.spec.registry import get
 
 Seen = Callable[[str, int, int], int]  # wire, lane, value -> the value that the machine has there
 STAGES = {
-    "product": "sg (products)", "fixed": "sg (products)", "sum": "sg (group sums)", "both": "tm (scales)", "power": "tm (scales)", "term": "tm (terms)",
-    "named": "e (exponents of terms)", "e": "e (largest exponent)", "aligned": "xa, xc (alignment)", "c": "xa, xc (alignment)",
-    "total": "s (sum)", "live": "e (largest exponent)", "c_live": "e (largest exponent)",
-    "leading": "rs (last rounding)", "kept": "rs (last rounding)", "result": "rs (last rounding)",
-}  # fmt: skip
+    "product": "sg (products)",
+    "fixed": "sg (products)",
+    "sum": "sg (group sums)",
+    "both": "tm (scales)",
+    "power": "tm (scales)",
+    "term": "tm (terms)",
+    "named": "e (exponents of terms)",
+    "e": "e (largest exponent)",
+    "aligned": "xa, xc (alignment)",
+    "c": "xa, xc (alignment)",
+    "total": "s (sum)",
+    "live": "e (largest exponent)",
+    "c_live": "e (largest exponent)",
+    "leading": "rs (last rounding)",
+    "kept": "rs (last rounding)",
+    "result": "rs (last rounding)",
+}
 NAMES = {
-    "product": "significands of products", "fixed": "products", "sum": "sums of groups", "both": "product of the significands of both scales", "power": "sum of the exponents of both scales",
-    "term": "terms", "named": "exponents of terms", "e": "largest exponent", "aligned": "aligned terms", "c": "aligned C", "total": "sum of the aligned terms",
-    "live": "terms that count for the largest exponent", "c_live": "C as it counts for the largest exponent",
-    "leading": "place of the leading bit", "kept": "rounded significand", "result": "result without its sign",
-}  # fmt: skip
+    "product": "significands of products",
+    "fixed": "products",
+    "sum": "sums of groups",
+    "both": "product of the significands of both scales",
+    "power": "sum of the exponents of both scales",
+    "term": "terms",
+    "named": "exponents of terms",
+    "e": "largest exponent",
+    "aligned": "aligned terms",
+    "c": "aligned C",
+    "total": "sum of the aligned terms",
+    "live": "terms that count for the largest exponent",
+    "c_live": "C as it counts for the largest exponent",
+    "leading": "place of the leading bit",
+    "kept": "rounded significand",
+    "result": "result without its sign",
+}
 EXP_BITS = 10
 ONE_BIT = {"zero": "none does", "one": "all do, zeros too", "flip": "the others do"}
 
@@ -56,7 +80,13 @@ def widths(plan: DatapathPlan) -> dict[str, tuple[int, bool]]:
     out = {"product": (found.product_bits + 1, True)}
     if grouped:
         scale = 2 * (plan.scale.facts.frac_bits + 1) if plan.scale is not None and isinstance(plan.scale.facts, FloatFacts) else 1
-        out |= {"fixed": (found.product_bits + 1, True), "sum": (found.group_sum_bits + 1, True), "both": (scale, False), "power": (EXP_BITS - 1, True), "term": (found.term_bits + 1, True)}
+        out |= {
+            "fixed": (found.product_bits + 1, True),
+            "sum": (found.group_sum_bits + 1, True),
+            "both": (scale, False),
+            "power": (EXP_BITS - 1, True),
+            "term": (found.term_bits + 1, True),
+        }
     assert plan.frac_bits is not None
     adder = plan.adder_bits or plan.frac_bits + plan.integer_bits_needed + 1
     out |= {"named": (EXP_BITS, True), "e": (EXP_BITS, True), "aligned": (adder, True), "c": (adder, True), "total": (adder, True)}
@@ -82,7 +112,16 @@ def _said(wire: str, bits: int, edit: Edit) -> str:
 def wires_of_one_lane(plan: DatapathPlan) -> Iterator[tuple[str, str, Callable[[DotRow], int]]]:
     """Yield (text, stage, code of a row) for every wire that is wrong in one lane alone."""
     groups = plan.step // plan.group if plan.facts.scale.apply == "group" else plan.step
-    lanes = {"product": plan.step, "fixed": plan.step, "sum": groups, "both": groups, "power": groups, "term": groups, "aligned": groups, "named": groups}
+    lanes = {
+        "product": plan.step,
+        "fixed": plan.step,
+        "sum": groups,
+        "both": groups,
+        "power": groups,
+        "term": groups,
+        "aligned": groups,
+        "named": groups,
+    }
     known = widths(plan)
     for wire, count in lanes.items():
         if wire not in known:
@@ -113,16 +152,23 @@ def fused(row: DotRow, plan: DatapathPlan, seen: Seen, blind: str = "") -> int:
     return c
 
 
-def _step(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: DatapathPlan, seen: Seen, blind: str) -> int:
+def _step(
+    a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: DatapathPlan, seen: Seen, blind: str
+) -> int:
     special = _special(a, b, scale_a, scale_b, c, plan, blind)
     if special is not None:
         return special_code(special, plan)
     products = [item._replace(significand=seen("product", lane, item.significand)) for lane, item in enumerate(products_of(a, b, plan))]
     addend = decode_triple(c, plan.c, plan.facts.subnormal.c)
-    terms = _grouped(products, scale_a, scale_b, plan, seen, blind) if plan.facts.scale.apply == "group" else [
-        (term.significand, term.exp, term.frac_bits, term.live) for term in terms_of(products, (), (), plan)
+    terms = (
+        _grouped(products, scale_a, scale_b, plan, seen, blind)
+        if plan.facts.scale.apply == "group"
+        else [(term.significand, term.exp, term.frac_bits, term.live) for term in terms_of(products, (), (), plan)]
+    )
+    terms = [
+        (value, seen("named", lane, exp), frac + seen("named", lane, exp) - exp, live)
+        for lane, (value, exp, frac, live) in enumerate(terms)
     ]
-    terms = [(value, seen("named", lane, exp), frac + seen("named", lane, exp) - exp, live) for lane, (value, exp, frac, live) in enumerate(terms)]
     named = [exp for lane, (_, exp, _, live) in enumerate(terms) if seen("live", lane, int(live))]
     named += [addend.exp] if seen("c_live", 0, int(addend.significand != 0)) else []
     e = seen("e", 0, max(named + ([] if plan.floor is None else [plan.floor]), default=0))
@@ -137,7 +183,9 @@ def _step(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: S
     return _rounded(seen("total", 0, total), unit, plan, seen)
 
 
-def _special(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: DatapathPlan, blind: str) -> Any:
+def _special(
+    a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b: Sequence[int], c: int, plan: DatapathPlan, blind: str
+) -> Any:
     """What NaN and Inf decide, some operands seen as ones."""
     if blind == "elements":
         a, b = ((code_of_one(fmt),) * len(codes) for fmt, codes in ((plan.a, a), (plan.b, b)))
@@ -148,7 +196,9 @@ def _special(a: Sequence[int], b: Sequence[int], scale_a: Sequence[int], scale_b
     return special_result(a, b, scale_a, scale_b, c, plan)
 
 
-def _grouped(products: Sequence[Triple], scale_a: Sequence[int], scale_b: Sequence[int], plan: DatapathPlan, seen: Seen, blind: str) -> list[tuple[int, int, int, bool]]:
+def _grouped(
+    products: Sequence[Triple], scale_a: Sequence[int], scale_b: Sequence[int], plan: DatapathPlan, seen: Seen, blind: str
+) -> list[tuple[int, int, int, bool]]:
     """Return (value, exponent, fraction bits, live) of each group times its scales."""
     out = []
     keep = plan.facts.subnormal.scales
@@ -159,12 +209,22 @@ def _grouped(products: Sequence[Triple], scale_a: Sequence[int], scale_b: Sequen
         live = any(item.significand for item in part) if plan.facts.align.cancelled_group_counts == "yes" else total != 0
         both, power, frac = 1, 0, 0
         if plan.scale is not None:
-            nan = blind != "scales" and any(derive.is_nan_code(code & ((1 << derive.codes(plan.scale).bits) - 1), plan.scale) for code in (scale_a[start], scale_b[start]))
+            nan = blind != "scales" and any(
+                derive.is_nan_code(code & ((1 << derive.codes(plan.scale).bits) - 1), plan.scale)
+                for code in (scale_a[start], scale_b[start])
+            )
             x, y = (decode_triple(code, plan.scale, keep) for code in (scale_a[start], scale_b[start]))
             both, power, frac = (0 if nan else x.significand * y.significand), (0 if nan else x.exp + y.exp), x.frac_bits + y.frac_bits
         both, exp = seen("both", number, both), seen("power", number, power)
         raised = int(plan.facts.align.exponent_raise)
-        out.append((seen("term", number, total * both), exp + raised, plan.product_frac_bits + frac - plan.product_exp + raised, live and both != 0))
+        out.append(
+            (
+                seen("term", number, total * both),
+                exp + raised,
+                plan.product_frac_bits + frac - plan.product_exp + raised,
+                live and both != 0,
+            )
+        )
     return out
 
 

@@ -268,7 +268,8 @@ def of_one_lane(op: LevelsContract) -> Iterator[Deviation]:
 def _edited(side: str, lane: int | None, edit: Edit, bits: int) -> Moved:
     def moved(row: LevelsRow) -> LevelsRow:
         codes = getattr(row, side)
-        return row._replace(**{side: tuple(edit(code, bits) if lane in (None, place) else code for place, code in enumerate(codes))})
+        changes: dict[str, Any] = {side: tuple(edit(code, bits) if lane in (None, place) else code for place, code in enumerate(codes))}
+        return row._replace(**changes)
 
     return moved
 
@@ -292,7 +293,7 @@ def _wider(op: LevelsContract) -> Iterator[Deviation]:
             keep = get("format", hold.format).facts.frac_bits if hold.keep is None else hold.keep
             found = [((*at, "keep"), keep - less) for less in (2, 3, 4) if keep > less]
         for change in found:
-            changes = [change] if isinstance(hold, FixedHold) else [change, ((*at, "rounding"), hold.rounding or "rz")]
+            changes = [change] if isinstance(hold, FixedHold) else [change, ((*at, "rounding"), getattr(hold, "rounding", None) or "rz")]
             item = changed(op.plan, changes, level.facts.id)
             if item is not None:
                 yield _deviation(op, item.text, item.stage, item.plan)
@@ -301,12 +302,21 @@ def _wider(op: LevelsContract) -> Iterator[Deviation]:
 def _other_operands(op: LevelsContract) -> Iterator[Deviation]:
     """Elements or scales that are decoded as another format of as many bits."""
     plan = op.plan
-    for key, sides, fmt in (("a", ("a",), plan.a), ("b", ("b",), plan.b), ("a and b", ("a", "b"), plan.a), ("scales", ("scale",), plan.scale)):
+    for key, sides, fmt in (
+        ("a", ("a",), plan.a),
+        ("b", ("b",), plan.b),
+        ("a and b", ("a", "b"), plan.a),
+        ("scales", ("scale",), plan.scale),
+    ):
         if fmt is None or (key == "a and b" and plan.a != plan.b):
             continue
         for name in names("format"):
             other = get("format", name)
-            if derive.codes(other).bits != derive.codes(fmt).bits or other.facts_digest == fmt.facts_digest or isinstance(other.facts, CodebookFacts):
+            if (
+                derive.codes(other).bits != derive.codes(fmt).bits
+                or other.facts_digest == fmt.facts_digest
+                or isinstance(other.facts, CodebookFacts)
+            ):
                 continue
             if reach(other).lsb_exp < reach(fmt).lsb_exp:  # finer than the registers of this machine
                 continue

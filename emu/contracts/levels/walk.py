@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from emu.contracts.levels.rows import LevelsRow
-from emu.engines.exact.levels import Held, Number, Place, Special, Row, _named, shifted
+from emu.engines.exact.levels import Held, Number, Place, Row, Special, _named, shifted
 from emu.engines.exact.value import power_of_two
 from emu.spec.levels import AlignPlan, LevelPlan, LevelsPlan
 from emu.spec.models import Format

@@ -46,7 +46,6 @@ class Wired(Row):
             return held
         return held._replace(significand=self.seen(f"register {self.plan.levels[place[0] - 1].facts.id}", place[2], held.significand))
 
-
     def _turns(self, place: tuple[int, int, int]) -> int:
         """How many additions the register of a node takes."""
         if not 0 < place[0] <= len(self.plan.levels):
@@ -97,9 +96,17 @@ def wires(plan: LevelsPlan, k: int) -> Iterator[tuple[str, str, Answers]]:
     for level in plan.levels:
         if isinstance(level.facts.hold, FixedHold):
             name = level.facts.id
-            for ends, words in (((1, 0), "its least value is never reached"), ((0, 1), "it stops one below its largest value"), ((1, 1), "it stops one early at both ends")):
+            for ends, words in (
+                ((1, 0), "its least value is never reached"),
+                ((0, 1), "it stops one below its largest value"),
+                ((1, 1), "it stops one early at both ends"),
+            ):
                 yield f"register {name}: {words}", name, lambda row, ends=ends: code_of(row, plan, _right, ends)  # type: ignore[misc]
-            yield f"register {name}: it is looked at after the last addition alone", name, lambda row: code_of(row, plan, _right, at_end=True)
+            yield (
+                f"register {name}: it is looked at after the last addition alone",
+                name,
+                lambda row: code_of(row, plan, _right, at_end=True),
+            )
             break
 
 

@@ -202,14 +202,16 @@ class TransformContract(Contract):
         def masked(values: Values, change: Callable[[int], int]) -> Answer:
             right = self.signs(values)
             mask = int(self.facts.signs, 16) if right is None else right
-            plain = replace(self, transform=self.transform.model_copy(update={"facts": self.facts.model_copy(update={"signs": f"{change(mask):#x}"})}))
+            plain = replace(
+                self, transform=self.transform.model_copy(update={"facts": self.facts.model_copy(update={"signs": f"{change(mask):#x}"})})
+            )
             return plain.exact(values if self.fixed else (values[0], change(mask)))
 
         mirrored = lambda mask: int(f"{mask:0{size}b}"[::-1], 2)  # noqa: E731
         yield Deviation("bit i of the signs negates element n - 1 - i", "signs", lambda values: masked(values, mirrored))
         yield Deviation("the other elements are negated", "signs", lambda values: masked(values, lambda mask: mask ^ ((1 << size) - 1)))
         for bit in range(size):
-            yield Deviation(f"the sign of element {bit} is the other one", "signs", lambda values, bit=bit: masked(values, lambda mask: mask ^ 1 << bit))  # type: ignore[misc]
+            yield Deviation(f"the sign of element {bit} is the other one", "signs", partial(masked, change=partial(int.__xor__, 1 << bit)))
 
     def _wires(self, lane: int | None) -> Iterator[Deviation]:
         """The source, each level of a butterfly, and the result before it is stored: one of them wrong."""
@@ -220,9 +222,15 @@ class TransformContract(Contract):
         wide = derive.codes(get("format", self.facts.sum_format)).bits
         for level in range(self.levels):
             for edit in edits(wide, deep=23 if lane is None else 4):
-                yield Deviation.of_rows(edit.words(f"level {level} of the butterfly{of}"), f"b{level}", partial(self._side_by_side, level, edit, wide, lane))
+                yield Deviation.of_rows(
+                    edit.words(f"level {level} of the butterfly{of}"), f"b{level}", partial(self._side_by_side, level, edit, wide, lane)
+                )
             if lane is None:
-                yield Deviation.of_rows(f"level {level} of the butterfly: b - a instead of a - b", f"b{level}", partial(self._side_by_side, level, None, wide, None))
+                yield Deviation.of_rows(
+                    f"level {level} of the butterfly: b - a instead of a - b",
+                    f"b{level}",
+                    partial(self._side_by_side, level, None, wide, None),
+                )
         if lane is None and self.levels:
             for strides in ((8, 4, 2, 1), (2, 1, 4, 8), (1, 2, 8, 4)) if self.facts.size == 16 else ():
                 text = f"the levels of the butterfly have the strides {', '.join(map(str, strides))}"
@@ -238,7 +246,10 @@ class TransformContract(Contract):
             assert edit is not None
             codes[:, place] = edit.on_array(codes[:, place], bits)
             if not self.levels:
-                return self.batch([(pack(lanes, self.layout.inputs[0].lane_bits), values[1]) for lanes, values in zip(codes.tolist(), rows, strict=True)], numpy_transform)
+                return self.batch(
+                    [(pack(lanes, self.layout.inputs[0].lane_bits), values[1]) for lanes, values in zip(codes.tolist(), rows, strict=True)],
+                    numpy_transform,
+                )
         x = to_fp32(codes, self.source)
         masks = [int(self.facts.signs, 16) if self.signs(values) is None else values[1] for values in rows]
         negative = np.array([[mask >> at & 1 for at in range(self.facts.size)] for mask in masks], bool)
@@ -259,7 +270,9 @@ class TransformContract(Contract):
         pattern = np.where(np.isnan(scaled), np.uint32(0x7FC00000), np.ascontiguousarray(scaled).view(np.uint32))
         result: Format = get("format", self.facts.result)
         if not is_binary32(result):
-            pattern = convert_marked(pattern.reshape(-1), get("format", "fp32"), result, get("rounding", "rne"), derive.arithmetic_entry(result)).reshape(pattern.shape)
+            pattern = convert_marked(
+                pattern.reshape(-1), get("format", "fp32"), result, get("rounding", "rne"), derive.arithmetic_entry(result)
+            ).reshape(pattern.shape)
         return [(tuple(lanes),) for lanes in pattern.tolist()]
 
     def _held(self, values: Any, to: Format) -> Any:

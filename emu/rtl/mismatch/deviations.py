@@ -31,7 +31,10 @@ class Effort(NamedTuple):
     fresh: int
 
 
-QUICK, SLOW = Effort(32, 160, 1 << 14, 32, 1000), Effort(6, 48, 512, 16, 200)  # for operations of which `exact` does thousands a second, and hundreds
+QUICK, SLOW = (
+    Effort(32, 160, 1 << 14, 32, 1000),
+    Effort(6, 48, 512, 16, 200),
+)  # for operations of which `exact` does thousands a second, and hundreds
 BEST = 12
 FEW_ROWS = 8  # times the sample, where a log has few rows
 Item = TypeVar("Item")
@@ -100,6 +103,7 @@ class Verdict:
         return {
             "text": self.hypothesis.text, "also": list(self.also), "stage": self.hypothesis.stage, "thisRow": self.here,
             "mismatches": self.bad, "mismatchesTried": self.bad_tried, "agreeing": self.good, "agreeingTried": self.good_tried,
+            "whole": self.whole,
         }  # fmt: skip
 
 
@@ -157,7 +161,8 @@ def tried(
     """Return the hypotheses that hold on the row or on any mismatch of the first few, the best first.
 
     this: the row to explain.   bad, good: rows of the log that differ and that agree.   few: on so many each is tried first.
-    Equal ones are one entry, under the first's name; those that explain every row are told apart on fresh rows too.   Only the BEST are counted on every row; the others on some.
+    Equal ones are one entry, under the first's name; those that explain every row are told apart on fresh rows too. Only the BEST are
+    counted on every row, the others on some.
     """
     layout, effort = golden.layout, effort_of(golden)
     first = [this, *(case for case in _various(bad, few or effort.few) if case.tc != this.tc)]
@@ -218,7 +223,14 @@ def _counted(layout: Layout, guess: Guess, this: Case, cases: Sequence[Sequence[
 
 def _rank(item: Verdict) -> tuple[bool, bool, bool, bool, int, int]:
     """Whole ones first, of a row before of a sequence; then those that no agreeing row refutes, that hold here, on the most rows."""
-    return not item.whole, item.whole and item.hypothesis.of_a_sequence, item.good < item.good_tried, not item.here, -(item.bad + item.good), -item.bad
+    return (
+        not item.whole,
+        item.whole and item.hypothesis.of_a_sequence,
+        item.good < item.good_tried,
+        not item.here,
+        -(item.bad + item.good),
+        -item.bad,
+    )
 
 
 def _various(cases: Sequence[Case], most: int) -> list[Case]:
@@ -268,10 +280,13 @@ class Guess:
         try:
             found = batch(rows)
         except EmuError:
-            found = [None] * len(rows) if len(rows) == 1 else [one_by_one(lambda values: batch([values])[0])([values])[0] for values in rows]
+            found = (
+                [None] * len(rows) if len(rows) == 1 else [one_by_one(lambda values: batch([values])[0])([values])[0] for values in rows]
+            )
         return [None if answer is None else packed_answer(self.golden.layout, answer) for answer in found]
 
     def __call__(self, tc: int) -> Outputs | None:
+        """Return what it predicts of one row."""
         self.ask([tc])
         return self.known[tc]
 

@@ -102,7 +102,9 @@ def _edited(golden: Golden, text: str, stage: str, column: Column, change: Chang
         out: list[Answer | None] = []
         for values in rows:
             right = golden.answer(values)[: len(outs)]
-            lanes = unpack(change(column, pack([max(code, 0) for code in right[place]], column.lane_bits)) & ((1 << column.bits) - 1), column)
+            lanes = unpack(
+                change(column, pack([max(code, 0) for code in right[place]], column.lane_bits)) & ((1 << column.bits) - 1), column
+            )
             known = tuple(code if lane >= 0 else lane for code, lane in zip(lanes, right[place], strict=True))
             out.append((*right[:place], known, *right[place + 1 :]))
         return out
@@ -140,21 +142,21 @@ def inputs_changed(golden: Golden) -> Iterator[Hypothesis]:
         facts = get("format", column.format).facts if column.format is not None else None
         if isinstance(facts, FloatFacts) and op.name.op not in ("dot", "accumulate"):
             for edit in edits(facts.exp_bits):
-                change = _each_lane(edit, facts.frac_bits, facts.exp_bits)
-                yield Hypothesis(f"as if {edit.words(f'{where}: exponent field')}", "decode", with_input(op, place, column, change))
+                moved = _each_lane(edit, facts.frac_bits, facts.exp_bits)
+                yield Hypothesis(f"as if {edit.words(f'{where}: exponent field')}", "decode", with_input(op, place, column, moved))
 
 
 def one_lane(golden: Golden) -> Iterator[Hypothesis]:
     """Yield inputs and outputs of which one lane has a bit that does not move, or is edited alone."""
     op = golden.plan.operation
     for column in golden.layout.results:
-        if column.role == "out" and 1 < column.lanes and column.lane_bits <= WIDEST_LANE:
+        if column.role == "out" and column.lanes > 1 and column.lane_bits <= WIDEST_LANE:
             for lane in range(column.lanes):
                 for edit in edits(column.lane_bits):
                     text = edit.words(f"{column.name}, lane {lane}")
                     yield _edited(golden, text, "output", column, partial(_one_lane, lane, edit))
     for place, column in enumerate(golden.layout.inputs):
-        if 1 < column.lanes and column.lane_bits <= WIDEST_LANE and op.name.op not in ("dot", "accumulate"):
+        if column.lanes > 1 and column.lane_bits <= WIDEST_LANE and op.name.op not in ("dot", "accumulate"):
             for lane in range(column.lanes):
                 for edit in islice(edits(column.lane_bits, deep=4), 200):
                     text = f"as if {edit.words(f'{column.name}, lane {lane}')}"

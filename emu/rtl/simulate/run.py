@@ -200,7 +200,13 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
         results = [line for line in entry.lines if line.startswith("RESULT ")]
         model = file.map
         combinational = model.clock is None and not model.latency and model.valid is None
-        entry.lines = [f"DESIGN state={'no' if combinational else 'yes'}", *hidden, *(line for line in entry.lines if line not in results), *listed, *results]
+        entry.lines = [
+            f"DESIGN state={'no' if combinational else 'yes'}",
+            *hidden,
+            *(line for line in entry.lines if line not in results),
+            *listed,
+            *results,
+        ]
     if file.map.clock is not None and file.map.latency is not None and way.mode != "stall" and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
 
