@@ -81,6 +81,8 @@ def _descriptor(plan: LevelsPlan) -> Descriptor:
 
 
 def _fill_level(out: Any, level: Level, d: Format, memory: list[Any]) -> None:
+    memory.append(ffi.new("char[]", level.id.encode()))
+    out.name = memory[-1]
     out.of_rule = OF.get(level.of, lib.EMU_OF_COUNT) if isinstance(level.of, str) else lib.EMU_OF_COUNT
     out.of = level.of if isinstance(level.of, int) else 0
     out.every, out.add, out.by, out.start = level.take.every, ADD[level.add], level.by or 1, START[level.start]
