@@ -87,4 +87,4 @@ def test_all_designs(checkout, record):
     assert path.read_text(encoding="ascii") == text, COMMAND
 
 
-FRESH = 2000
+FRESH = 1000

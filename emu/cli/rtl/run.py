@@ -99,21 +99,10 @@ def _show(report: Report, log: Path | None) -> None:
         click.echo(f"{report.map.map.module} against {report.contract}")
         print_table([_cells(report, item) for item in report.runs], HEADER, right=HEADER[2:8])
         for item in report.runs:
-<<<<<<< HEAD
-            for reason, count in item.derived.unsupported.items():
-                click.echo(f"{item.suite}: {count} rows unsupported: {reason}")
-            if item.derived.remade:
-                click.echo(f"{item.suite}: {item.derived.remade} rows made anew with the constants of the port map")
-            if item.derived.missing:
-                click.echo(f"{item.suite}: not compared: {', '.join(item.derived.missing)}")
-        for line in dict.fromkeys(
-            line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT ", "DESIGN "))
-        ):
-=======
             for text in _remarks(item):
                 click.echo(f"{item.suite}: {text}")
-        for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT "))):
->>>>>>> main
+        hidden = ("ROW ", "LEFTOUT ", "DESIGN ")
+        for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(hidden)):
             click.echo(line)
     for item in report.runs:
         if item.exit_code:
