@@ -10,7 +10,9 @@ from emu.cli.main import run
 from emu.contracts.dot.rows import answer as by_exact
 from emu.contracts.dot.variants import hypotheses
 from emu.contracts.rows import make_row, mismatches, unpack, value_of
+from emu.rtl.mismatch.deviations import explains, holds
 from emu.rtl.mismatch.explain import explain_mismatch, lines_of
+from emu.rtl.mismatch.golden_rows import Case
 from emu.rtl.mismatch.lines import parse_log
 from emu.vectors.suites.plan import find
 
@@ -196,6 +198,18 @@ def test_a_dot_product_with_stages_names_the_first_wrong_column(suites):
     assert found["first_wrong"]["stage"] == "u0_tm2" and "stage columns" in found["first_wrong"]["by"]
     names = [column.name for column in suite.layout.results if column.role == "stage"]
     assert {"u0_sg0", "u0_tm2", "u0_rs"} <= set(names)
+
+
+def test_what_leaves_a_right_output_alone_explains_no_wrong_stage(suites):
+    """The output is right, a stage is wrong: a prediction of the output alone agrees with the row and explains nothing of it."""
+    suite = suites[DOT]
+    row = next(row for row in suite.rows if suite.named(row)["m_u0_tm2"])
+    want = suite.named(row)
+    case = Case(1, row, {"d": want["d"], "u0_tm2": want["u0_tm2"] ^ 1}, {})
+    assert case.wrong(suite.layout) == ["u0_tm2"]
+    assert holds(suite.layout, case, {"d": want["d"]}) and not explains(suite.layout, case, {"d": want["d"]})
+    assert explains(suite.layout, case, {"d": want["d"], "u0_tm2": want["u0_tm2"] ^ 1})
+    assert not holds(suite.layout, case, {"d": want["d"] ^ 1})
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ lanes of every output column of a row.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -556,7 +556,7 @@ def blind(model: str, config: Mapping[str, Any], rows: list[Lanes], seed: str) -
     probe = Design(model, config, Fault())
     for row in rows:
         probe.answer(row)
-    draw = random.Random(seed)
+    draw = Random(seed)
     names = sorted(probe.wires.seen)
     while True:
         name = draw.choice(names)

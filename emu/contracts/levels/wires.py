@@ -80,11 +80,11 @@ def _widths(plan: LevelsPlan) -> dict[str, tuple[int, bool]]:
     product = 2 + sum(derive.codes(fmt).bits for fmt in (plan.a, plan.b))
     out = {"products": (min(product, WIDE), True)}
     for level in plan.levels:
-        hold = level.facts.hold
+        hold, name = level.facts.hold, level.facts.id
         if isinstance(hold, FixedHold):
-            out[f"register {level.facts.id}"] = (hold.bits, True)
+            out[f"register {name}"] = (hold.bits, True)
         elif hold == "exact":
-            out[level.facts.id] = (WIDE, True)
+            out[name] = (WIDE, True)
     return out | {"result": (derive.codes(plan.d).bits - 1, False)}
 
 

@@ -121,7 +121,7 @@ def packed_answer(layout: Layout, answer: Answer) -> Outputs | None:
 def holds(layout: Layout, case: Case, predicted: Outputs | None) -> bool:
     """Tell whether a prediction is what a simulation got: in every compared bit of the printed columns that it speaks of.
 
-    Of a row that differs it must speak of a column that does: what leaves alone what is wrong explains nothing.
+    Of a row whose outputs differ it must speak of one that does.
     """
     if predicted is None:
         return not compares_outputs(layout, case.row)
@@ -134,7 +134,13 @@ def holds(layout: Layout, case: Case, predicted: Outputs | None) -> bool:
         if not _equal(layout, case, column, predicted[column.name]):
             return False
         told |= column.name in wrong
-    return told or not wrong
+    outs = {column.name for column in layout.results if column.role == "out"}
+    return told or not outs.intersection(wrong)
+
+
+def explains(layout: Layout, case: Case, predicted: Outputs | None) -> bool:
+    """Tell whether a prediction holds on a row that differs, and changes what differs: what leaves that alone explains nothing."""
+    return predicted is not None and holds(layout, case, predicted) and any(name in predicted for name in case.wrong(layout))
 
 
 def _equal(layout: Layout, case: Case, column: Column, predicted: int) -> bool:
@@ -174,7 +180,7 @@ def tried(
     for item in found:
         guess = Guess(golden, item)
         guess.ask([case.tc for case in first])
-        if any(holds(layout, case, guess(case.tc)) for case in first):
+        if any(explains(layout, case, guess(case.tc)) for case in first):
             guess.ask(sample)
             groups.setdefault(tuple(_frozen(guess(tc)) for tc in sample), []).append(guess)
     counted = [(_counted(layout, members[0], this, some), members) for members in groups.values()]
@@ -182,7 +188,7 @@ def tried(
     best: list[Verdict] = []
     every = [case.tc for kind in most for case in kind]
     for _, members in counted[:BEST]:
-        for part in _apart(members, lambda guess: guess.asked(every)):
+        for part in _apart(members, lambda guess: guess.predicted(every)):
             verdict = _counted(layout, part[0], this, most)
             if verdict.whole and len(part) > 1:
                 rows = golden.fresh(effort.fresh)
@@ -218,7 +224,7 @@ def _counted(layout: Layout, guess: Guess, this: Case, cases: Sequence[Sequence[
     bad = sum(holds(layout, case, guess(case.tc)) for case in cases[0])
     silent = guess.hypothesis.of_a_sequence  # the first and last rows have no neighbour
     good = sum(holds(layout, case, guess(case.tc)) or (silent and guess(case.tc) is None) for case in cases[1])
-    return Verdict(guess.hypothesis, bad, len(cases[0]), good, len(cases[1]), holds(layout, this, guess(this.tc)))
+    return Verdict(guess.hypothesis, bad, len(cases[0]), good, len(cases[1]), explains(layout, this, guess(this.tc)))
 
 
 def _rank(item: Verdict) -> tuple[bool, bool, bool, bool, int, int]:
@@ -267,7 +273,7 @@ class Guess:
         else:
             self.known |= dict(zip(ids, self.answers([self.golden.values(tc) for tc in ids]), strict=True))
 
-    def asked(self, ids: Sequence[int]) -> list[Outputs | None]:
+    def predicted(self, ids: Sequence[int]) -> list[Outputs | None]:
         """Return what it predicts of rows of the suite."""
         self.ask(ids)
         return [self.known[tc] for tc in ids]
@@ -305,7 +311,7 @@ def cover(verdicts: Sequence[Verdict], golden: Golden, bad: Sequence[Case]) -> l
         for verdict in verdicts:
             guess = guesses[id(verdict)]
             guess.ask(list(left))
-            now = {tc for tc, case in left.items() if holds(golden.layout, case, guess(tc))}
+            now = {tc for tc, case in left.items() if explains(golden.layout, case, guess(tc))}
             if len(now) > len(hits):
                 best, hits = verdict, now
         if best is None:
