@@ -109,6 +109,10 @@ class AccumulateContract(DotContract):
         """Those of one instruction; none are listed of a register, which a row does not see whole."""
         return super().deviations() if self.plan.accumulator is None else iter(())
 
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """Those of one instruction."""
+        return super().deviations_of_one_lane() if self.plan.accumulator is None else iter(())
+
     def finished(self, acc: int, c: int) -> int:
         """Return the code of register + C, rounded once. c: code of a finite C."""
         plan = self.plan

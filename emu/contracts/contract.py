@@ -142,6 +142,10 @@ class Contract(ABC):
         """Yield what a machine may do otherwise, one thing at a time."""
         yield from ()
 
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """Yield what one lane of a machine may do otherwise: many, and tried last."""
+        yield from ()
+
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
         """Return None where a worked example of a spec object holds, else what the exact engine gives instead.
@@ -226,6 +230,11 @@ class Deviation:
     stage: str
     answer: Callable[[Values], Answer | None]
     batch: Callable[[Sequence[Values]], list[Answer | None]] | None = None
+
+    @classmethod
+    def of_rows(cls, text: str, stage: str, batch: Batch) -> Deviation:
+        """Return one whose answers are made for many rows at once."""
+        return cls(text, stage, lambda values: batch([values])[0], batch)
 
 
 __all__ = ["Answer", "Batch", "Contract", "Deviation", "Input", "Inputs", "Values", "array_of", "native", "present", "stored_bits"]

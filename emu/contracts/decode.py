@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -19,8 +21,10 @@ from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engin
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import Inputs
 from emu.contracts.text import class_of, code_text, value_text
-from emu.engines.exact.decode import decode_code
+from emu.contracts.wires import Edit, edits
+from emu.engines.exact.decode import decode_code, magnitude_of
 from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import Value
 from emu.engines.numpy.convert import to_fp32
 from emu.engines.run import run_decode
 from emu.spec import derive
@@ -161,9 +165,82 @@ class DecodeContract(Contract):
             yield Deviation("subnormal codes are read as zero", "value", lambda values: self.exact(
                 (values[0] & zero,) if self.exact(values)[1] == (KINDS.index("subnormal"),) else values
             ))  # fmt: skip
+        bits = derive.codes(self.fmt).bits
+        for edit in edits(bits):
+            yield Deviation(edit.words("code"), "field", lambda values, edit=edit: self.exact((edit(values[0], bits),)))  # type: ignore[misc]
+        yield from self._fields()
         for other in names("format"):
             if other != self.fmt.id and stored_bits(get("format", other)) == stored_bits(self.fmt):
                 yield Deviation(f"codes are read as {other}", "value", replace(self, fmt=get("format", other)).exact)
+
+    def _fields(self) -> Iterator[Deviation]:
+        """Fields of the code that are wrong where the value is made of them, and the class where it is told."""
+        facts, known = self.fmt.facts, derive.codes(self.fmt)
+        if isinstance(facts, FloatFacts):
+            for wire, bits in (("exponent field", facts.exp_bits), ("fraction field", facts.frac_bits)):
+                for edit in edits(bits):
+                    yield Deviation(edit.words(wire), "field", partial(self._valued, wire, bits, edit, True))
+                    yield Deviation(f"{edit.words(wire)}; cls is right", "field", partial(self._valued, wire, bits, edit, False))
+            hidden = self.fmt.model_copy(update={"facts": facts.model_copy(update={"subnormals": "no"})})
+            yield Deviation("subnormal codes have the hidden bit and the exponent below", "value", partial(self._read_as, hidden, ()))
+            yield Deviation("subnormal codes have the hidden bit", "value", self._with_hidden)
+            half = lambda values: self._scaled(values, ("subnormal",), Fraction(1, 2))  # noqa: E731
+            yield Deviation("the exponent of subnormal codes is one too low", "exponent", half)
+            yield Deviation(
+                "the exponent of subnormal codes is one too high", "exponent", lambda v: self._scaled(v, ("subnormal",), Fraction(2))
+            )
+        if known.nan and isinstance(facts, FloatFacts):
+            plain = self.fmt.model_copy(update={"facts": facts.model_copy(update={"nan": "none", "inf": "none"})})
+            yield Deviation("NaN is read as a number; cls is right", "specials", partial(self._read_as, plain, ()))
+            yield Deviation("NaN is read as a number", "specials", replace(self, fmt=plain).exact)
+        for edit in edits(4):
+            yield Deviation(edit.words("cls"), "class", lambda values, edit=edit: self._classed(values, edit))  # type: ignore[misc]
+        yield Deviation("-0 becomes +0", "value", self._unsigned_zero)
+
+    def _unsigned_zero(self, values: Values) -> Answer:
+        bits, kind = self.exact(values)
+        return ((bits[0] & 0x7FFFFFFF if bits[0] >= 0 and kind[0] == KINDS.index("zero") else bits[0],), kind)
+
+    def _classed(self, values: Values, edit: Edit) -> Answer:
+        bits, (kind,) = self.exact(values)
+        return (bits, (edit(kind, 4) if kind >= 0 else kind,))
+
+    def _scaled(self, values: Values, kinds: Sequence[str], factor: Fraction) -> Answer:
+        bits, (kind,) = self.exact(values)
+        if kind < 0 or KINDS[kind] not in kinds:
+            return (bits, (kind,))
+        value = decode_code(values[0], self.fmt)
+        return ((encode_value(replace(value, magnitude=value.magnitude * factor), self.fp32),), (kind,))
+
+    def _read_as(self, fmt: Format, kinds: Sequence[str], values: Values) -> Answer:
+        """Return the answer of a machine whose values are those of another reading of the code, with the class as it is."""
+        right = self.exact(values)
+        if right[1][0] == OPEN:
+            return right
+        return ((encode_value(decode_code(values[0], fmt), self.fp32),), right[1])
+
+    def _with_hidden(self, values: Values) -> Answer:
+        right, facts = self.exact(values), self.fmt.facts
+        if right[1][0] not in (KINDS.index("zero"), KINDS.index("subnormal")) or not isinstance(facts, FloatFacts):
+            return right
+        fraction = values[0] & ((1 << facts.frac_bits) - 1)
+        value = Value(
+            "finite", int(bool(values[0] & derive.codes(self.fmt).sign_bit)), magnitude_of((1 << facts.frac_bits) + fraction, facts)
+        )
+        return ((encode_value(value, self.fp32),), right[1])
+
+    def _valued(self, wire: str, bits: int, edit: Edit, classed: bool, values: Values) -> Answer:
+        """Return the answer of a machine where a field is wrong. classed: and the class is told by it."""
+        right, facts, known = self.exact(values), self.fmt.facts, derive.codes(self.fmt)
+        assert isinstance(facts, FloatFacts)
+        if right[1][0] in (OPEN, KINDS.index("nan"), KINDS.index("inf")):
+            return right
+        sign, plain = values[0] & known.sign_bit, values[0] & ~known.sign_bit
+        field, fraction = plain >> facts.frac_bits, plain & ((1 << facts.frac_bits) - 1)
+        field, fraction = (edit(field, bits), fraction) if wire.startswith("exponent") else (field, edit(fraction, bits))
+        value = Value("finite", int(bool(sign)), magnitude_of(field << facts.frac_bits | fraction, facts))
+        kind = "normal" if field or facts.subnormals == "no" else "subnormal" if fraction else "zero"
+        return ((encode_value(value, self.fp32),), (KINDS.index(kind),) if classed else right[1])
 
     def cover(self) -> DecodeCover:
         """The axes of spec/coverage/decode.yaml."""

@@ -124,11 +124,14 @@ def test_too_little_is_no_pass():
     assert "TOO LITTLE: no input beside a change" in report.text() and "too_little" in report.junit()
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    ({"blocks": 0}, "can be found"),
-    ({"changes": {1: 5}}, "1 changes between element codes only, of 7"),
-    ({"scale_changes": 0}, "of a scale: 0"),
-])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"blocks": 0}, "can be found"),
+        ({"changes": {1: 5}}, "1 changes between element codes only, of 7"),
+        ({"scale_changes": 0}, "of a scale: 0"),
+    ],
+)
 def test_what_is_lacking_is_said(change, says):
     total, _ = reached(REF)
     for name, value in change.items():

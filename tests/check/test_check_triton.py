@@ -119,6 +119,7 @@ def test_what_the_named_tensors_show():
 @pytest.mark.exhaustive
 def test_the_division_of_mxfp4_may_be_a_multiplication():
     """Every fraction of an ordinary binade and every number below: amax / 6 and amax * fl(1/6) have the same power of two above them."""
+
     def above(unit):
         bits = unit.view(np.uint32)
         return np.where(bits <= 0x400000, 0, (bits + np.uint32(0x7FFFFF)) >> np.uint32(23))

@@ -176,7 +176,7 @@ def quantizer(torch, fault=""):
 
     def codes_of(scaled):
         magnitude = scaled.abs()[..., None]
-        odd = (torch.arange(7) % 2 == 1)
+        odd = torch.arange(7) % 2 == 1
         code = ((magnitude > magnitudes) | ((magnitude == magnitudes) & (odd if fault != "ties up" else True))).sum(-1)
         return torch.where(torch.isnan(scaled), 0, code | torch.where(scaled < 0, 8, 0)).to(torch.uint8)
 

@@ -101,7 +101,8 @@ def _show(report: Report, log: Path | None) -> None:
         for item in report.runs:
             for text in _remarks(item):
                 click.echo(f"{item.suite}: {text}")
-        for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT "))):
+        hidden = ("ROW ", "LEFTOUT ", "DESIGN ")
+        for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(hidden)):
             click.echo(line)
     for item in report.runs:
         if item.exit_code:

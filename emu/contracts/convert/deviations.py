@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from emu.base.errors import EmuError
 from emu.contracts.contract import Deviation, Values
+from emu.contracts.convert.wires import wires
 from emu.contracts.rows import Answer
 from emu.engines.exact.convert import convert_value
-from emu.engines.exact.decode import decode_code
+from emu.engines.exact.decode import decode_code, magnitude_of
+from emu.engines.exact.overflow import largest_magnitude
 from emu.engines.exact.round import locate, round_value
 from emu.engines.exact.value import Value, power_of_two
 from emu.spec import derive
@@ -19,7 +21,7 @@ from emu.spec.derive import EntryCodes
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, FloatFacts
-from emu.spec.registry import get
+from emu.spec.registry import get, names
 
 if TYPE_CHECKING:
     from emu.contracts.convert.contract import ConvertContract
@@ -40,6 +42,11 @@ def deviations(op: ConvertContract) -> Iterator[Deviation]:
         if changed is not None:
             what = "wraps" if word == "wrap" else f"is {word}"
             yield Deviation(f"overflow {what}", "overflow", _predict(op, entry=changed))
+    yield from _beyond(op)
+    yield from _specials(op)
+    yield from _grids(op)
+    for text, stage, answer in wires(op):
+        yield Deviation(text, stage, _known(answer))
 
 
 def _predict(
@@ -59,6 +66,14 @@ def _predict(
         return None if code < 0 else ((result(value, code),),)
 
     return predict
+
+
+def _known(answer: Callable[[Values], int]) -> Callable[[Values], Answer | None]:
+    def given(values: Values) -> Answer | None:
+        code = answer(values)
+        return None if code < 0 else ((code,),)
+
+    return given
 
 
 def _ties(op: ConvertContract) -> Iterator[Deviation]:
@@ -93,7 +108,8 @@ def _sources(op: ConvertContract) -> Iterator[Deviation]:
         yield Deviation("subnormal sources are read as zero", "decode", _predict(op, _flushed(facts, op.source)))
         yield Deviation("NaN and Inf are read as numbers", "decode", _predict(op, _as_numbers(facts, op.source)))
         yield Deviation("NaN is taken for Inf", "specials", _predict(op, _nan_as_inf))
-        yield Deviation("subnormal sources have the hidden bit", "decode", _predict(op, _hidden(facts, op.source)))
+        for text, exp in (("", 1), (" and the exponent below", 0)):
+            yield Deviation(f"subnormal sources have the hidden bit{text}", "decode", _predict(op, _hidden(facts, op.source, exp)))
     for factor, text in ((Fraction(2), "2"), (Fraction(1, 2), "1/2"), (Fraction(4), "4"), (Fraction(1, 4), "1/4")):
         yield Deviation(f"the exponent is off: x times {text} is converted", "decode", _predict(op, _scaled(factor)))
 
@@ -116,6 +132,91 @@ def _results(op: ConvertContract) -> Iterator[Deviation]:
     largest = derive.codes(op.fmt).max_code
     less = lambda _, code: code - 1 if code & ~sign == largest else code  # noqa: E731
     yield Deviation("the largest code is never given", "overflow", _predict(op, result=less))
+
+
+def _beyond(op: ConvertContract) -> Iterator[Deviation]:
+    """The end of the range."""
+    sign, facts, twos = derive.codes(op.fmt).sign_bit, op.fmt.facts, derive.is_twos_complement(op.fmt)
+    largest = derive.codes(op.fmt).max_code
+    if isinstance(facts, CodebookFacts):
+        return
+
+    def above(value: Value) -> bool:
+        """Whether a number is beyond the largest of its sign."""
+        return value.kind == "inf" or (value.kind == "finite" and value.magnitude > _largest(op, value.sign))
+
+    for less in (1, 2):
+        stop = lambda value, code, less=less: code if not above(value) else (code + less if twos and value.sign else code - less)  # noqa: E731
+        yield Deviation(
+            f"saturation gives a code {'two below' if less == 2 else 'below'} the largest", "overflow", _predict(op, result=stop)
+        )
+    if twos:
+        low = 1 << (derive.codes(op.fmt).bits - 1)
+        yield Deviation(
+            "the range is symmetric: the least code is never given", "overflow", _predict(op, result=lambda _, code: code + (code == low))
+        )
+    infinite = (("zero", 0), ("the largest code but one", largest - 1), ("the largest code", largest))
+    for text, magnitude in infinite if not twos else ():
+        change = lambda value, code, magnitude=magnitude: code & sign | magnitude if value.kind == "inf" else code  # noqa: E731
+        yield Deviation(f"Inf gives {text}", "specials", _predict(op, result=change))
+
+
+def _largest(op: ConvertContract, sign: int) -> Fraction:
+    facts = op.fmt.facts
+    assert not isinstance(facts, CodebookFacts)
+    return magnitude_of(largest_magnitude(op.fmt, sign), facts)
+
+
+def _specials(op: ConvertContract) -> Iterator[Deviation]:
+    """What NaN gives."""
+    known = derive.codes(op.fmt)
+    sign, largest = known.sign_bit, known.max_code
+    found = {"zero": 0, "the largest code": largest, "the code of all ones": (1 << known.bits) - 1, "the sign bit alone": sign}
+    found |= {f"NaN {code:#x}": code for code in known.nan[:4]}
+    for text, code in found.items():
+        change = lambda value, right, code=code: code if value.kind == "nan" else right  # noqa: E731
+        yield Deviation(f"NaN gives {text}", "specials", _predict(op, result=change))
+        if sign and not code & sign:
+            signed = lambda value, right, code=code: code | sign * value.sign if value.kind == "nan" else right  # noqa: E731
+            yield Deviation(f"NaN gives {text} with the sign of x", "specials", _predict(op, result=signed))
+    if isinstance(op.source.facts, FloatFacts):
+        fraction = (1 << op.source.facts.frac_bits) - 1
+        exact = _predict(op)
+        zero = lambda values: exact(values if values[0] & fraction else (values[0] & derive.codes(op.source).sign_bit, *values[1:]))  # noqa: E731
+        yield Deviation("x is taken for zero where its fraction is zero", "decode", zero)
+        special = (1 << op.source.facts.exp_bits) - 1 << op.source.facts.frac_bits
+
+        def early(values: Values) -> Answer | None:
+            code = values[0] & ~derive.codes(op.source).sign_bit
+            return exact(
+                (values[0] & derive.codes(op.source).sign_bit, *values[1:]) if not code & fraction and code in (0, special) else values
+            )
+
+        yield Deviation("Inf is taken for zero", "decode", early)
+
+
+def _grids(op: ConvertContract) -> Iterator[Deviation]:
+    """The grid of another format of as many bits."""
+    bits = derive.codes(op.fmt).bits
+    for name in names("format"):
+        other: Format = get("format", name)
+        if derive.codes(other).bits != bits or other.facts_digest == op.fmt.facts_digest:
+            continue
+        try:
+            changed = replace(op, fmt=other, entry=derive.policy_entry(op.policy, other))
+        except EmuError:
+            continue
+        yield Deviation(f"the grid is that of {name}", "position", _known(lambda values, changed=changed: changed.exact(values)[0][0]))  # type: ignore[misc]
+    facts = op.fmt.facts
+    if isinstance(facts, FloatFacts):
+        for text, update in (
+            ("subnormal codes are read as normal ones: the grid has no subnormals", {"subnormals": "no"}),
+            ("the bias of y is one more", {"bias": facts.bias + 1}), ("the bias of y is one less", {"bias": facts.bias - 1}),
+        ):  # fmt: skip
+            if all(getattr(facts, key) == value for key, value in update.items()):
+                continue
+            changed = replace(op, fmt=op.fmt.model_copy(update={"facts": facts.model_copy(update=update)}))
+            yield Deviation(text, "position", _known(lambda values, changed=changed: changed.exact(values)[0][0]))  # type: ignore[misc]
 
 
 def _randoms(op: ConvertContract) -> Iterator[Deviation]:
@@ -179,12 +280,12 @@ def _flushed(facts: FloatFacts, source: Format) -> Changed:
     return lambda code, value: value if _fields(code, facts, source)[0] else Value("finite", value.sign)
 
 
-def _hidden(facts: FloatFacts, source: Format) -> Changed:
+def _hidden(facts: FloatFacts, source: Format, exp: int) -> Changed:
     def changed(code: int, value: Value) -> Value:
         exp_field, fraction = _fields(code, facts, source)
         if exp_field:
             return value
-        return Value("finite", value.sign, ((1 << facts.frac_bits) + fraction) * power_of_two(-facts.bias - facts.frac_bits))
+        return Value("finite", value.sign, ((1 << facts.frac_bits) + fraction) * power_of_two(exp - facts.bias - facts.frac_bits))
 
     return changed
 

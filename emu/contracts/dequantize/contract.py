@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Self
@@ -18,6 +18,7 @@ from emu.contracts.dequantize import cases
 from emu.contracts.drawn import ELEMENTS, WIDTH
 from emu.contracts.examples import compare, split
 from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, parts_of
+from emu.contracts.program_wires import Cells, Steps
 from emu.contracts.quantize.steps import program_lines, trace_dequantize
 from emu.contracts.quantize.tiles import Tiles, element_format, level_parts
 from emu.contracts.quantize.trace import program_steps
@@ -25,6 +26,7 @@ from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.text import code_text
 from emu.engines.exact.block import decode_block_value, dequantize
 from emu.engines.exact.encode import code_of_one
+from emu.engines.numpy.convert import convert_marked, to_fp32
 from emu.engines.run import run_dequantize
 from emu.spec import derive
 from emu.spec.contract import ContractName
@@ -203,6 +205,45 @@ class DequantizeContract(Tiles, Contract):
                 yield Deviation(f"level {level.name} is not applied", level.name, self._with(extent, partial(_fixed, ones)))
             if column.lanes > 1:
                 yield Deviation(f"every part takes the first code of {level.name}", level.name, self._with(extent, partial(_first, column)))
+
+        for text, stage, batch in self.steps.wires():
+            yield Deviation.of_rows(text, stage, batch)
+
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """A step whose result is wrong in one lane."""
+        for text, stage, batch in self.steps.wires_of_one_lane(self.n):
+            yield Deviation.of_rows(text, stage, batch)
+
+    @lazy
+    def steps(self) -> Steps:
+        """The program on rows, step by step, by the NumPy engine."""
+        return Steps(self.program, self._given, self._read)
+
+    def _given(self, rows: Sequence[Values]) -> Cells | None:
+        """Return what rows hand in, a row of the suite a panel."""
+        cases = [self.taken(values) for values in rows]
+        shape = (len(rows), self.rows, 1, self.columns)
+        cells: Cells = {"codes": array_of([codes for codes, _ in cases], get("format", self.block.element_formats[0])).reshape(shape)}
+        for level in self.levels:
+            fmt: Format = get("format", level.format)
+            known = (1 << derive.codes(fmt).bits) - 1
+            tall, wide = level_parts(level, self.block)
+            codes = array_of([[code & known for row in levels[level.name] for code in row] for _, levels in cases], fmt)
+            part = codes.reshape(len(rows), tall, 1, wide)
+            cells[level.name] = part if self.program.given[level.name].is_code else to_fp32(part, self.program.arithmetic)
+        return cells
+
+    def _read(self, cells: Mapping[str, Any], rows: Sequence[Values]) -> list[Answer | None]:
+        """Return the answers of rows; None where a level code is open."""
+        values = np.broadcast_to(cells[self.program.outputs["values"]], (len(rows), self.rows, 1, self.columns))
+        bits = np.ascontiguousarray(values).view(np.uint32).reshape(-1)
+        bits = np.where(np.isnan(bits.view(np.float32)), np.uint32(0x7FC00000), bits)
+        to, nearest = self.result, get("rounding", "rne")
+        found = bits
+        if to.facts_digest != self.program.arithmetic.facts_digest:
+            found = convert_marked(bits, self.program.arithmetic, to, nearest, derive.arithmetic_entry(to))
+        lanes = found.reshape(len(rows), -1).tolist()
+        return [(tuple(row),) if self.known(self.taken(values)[1]) else None for row, values in zip(lanes, rows, strict=True)]
 
     def _with(self, extent: int, change: Callable[[int], int]) -> Callable[[Values], Answer]:
         """Return the answer to a row with one of its inputs changed."""

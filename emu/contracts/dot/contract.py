@@ -185,6 +185,10 @@ class DotContract(Contract):
         """See emu.contracts.dot.deviations."""
         return deviations.deviations(self)
 
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """See emu.contracts.dot.deviations."""
+        return deviations.of_one_lane(self)
+
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:
         """Return None where a worked example of a datapath holds, else what came out instead."""

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from emu.base.errors import EmuError
 from emu.contracts.contract import Deviation, Values
-from emu.contracts.dot.rows import DotRow, answers
-from emu.contracts.dot.variants import FACTS, hypotheses
+from emu.contracts.dot.rows import DotRow, answer, answers
+from emu.contracts.dot.variants import FACTS, changed, hypotheses
+from emu.contracts.dot.wires import has_wires, wires, wires_of_one_lane
 from emu.contracts.rows import Answer
+from emu.contracts.wires import Edit, edits
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
+from emu.spec.registry import get, names
 
 if TYPE_CHECKING:
     from emu.contracts.dot.contract import DotContract
 
 Codes = tuple[int, ...]
 Change = Callable[[DotRow], DotRow]
+Result = Callable[[DotRow, int], int]
 
 
 def deviations(op: DotContract) -> Iterator[Deviation]:
@@ -29,11 +36,146 @@ def deviations(op: DotContract) -> Iterator[Deviation]:
             yield _deviation(op, item.text, FACTS[item.changes[0][0]]["stage"], item.plan)
         elif item.plan.datapath.id != op.plan.datapath.id:
             yield _deviation(op, item.text, "the datapath", item.plan)
+    yield from _more_facts(op)
+    yield from _other_operands(op)
     for text, stage, change in _operands(op.plan):
         yield _deviation(op, text, stage, op.plan, change)
+    for text, stage, result in _results(op.plan):
+        yield _deviation(op, text, stage, op.plan, result=result)
+    if has_wires(op.plan):
+        for text, stage, answer in wires(op.plan):
+            yield _on_wires(op, text, stage, answer)
 
 
-def _deviation(op: DotContract, text: str, stage: str, plan: DatapathPlan, change: Change = lambda given: given) -> Deviation:
+def of_one_lane(op: DotContract) -> Iterator[Deviation]:
+    """Yield what one lane may do otherwise."""
+    for text, stage, change in _one_code(op.plan):
+        yield _deviation(op, text, stage, op.plan, change)
+    if has_wires(op.plan):
+        for text, stage, answer in wires_of_one_lane(op.plan):
+            yield _on_wires(op, text, stage, answer)
+
+
+def _on_wires(op: DotContract, text: str, stage: str, answer: Callable[[DotRow], int]) -> Deviation:
+    def given(values: Values) -> Answer | None:
+        row = op.taken(values)
+        return None if op.has_open_bit(row) else ((answer(row),),)
+
+    return Deviation(text, stage, given)
+
+
+WIDER = 12  # fraction bits that an alignment is tried with fewer of
+
+
+def _more_facts(op: DotContract) -> Iterator[Deviation]:
+    """Facts that a probe does not ask for: many widths, subnormals, special values, roundings, a narrow adder."""
+    plan, facts = op.plan, op.plan.facts
+    found: list[tuple[str, Any]] = []
+    if plan.frac_bits is not None:
+        found += [("align.fraction_bits", plan.frac_bits - less) for less in range(4, WIDER + 1) if plan.frac_bits > less]
+    for key in ("elements", "scales", "c", "result"):
+        gentle = "gradual" if key == "result" else "keep"
+        found.append((f"subnormal.{key}", gentle if getattr(facts.subnormal, key) == "flush" else "flush"))
+    found.append(("round.overflow", "saturate" if facts.round.overflow == "inf" else "inf"))
+    found.append(("special.zero", "ieee" if facts.special.zero == "plus" else "plus"))
+    found.append(("special.nan_scale", "live" if facts.special.nan_scale == "always" else "always"))
+    found += [("round.mode", mode) for mode in ("rna", "rd", "ru", "odd") if mode != facts.round.mode]
+    found += [("round.keep", facts.round.keep - less) for less in range(1, 5) if facts.round.keep > less]
+    found += [("align.exponent_raise", raised) for raised in (-1, 1, 2)]
+    words = {"align.fraction_bits": "F {}", "round.mode": "result {}", "round.keep": "{} fraction bits of the result kept"}
+    for path, value in found:
+        item = changed(plan, ((path, value),))
+        if item is not None:
+            text = words.get(path, path + " {}").format(value)
+            yield _deviation(op, f"{plan.datapath.id}: {text}", _stage_of(path), item.plan)
+
+
+def _stage_of(path: str) -> str:
+    part = path.partition(".")[0]
+    return {"align": "xa, xc (alignment)", "round": "rs (last rounding)", "subnormal": "decode", "special": "specials"}.get(part, part)
+
+
+def _other_operands(op: DotContract) -> Iterator[Deviation]:
+    """Elements or scales that are decoded as another format of as many bits."""
+    plan = op.plan
+    for key, sides, fmt in (
+        ("a", ("a",), plan.a),
+        ("b", ("b",), plan.b),
+        ("a and b", ("a", "b"), plan.a),
+        ("scales", ("scale",), plan.scale),
+    ):
+        if fmt is None or (key == "a and b" and plan.a != plan.b):
+            continue
+        for name in names("format"):
+            other: Format = get("format", name)
+            if derive.codes(other).bits != derive.codes(fmt).bits or other.facts_digest == fmt.facts_digest or len(other.facts_json()) < 2:
+                continue
+            try:
+                read = _reading(op, sides, other)
+            except (EmuError, AssertionError, AttributeError):
+                continue
+            yield Deviation.of_rows(f"{key}: codes are read as {name}", "decode", read)
+
+
+def _reading(op: DotContract, sides: Sequence[str], other: Format) -> Callable[[Sequence[Values]], list[Answer | None]]:
+    """Return the answers of a machine that reads some operands as another format."""
+    changes: dict[str, Any] = dict.fromkeys(sides, other)
+    plan = replace(op.plan, **changes)
+    plan.widths  # noqa: B018  a format that a product cannot hold is refused here
+
+    def batch(rows: Sequence[Values]) -> list[Answer | None]:
+        out: list[Answer | None] = []
+        for values in rows:
+            row = op.taken(values)
+            try:
+                code = None if op.has_open_bit(row) else answer(row, plan)
+            except EmuError:
+                code = None
+            out.append(None if code is None else ((code,),))
+        return out
+
+    return batch
+
+
+def _results(plan: DatapathPlan) -> Iterator[tuple[str, str, Callable[[DotRow, int], int]]]:
+    """Yield (text, stage, change of the result)."""
+    known = derive.codes(plan.d)
+    sign, facts = known.sign_bit, plan.d.facts
+    assert isinstance(facts, FloatFacts)
+    for code in dict.fromkeys((*known.nan[:2], known.inf or 0, 0)):
+        if code != plan.nan_code:
+            yield f"NaN gives {code:#x}", "specials", lambda _, right, code=code: code if derive.is_nan_code(right, plan.d) else right  # type: ignore[misc]
+    if known.inf is not None:
+        inf = known.inf
+        yield "Inf gives NaN", "specials", lambda _, right: plan.nan_code if right & ~sign == inf else right
+        yield "Inf loses its sign", "specials", lambda _, right: inf if right & ~sign == inf else right
+    top = 1 << facts.frac_bits
+    yield (
+        "subnormal results keep their sign but are zero",
+        "rs (last rounding)",
+        lambda _, right: right & sign if 0 < right & ~sign < top else right,
+    )
+
+
+def _one_code(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:
+    """Yield (text, stage, change of one code): a bit of an element or a scale that does not move."""
+    for side, name, fmt in ((0, "a", plan.a), (1, "b", plan.b), (2, "scale a", plan.scale), (3, "scale b", plan.scale)):
+        if fmt is None:
+            continue
+        count = plan.facts.k if side < 2 else plan.facts.k // plan.block
+        bits = derive.codes(fmt).bits
+        for lane in range(count):
+            for edit in edits(bits, deep=0) if bits <= 8 else ():
+                yield edit.words(f"{name}, element {lane}"), "decode", _many((side,), partial(_at, lane, edit, bits))
+
+
+def _at(lane: int, edit: Edit, bits: int, codes: Codes) -> Codes:
+    return tuple(edit(code, bits) if place == lane else code for place, code in enumerate(codes))
+
+
+def _deviation(
+    op: DotContract, text: str, stage: str, plan: DatapathPlan, change: Change = lambda given: given, result: Result | None = None
+) -> Deviation:
     """Return D under another plan or on other operands; a row with an open bit, or that is refused, has no answer."""
 
     def batch(rows: Sequence[Values]) -> list[Answer | None]:
@@ -42,10 +184,10 @@ def _deviation(op: DotContract, text: str, stage: str, plan: DatapathPlan, chang
         changed = [change(taken[place]) for place in known]
         out: list[Answer | None] = [None] * len(rows)
         for place, code in zip(known, answers(changed, plan), strict=True):
-            out[place] = None if code is None else ((code,),)
+            out[place] = None if code is None else ((code if result is None else result(taken[place], code),),)
         return out
 
-    return Deviation(text, stage, lambda values: batch([values])[0], batch)
+    return Deviation.of_rows(text, stage, batch)
 
 
 def _operands(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:
@@ -59,6 +201,16 @@ def _operands(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:
         yield f"{name}: neighbouring elements swapped (nibble order)", "packing", _many((side,), _swapped)
         yield f"{name}: elements in reverse order", "packing", _many((side,), lambda e: e[::-1])
     yield "a and b: neighbouring elements of both swapped, scales not", "packing", _many((0, 1), _swapped)
+    for side, name, fmt in ((0, "a", plan.a), (1, "b", plan.b), (2, "scales of a", plan.scale), (3, "scales of b", plan.scale)):
+        if fmt is not None:
+            for edit in edits(derive.codes(fmt).bits):
+                yield edit.words(name), "decode", _many((side,), partial(_each, edit, derive.codes(fmt).bits))
+    for edit in edits(derive.codes(plan.c).bits):
+        yield edit.words("c"), "decode", lambda row, edit=edit: row._replace(c=edit(row.c, derive.codes(plan.c).bits))  # type: ignore[misc]
+    unsigned = derive.codes(plan.a).sign_bit
+    if unsigned:
+        yield "the sign of every product is lost", "sg (products)", lambda row: row._replace(
+            a=tuple(code & ~unsigned for code in row.a), b=tuple(code & ~derive.codes(plan.b).sign_bit for code in row.b))  # fmt: skip
     if plan.scale is not None:
         yield from _scales(plan)
     for lane in range(k):
@@ -85,6 +237,15 @@ def _scales(plan: DatapathPlan) -> Iterator[tuple[str, str, Change]]:
     yield "every block takes the scales of block 0", "tm (scales)", _many((2, 3), lambda e: e[:1] * len(e))
     if plan.facts.k // plan.block > 2:
         yield "scales of neighbouring blocks swapped", "packing", _many((2, 3), _swapped)
+    for side, name in ((2, "a"), (3, "b")):
+        yield f"scales of {name}: every block takes those of the next", "tm (scales)", _many((side,), lambda e: e[1:] + e[:1])
+        yield f"scales of {name}: every block takes those of the one before", "tm (scales)", _many((side,), lambda e: e[-1:] + e[:-1])
+        yield f"scales of {name}: every block takes that of block 0", "tm (scales)", _many((side,), lambda e: e[:1] * len(e))
+    yield "every block takes the scales of the next", "tm (scales)", _many((2, 3), lambda e: e[1:] + e[:1])
+
+
+def _each(edit: Edit, bits: int, codes: Codes) -> Codes:
+    return tuple(edit(code, bits) for code in codes)
 
 
 def _swapped(codes: Codes) -> Codes:

@@ -165,6 +165,11 @@ def _values(plan: DatapathPlan, few: bool = False) -> dict[str, list[Any]]:
     return {path: values for path, values in out.items() if values}
 
 
+def changed(plan: DatapathPlan, changes: tuple[Change, ...]) -> Hypothesis | None:
+    """Return the datapath with some facts changed, by their paths; None where no datapath has such facts."""
+    return _changed(plan, changes)
+
+
 def _changed(plan: DatapathPlan, changes: tuple[Change, ...]) -> Hypothesis | None:
     """Return a hypothesis, or None where the changes contradict one another or undo one another."""
     given = dict(changes)

@@ -202,6 +202,10 @@ class LevelsContract(Contract):
         """See emu.contracts.levels.deviations."""
         return deviations.deviations(self)
 
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """See emu.contracts.levels.deviations."""
+        return deviations.of_one_lane(self)
+
     def cover(self) -> Subject:
         """The axes of spec/coverage/levels.yaml."""
         return LevelsCover(self)

@@ -7,18 +7,22 @@ the loader refuses, or one that leaves the resolved facts as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from emu.base.errors import EmuError
 from emu.contracts.contract import Deviation, Values
-from emu.contracts.levels.rows import LevelsRow, flagged_answers
+from emu.contracts.levels.rows import LevelsRow, evaluate, flagged_answers
+from emu.contracts.levels.wires import wires, wires_of_one_lane
 from emu.contracts.rows import Answer
+from emu.contracts.wires import Edit, edits
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.levels import AlignPlan, LevelsPlan, check_levels, resolve_levels
+from emu.spec.models.format import CodebookFacts
 from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold, Hold, LevelAlign
-from emu.spec.registry import get
+from emu.spec.reach import reach
+from emu.spec.registry import get, names
 
 if TYPE_CHECKING:
     from emu.contracts.levels.contract import LevelsContract
@@ -246,6 +250,83 @@ def deviations(op: LevelsContract) -> Iterator[Deviation]:
         yield _deviation(op, text, stage, op.plan, move)
     for lane, flag in enumerate(op.plan.flag_levels):
         yield _deviation(op, f"{flag} is never raised", "flags", op.plan, kept=~(1 << lane))
+    yield from _wider(op)
+    yield from _other_operands(op)
+    for text, stage, answer in wires(op.plan, op.k):
+        yield _on_wires(op, text, stage, answer)
+
+
+def of_one_lane(op: LevelsContract) -> Iterator[Deviation]:
+    """Yield what one lane may do otherwise."""
+    for text, stage, answer in wires_of_one_lane(op.plan, op.k):
+        yield _on_wires(op, text, stage, answer)
+    for side, fmt in (("a", op.plan.a), ("b", op.plan.b)):
+        bits = derive.codes(fmt).bits
+        for lane in range(op.k if bits <= 8 else 0):
+            for edit in edits(bits, deep=0):
+                yield _deviation(op, edit.words(f"{side}, element {lane}"), "decode", op.plan, _edited(side, lane, edit, bits))
+
+
+def _edited(side: str, lane: int | None, edit: Edit, bits: int) -> Moved:
+    def moved(row: LevelsRow) -> LevelsRow:
+        codes = getattr(row, side)
+        changes: dict[str, Any] = {side: tuple(edit(code, bits) if lane in (None, place) else code for place, code in enumerate(codes))}
+        return row._replace(**changes)
+
+    return moved
+
+
+def _on_wires(op: LevelsContract, text: str, stage: str, answer: Callable[[LevelsRow], int]) -> Deviation:
+    def given(values: Values) -> Answer | None:
+        row = op.taken(values)
+        if op.has_open_bit(row):
+            return None
+        flags = () if op.plan.facts.flags is None else op.flag_lanes(evaluate(row, op.plan).flags)  # the wires carry none: those of the contract
+        return ((answer(row),), *flags)
+
+    return Deviation(text, stage, given)
+
+
+def _wider(op: LevelsContract) -> Iterator[Deviation]:
+    """Registers that are more than one bit too narrow or too wide."""
+    for number, level in enumerate(op.plan.levels):
+        hold, at = level.facts.hold, ("levels", number, "hold")
+        found: list[Change] = []
+        if isinstance(hold, FixedHold):
+            found = [((*at, "bits"), hold.bits + more) for more in (-4, -3, -2, 2, 3, 4, 8) if hold.bits + more > 1]
+        elif isinstance(hold, FloatHold) and hold.policy is None:
+            keep = get("format", hold.format).facts.frac_bits if hold.keep is None else hold.keep
+            found = [((*at, "keep"), keep - less) for less in (2, 3, 4) if keep > less]
+        for change in found:
+            changes = [change] if isinstance(hold, FixedHold) else [change, ((*at, "rounding"), getattr(hold, "rounding", None) or "rz")]
+            item = changed(op.plan, changes, level.facts.id)
+            if item is not None:
+                yield _deviation(op, item.text, item.stage, item.plan)
+
+
+def _other_operands(op: LevelsContract) -> Iterator[Deviation]:
+    """Elements or scales that are decoded as another format of as many bits."""
+    plan = op.plan
+    for key, sides, fmt in (
+        ("a", ("a",), plan.a),
+        ("b", ("b",), plan.b),
+        ("a and b", ("a", "b"), plan.a),
+        ("scales", ("scale",), plan.scale),
+    ):
+        if fmt is None or (key == "a and b" and plan.a != plan.b):
+            continue
+        for name in names("format"):
+            other = get("format", name)
+            if (
+                derive.codes(other).bits != derive.codes(fmt).bits
+                or other.facts_digest == fmt.facts_digest
+                or isinstance(other.facts, CodebookFacts)
+            ):
+                continue
+            if reach(other).lsb_exp < reach(fmt).lsb_exp:  # finer than the registers of this machine
+                continue
+            read = replace(plan, **dict.fromkeys(sides, other))
+            yield _on_wires(op, f"{key}: codes are read as {name}", "decode", lambda row, read=read: evaluate(row, read).code)  # type: ignore[misc]
 
 
 def _deviation(
@@ -273,6 +354,9 @@ def _operands(op: LevelsContract) -> Iterator[tuple[str, str, Moved]]:
         negative = derive.codes(plan.c).sign_bit
         if negative:
             yield "C has the wrong sign", "C", lambda row: row._replace(c=(row.c or 0) ^ negative)
+    for side, fmt in (("a", plan.a), ("b", plan.b), ("scale_a", plan.scale), ("scale_b", plan.scale)):
+        for edit in () if fmt is None else edits(derive.codes(fmt).bits):
+            yield edit.words(side.replace("_", " ")), "decode", _edited(side, None, edit, derive.codes(fmt).bits)  # type: ignore[arg-type]
     if k > 1:
         yield "a: neighbouring elements swapped (nibble order)", "packing", lambda row: row._replace(a=_swapped(row.a))
         yield "b: neighbouring elements swapped (nibble order)", "packing", lambda row: row._replace(b=_swapped(row.b))
@@ -282,6 +366,13 @@ def _operands(op: LevelsContract) -> Iterator[tuple[str, str, Moved]]:
         one = code_of_one(plan.scale)
         yield "the scales of a are not applied", "scales", lambda row: row._replace(scale_a=(one,) * len(row.scale_a))
         yield "the scales of b are not applied", "scales", lambda row: row._replace(scale_b=(one,) * len(row.scale_b))
+        yield "scales of a and b swapped", "scales", lambda row: row._replace(scale_a=row.scale_b, scale_b=row.scale_a)
+        for side in ("scale_a", "scale_b") if k > plan.block else ():
+            said_of = f"scales of {side[-1]}"
+            yield f"{said_of}: every block takes those of the next", "scales", lambda row, side=side: row._replace(  # type: ignore[misc]
+                **{side: getattr(row, side)[1:] + getattr(row, side)[:1]})  # fmt: skip
+            yield f"{said_of}: every block takes that of block 0", "scales", lambda row, side=side: row._replace(  # type: ignore[misc]
+                **{side: getattr(row, side)[:1] * len(getattr(row, side))})  # fmt: skip
         if k > plan.block:
             yield "scales of a in reverse order of blocks", "packing", lambda row: row._replace(scale_a=row.scale_a[::-1])
             yield "scales of b in reverse order of blocks", "packing", lambda row: row._replace(scale_b=row.scale_b[::-1])

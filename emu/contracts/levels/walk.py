@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from emu.contracts.levels.rows import LevelsRow
-from emu.engines.exact.levels import Held, Number, Place, Special, _named, _Row, shifted
+from emu.engines.exact.levels import Held, Number, Place, Row, Special, _named, shifted
 from emu.engines.exact.value import power_of_two
 from emu.spec.levels import AlignPlan, LevelPlan, LevelsPlan
 from emu.spec.models import Format
@@ -135,7 +135,7 @@ def point_of(value: Number, hold: Hold, unit_exp: int | None) -> Point | None:
     return Point(unit, int(units), units - int(units))
 
 
-class _Told(_Row):
+class _Told(Row):
     """The reference model, which notes what it does."""
 
     def __init__(self, *given: object) -> None:

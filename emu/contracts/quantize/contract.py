@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -15,7 +15,8 @@ from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits
 from emu.contracts.examples import compare_codes, split
-from emu.contracts.form import EXTRAS, Form, takes_signs
+from emu.contracts.form import EXTRAS, Form, integer_dtype, takes_signs
+from emu.contracts.program_wires import Cells, Steps, lanes_of
 from emu.contracts.quantize import cases, decision
 from emu.contracts.quantize.cover import QuantizeCover
 from emu.contracts.quantize.form import QuantizeForm
@@ -30,7 +31,7 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.exact.program import run
 from emu.engines.exact.value import Value, finite
 from emu.engines.numpy.block import quantize as numpy_quantize
-from emu.engines.numpy.convert import to_fp32
+from emu.engines.numpy.convert import element_random, to_fp32
 from emu.spec import Block, derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
@@ -282,6 +283,65 @@ class QuantizeContract(Tiles, Contract):
             if recipe.facts_digest not in seen:
                 seen.add(recipe.facts_digest)
                 yield Deviation(text, stage, replace(self, recipe=recipe).exact)
+        for text, stage, batch in self.steps.wires():
+            yield Deviation.of_rows(text, stage, batch)
+
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """A step whose result is wrong in one lane."""
+        for text, stage, batch in self.steps.wires_of_one_lane(self.n):
+            yield Deviation.of_rows(text, stage, batch)
+
+    @lazy
+    def steps(self) -> Steps:
+        """The program on rows, step by step, by the NumPy engine."""
+        return Steps(self.program, self._given, self._read)
+
+    def _given(self, rows: Sequence[Values]) -> Cells | None:
+        """Return what rows hand in, a row of the suite a panel."""
+        cases = [self.taken(values) for values in rows]
+        x = np.zeros((len(rows), self.rows, 1, self.columns), integer_dtype(self.source))
+        for number, (matrix, _, _) in enumerate(cases):
+            x[number, :, 0, : len(matrix[0])] = matrix
+        cells: Cells = {"x": to_fp32(x, self.source)}
+        if self.reads_amax:
+            cells["tensor_amax"] = np.array([amax for _, amax, _ in cases], np.uint32).view(np.float32).reshape(-1, 1, 1, 1)
+        if self.rounding is not None:
+            drawn = np.zeros(x.shape, np.uint32)
+            for number, (matrix, _, integers) in enumerate(cases):
+                wide = len(matrix[0])
+                words = np.array(integers, np.uint32)
+                each = element_random(words, self.rounding, (self.rows, wide))
+                assert each is not None
+                drawn[number, :, 0, :wide] = each.reshape(self.rows, wide)
+            cells["random"] = drawn
+        return cells
+
+    def _read(self, cells: Mapping[str, Any], rows: Sequence[Values]) -> list[Answer | None]:
+        """Return the answers of rows; lanes that the contract leaves open stay open."""
+        plain = self._plain(tuple(rows))
+        found = [lanes_of(cells, self.program, "codes", (self.rows, self.columns))]
+        names = [column.name for column in self.layout.columns if column.role == "out"][1:]
+        parts = {level.name: level_parts(level, self.block) for level in self.stored}
+        found += [lanes_of(cells, self.program, name, parts[name]) for name in names]
+        out: list[Answer | None] = []
+        for number, answer in enumerate(plain):
+            changed = [
+                tuple(code if known >= 0 else OPEN for code, known in zip(lanes[number], right, strict=True))
+                for lanes, right in zip(found, answer or (), strict=False)
+            ]
+            out.append(tuple(changed) if answer is not None else None)
+        return out
+
+    def _plain(self, rows: tuple[Values, ...]) -> list[Answer | None]:
+        """Return the right answers of the rows that were asked last."""
+        if self._last[0] != rows:
+            self._last[:] = [rows, self.batch(rows, self.numpy, stages=False)]
+        found: list[Answer | None] = self._last[1]
+        return found
+
+    @lazy
+    def _last(self) -> list[Any]:
+        return [(), []]
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
 from emu.base.caches import lazy
+from emu.base.errors import EngineError
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.drawn import every_binade, ordinary
@@ -17,16 +20,19 @@ from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Sh
 from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.text import code_text, meaning, value_text
 from emu.contracts.transform import cases
+from emu.contracts.wires import Edit, edits
 from emu.engines.exact.arithmetic import add, negate, round_result
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.transform import transform_codes
 from emu.engines.exact.value import Value
+from emu.engines.numpy.convert import convert_marked, to_fp32
 from emu.engines.numpy.transform import transform as numpy_transform
 from emu.engines.run import run_transform
 from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, SpecObject, Transform
 from emu.spec.models.transform import TransformFacts
 from emu.spec.registry import get
@@ -177,6 +183,103 @@ class TransformContract(Contract):
         plain = self.transform.model_copy(update={"facts": self.facts.model_copy(update={"signs": "0x0"})})
         unsigned = replace(self, transform=plain)
         yield Deviation("the signs are not applied", "signs", lambda values: unsigned.exact((values[0], 0)))
+        yield from self._signs()
+        yield from self._wires(None)
+        for text, factor in (("1/2 of it", Fraction(1, 2)), ("twice it", Fraction(2))):
+            scale = derive.parse_exact(self.facts.scale) * factor
+            changed = self.transform.model_copy(update={"facts": self.facts.model_copy(update={"scale": str(scale)})})
+            yield Deviation(f"the scale is {text}", "scale", replace(self, transform=changed).exact)
+
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """A level of the butterfly, or the source, that is wrong in one lane."""
+        for lane in range(self.facts.size):
+            yield from self._wires(lane)
+
+    def _signs(self) -> Iterator[Deviation]:
+        """Signs of other elements."""
+        size = self.facts.size
+
+        def masked(values: Values, change: Callable[[int], int]) -> Answer:
+            right = self.signs(values)
+            mask = int(self.facts.signs, 16) if right is None else right
+            plain = replace(
+                self, transform=self.transform.model_copy(update={"facts": self.facts.model_copy(update={"signs": f"{change(mask):#x}"})})
+            )
+            return plain.exact(values if self.fixed else (values[0], change(mask)))
+
+        mirrored = lambda mask: int(f"{mask:0{size}b}"[::-1], 2)  # noqa: E731
+        yield Deviation("bit i of the signs negates element n - 1 - i", "signs", lambda values: masked(values, mirrored))
+        yield Deviation("the other elements are negated", "signs", lambda values: masked(values, lambda mask: mask ^ ((1 << size) - 1)))
+        for bit in range(size):
+            yield Deviation(f"the sign of element {bit} is the other one", "signs", partial(masked, change=partial(int.__xor__, 1 << bit)))
+
+    def _wires(self, lane: int | None) -> Iterator[Deviation]:
+        """The source, each level of a butterfly, and the result before it is stored: one of them wrong."""
+        of = "" if lane is None else f", lane {lane}"
+        width = stored_bits(self.source)
+        for edit in edits(width, deep=8 if lane is None else 4):
+            yield Deviation.of_rows(edit.words(f"x{of}"), "read", partial(self._side_by_side, -1, edit, width, lane))
+        wide = derive.codes(get("format", self.facts.sum_format)).bits
+        for level in range(self.levels):
+            for edit in edits(wide, deep=23 if lane is None else 4):
+                yield Deviation.of_rows(
+                    edit.words(f"level {level} of the butterfly{of}"), f"b{level}", partial(self._side_by_side, level, edit, wide, lane)
+                )
+            if lane is None:
+                yield Deviation.of_rows(
+                    f"level {level} of the butterfly: b - a instead of a - b",
+                    f"b{level}",
+                    partial(self._side_by_side, level, None, wide, None),
+                )
+        if lane is None and self.levels:
+            for strides in ((8, 4, 2, 1), (2, 1, 4, 8), (1, 2, 8, 4)) if self.facts.size == 16 else ():
+                text = f"the levels of the butterfly have the strides {', '.join(map(str, strides))}"
+                yield Deviation.of_rows(text, "b0", partial(self._side_by_side, 99, None, wide, None, strides=strides))
+
+    def _side_by_side(
+        self, wrong: int, edit: Edit | None, bits: int, lane: int | None, rows: Sequence[Values], strides: Sequence[int] = ()
+    ) -> list[Answer | None]:
+        """Return the answers of rows, y alone. wrong: -1 the source, a level, or none of them."""
+        codes = np.array([self.lanes(values) for values in rows], integer_dtype(self.source))
+        place = slice(None) if lane is None else slice(lane, lane + 1)
+        if wrong == -1:
+            assert edit is not None
+            codes[:, place] = edit.on_array(codes[:, place], bits)
+            if not self.levels:
+                return self.batch(
+                    [(pack(lanes, self.layout.inputs[0].lane_bits), values[1]) for lanes, values in zip(codes.tolist(), rows, strict=True)],
+                    numpy_transform,
+                )
+        x = to_fp32(codes, self.source)
+        masks = [int(self.facts.signs, 16) if self.signs(values) is None else values[1] for values in rows]
+        negative = np.array([[mask >> at & 1 for at in range(self.facts.size)] for mask in masks], bool)
+        x = np.where(negative, -x, x)
+        to: Format = get("format", self.facts.sum_format)
+        with np.errstate(all="ignore"):
+            for level in range(self.levels):
+                stride = strides[level] if strides else 1 << level
+                low = np.array([at for at in range(self.facts.size) if not at & stride])
+                a, b = x[:, low], x[:, low + stride]
+                x = x.copy()
+                x[:, low], x[:, low + stride] = self._held(a + b, to), self._held(b - a if wrong == level and edit is None else a - b, to)
+                if wrong == level and edit is not None:
+                    held = np.ascontiguousarray(x).view(np.uint32)
+                    held[:, place] = edit.on_array(held[:, place], bits)
+                    x = held.view(np.float32)
+            scaled = self._held(x * np.float32(float(derive.parse_exact(self.facts.scale))), to)
+        pattern = np.where(np.isnan(scaled), np.uint32(0x7FC00000), np.ascontiguousarray(scaled).view(np.uint32))
+        result: Format = get("format", self.facts.result)
+        if not is_binary32(result):
+            pattern = convert_marked(
+                pattern.reshape(-1), get("format", "fp32"), result, get("rounding", "rne"), derive.arithmetic_entry(result)
+            ).reshape(pattern.shape)
+        return [(tuple(lanes),) for lanes in pattern.tolist()]
+
+    def _held(self, values: Any, to: Format) -> Any:
+        """Return sums in the format of the sums. Raises: EngineError (one that NumPy has no arithmetic of)."""
+        if not is_binary32(to):
+            raise EngineError(f"a butterfly in {to.id} has no wires")
+        return values.astype(np.float32)
 
     def described(self) -> dict[str, Any]:
         """The order of the sum and the roundings."""

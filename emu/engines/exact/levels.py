@@ -104,10 +104,10 @@ def dot(
     for draw, word in zip(draws, random, strict=True):
         check_random(draw.rounding, word)
     words = {draw[1:4]: word for draw, word in zip(draws, random, strict=True)}
-    return _Row(a, b, scale_a, scale_b, c, words, plan).result()
+    return Row(a, b, scale_a, scale_b, c, words, plan).result()
 
 
-class _Row:
+class Row:
     """One row while it is computed: levels from the inside out, each node when the level above asks for it."""
 
     def __init__(

@@ -1,20 +1,19 @@
 """What may be wrong with a design, as answers: single deviations from a contract, and on how many rows of a log each holds.
 
-Not here: the deviations themselves (the contracts', hypotheses_plain).
+Not here: the deviations themselves (the contracts', deviations_plain).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from emu.base.errors import EmuError
-from emu.contracts.columns import Layout
-from emu.contracts.contract import Deviation, Values
-from emu.contracts.rows import Answer, inputs_of, pack, value_of
+from emu.contracts.columns import Column, Layout
+from emu.contracts.contract import Batch, Values
+from emu.contracts.rows import Answer, compares_outputs, is_nan, pack, unpack, value_of
 from emu.rtl.mismatch.golden_rows import Case, Golden
 
 
@@ -22,60 +21,68 @@ class Effort(NamedTuple):
     """How many rows are looked at.
 
     few: rows that every hypothesis is tried on first.   some, most: of each kind, for those that held once, and for the BEST of them.
-    sample: of the suite, on which equal hypotheses are told apart.
+    sample: of the suite, on which equal hypotheses are told apart.   fresh: rows of no log, on which those that explain all are told apart.
     """
 
     few: int
     some: int
     most: int
     sample: int
+    fresh: int
 
 
-QUICK, SLOW = Effort(32, 160, 1 << 14, 32), Effort(6, 24, 64, 8)  # for operations of which `exact` does thousands a second, and hundreds
+QUICK, SLOW = (
+    Effort(32, 160, 1 << 14, 32, 1000),
+    Effort(6, 48, 512, 16, 200),
+)  # for operations of which `exact` does thousands a second, and hundreds
 BEST = 12
 FEW_ROWS = 8  # times the sample, where a log has few rows
 Item = TypeVar("Item")
-Predict = Callable[[int], dict[str, int] | None]
+Outputs = dict[str, int]  # result column -> value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """One deviation. text: in words.   stage: the first stage that it makes wrong.   predict: tc -> outputs; None where it cannot say."""
+    """One deviation. text: in words.   stage: the first stage that it makes wrong.
+
+    batch: values of rows -> what such a machine gives, None where it cannot say.   predict: of a design with state: tc -> outputs.
+    """
 
     text: str
     stage: str
-    predict: Predict
+    batch: Batch | None = None
+    predict: Callable[[int], Outputs | None] | None = None
+
+    @property
+    def of_a_sequence(self) -> bool:
+        """Tell whether it is about rows one after the other, not about a row."""
+        return self.batch is None
 
 
-def of_contract(golden: Golden, ids: Sequence[int]) -> Iterator[Hypothesis]:
-    """Yield the deviations that the contract lists. ids: tcIds that will be asked for; some deviations compute them together."""
-    for item in golden.plan.operation.deviations():
-        yield Hypothesis(item.text, item.stage, _predict(golden, item, ids))
+def of_contract(golden: Golden, one_lane: bool = False) -> Iterator[Hypothesis]:
+    """Yield the deviations that the contract lists. one_lane: those of one lane alone, of which there are many."""
+    op = golden.plan.operation
+    for item in op.deviations_of_one_lane() if one_lane else op.deviations():
+        yield Hypothesis(item.text, item.stage, item.batch or one_by_one(item.answer))
 
 
-def _predict(golden: Golden, item: Deviation, ids: Sequence[int]) -> Predict:
-    """Return the outputs of a deviation by tcId."""
+def one_by_one(answer: Callable[[Values], Answer | None]) -> Batch:
+    """Return the answers of many rows; None for a row that the reference model refuses."""
 
-    def values(tc: int) -> Values:
-        return inputs_of(golden.layout, golden.row(tc))
+    def each(values: Values) -> Answer | None:
+        try:
+            return answer(values)
+        except EmuError:
+            return None
 
-    @cache
-    def every() -> dict[int, Answer | None]:
-        assert item.batch is not None
-        return dict(zip(ids, item.batch([values(tc) for tc in ids]), strict=True))
-
-    def predict(tc: int) -> dict[str, int] | None:
-        answer = item.answer(values(tc)) if item.batch is None else every().get(tc)
-        return None if answer is None else packed_answer(golden.layout, answer)
-
-    return predict
+    return lambda rows: [each(values) for values in rows]
 
 
 @dataclass(frozen=True)
 class Verdict:
     """On how many of the tried rows a hypothesis holds. bad: rows that differ from the contract; good: rows that agree with it.
 
-    here: on the row to explain.   also: hypotheses with the same outputs on all these rows and on a sample of the suite.
+    here: on the row to explain.   also: hypotheses with the same outputs on all these rows, on a sample of the suite and on fresh rows.
     """
 
     hypothesis: Hypothesis
@@ -96,28 +103,57 @@ class Verdict:
         return {
             "text": self.hypothesis.text, "also": list(self.also), "stage": self.hypothesis.stage, "thisRow": self.here,
             "mismatches": self.bad, "mismatchesTried": self.bad_tried, "agreeing": self.good, "agreeingTried": self.good_tried,
+            "whole": self.whole,
         }  # fmt: skip
 
 
-def packed_answer(layout: Layout, answer: Answer) -> dict[str, int] | None:
-    """Return output column -> integer of a reference model's answer; None where a lane is open. Stages are left out."""
-    pairs = [(column, lanes) for column, lanes in zip(layout.results, answer, strict=False) if column.role == "out"]
-    if any(code < 0 for _, lanes in pairs for code in lanes):
+def packed_answer(layout: Layout, answer: Answer) -> Outputs | None:
+    """Return result column -> integer of an answer, which may leave the stages out; None where no output is known.
+
+    A column that is open as a whole is left out; an open lane of another is 0: the golden row does not compare it.
+    """
+    pairs = [(column, lanes) for column, lanes in zip(layout.results, answer, strict=False) if any(code >= 0 for code in lanes)]
+    if not any(column.role == "out" for column, _ in pairs):
         return None
-    return {column.name: pack(lanes, column.lane_bits) for column, lanes in pairs}
+    return {column.name: pack([max(code, 0) for code in lanes], column.lane_bits) for column, lanes in pairs}
 
 
-def holds(layout: Layout, case: Case, predicted: dict[str, int] | None) -> bool:
-    """Tell whether predicted outputs are what a simulation got, in all compared bits of the printed output columns."""
+def holds(layout: Layout, case: Case, predicted: Outputs | None) -> bool:
+    """Tell whether a prediction is what a simulation got: in every compared bit of the printed columns that it speaks of.
+
+    Of a row whose outputs differ it must speak of one that does.
+    """
     if predicted is None:
-        return False
+        return not compares_outputs(layout, case.row)
+    wrong, told = case.wrong(layout), False
     for column in layout.results:
-        if column.role != "out" or column.name not in case.got:
+        if column.name not in case.got or column.name not in predicted:
+            if column.role == "out" and column.name in case.got and value_of(layout, case.row, f"m_{column.name}"):
+                return False
             continue
-        got, mask = case.got[column.name], value_of(layout, case.row, f"m_{column.name}")
-        if column.name not in predicted or got is None or (predicted[column.name] ^ got) & mask:
+        if not _equal(layout, case, column, predicted[column.name]):
             return False
-    return True
+        told |= column.name in wrong
+    outs = {column.name for column in layout.results if column.role == "out"}
+    return told or not outs.intersection(wrong)
+
+
+def explains(layout: Layout, case: Case, predicted: Outputs | None) -> bool:
+    """Tell whether a prediction holds on a row that differs, and changes what differs: what leaves that alone explains nothing."""
+    return predicted is not None and holds(layout, case, predicted) and any(name in predicted for name in case.wrong(layout))
+
+
+def _equal(layout: Layout, case: Case, column: Column, predicted: int) -> bool:
+    """Tell whether a predicted value is the printed one: under the mask, any NaN where the payload of a NaN is free."""
+    got, mask = case.got[column.name], value_of(layout, case.row, f"m_{column.name}")
+    if got is None:
+        return not mask
+    if not (predicted ^ got) & mask:
+        return True
+    if not column.any_nan:
+        return False
+    lanes = zip(unpack(predicted, column), unpack(got, column), unpack(mask, column), strict=True)
+    return all(not (x ^ y) & bits or (is_nan(x, column.format) and is_nan(y, column.format)) for x, y, bits in lanes)
 
 
 def effort_of(golden: Golden) -> Effort:
@@ -125,37 +161,56 @@ def effort_of(golden: Golden) -> Effort:
     return QUICK if golden.plan.operation.name.op in ("convert", "decode", "layout", "insn") else SLOW
 
 
-def tried(golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence[Case], good: Sequence[Case]) -> list[Verdict]:
+def tried(
+    golden: Golden, found: Iterable[Hypothesis], this: Case, bad: Sequence[Case], good: Sequence[Case], few: int | None = None
+) -> list[Verdict]:
     """Return the hypotheses that hold on the row or on any mismatch of the first few, the best first.
 
-    this: the row to explain.   bad, good: rows of the log that differ and that agree.   Equal ones are one entry, under the first's name.
-    Only the BEST are counted on every row; the others, behind them, on some.
+    this: the row to explain.   bad, good: rows of the log that differ and that agree.   few: on so many each is tried first.
+    Equal ones are one entry, under the first's name; those that explain every row are told apart on fresh rows too. Only the BEST are
+    counted on every row, the others on some.
     """
     layout, effort = golden.layout, effort_of(golden)
-    first = [this, *(case for case in _various(bad, effort.few) if case.tc != this.tc)]
+    first = [this, *(case for case in _various(bad, few or effort.few) if case.tc != this.tc)]
     some = [_various(cases, effort.some) for cases in (bad, good)]
     most = [spread(cases, effort.most) for cases in (bad, good)]
     sample = [*(case.tc for case in (*first, *some[0], *some[1])), *spread(range(1, golden.size + 1), _wanted(effort, bad, good))]
-    out: dict[tuple[Any, ...], Verdict] = {}
+    sample = list(dict.fromkeys(sample))
+    groups: dict[tuple[Any, ...], list[Guess]] = {}
     for item in found:
-        guess = _Guess(item.predict)
-        if not any(holds(layout, case, guess(case.tc)) for case in first):
-            continue
-        said = tuple(_frozen(guess(tc)) for tc in sample)
-        if said in out:
-            out[said] = replace(out[said], also=(*out[said].also, item.text))
-        else:
-            out[said] = _counted(layout, replace(item, predict=guess), this, some)
-    ranked = sorted(out.values(), key=_rank)
-    best = [_counted(layout, verdict.hypothesis, this, most, verdict.also) for verdict in ranked[:BEST]]
-    return [*sorted(best, key=_rank), *ranked[BEST:]]
+        guess = Guess(golden, item)
+        guess.ask([case.tc for case in first])
+        if any(explains(layout, case, guess(case.tc)) for case in first):
+            guess.ask(sample)
+            groups.setdefault(tuple(_frozen(guess(tc)) for tc in sample), []).append(guess)
+    counted = [(_counted(layout, members[0], this, some), members) for members in groups.values()]
+    counted.sort(key=lambda pair: _rank(pair[0]))
+    best: list[Verdict] = []
+    every = [case.tc for kind in most for case in kind]
+    for _, members in counted[:BEST]:
+        for part in _apart(members, lambda guess: guess.predicted(every)):
+            verdict = _counted(layout, part[0], this, most)
+            if verdict.whole and len(part) > 1:
+                rows = golden.fresh(effort.fresh)
+                equal = _apart(part, lambda guess: guess.answers(rows))  # noqa: B023  called at once
+                best += [_named(replace(verdict, hypothesis=members[0].hypothesis), members) for members in equal]
+            else:
+                best.append(_named(verdict, part))
+    return [*sorted(best, key=_rank), *(_named(verdict, members) for verdict, members in counted[BEST:])]
 
 
-def rows_needed(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> list[int]:
-    """Return every tcId that `tried` may ask a hypothesis for, whichever row is explained."""
-    effort = effort_of(golden)
-    cases = [*bad, *_various(good, effort.some), *spread(good, effort.most)]
-    return sorted({case.tc for case in cases} | set(spread(range(1, golden.size + 1), _wanted(effort, bad, good))))
+def _named(verdict: Verdict, members: Sequence[Guess]) -> Verdict:
+    return replace(verdict, also=tuple(dict.fromkeys(guess.hypothesis.text for guess in members[1:])))
+
+
+def _apart(members: Sequence[Guess], told: Callable[[Guess], Sequence[Outputs | None]]) -> list[list[Guess]]:
+    """Return hypotheses in sets of which all say the same. told: what one says."""
+    if len(members) == 1:
+        return [list(members)]
+    parts: dict[tuple[Any, ...], list[Guess]] = {}
+    for guess in members:
+        parts.setdefault(tuple(map(_frozen, told(guess))), []).append(guess)
+    return list(parts.values())
 
 
 def _wanted(effort: Effort, bad: Sequence[Case], good: Sequence[Case]) -> int:
@@ -163,14 +218,25 @@ def _wanted(effort: Effort, bad: Sequence[Case], good: Sequence[Case]) -> int:
     return effort.sample if len(bad) + len(good) >= effort.some else FEW_ROWS * effort.sample
 
 
-def _counted(layout: Layout, item: Hypothesis, this: Case, cases: Sequence[Sequence[Case]], also: tuple[str, ...] = ()) -> Verdict:
-    bad, good = (sum(holds(layout, case, item.predict(case.tc)) for case in kind) for kind in cases)
-    return Verdict(item, bad, len(cases[0]), good, len(cases[1]), holds(layout, this, item.predict(this.tc)), also)
+def _counted(layout: Layout, guess: Guess, this: Case, cases: Sequence[Sequence[Case]]) -> Verdict:
+    for kind in cases:
+        guess.ask([case.tc for case in kind])
+    bad = sum(holds(layout, case, guess(case.tc)) for case in cases[0])
+    silent = guess.hypothesis.of_a_sequence  # the first and last rows have no neighbour
+    good = sum(holds(layout, case, guess(case.tc)) or (silent and guess(case.tc) is None) for case in cases[1])
+    return Verdict(guess.hypothesis, bad, len(cases[0]), good, len(cases[1]), explains(layout, this, guess(this.tc)))
 
 
-def _rank(item: Verdict) -> tuple[bool, bool, bool, int, int]:
-    """Whole ones first, then those that hold on the row, that no agreeing row refutes, on the most rows."""
-    return not item.whole, not item.here, item.good < item.good_tried, -(item.bad + item.good), -item.bad
+def _rank(item: Verdict) -> tuple[bool, bool, bool, bool, int, int]:
+    """Whole ones first, of a row before of a sequence; then those that no agreeing row refutes, that hold here, on the most rows."""
+    return (
+        not item.whole,
+        item.whole and item.hypothesis.of_a_sequence,
+        item.good < item.good_tried,
+        not item.here,
+        -(item.bad + item.good),
+        -item.bad,
+    )
 
 
 def _various(cases: Sequence[Case], most: int) -> list[Case]:
@@ -182,7 +248,7 @@ def _various(cases: Sequence[Case], most: int) -> list[Case]:
     return [case for turn in turns for case in turn if case is not None][:most]
 
 
-def _frozen(outputs: dict[str, int] | None) -> tuple[tuple[str, int], ...] | None:
+def _frozen(outputs: Outputs | None) -> tuple[tuple[str, int], ...] | None:
     return None if outputs is None else tuple(sorted((name, value) for name, value in outputs.items()))
 
 
@@ -191,18 +257,43 @@ def spread(cases: Sequence[Item], most: int) -> Sequence[Item]:
     return cases if len(cases) <= most else [cases[place * len(cases) // most] for place in range(most)]
 
 
-class _Guess:
-    """A prediction, made once per row; a deviation that the reference model refuses predicts nothing."""
+class Guess:
+    """What a hypothesis predicts of rows, each asked once; a row that the reference model refuses is predicted as nothing."""
 
-    def __init__(self, predict: Predict) -> None:
-        self.predict, self.known = predict, dict[int, dict[str, int] | None]()
+    def __init__(self, golden: Golden, hypothesis: Hypothesis) -> None:
+        self.golden, self.hypothesis, self.known = golden, hypothesis, dict[int, Outputs | None]()
 
-    def __call__(self, tc: int) -> dict[str, int] | None:
-        if tc not in self.known:
-            try:
-                self.known[tc] = self.predict(tc)
-            except EmuError:
-                self.known[tc] = None
+    def ask(self, ids: Sequence[int]) -> None:
+        """Compute some rows together."""
+        ids = [tc for tc in dict.fromkeys(ids) if tc not in self.known]
+        if not ids:
+            return
+        if self.hypothesis.predict is not None:
+            self.known |= {tc: self.hypothesis.predict(tc) for tc in ids}
+        else:
+            self.known |= dict(zip(ids, self.answers([self.golden.values(tc) for tc in ids]), strict=True))
+
+    def predicted(self, ids: Sequence[int]) -> list[Outputs | None]:
+        """Return what it predicts of rows of the suite."""
+        self.ask(ids)
+        return [self.known[tc] for tc in ids]
+
+    def answers(self, rows: Sequence[Values]) -> list[Outputs | None]:
+        """Return what it predicts of rows by their values; a sequence of rows says nothing of one."""
+        batch = self.hypothesis.batch
+        if batch is None:
+            return [None] * len(rows)
+        try:
+            found = batch(rows)
+        except EmuError:
+            found = (
+                [None] * len(rows) if len(rows) == 1 else [one_by_one(lambda values: batch([values])[0])([values])[0] for values in rows]
+            )
+        return [None if answer is None else packed_answer(self.golden.layout, answer) for answer in found]
+
+    def __call__(self, tc: int) -> Outputs | None:
+        """Return what it predicts of one row."""
+        self.ask([tc])
         return self.known[tc]
 
 
@@ -213,11 +304,14 @@ def cover(verdicts: Sequence[Verdict], golden: Golden, bad: Sequence[Case]) -> l
     """
     left = {case.tc: case for case in spread(bad, effort_of(golden).most)}
     verdicts = [verdict for verdict in verdicts if verdict.good == verdict.good_tried]
+    guesses = {id(verdict): Guess(golden, verdict.hypothesis) for verdict in verdicts}
     out: list[tuple[Verdict, int]] = []
     while left and len(out) < 4:
         best, hits = None, set[int]()
         for verdict in verdicts:
-            now = {tc for tc, case in left.items() if holds(golden.layout, case, verdict.hypothesis.predict(tc))}
+            guess = guesses[id(verdict)]
+            guess.ask(list(left))
+            now = {tc for tc, case in left.items() if explains(golden.layout, case, guess(tc))}
             if len(now) > len(hits):
                 best, hits = verdict, now
         if best is None:

@@ -18,8 +18,8 @@ from emu.contracts import parse
 from emu.contracts.columns import Column
 from emu.contracts.rows import inputs_of, unpack, value_of
 from emu.contracts.text import meaning, waves
-from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, rows_needed, tried
-from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
+from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, tried
+from emu.rtl.mismatch.deviations_plain import inputs_changed, neighbours, one_lane, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Case, Golden, cases_of
 from emu.rtl.mismatch.lines import Log
 from emu.spec.models import Format
@@ -42,11 +42,8 @@ def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = 
     Tests: tests/rtl/test_rtl_explain_mismatch.py.
     """
     golden, this, bad, good = chosen(log, vectors, suite, tc)
-    verdicts = tried(golden, deviations(golden, bad, good), this, bad, good)
+    verdicts = ranked(golden, this, bad, good, log.has_state)
     together = [] if not verdicts or verdicts[0].whole else cover(verdicts, golden, bad)
-    if together and len(bad) > 1 and sum(count for _, count in together) < len(bad):
-        far = tried(golden, other_contracts(golden, close=False), this, bad, good)
-        verdicts = sorted([*verdicts, *far], key=lambda item: (not item.whole, not item.here, -(item.bad + item.good)))
     plan = golden.plan
     out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.name), "flags": list(this.row.flags)}
     out |= {"comment": this.row.comment, "digest": golden.digest_words(log), "inputs": _inputs(golden, this)}
@@ -56,6 +53,7 @@ def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = 
     shown = verdicts[: min(whole + FEWER, BEST) if whole else BEST]
     out["hypotheses"] = [item.data() for item in shown]
     out["more"] = len(verdicts) - len(shown)
+    out["confident"] = confident(verdicts)
     out["together"] = [{"text": item.hypothesis.text, "stage": item.hypothesis.stage, "explains": count} for item, count in together]
     return out
 
@@ -82,10 +80,34 @@ def chosen(log: Log, vectors: Path | None, suite: str | None, tc: int | None) ->
     return golden, bad[0], bad, good
 
 
-def deviations(golden: Golden, bad: Sequence[Case], good: Sequence[Case]) -> Iterator[Hypothesis]:
-    """Yield the single deviations to try, documented contracts first. bad, good: the rows of the log."""
+def ranked(golden: Golden, this: Case, bad: Sequence[Case], good: Sequence[Case], has_state: bool | None = None) -> list[Verdict]:
+    """Return the single deviations that hold on some rows, the best first: documented contracts, what may be wrong everywhere, then, where
+    nothing explains every row, what may be wrong in one lane alone, and other contracts.
+
+    this: the row to explain.   bad, good: the rows of the log.   has_state: does the design hold more than one row; None: nobody said.
+    """
+    found = tried(golden, deviations(golden, bad, has_state), this, bad, good)
+    if found and found[0].whole:
+        return found
+    lanes = chain(one_lane(golden), of_contract(golden, one_lane=True), other_contracts(golden, close=False))
+    return sorted([*found, *tried(golden, lanes, this, bad, good, few=2)], key=_place)
+
+
+def _place(item: Verdict) -> tuple[bool, bool, bool, int]:
+    return not item.whole, item.good < item.good_tried, not item.here, -(item.bad + item.good)
+
+
+def deviations(golden: Golden, bad: Sequence[Case], has_state: bool | None = None) -> Iterator[Hypothesis]:
+    """Yield the single deviations to try first, documented contracts before others. bad: the rows of the log that differ."""
     others = other_contracts(golden, close=True) if golden.plan.operation.neighbours else iter(())
-    return chain(others, of_contract(golden, rows_needed(golden, bad, good)), inputs_changed(golden), plain(golden, bad))
+    sequence = iter(()) if has_state is False else neighbours(golden)
+    return chain(others, of_contract(golden), plain(golden, bad), inputs_changed(golden), sequence)
+
+
+def confident(verdicts: Sequence[Verdict]) -> bool:
+    """Tell whether the best explanation is the only one: of every row that was tried, of enough rows, and no rival is left."""
+    whole = [item for item in verdicts if item.whole]
+    return len(whole) == 1 and whole[0].bad_tried >= CLEAR
 
 
 def _inputs(golden: Golden, this: Case) -> Data:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from emu.base.errors import FileError
 from emu.contracts.columns import KIND_BITS, Column, Layout
-from emu.contracts.rows import Input, Row, inputs_of, is_nan, make_row, unpack, value_of
+from emu.contracts.rows import Answer, Input, Row, inputs_of, is_nan, make_row, unpack, value_of
 from emu.rtl.mismatch.lines import Log, Seen
 from emu.rtl.portmap.rows import TIED
 from emu.rtl.portmap.suite import stored
@@ -17,6 +17,7 @@ from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.files.suite import Suite, rows_sha256
 from emu.vectors.suites.plan import SuitePlan, find
 
+MOST_KEPT = 1 << 15  # answers
 MOST_DIGESTED = 8192  # rows: larger suites are not computed whole for their digest
 
 
@@ -69,6 +70,27 @@ class Golden:
         self.size = self.plan.size if self.suite is None else len(self.suite.rows)
         self.left_out = {f"m_{column}": bits for column, bits in (left_out or {}).items()}
         self.row = lru_cache(maxsize=1 << 14)(self._row)
+        self.printed = dict[int, Row]()
+        self._answers = dict[tuple[int, ...], Answer]()
+
+    def values(self, tc: int) -> tuple[int, ...]:
+        """Return the inputs of a row: those that the log printed, where a port map ties some of them."""
+        return inputs_of(self.layout, self.printed.get(tc) or self.row(tc))
+
+    def answer(self, values: tuple[int, ...]) -> Answer:
+        """Return the right answer to some inputs, each asked of the reference model once."""
+        if values not in self._answers:
+            if len(self._answers) >= MOST_KEPT:
+                self._answers.clear()
+            self._answers[values] = self.plan.operation.exact(values)
+        return self._answers[values]
+
+    def fresh(self, count: int) -> list[tuple[int, ...]]:
+        """Return inputs of no suite: random rows of the contract, directed ones of another stream. count: of each kind, at most."""
+        op = self.plan.operation
+        chained = op.name.op == "accumulate"  # a row of a chain means nothing alone
+        rows = [] if op.chooser is None or chained else [*op.draw(0, count), *op.directed("explain mismatch")]
+        return [case.values for case in (rows if len(rows) <= 2 * count else rows[:: -(-len(rows) // (2 * count))])]
 
     def _row(self, tc: int) -> Row:
         return self._masked(self._whole(tc))
@@ -86,7 +108,7 @@ class Golden:
         if self.suite is not None:
             return self.suite.rows[tc - 1]
         (case,) = self.plan.cases(tc - 1, tc)
-        return make_row(self.layout, case, self.plan.operation.exact(case.values))
+        return make_row(self.layout, case, self.answer(case.values))
 
     def case(self, seen: Seen) -> Case:
         """Return a printed row beside the golden one. Raises: FileError (expected values are not those that the reference model gives)."""
@@ -110,6 +132,7 @@ class Golden:
                     f"{self.name} tc={seen.tc}: want={want}, the golden row has {name}={value_of(layout, row, name):0{column.digits}x}: "
                     "the file that was run was edited, or made from another spec"
                 )
+        self.printed[seen.tc] = row
         return Case(seen.tc, row, {name: _number(value) for name, value in text.items()}, text)
 
     def _tied(self, seen: Seen, golden: Row) -> Row:

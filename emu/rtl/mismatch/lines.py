@@ -42,12 +42,14 @@ class Log:
     """What a log says.
 
     rows: (suite, tc) -> what was printed first of it.   results: RESULT lines in order.   left_out: suite -> result column -> bits that a
-    port map leaves out (LEFTOUT lines of emu rtl run).
+    port map leaves out (LEFTOUT lines of emu rtl run).   has_state: does the design hold more than one row (a DESIGN line of emu rtl run);
+    None: nobody said.
     """
 
     rows: dict[tuple[str, int], Seen]
     results: tuple[Result, ...]
     left_out: dict[str, dict[str, int]]
+    has_state: bool | None = None
 
     def mismatches(self) -> list[Seen]:
         """Return the rows that have a MISMATCH line, in order."""
@@ -62,8 +64,9 @@ def parse_log(lines: Iterable[str], name: str = "log") -> Log:
     rows: dict[tuple[str, int], Seen] = {}
     results: list[Result] = []
     left_out: dict[str, dict[str, int]] = {}
+    has_state: bool | None = None
     for number, whole in enumerate(lines, 1):
-        start = re.search(r"\b(MISMATCH|ROW|RESULT|LEFTOUT) (?=suite=|PASS |FAIL |BADFILE )", whole)
+        start = re.search(r"\b(MISMATCH|ROW|RESULT|LEFTOUT|DESIGN) (?=suite=|PASS |FAIL |BADFILE |state=)", whole)
         if start is None:
             continue
         line = whole[start.start() :].rstrip()
@@ -72,6 +75,10 @@ def parse_log(lines: Iterable[str], name: str = "log") -> Log:
             if result is None:
                 raise FileError(f"{name}:{number}: a RESULT line of another form: {line[:60]}")
             results.append(result)
+        elif line.startswith("DESIGN "):
+            if line not in ("DESIGN state=yes", "DESIGN state=no"):
+                raise FileError(f"{name}:{number}: a DESIGN line of another form: {line[:60]}")
+            has_state = line.endswith("yes")
         elif line.startswith("LEFTOUT "):
             found = _LEFT_OUT.match(line)
             if found is None:
@@ -81,7 +88,7 @@ def parse_log(lines: Iterable[str], name: str = "log") -> Log:
             _add(rows, line, f"{name}:{number}")
     if not rows:
         raise FileError(f"{name}: holds no MISMATCH line: give one in quotes, or the log of a simulation")
-    return Log(rows, tuple(results), left_out)
+    return Log(rows, tuple(results), left_out, has_state)
 
 
 def _add(rows: dict[tuple[str, int], Seen], line: str, where: str) -> None:

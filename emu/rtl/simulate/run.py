@@ -222,7 +222,8 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
     if rows:
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]
-        entry.lines = [*hidden, *(line for line in entry.lines if line not in results), *listed, *results]
+        state = f"DESIGN state={'no' if file.map.clock is None else 'yes'}"
+        entry.lines = [state, *hidden, *(line for line in entry.lines if line not in results), *listed, *results]
     if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode != "stall" and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
 

@@ -38,7 +38,7 @@ def test_sources_hold_integers_only(checkout: Path) -> None:
     assert len({path.name for path in files}) == len(files) >= 9  # object files may lie in one folder
     banned = r"\b(float|double|malloc|calloc|realloc|free|assert|errno|setjmp|math\.h|stdio\.h|stdlib\.h|fenv\.h)\b"
     for path in files:
-        code = re.sub(r'^(?!#)(.*)$', lambda line: re.sub(r'"[^"]*"', '""', line[0]), without_comments(path), flags=re.MULTILINE)
+        code = re.sub(r"^(?!#)(.*)$", lambda line: re.sub(r'"[^"]*"', '""', line[0]), without_comments(path), flags=re.MULTILINE)
         assert not re.search(banned, code), path.name
         assert path.name in ("tables.c", "emu_ref.h") or len(path.read_text(encoding="utf-8").splitlines()) <= 300, path.name
 
