@@ -281,7 +281,8 @@ def _on_wires(op: LevelsContract, text: str, stage: str, answer: Callable[[Level
         row = op.taken(values)
         if op.has_open_bit(row):
             return None
-        flags = () if op.plan.facts.flags is None else op.flag_lanes(evaluate(row, op.plan).flags)  # the wires carry none: those of the contract
+        # The wires carry no flags: those of the contract are given.
+        flags = () if op.plan.facts.flags is None else op.flag_lanes(evaluate(row, op.plan).flags)
         return ((answer(row),), *flags)
 
     return Deviation(text, stage, given)
