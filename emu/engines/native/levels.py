@@ -45,6 +45,8 @@ def can_levels(plan: LevelsPlan) -> bool:
 
 def fault(plan: LevelsPlan) -> str | None:
     """Return why no kernel takes a plan, or None."""
+    if plan.facts.flags is not None:
+        return "the result comes with exception flags"
     return None if is_chain(plan) else levels_tree.fault(plan)
 
 
@@ -56,8 +58,6 @@ def is_chain(plan: LevelsPlan) -> bool:
 def _chain_faults(plan: LevelsPlan) -> Iterator[str]:
     """Yield what the kernel of one running register lacks; what comes later may count on what came before."""
     facts, *lots, chain = plan.facts, *plan.levels
-    if facts.flags is not None:
-        yield "the result comes with exception flags"
     words, hold = chain.facts, chain.facts.hold
     if any(direction(rounding) is None for rounding in roundings(facts)):
         yield "a rounding draws random bits, or is none of IEEE 754's directions"
