@@ -285,7 +285,7 @@ def _on_wires(op: LevelsContract, text: str, stage: str, answer: Callable[[Level
         flags = () if op.plan.facts.flags is None else op.flag_lanes(evaluate(row, op.plan).flags)
         return ((answer(row),), *flags)
 
-    return Deviation(text, stage, given)
+    return Deviation(text, stage, given, lambda rows: [given(values) for values in rows])
 
 
 def _wider(op: LevelsContract) -> Iterator[Deviation]:

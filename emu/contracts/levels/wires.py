@@ -53,14 +53,15 @@ class Wired(Row):
         words = self.plan.levels[place[0] - 1].facts
         return -(-len(self.shape[place[0] - 1][place[1]]) // (words.by or 1)) if words.add == "chain" else place[2] + 1
 
-    def _fixed(self, units: int, hold: FixedHold, unit_exp: int) -> Held:
+    def _fixed(self, units: int, hold: FixedHold, unit_exp: int, level: int) -> Held:
         if self.at_end and not self.is_last:
             return Number(units, 0, -unit_exp, units != 0)
-        held = super()._fixed(units, hold, unit_exp)
+        held = super()._fixed(units, hold, unit_exp, level)
         half = 1 << (hold.bits - 1)
         if self.ends == (0, 0) or not isinstance(held, Number):
             return held
-        kept = max(-half + self.ends[0], min(half - 1 - self.ends[1], held.significand))
+        lowest = 1 - half if hold.overflow == "saturate_symmetric" else -half
+        kept = max(lowest + self.ends[0], min(half - 1 - self.ends[1], held.significand))
         return held._replace(significand=kept, live=kept != 0)
 
 
