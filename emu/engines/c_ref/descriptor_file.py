@@ -302,7 +302,8 @@ class _Writer:
         """Add an order of codes in memory. Raises: EngineError (a limit of the C reference)."""
         pointer = self.pointer(layout_descriptor(layout))
         digits = [
-            f"digit {('index', 'row')[item.is_row]}{'_down' * item.down} {item.step} {item.count or 'rest'}" for item in pointer.digits[0 : pointer.digit_count]
+            f"digit {('index', 'row')[item.is_row]}{'_down' * item.down} {item.step} {item.count or 'rest'}"
+            for item in pointer.digits[0 : pointer.digit_count]
         ]
         held = [f"holds {('elements', 'scales')[pointer.holds_scales]}", f"code_bits {pointer.code_bits}"]
         self.put("layout", layout.id, lambda: [f"layout {layout.id}", *held, f"digits {len(digits)}", *digits])

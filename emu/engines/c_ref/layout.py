@@ -17,7 +17,10 @@ from emu.spec.models import Layout
 def layout_descriptor(layout: Layout) -> Descriptor:
     """Return the emu_layout of a layout. Raises: EngineError when it passes a limit of the C reference."""
     facts = layout.facts
-    digits = [{"is_row": digit.axis == "row", "step": digit.step, "count": digit.count or 0, "down": digit.order == "down"} for digit in facts.digits]
+    digits = [
+        {"is_row": digit.axis == "row", "step": digit.step, "count": digit.count or 0, "down": digit.order == "down"}
+        for digit in facts.digits
+    ]
     memory = ffi.new("emu_digit[]", digits)
     out = ffi.new("emu_layout *", [facts.holds == "scales", facts.code_bits, len(digits), memory])
     if lib.emu_check_layout(out):
