@@ -496,6 +496,7 @@ typedef struct emu_sum_level {
     emu_alignment align;
     emu_hold hold;
     emu_scaling scaling;
+    const char *name;             /* for who shows a trace; NULL: none */
 } emu_sum_level;
 
 /* Limits: as in emu_datapath; every sum, before it is held, has at most 1,080 bits for one instruction. C enters at one place, and scales
@@ -661,6 +662,15 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
 int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
                        const emu_matrix *values, uint64_t *workspace, size_t words);
 
+/* Traces: the same programs on the same operands, and what every register holds at the end; a step writes one register, and none is written
+ * twice, so this is what each step left. registers: register_count matrices of the padded shape divided by the parts of each (1 where it
+ * covers all), 8 bytes a code; cells are codes as emu_type_registers says, or random integers; `open` as in a result. An input that the
+ * sources leave open marks every cell. On an error the results hold anything. */
+int32_t emu_trace_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const uint32_t *tensor_amax,
+                           const emu_matrix *random, const uint64_t *signs, const emu_matrix *registers, uint64_t *workspace, size_t words);
+int32_t emu_trace_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_matrix *registers,
+                             uint64_t *workspace, size_t words);
+
 /* Dot products. Codes of matrices are in the formats of the datapath, in any of the four sizes; a code with bits above its format is
  * EMU_ERROR_CODE. A row of scales has a code for each block; scale_a and scale_b are NULL without scales. A result that nobody knows (an
  * unused bit of a code, an accumulator that overflows) is marked in d->open, or is EMU_ERROR_OPEN or EMU_ERROR_OVERFLOW where that is NULL;
@@ -695,6 +705,16 @@ int32_t emu_count_dot_levels(const emu_levels *levels, size_t products, size_t *
 int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
                        const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
                        emu_number *workspace, size_t numbers, size_t *row);
+
+/* The trace of one row of a datapath of levels: operands as in emu_dot_levels with a single row, and what each node of each level leaves.
+ * stages: room for `count` numbers; known: a byte each, 1: the stage was made; 0: NaN or infinity decided above it, or an error came first.
+ * find_stage: the place of one. level 0: the products, node: which; level l: node of level l (nodes are counted in the order of K),
+ * addition -1: what the node leaves, scales included; of a chain also 0, 1, ...: the running value after that addition.
+ * level level_count + 1, node 0, addition -1: how many stages there are. EMU_ERROR_SHAPE: no such stage in a row of so many products. */
+int32_t emu_find_stage(const emu_levels *levels, size_t products, int32_t level, size_t node, int64_t addition, size_t *place);
+int32_t emu_trace_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                         const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
+                         emu_number *workspace, size_t numbers, emu_number *stages, uint8_t *known, size_t count);
 
 /* Elements that share random words: element i takes lane i % lanes of word i / lanes; see emu_split_words for the positions. */
 typedef struct emu_word {

@@ -221,6 +221,8 @@ package emu_ref_pkg;
   //   emu_count_workspace
   //   emu_quantize
   //   emu_dequantize
+  //   emu_trace_quantize
+  //   emu_trace_dequantize
   //   emu_check_datapath
   //   emu_derive_widths
   //   emu_dot
@@ -231,6 +233,8 @@ package emu_ref_pkg;
   //   emu_add_results
   //   emu_count_dot_levels
   //   emu_dot_levels
+  //   emu_find_stage
+  //   emu_trace_levels
   //   emu_find_datapath
   //   emu_measure_descriptor
   //   emu_load_descriptor

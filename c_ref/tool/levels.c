@@ -1,9 +1,9 @@
 /* levels.c: the columns of a datapath of levels, one row at a time through the reference: operands and random integers in, the code of D out.
- * What the levels leave on the way (stages) is not derived here: such columns of a suite are taken as the file has them. */
+ * What the levels leave on the way (stages): level_stages.c. */
 #include "../src/tables/tables.h"
 #include "tool.h"
 
-enum { RUN = 4, MOST_INSTRUCTIONS = 64, MOST_NUMBERS = 1024 };
+enum { RUN = 4, MOST_INSTRUCTIONS = 64, MOST_NUMBERS = 1024, MOST_STAGES = 4096 };
 
 static int32_t larger(int32_t a, int32_t b)
 {
@@ -111,26 +111,47 @@ static const emu_matrix *or_null(const emu_matrix *matrix)
 
 int32_t derive_dot_levels(const operation *op, row *made)
 {
-    static emu_number numbers[MOST_NUMBERS];
+    static emu_number numbers[MOST_NUMBERS], stages[MOST_STAGES];
+    static uint8_t known[MOST_STAGES];
     emu_matrix a = matrix_of(op, made, "a"), b = matrix_of(op, made, "b"), sa = matrix_of(op, made, "sa"), sb = matrix_of(op, made, "sb");
     emu_matrix c = matrix_of(op, made, "c"), r = matrix_of(op, made, "r"), d = matrix_of(op, made, "d");
     uint32_t order[MAX_LANES];
     size_t bad;
     int32_t out = find_column(op, "d");
-    int32_t error = emu_dot_levels(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d, order, numbers,
-                                   MOST_NUMBERS, &bad);
+    int32_t error = op->wants_stages ? emu_trace_levels(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d,
+                                                        order, numbers, MOST_NUMBERS, stages, known, MOST_STAGES)
+                                     : emu_dot_levels(&op->of_levels, &a, &b, or_null(&sa), or_null(&sb), or_null(&c), or_null(&r), &d,
+                                                      order, numbers, MOST_NUMBERS, &bad);
     made->unknown[out][0] = error == EMU_ERROR_OPEN || error == EMU_ERROR_REFUSED || error == EMU_ERROR_OVERFLOW;
+    if (made->unknown[out][0])
+        memset(known, 0, sizeof known);
+    if (op->wants_stages && (!error || made->unknown[out][0]))
+        fill_stages(op, stages, known, made);
     return made->unknown[out][0] ? EMU_OK : error;
 }
 
-/* Put the column of a .desc file at the end: one of the contract with these bits, or a stage with its mask and kind as the file has it. */
+/* The mask or kind of a stage that stands before it. */
+static int take_companion(const char *name, int32_t bits, operation *op)
+{
+    int32_t of = find_column(op, name + 2), is_mask = name[0] == 'm', made;
+    if (of < 0 || op->columns[of].role != ROLE_STAGE || bits != op->columns[of].lanes * (is_mask ? op->columns[of].lane_bits : 4))
+        return 0;
+    made = add_column(op, name, is_mask ? ROLE_MASK : ROLE_KIND, op->columns[of].lanes, is_mask ? op->columns[of].lane_bits : 4, NULL, 0);
+    if (made >= 0)
+        op->columns[made].of = of;
+    if (!is_mask)
+        op->columns[of].any_nan = 1;
+    return made >= 0;
+}
+
+/* Put the column of a .desc file at the end: one of the contract with these bits, or a stage of a level with its mask and kind. */
 static int take_column(const operation *own, const char *name, const char *role, int32_t bits, operation *op)
 {
     int32_t place = find_column(own, name);
-    if (place < 0) {
-        int is_given = strcmp(role, "stage") == 0 || strcmp(role, "mask") == 0 || strcmp(role, "kind") == 0;
-        return is_given && bits > 0 && bits <= 64 * MAX_LANES && add_column(op, name, ROLE_GIVEN, 1, bits, NULL, 0) >= 0;
-    }
+    if (place < 0 && strcmp(role, "stage") == 0)
+        return add_level_stage(name, bits, op) >= 0;
+    if (place < 0)
+        return (strcmp(role, "mask") == 0 || strcmp(role, "kind") == 0) && take_companion(name, bits, op);
     if (op->count >= MAX_COLUMNS || bits != own->columns[place].lanes * own->columns[place].lane_bits)
         return 0;
     op->columns[op->count++] = own->columns[place];
@@ -142,7 +163,8 @@ int take_stages(const char *path, operation *op)
     static operation own;
     char line[MAX_LINE + 1], name[64], role[16];
     int bits, fine = 1;
-    int32_t given = 0;
+    int32_t taken = 0;
+    size_t stages = 0;
     FILE *file = fopen(path, "r");
     if (!file)
         return complain(path, "cannot be read");
@@ -155,13 +177,15 @@ int take_stages(const char *path, operation *op)
     fclose(file);
     for (int32_t place = 0; place < op->count; place++) {
         column *col = &op->columns[place];
-        given += col->role == ROLE_STAGE || col->role == ROLE_GIVEN;
-        if (col->role == ROLE_MASK || col->role == ROLE_KIND)
+        taken += find_column(&own, col->name) >= 0;
+        op->wants_stages = op->wants_stages || col->role == ROLE_STAGE;
+        if ((col->role == ROLE_MASK || col->role == ROLE_KIND) && strcmp(col->name + 2, "d") == 0)
             col->of = find_column(op, "d");
     }
-    if (!fine || op->count - given != own.count)
+    if (!fine || taken != own.count)
         return complain(path, "its columns are not those of the contract");
-    if (given)
-        fprintf(stderr, "emu_ref: %s: %d columns of stages are taken as they are: of levels the result alone is derived\n", op->name, (int)given);
+    if (op->wants_stages && (emu_find_stage(&op->of_levels, (size_t)op->datapath.k, op->of_levels.level_count + 1, 0, -1, &stages) ||
+                             stages > MOST_STAGES))
+        return complain(path, "its rows have more stages than fit here");
     return 0;
 }

@@ -16,6 +16,7 @@ enum { EXIT_EQUAL = 0, EXIT_DIFFERS = 1, EXIT_BAD = 2, EXIT_NOTHING = 3 };
 /* A lane of more than 64 bits takes several words, the low one first. Columns of a row, in the order of the file. in and r are given; out,
  * stage, mask and kind are derived; pad is 0; given stands in a file and is not compared. */
 enum { ROLE_PAD, ROLE_IN, ROLE_R, ROLE_OUT, ROLE_STAGE, ROLE_MASK, ROLE_KIND, ROLE_GIVEN };
+enum { STAGE_VALUE, STAGE_EXP, STAGE_CLASS, STAGE_LIVE };
 
 typedef struct column {
     char name[20];
@@ -27,6 +28,9 @@ typedef struct column {
     int32_t of;               /* mask, kind: place of the result they belong to */
     int32_t level;            /* of the program, -1 where it holds none */
     int32_t any_nan;          /* result: a NaN may have any sign and payload */
+    int32_t sum_level;        /* stage of a datapath of levels: which level, 0 the products; what of it: STAGE_*; of the running values */
+    int32_t stage_part;
+    int32_t is_running;
     const emu_format *format; /* any_nan: the format of a lane */
 } column;
 
@@ -58,6 +62,7 @@ typedef struct operation {
     int32_t has_levels;           /* flag: of_levels says the datapath; of `datapath` only operands, k (products of a row) and result are there */
     emu_levels of_levels;
     int32_t random_bits;          /* of_levels: fewest bits of a random integer */
+    int32_t wants_stages;         /* of_levels: flag: columns of stages are derived */
 } operation;
 
 /* One row. unknown: 1 where nobody knows the lane of a result. */
@@ -110,6 +115,10 @@ int make_dot_from_stem(int32_t op_code, const char *source, const char *part, op
 int make_levels(const char *name, operation *op);
 int32_t derive_dot_levels(const operation *op, row *made);
 int take_stages(const char *path, operation *op);
+
+/* level_stages.c: a column of a stage by its name and bits, -1: the name is none of a level; and the lanes of all such columns of a row. */
+int32_t add_level_stage(const char *name, int32_t bits, operation *op);
+void fill_stages(const operation *op, const emu_number *stages, const uint8_t *known, row *made);
 
 /* columns.c */
 int32_t add_column(operation *op, const char *name, int32_t role, int32_t lanes, int32_t lane_bits, const emu_format *format,

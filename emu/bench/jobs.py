@@ -92,7 +92,12 @@ def matmul(plan: DatapathPlan | LevelsPlan, shape: Shape, engine: str, jobs: int
     a, b = (_elements(fmt, (rows, k), rng) for fmt, rows in ((plan.a, m), (plan.b, n)))
     scale_a, scale_b = (None, None) if plan.scale is None else (_scales(plan.scale, (rows, k // plan.block), rng) for rows in (m, n))
     if isinstance(plan, LevelsPlan):
-        levels, c = plan, None if plan.c is None else np.zeros(m * n, np.uint32)
+        levels, c = plan, None if plan.c is None else np.zeros(m * n, code_dtype(plan.c))
+        if form is not None:
+            from emu.engines.native import levels as level_kernel
+
+            addend = None if c is None else c.reshape(m, n)
+            return lambda: level_kernel.matmul(a, b, scale_a, scale_b, addend, levels, form=form)
         return lambda: run_levels_matmul(a, b, scale_a, scale_b, c, None, levels, engine, jobs)
     if form is not None:
         return lambda: kernel.matmul(a, b, scale_a, scale_b, None, plan, form=form)

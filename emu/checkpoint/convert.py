@@ -216,12 +216,12 @@ class _Plan:
         def codes() -> Iterator[NDArray[np.uint8]]:
             progress(tensor.name)
             for rows in tensor.chunks():
-                yield np.asarray(pack_nibbles(rows.codes), np.uint8)
+                yield pack_nibbles(rows.codes).astype(np.uint8, copy=False)
 
         def scales() -> Iterator[NDArray[np.uint8]]:
             bits = derive.codes(tensor.scale_format).bits
             for rows in tensor.chunks():
-                yield rows.scales if bits == 8 else rows.scales | rows.flags << bits
+                yield rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
 
         yield Planned(module + facts.codes.suffixes[0], facts.codes.dtypes[0], codes_shape, math.prod(codes_shape), codes)
         for level in facts.levels:

@@ -19,7 +19,7 @@ from emu.engines.numpy.layout import places
 from emu.spec import get, names
 from emu.spec.models import Layout
 
-MOST = 8  # recipes that are tried
+MOST = 24  # recipes that are tried
 Matrix = NDArray[np.uint8]
 
 

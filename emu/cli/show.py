@@ -11,7 +11,7 @@ import click
 from emu.base.errors import OpenError, SpecError
 from emu.cli.settings import common_options, print_json, settings_of
 from emu.pages import format_facts
-from emu.pages.datapath_levels import level_lines
+from emu.pages.datapath_levels import datapath_words, level_lines
 from emu.pages.datapath_widths import choices
 from emu.pages.format_facts import MOST_BITS, derived
 from emu.pages.formulas import emitted, expression, place_text
@@ -25,6 +25,7 @@ from emu.spec.models.levels import DatapathLevels
 from emu.spec.models.policy import BySign
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.registry import broken
+from emu.spec.steps import in_levels
 from emu.spec.training import SUMMED, plan_of
 
 
@@ -94,8 +95,9 @@ def _body(thing: SpecObject, every: bool) -> list[str]:
         return lines_instruction(thing)
     if isinstance(thing, Training):
         return lines_training(thing)
-    facts = ["", *plain(thing.facts_json())]
-    return facts + lines_datapath(thing) if isinstance(thing, Datapath) else facts
+    if isinstance(thing, Datapath):
+        return ["", *datapath_words(thing), *lines_datapath(thing)]
+    return ["", *plain(thing.facts_json())]
 
 
 def _members(thing: SpecObject) -> list[dict[str, str]]:
@@ -131,7 +133,8 @@ def plain(data: Any, indent: str = "") -> list[str]:
 
 
 def _data(thing: SpecObject, every: bool) -> dict[str, Any]:
-    data = thing.model_dump(mode="json", by_alias=True, exclude_none=True)
+    said = in_levels(thing) if isinstance(thing, Datapath) else thing
+    data = said.model_dump(mode="json", by_alias=True, exclude_none=True)
     data["digest"] = digest(thing)
     if members := _members(thing):
         data["recipes"] = members
@@ -179,9 +182,9 @@ _SHOWN = 12
 
 def lines_datapath(datapath: Datapath) -> list[str]:
     """Return what is derived for each choice of operands, or why nothing is."""
-    if isinstance(datapath.facts, DatapathLevels):
-        return ["", *level_lines(datapath)]
     try:
+        if isinstance(datapath.facts, DatapathLevels):
+            return ["", *level_lines(datapath)]
         plans = choices(datapath)
     except OpenError as error:
         return ["", f"refused: {error}"]

@@ -21,6 +21,7 @@ from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, 
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
 from emu.identify.shapes import at_shapes
+from emu.spec import derive
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
@@ -111,6 +112,7 @@ def identify_quantize(
     if not known:
         raise OperandError(f"identify: no recipe has one scale for {layout.block[0]} x {layout.block[1]} elements")
     asked = ask_rows(target, layout, known)
+    known = _as_wide(known, asked.answers["codes"])
     found = _decode(asked, known)
     if layout.axes[0].finding == UNDECIDED and found[0] != "documented":
         exchanged = replace(layout, views=replace(layout.views, codes=swapped))
@@ -141,6 +143,14 @@ def identify_quantize(
     names = [name for name in asked.answers if name != "values"]
     count = f"{asked.score(items[0], names)} of the {len(asked.rows)} rows that were asked first, not confirmed"
     return replace(found_it, axes=(*found_it.axes, Axis("tried", items[0].name, count)))
+
+
+def _as_wide(known: Sequence[Variant], codes: NDArray[np.int64]) -> list[Variant]:
+    """Return the recipes with the narrowest elements that hold the largest code of a kernel; all where none do."""
+    least = int(codes.max()).bit_length()
+    widths = {item.base: derive.codes(get("format", get("block", item.recipe.facts.block).element_formats[0])).bits for item in known}
+    fitting = [bits for bits in widths.values() if bits >= least]
+    return [item for item in known if widths[item.base] == min(fitting)] if fitting else list(known)
 
 
 def _confirmed_at(

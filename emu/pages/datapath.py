@@ -9,7 +9,7 @@ from emu.pages import datapath_levels
 from emu.pages.datapath_stages import formula, stages, window
 from emu.pages.datapath_widths import choices, width_table
 from emu.pages.datapath_worked import examples, special_rows, worked_step
-from emu.pages.frame import Data, Writer, plain
+from emu.pages.frame import Data, Writer
 from emu.pages.render import Code, Ref
 from emu.spec import Datapath
 from emu.spec.datapath import known_facts
@@ -21,19 +21,20 @@ def data(datapath: Datapath) -> Data:
     """Return what the template shows; of a datapath that is not known only what is said of it."""
     facts = datapath.facts
     shown: Data = {"unknown": None, "refused": None, "levels": None, **examples(datapath)}
-    if isinstance(facts, DatapathLevels):
-        return {**shown, **datapath_levels.data(datapath)}
     if isinstance(facts, UnknownFacts):
         return {**shown, "unknown": f"{facts.unknown[0].upper()}{facts.unknown[1:]}"}
     try:
+        if isinstance(facts, DatapathLevels):
+            return {**shown, **datapath_levels.data(datapath)}
         known_facts(datapath)
     except OpenError as error:
-        return {**shown, "refused": str(error), "facts": plain(datapath.facts_json())}
+        return {**shown, "refused": str(error), "facts": datapath_levels.datapath_words(datapath)}
     plans = choices(datapath)
     return shown | {
         "first": plans[0],
         "formula": formula(plans[0]),
         "operands": _operands(facts),
+        "facts": datapath_levels.datapath_words(datapath),
         "stages": stages(plans[0]),
         "window": window(plans[0]),
         "rules": _rules(facts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from emu.contracts.dot.levels import worked
@@ -14,6 +15,7 @@ from emu.spec import Datapath
 from emu.spec.levels import LevelPlan, LevelsPlan, level_plans_of
 from emu.spec.models.datapath import DotExample
 from emu.spec.models.levels import CutHold, EpilogueFacts, FixedHold, Hold
+from emu.spec.steps import in_levels
 
 SHOWN = 24  # values of a worked row
 
@@ -28,6 +30,22 @@ def data(datapath: Datapath) -> Data:
         "levels_words": plan.draws(plan.facts.k),
         "levels_row": _worked(datapath),
     }
+
+
+def datapath_words(datapath: Datapath) -> list[str]:
+    """Return the facts as a file says them, a line for each word and for each level; of an unknown datapath what is not known."""
+    said = in_levels(datapath).facts.model_dump(mode="json", exclude_defaults=True)
+    lines = {key: [f"{key}: {_flow(value)}"] for key, value in said.items()}
+    if "levels" in said:
+        lines["levels"] = ["levels:", *(f"  - {_flow(level)}" for level in said["levels"])]
+    return [line for key in lines for line in lines[key]]
+
+
+def _flow(value: Any) -> str:
+    """A value as the strict loader reads it: bare keys, quoted texts."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    return "[" + ", ".join(map(_flow, value)) + "]" if isinstance(value, list) else json.dumps(value)
 
 
 def level_lines(datapath: Datapath) -> list[str]:

@@ -1,6 +1,6 @@
 """The spec: strict loader, models, registry and derived facts. Not here: what operations mean (emu.engines.exact and the other engines)."""
 
-from emu.spec.checks.objects import check_facts
+from emu.spec.checks.objects import check_facts, settled
 from emu.spec.family import family_line
 from emu.spec.models import (
     KINDS,
@@ -41,4 +41,4 @@ __all__ = [
     "names",
 ]
 
-hand_over(check_facts, family_line)
+hand_over(check_facts, settled, family_line)

@@ -203,7 +203,7 @@ def _fixed_point(plan: DatapathPlan) -> tuple[Fraction, int]:
 
 def _largest_k(plan: DatapathPlan, bits: int) -> int:
     """Largest multiple of a group whose sum fits a two's complement register of `bits`."""
-    largest = _fixed_point(plan)[0] * plan.group
+    largest = max(_fixed_point(plan)[0], Fraction(1)) * plan.group  # a format of zeros alone has no largest product
     return int(((1 << (bits - 1)) - 1) / largest) * plan.group
 
 
@@ -234,9 +234,17 @@ def resolve(
 
 
 def levels_of(model: Datapath) -> DatapathLevels:
-    """Return the facts of a datapath that is written in levels. Raises: SpecError (it is not)."""
+    """Return the facts of a datapath of levels.
+
+    Raises: SpecError (a chain of fused steps: emu.spec.steps says it in levels), OpenError (unknown, or a word is open).
+    """
+    if isinstance(model.facts, UnknownFacts):
+        raise _unknown(model, model.facts)
     if not isinstance(model.facts, DatapathLevels):
-        raise SpecError(f"datapath {model.id} is one fused step: it has no levels")
+        raise SpecError(f"datapath {model.id} is a chain of fused steps: emu.spec.steps.in_levels says it in levels")
+    for level in model.facts.levels:
+        for word in () if level.align is None else level.align.open_words:
+            raise OpenError(f"datapath {model.id}: align.{word} is open until: {_until(model)}; its readings are datapaths of their own")
     return model.facts
 
 
@@ -248,13 +256,20 @@ def known_facts(model: Datapath) -> DatapathFacts:
     facts = model.facts
     if isinstance(facts, DatapathLevels):
         raise OpenError(f"datapath {model.id}: is written in levels, and this takes one fused step: see docs/datapath_levels.md")
-    until = model.open[0].until if model.open else "somebody describes it"
     if isinstance(facts, UnknownFacts):
-        raise OpenError(f"datapath {model.id}: {facts.unknown}; nothing is computed until: {until}")
+        raise _unknown(model, facts)
     for name in ("fraction_bits", "integer_bits", "exponent_raise", "beyond"):
         if getattr(facts.align, name) == "open":
-            raise OpenError(f"datapath {model.id}: align.{name} is open until: {until}; its readings are datapaths of their own")
+            raise OpenError(f"datapath {model.id}: align.{name} is open until: {_until(model)}; its readings are datapaths of their own")
     return facts
+
+
+def _unknown(model: Datapath, facts: UnknownFacts) -> OpenError:
+    return OpenError(f"datapath {model.id}: {facts.unknown}; nothing is computed until: {_until(model)}")
+
+
+def _until(model: Datapath) -> str:
+    return model.open[0].until if model.open else "somebody describes it"
 
 
 def pairs(facts: DatapathFacts | DatapathLevels) -> list[tuple[str, str]]:

@@ -51,7 +51,8 @@ def first_fault(error: ValidationError, model: type[BaseModel], document: Docume
     for part in base:
         data = data[part]
     faults = _best_branches([_placed(detail, data) for detail in map(dict, error.errors(include_url=False))])
-    fault = next((item for item in faults if item.detail["type"] == "extra_forbidden"), faults[0])
+    unknown = [item for item in faults if item.detail["type"] == "extra_forbidden"]
+    fault = min(unknown, key=lambda item: document.lines.get((*base, *item.path), 0)) if unknown else faults[0]
     shown = ".".join(str(part) for part in fault.path) or "top level"
     return f"{document.where((*base, *fault.path))}: {shown}: {_text(fault, model)}"
 
@@ -89,6 +90,8 @@ def _text(fault: _Fault, model: type[BaseModel]) -> str:
     detail, kind = fault.detail, fault.detail["type"]
     given = json.dumps(detail.get("input"), ensure_ascii=False) if isinstance(detail.get("input"), str | int) else ""
     context = detail.get("ctx") or {}
+    if kind == "extra_forbidden" and (said := _former(model, detail["loc"])) is not None:
+        return f"key {detail['loc'][-1]} is not of the language any more: {said}"
     if kind == "extra_forbidden":
         return _unknown_key(str(detail["loc"][-1]), _fields(model, detail["loc"][:-1]))
     if kind == "missing":
@@ -131,22 +134,34 @@ def _unknown_key(key: str, fields: dict[str, str]) -> str:
 
 
 def _fields(model: Any, place: tuple[Any, ...]) -> dict[str, str]:
-    """Return wire name -> description of the keys at a place of a model; pydantic's names of union branches lead the way."""
+    """Return wire name -> description of the keys at a place of a model."""
+    found = _model(model, place)
+    return {} if found is None else {field.alias or name: field.description or "" for name, field in found.model_fields.items()}
+
+
+def _former(model: Any, loc: tuple[Any, ...]) -> str | None:
+    """Return how a file says now what a former key of a model said; None for any other key."""
+    found = _model(model, loc[:-1])
+    return None if found is None else getattr(found, "former", {}).get(loc[-1])
+
+
+def _model(model: Any, place: tuple[Any, ...]) -> type[BaseModel] | None:
+    """Return the model at a place of a model; pydantic's names of union branches lead the way."""
     while get_origin(model) is Annotated:
         model = get_args(model)[0]
     if isinstance(model, type) and issubclass(model, BaseModel):
-        fields = {field.alias or name: field for name, field in model.model_fields.items()}
         if not place:
-            return {name: field.description or "" for name, field in fields.items()}
-        return _fields(fields[place[0]].annotation, place[1:]) if place[0] in fields else {}
+            return model
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        return _model(fields[place[0]].annotation, place[1:]) if place[0] in fields else None
     origin, arguments = get_origin(model), get_args(model)
     if origin in (tuple, dict):
-        return _fields(arguments[0 if origin is tuple else 1], place[1:])
+        return _model(arguments[0 if origin is tuple else 1], place[1:])
     members = [item for item in arguments if item is not NoneType]
     if len(members) == 1:
-        return _fields(members[0], place)
+        return _model(members[0], place)
     named = [item for item in members if place and _is_branch(item, str(place[0]))]
-    return _fields(named[0], place[1:]) if named else {}
+    return _model(named[0], place[1:]) if named else None
 
 
 def _is_branch(member: Any, label: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from emu.base.caches import bounded
 from emu.base.errors import SpecError
 from emu.spec.faults import first_fault
-from emu.spec.loader import Document, read
+from emu.spec.loader import Document, Path, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import Id, Part
 
@@ -27,16 +27,16 @@ Key: TypeAlias = tuple[str, str]  # kind and id
 class Known:
     """What a registry knows. Tables only grow while it is in use: anything else makes a copy, and puts that in its place."""
 
-    folders: tuple[Path, ...] = ()
-    paths: dict[str, dict[str, Path]] = field(default_factory=dict)
+    folders: tuple[FilePath, ...] = ()
+    paths: dict[str, dict[str, FilePath]] = field(default_factory=dict)
     models: dict[Key, SpecObject] = field(default_factory=dict)  # checked
     documents: dict[Key, Document] = field(default_factory=dict)
     aliases: dict[str, dict[str, str]] = field(default_factory=dict)
     digests: dict[Key, str] = field(default_factory=dict)
-    broken: dict[Path, str] = field(default_factory=dict)  # files that were left out, and what is wrong with each
+    broken: dict[FilePath, str] = field(default_factory=dict)  # files that were left out, and what is wrong with each
 
     @classmethod
-    def of(cls, root: Path) -> Known:
+    def of(cls, root: FilePath) -> Known:
         """Return what the files of one folder are, none of them read yet."""
         return cls((root,), {kind: {path.stem: path for path in sorted((root / kind).glob("*.yaml"))} for kind in KINDS})
 
@@ -55,13 +55,13 @@ class Known:
 
 
 @bounded(1)
-def shipped_root() -> Path:
+def shipped_root() -> FilePath:
     """Return the folder of the shipped spec: inside the installed package, or the checkout's spec/ for an editable install."""
-    packaged = Path(str(files("emu"))) / "_spec"
-    return packaged if packaged.is_dir() else Path(str(files("emu"))).parent / "spec"
+    packaged = FilePath(str(files("emu"))) / "_spec"
+    return packaged if packaged.is_dir() else FilePath(str(files("emu"))).parent / "spec"
 
 
-def kind_of(document: Document, path: Path) -> str:
+def kind_of(document: Document, path: FilePath) -> str:
     """Return the kind a file states. Raises: SpecError when it states none, or another than its folder's."""
     if not isinstance(document.data, dict):
         raise SpecError(f"{document.where(())}: the top level must be keys and values: kind, id, title, status, facts, sources")
@@ -87,11 +87,43 @@ def base_of(kind: str, document: Document) -> str | None:
     return base if isinstance(base, str) else None
 
 
+def with_base(document: Document, base: Any) -> Document:
+    """Return a document with the facts of the file it is based on where it says nothing; lines are those of the document itself."""
+    lines = {_merged_path(path, base, document.data["facts"]): line for path, line in document.lines.items()}
+    return Document(document.file, document.data | {"facts": merged_facts(base, document.data["facts"])}, lines)
+
+
 def merged_facts(base: Any, own: Any) -> Any:
-    """Return own facts over those of the base: keys are merged at every depth, anything else is replaced."""
+    """Return own facts over those of the base: keys are merged at every depth, anything else is replaced.
+
+    Of a list whose items have an id, own items change those of the same id; where one is new, the own list stands alone.
+    """
+    if _changes_by_id(base, own):
+        changes = {item["id"]: item for item in own}
+        return tuple(merged_facts(item, changes.get(item["id"], {})) for item in base)
     if not isinstance(base, dict) or not isinstance(own, dict):
         return own
     return base | {key: merged_facts(base.get(key), value) for key, value in own.items()}
+
+
+def _changes_by_id(base: Any, own: Any) -> bool:
+    """Do the items of a list, all with ids, change items of the base."""
+    if not isinstance(base, tuple) or not isinstance(own, tuple) or not own:
+        return False
+    ids, own_ids = ([item.get("id") if isinstance(item, dict) else None for item in items] for items in (base, own))
+    return all(isinstance(name, str) and name in ids and own_ids.count(name) == 1 for name in own_ids)
+
+
+def _merged_path(path: Path, base: Any, own: Any) -> Path:
+    """Return where a node of own facts lies among the merged ones."""
+    out = list(path)
+    for depth, part in enumerate(path[1:] if path[:1] == ("facts",) else (), 1):
+        by_id = _changes_by_id(base, own)
+        if by_id:
+            out[depth] = [item["id"] for item in base].index(own[part]["id"])
+        base = base[out[depth]] if by_id else base.get(part) if isinstance(base, dict) else None
+        own = own[part]
+    return tuple(out)
 
 
 def validate(kind: str, document: Document, stem: str) -> SpecObject:
@@ -121,14 +153,14 @@ class SourceEntry(Part):
     )
 
 
-def load_sources(root: Path) -> tuple[SourceEntry, ...]:
+def load_sources(root: FilePath) -> tuple[SourceEntry, ...]:
     """Return the entries of root/sources.yaml; nothing when there is no such file. Raises: SpecError with file and line."""
     path = root / "sources.yaml"
     return _read_sources(path, path.stat().st_mtime_ns) if path.is_file() else ()
 
 
 @bounded(16)
-def _read_sources(path: Path, _changed: int) -> tuple[SourceEntry, ...]:
+def _read_sources(path: FilePath, _changed: int) -> tuple[SourceEntry, ...]:
     document = read(path)
     if not isinstance(document.data, tuple):
         raise SpecError(f"{document.where(())}: the top level must be a list of sources: - {{id, title, kind, url, version, read}}")
@@ -144,6 +176,6 @@ def _read_sources(path: Path, _changed: int) -> tuple[SourceEntry, ...]:
     return tuple(entries.values())
 
 
-def source_ids(roots: tuple[Path, ...]) -> frozenset[str]:
+def source_ids(roots: tuple[FilePath, ...]) -> frozenset[str]:
     """Return the source ids of several folders together."""
     return frozenset(entry.id for root in roots for entry in load_sources(root))

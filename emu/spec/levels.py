@@ -23,6 +23,7 @@ from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold
 from emu.spec.models.rounding import PerElement
 from emu.spec.reach import Reach, reach
 from emu.spec.registry import digest, get
+from emu.spec.steps import in_levels
 
 MOST = 1 << 64  # values of a lot that takes all of K: more than any memory holds
 
@@ -278,9 +279,10 @@ def resolve_levels(
     """Return a datapath of levels with its operands chosen; what it does not leave free may be left out.
 
     a, b, scale: format ids or models.   block: elements per scale.
-    Raises: SpecError (a choice that is missing or not offered; a datapath that is no levels), LevelFault (a level that cannot be).
+    A chain of fused steps is said in levels again.
+    Raises: SpecError (a choice that is missing or not offered; an unknown datapath), LevelFault (a level that cannot be).
     """
-    model: Datapath = get("datapath", datapath)
+    model = in_levels(get("datapath", datapath))
     facts = levels_of(model)
     offered = facts.offered
     first, second = choose_pair(model, facts, a, b)
@@ -294,7 +296,7 @@ def resolve_levels(
 
 def level_plans_of(datapath: str | Datapath) -> Iterator[LevelsPlan]:
     """Yield every choice of operands, scale format and block size that a datapath of levels takes, in the order of the file."""
-    model: Datapath = get("datapath", datapath)
+    model = in_levels(get("datapath", datapath))
     facts, offered = levels_of(model), levels_of(model).offered
     for a, b in pairs(facts):
         for scale in (None,) if offered is None else offered.formats:
@@ -366,7 +368,8 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
         raise LevelFault((*place, "hold"), f"level {level.id}: what is aligned names an exponent: hold it in a float format")
     if get("rounding", words.cut).random_bits or (words.cuts_running and get("rounding", words.cuts_running.cut).random_bits):
         raise LevelFault((*at, "cut"), f"level {level.id}: {words.cut} draws random bits: only a hold may")
-    raised = words.exponent_raise
+    raised = words.raised
+    assert words.fraction_bits != "open"  # levels_of refuses what is open
     frac_bits = values.max_exp + raised - values.lsb_exp if words.fraction_bits == "derived" else words.fraction_bits
     if frac_bits < 0:
         raise LevelFault((*at, "fraction_bits"), f"level {level.id}: {frac_bits} bits are kept: give a number of bits, 0 or more")
@@ -404,7 +407,7 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
 def _aligned(terms: int, values: Reach, running: Format | None, words: LevelAlign, align: AlignPlan) -> Reach:
     """Return what an aligned sum reaches; it names E."""
     parts = [values] + ([] if running is None else [reach(running)])
-    top, low = max(part.max_exp for part in parts) + max(words.exponent_raise, 0), min(part.min_exp for part in parts)
+    top, low = max(part.max_exp for part in parts) + max(words.raised, 0), min(part.min_exp for part in parts)
     if align.floor is not None:
         top, low = max(top, align.floor), max(low, align.floor)
     spare = Fraction(terms + 1) * Fraction(2) ** (top - align.frac_bits)
@@ -498,7 +501,8 @@ def _cut(values: Reach, hold: CutHold) -> Reach:
 
 def check_levels(model: Datapath) -> None:
     """Refuse a datapath of levels that cannot be. Raises: LevelFault with the place under `facts`, SpecError."""
-    facts = levels_of(model)
+    facts = model.facts
+    assert isinstance(facts, DatapathLevels)
     _check_operands(facts)
     for rounding in roundings(facts):
         if rounding.facts.add == "te_fma":
@@ -512,6 +516,12 @@ def check_levels(model: Datapath) -> None:
             _check_float(hold, place)
     _check_result(facts)
     _check_words(facts)
+    for number, level in enumerate(facts.levels):
+        if level.align is not None and level.align.open_words:
+            if not model.open:
+                why = f"level {level.id}: what is open needs an open point that says what would settle it"
+                raise LevelFault(("levels", number, "align", level.align.open_words[0]), why)
+            return
     for plan in level_plans_of(model):
         for number, level in enumerate(facts.levels, 1):
             if level.scale != "none":

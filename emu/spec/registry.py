@@ -16,7 +16,7 @@ from typing import Any, Final
 from emu.base import caches
 from emu.base.errors import SpecError
 from emu.base.forks import fork_safe_lock
-from emu.spec.known import Key, Known, base_of, kind_of, merged_facts, shipped_root, source_ids, validate
+from emu.spec.known import Key, Known, base_of, kind_of, shipped_root, source_ids, validate, with_base
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, SpecObject
 from emu.spec.models.common import digest_json
@@ -266,6 +266,7 @@ class Registry:
         self._unchecked[key] = model
         try:
             self._check(model, document)
+            model = _asking.settled(model)
         finally:
             del self._unchecked[key]
         now.documents[key] = document
@@ -288,8 +289,7 @@ class Registry:
             self._find(kind, base)
         finally:
             self._pending.pop()
-        merged = self._now().documents[kind, base].data["facts"]
-        return Document(document.file, data | {"facts": merged_facts(merged, data["facts"])}, document.lines)
+        return with_base(document, self._now().documents[kind, base].data["facts"])
 
     def _check(self, model: SpecObject, document: Document) -> None:
         """Check what one file cannot know: names of other objects, sources, and that programs type-check."""
@@ -312,19 +312,25 @@ class Registry:
 class Asking:
     """What reading a file needs of modules that ask the registry for other objects: `emu.spec` hands it over when it is imported.
 
-    check_facts: checks an object against the others.   family_line: what an unknown recipe name says when it is the name of a family.
+    check_facts: checks an object against the others.   settled: brings one that passed to the form that engines ask.
+    family_line: what an unknown recipe name says when it is the name of a family.
     """
 
     check_facts: Callable[[SpecObject, Document], None]
+    settled: Callable[[SpecObject], SpecObject]
     family_line: Callable[[str], str | None]
 
 
 _asking: Final = Asking()
 
 
-def hand_over(check_facts: Callable[[SpecObject, Document], None], family_line: Callable[[str], str | None]) -> None:
+def hand_over(
+    check_facts: Callable[[SpecObject, Document], None],
+    settled: Callable[[SpecObject], SpecObject],
+    family_line: Callable[[str], str | None],
+) -> None:
     """Take what reading a file needs of modules above this one."""
-    _asking.check_facts, _asking.family_line = check_facts, family_line
+    _asking.check_facts, _asking.settled, _asking.family_line = check_facts, settled, family_line
 
 
 _DEFAULT: Final = Registry()

@@ -30,18 +30,19 @@ class Known(NamedTuple):
 
 
 RCEIL = {"mxfp4_torchao_rceil", "mxfp4_te_pow2", "mxfp4_f46_static_6"}  # one rule on normal numbers
-RULES = RCEIL | {"mxfp4_torchao_floor", "mxfp4_torchao_even"}
+RULES = RCEIL | {"mxfp4_torchao_floor", "mxfp4_torchao_even", "mxfp4_triton_up", "mxfp4_aiter_triton"}
+AWAY = {"mxfp4_triton_up", "mxfp4_aiter_triton"}  # ties go away from zero: a weight without a tie does not tell
 KNOWN = {
     "compressed_tensors_nvfp4": Known(
         "compressed_tensors_nvfp4", "row_major", "float32", {"nvfp4_compressed_tensors"}, {"nvfp4_compressed_tensors"}
     ),
     "compressed_tensors_mxfp4": Known("compressed_tensors_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_even"}, RULES),
-    "modelopt_nvfp4": Known("modelopt_nvfp4", "row_major", "bfloat16", {"nvfp4_modelopt"}, {"nvfp4_modelopt"}),
+    "modelopt_nvfp4": Known("modelopt_nvfp4", "row_major", "bfloat16", {"nvfp4_modelopt"}, {"nvfp4_modelopt", "nvfp4_quartet2_rtn"}),
     "torchao_nvfp4": Known("torchao_nvfp4", "row_major", "bfloat16", {"nvfp4_torchao"}, {"nvfp4_torchao"}),
     "torchao_nvfp4_swizzled": Known("torchao_nvfp4", "sf128x4", "bfloat16", {"nvfp4_torchao"}, {"nvfp4_torchao"}),
     "torchao_nvfp4_1level": Known("torchao_nvfp4_1level", "row_major", "float32", {"nvfp4_torchao_1level"}, {"nvfp4_torchao_1level"}),
     "torchao_mxfp4_floor": Known("torchao_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_floor"}, RULES),
-    "torchao_mxfp4_rceil": Known("torchao_mxfp4", "sf128x4", "bfloat16", RCEIL, RCEIL),
+    "torchao_mxfp4_rceil": Known("torchao_mxfp4", "sf128x4", "bfloat16", RCEIL, RCEIL | {"mxfp4_triton_up"}),
     "gguf_nvfp4": Known("gguf_nvfp4", "row_major", "float32", {"nvfp4_modelopt"}, set()),
 }
 
@@ -54,7 +55,7 @@ def test_a_file_of_a_library_is_identified_with_the_original(name: str, recorded
     assert {tensor.layout for tensor in found.tensors} == {known.layout}
     assert {tensor.layout_why == "the file says so" for tensor in found.tensors} == {name.startswith("torchao")}
     assert set(found.recipes) == known.recipes
-    assert all(set(tensor.identified) == known.recipes for tensor in found.tensors)
+    assert all(known.recipes <= set(tensor.identified) <= known.recipes | AWAY for tensor in found.tensors)
     assert (found.exit_code, found.damaged, found.departing) == (0, [], [])
 
 
@@ -116,9 +117,9 @@ def test_shared_maxima_and_what_a_file_says_of_itself(recorded: At) -> None:
 @pytest.mark.parametrize(
     ("name", "profile", "others"),
     [
-        ("compressed_tensors_nvfp4", "nvfp4_compressed_tensors/compressed_tensors", set()),
-        ("modelopt_nvfp4", "nvfp4_modelopt/modelopt", {"nvfp4_torchao/torchao"}),
-        ("torchao_nvfp4", "nvfp4_torchao/torchao", {"nvfp4_modelopt/modelopt"}),
+        ("compressed_tensors_nvfp4", "nvfp4_compressed_tensors/compressed_tensors", {"nvfp4_auto_round/exact"}),
+        ("modelopt_nvfp4", "nvfp4_modelopt/modelopt", {"nvfp4_torchao/torchao", "nvfp4_comfy/exact"}),
+        ("torchao_nvfp4", "nvfp4_torchao/torchao", {"nvfp4_modelopt/modelopt", "nvfp4_comfy/exact"}),
     ],
 )
 def test_values_that_a_library_read_back_name_its_reader(name: str, profile: str, others: set[str], recorded: At, tmp_path: Path) -> None:
@@ -128,7 +129,8 @@ def test_values_that_a_library_read_back_name_its_reader(name: str, profile: str
     found = identify_files(recorded(name), dequantized=values)
     tensor = next(item for item in found.tensors if item.name.endswith("q_proj.weight"))
     verdicts = {item.recipe: item.verdict for item in tensor.profiles}
-    assert verdicts == {profile: "identified"} | dict.fromkeys(others, "separated")
+    same = {"nvfp4_comfy/exact"} if name == "torchao_nvfp4" else set()  # one rounding of the product, however it is written
+    assert verdicts == dict.fromkeys({profile} | same, "identified") | dict.fromkeys(others - same, "separated")
     assert found.exit_code == 0 and f"{profile:<40} identified: all 1024 values are equal" in found.text()
 
 

@@ -16,7 +16,7 @@ title: "NVFP4 with 30 fraction bits"
 status: "proposed"
 based_on: "blackwell_mxf4nvf4_b16_ue4m3"
 facts:
-  align: {fraction_bits: 30}
+  levels: [{id: "k", align: {fraction_bits: 30}}]
 open: []
 sources: [{ref: "emu", where: "a test"}]
 """

@@ -140,7 +140,7 @@ def test_a_broken_file_of_a_folder_does_not_disable_the_others(tmp_path):
 
 def test_show_datapath_with_derived_widths(capsys):
     out = out_of(capsys, "show", "blackwell_mxf4nvf4_b16_ue4m3")
-    assert "    fraction_bits: 35\n" in out
+    assert '  levels:\n    - {id: "grp", of: 16, add: "exact", scale: {}}\n    - {id: "k", ' in out and "align: {fraction_bits: 35, " in out
     assert "  derived widths\n    e2m1 x e2m1, ue4m3: product 8; group sum 12; term 19; " in out
     assert "exact sum of 64 in 49 bits and a sign from 2^-20; adder 49 = 35 + 13 + 1, E at least -139\n" in out
     assert "K at most 3577648 whatever the values are" in out_of(capsys, "show", "int64")

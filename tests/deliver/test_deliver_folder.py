@@ -122,6 +122,9 @@ def test_a_missing_file_and_a_missing_list(whole: Path) -> None:
 
 def test_facts_that_differ_from_the_rows_are_found_without_checksums(whole: Path) -> None:
     edit(whole / DESCRIPTOR, "hold fixed 20 ", "hold fixed 12 ")
+    above, old = (whole / DESCRIPTOR).read_text(encoding="ascii").removesuffix("\n").rsplit("\n", 1)
+    word = hashlib.sha256(f"{above}\n".encode("ascii")).hexdigest()
+    edit(whole / DESCRIPTOR, old, re.sub("[0-9a-f]{64}", word, old))
     sign_again(whole)
     code, said = self_test(whole, SIM="none")
     assert code == 1 and "MISMATCH" in said and "mine_int20" in said, said

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from support.level_samples import drawn_datapath, write_datapath
-from support.lowering import lowered
 
 import emu
 from emu.cli.main import run
@@ -21,6 +20,7 @@ from emu.spec import get, names
 from emu.spec.levels import LevelsPlan
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import isolated, shipped_root
+from emu.spec.steps import level_facts
 
 MAIN = ("int12_saturate", "bf16_register_random", "systolic_4way", "rvbna4_rne")
 LEVELS = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)]
@@ -93,14 +93,16 @@ def test_other_datapaths_with_the_same_operands_are_told_apart():
 
 @pytest.mark.exhaustive
 def test_a_fused_step_is_a_hypothesis_beside_its_levels(tmp_path: Path):
-    """A fused datapath said in levels: the two forms are not told apart, other fused ones with the same operands are."""
+    """A chain of fused steps whose specials are made at each addition has levels only; fused datapaths stand beside it."""
     name = "blackwell_mxf4_b32_ue8m0"
-    write_datapath(lowered(get("datapath", name)).model_copy(update={"id": "twin"}), tmp_path)
+    facts = level_facts(get("datapath", name).facts)
+    facts = facts.model_copy(update={"special": facts.special.model_copy(update={"when": "per_add"})})
+    write_datapath(get("datapath", name).model_copy(update={"id": "twin", "facts": facts}), tmp_path)
     with isolated(shipped_root()):
         emu.load_spec(tmp_path)
         probe = make_probe("twin")
-        first = [probe.hypotheses[number].text for number in probe.classes[0]]
-        assert first[0] == "twin as it stands" and f"{name} as it stands" in first
+        assert isinstance(probe.plan, LevelsPlan)
+        assert f"{name} as it stands" in [item.text for item in probe.hypotheses]
         assert each_is_named(probe) >= 10
 
 

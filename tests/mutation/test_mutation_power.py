@@ -14,6 +14,7 @@ from emu.engines.exact.datapath import dot
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.loader import read
 from emu.spec.models import Datapath
+from emu.spec.models.datapath import DatapathFacts
 from emu.spec.registry import get
 
 ROWS, FEW = 400, 24
@@ -65,7 +66,7 @@ def changed_plan(plan: DatapathPlan, name: str) -> DatapathPlan:
         inner = inner[key]
     inner[path[-1]] = new
     thing: Datapath = get("datapath", plan.datapath.id)
-    model = Datapath.model_validate(thing.model_dump(by_alias=True, exclude_none=True) | {"facts": facts, "expect": ()})
+    model = thing.model_copy(update={"facts": DatapathFacts.model_validate(facts), "expect": ()})
     return resolve(model, plan.a, plan.b, plan.scale, plan.block or None)
 
 

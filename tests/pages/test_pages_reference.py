@@ -31,7 +31,7 @@ from tools.docs.source import closure, reference_model
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-MOST_BYTES = 1_500_000
+MOST_BYTES = 2_300_000
 LINK = re.compile(r"\]\(([^)#]*)(#[^)]*)?\)")
 NARROW = [name for name in names("format") if derive.codes(get("format", name)).bits <= 8]
 TINY = Fraction(1, 1 << 200)

@@ -75,6 +75,7 @@ def test_decode_of_encode_and_back(fmt: Format) -> None:
 
 @given(any_format(), MODES)
 def test_every_value_of_the_grid_converts_to_itself(fmt: Format, mode: str) -> None:
+    assume(not (isinstance(fmt.facts, CodebookFacts) and mode == "odd"))
     for code in finite_codes(fmt):
         value = value_of(code, fmt)
         found = convert(value, fmt, mode)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.console import Command, commands, prints
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "vectors/bench/HOWTO.md").read_text(encoding="utf-8")
@@ -23,20 +24,6 @@ SUITES = (
     "dot__e1m2xe1m2_ue4m3_to_fp32__nv_like_b16__smoke",
 )
 TOOLS = ("iverilog", "verilator", "gcc", "ghdl", "make")
-Command = tuple[str, str]
-
-
-def commands(text: str) -> list[Command]:
-    """(command, what it prints) of every line `$ ...` in the console blocks."""
-    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
-    found = [part.partition("\n") for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    return [(command, wanted) for command, _, wanted in found]
-
-
-def prints(wanted: str, got: str) -> bool:
-    """Whether text is what the page says; `...` stands for any text, on a line of its own for any lines or none."""
-    lines = (line if line == "..." else re.escape(line).replace(re.escape("..."), "[^\n]*") for line in wanted.splitlines())
-    return re.fullmatch("".join("(?:[^\n]*\n)*" if line == "..." else line + "\n" for line in lines), got) is not None
 
 
 def refresh(folder: Path, made: Path) -> None:

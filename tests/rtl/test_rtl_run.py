@@ -126,7 +126,8 @@ def test_a_design_that_takes_a_row_now_and_then(trial):
         ("assign rdy_o = 1'b1;", "assign rdy_o = busy == 0; always @(posedge clk_i) busy <= rst_i ? 0 : take ? 2 : busy ? busy - 1 : 0;"),
         ("{pipe, vld_i, code}", "{pipe, take, code}"),
     )
-    ready = ('valid: {in: "vld_i", out: "vld_o"}', 'valid: {in: "vld_i", out: "vld_o"}\nready: {in: "rdy_o", out: "go_i"}')
+    valid = 'valid: {in: "vld_i", out: "vld_o"}'
+    ready = (valid, f'{valid}\nready: {{in: "rdy_o", out: "go_i"}}\nback_pressure: "no"')
     design = (*busy, ("input vld_i,", "input vld_i, input go_i,"))
     assert trial(design=design, yaml=(ready,))[0] == 0
     code, _, err = trial(design=busy)

@@ -180,7 +180,9 @@ def policy_holds(policy: Any, row: Any) -> bool:
 
 
 def block_holds(block: Any, row: Any) -> bool:
-    facts, codes = block.facts, [int(digit, 16) for digit in row.codes.replace(" ", "")]
+    facts, text = block.facts, row.codes.replace(" ", "")
+    wide = len(text) // (facts.shape[0] * facts.shape[1])
+    codes = [int(text[i : i + wide], 16) for i in range(0, len(text), wide)]
     held = {level.name: decode(int(row.levels[level.name], 16), get("format", level.format)) for level in facts.levels}
     chosen = facts.element if hasattr(facts.element, "format") else facts.element.choice[int(held[facts.element.flag][2])]
     kind, sign, value = decode(codes[row.lane], get("format", chosen.format))

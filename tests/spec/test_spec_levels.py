@@ -10,9 +10,10 @@ import pytest
 
 from emu.base.errors import ShapeError, SpecError
 from emu.spec import get, load_spec
-from emu.spec.datapath import resolve
+from emu.spec.datapath import levels_of, resolve
 from emu.spec.levels import resolve_levels, shape
 from emu.spec.models.levels import DatapathLevels, Level, LevelAlign
+from emu.spec.steps import in_levels
 
 Load = Callable[..., str]
 HEAD = 'kind: "datapath"\nid: "t"\ntitle: "t"\nstatus: "proposed"\n'
@@ -195,8 +196,9 @@ def test_lots_are_neighbours_or_interleaved() -> None:
 
 
 def test_the_two_forms_say_so_when_one_is_taken_for_the_other() -> None:
-    with pytest.raises(SpecError, match=r"^datapath ideal is one fused step: it has no levels$"):
-        resolve_levels(get("datapath", "ideal"))
+    with pytest.raises(SpecError, match=r"^datapath ideal is a chain of fused steps: emu.spec.steps.in_levels says it in levels$"):
+        levels_of(get("datapath", "ideal"))
+    assert resolve_levels("ideal", "e2m1", "e2m1", "ue4m3", 16).facts == levels_of(in_levels(get("datapath", "ideal")))
     with pytest.raises(SpecError, match=r"^datapath rvbna4: is written in levels, and this takes one fused step"):
         resolve("rvbna4")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from support.level_samples import Row, drawn_row
-from support.lowering import lowered
 
 from emu.base.errors import EmuError, OpenError
 from emu.engines.exact import levels as in_exact
@@ -17,7 +16,6 @@ from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
 from emu.spec.levels import LevelsPlan, level_plans_of
 from emu.spec.models import Datapath, Format
-from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get, names
 
 Dot = Callable[..., Any]  # the dot of an engine: a, b, scale_a, scale_b, c, random, plan
@@ -25,12 +23,12 @@ Result = int | str
 
 
 def all_plans() -> list[LevelsPlan]:
-    """The first, middle and last choice of operands of every datapath: those of levels, and those of one fused step said in levels."""
+    """The first, middle and last choice of operands of every datapath, a chain of fused steps too."""
     found: list[LevelsPlan] = []
     for name in names("datapath"):
         model: Datapath = get("datapath", name)
         try:
-            plans = list(level_plans_of(model if isinstance(model.facts, DatapathLevels) else lowered(model)))
+            plans = list(level_plans_of(model))
         except OpenError:  # what nobody knows
             continue
         found += plans if len(plans) < 3 else [plans[0], plans[len(plans) // 2], plans[-1]]

@@ -91,6 +91,8 @@ def _conversions() -> list[Case]:
     found.append(Case("convert e1m2 ru native", convert("e1m2", "ru", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     for to, rounding in (("e2m1", "rne"), ("e2m1", "rz"), ("e1m2", "rne"), ("e1m2", "rz")):
         found.append(Case(f"convert {to} {rounding} fast", convert(to, rounding, "numpy"), ml_dtypes, peers.ml_dtypes_convert, 8))
+    for to in ("e4m3", "e5m2", "e2m3", "e3m2"):
+        found.append(Case(f"convert {to} native", convert(to, "rne", "native"), "emu numpy", convert(to, "rne", "numpy"), None))
     found.append(Case("convert e2m1 c_ref", convert("e2m1", "rne", "c_ref"), torchao, peers.torchao_convert, 3))
     return found
 

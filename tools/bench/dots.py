@@ -62,9 +62,16 @@ def _plain(shape: Shape, instruction: str) -> Peer:
     return Peer(f"mmasim m{shape[0]}n{shape[1]}k{shape[2]}", shape, lambda rng: peers.mmasim_wgmma(instruction, shape, rng))
 
 
-def _fused(choice: tuple[Any, ...], shape: Shape) -> Peer:
+def _by(engine: str, name: str, rng: np.random.Generator) -> Job:
+    """The same datapath by a slower engine, on a product of few outputs."""
+    shape = (4, 4, 256) if engine == "exact" else (64, 64, 256)
+    case = DotCase(name, (name,), shape, engine, Peer("", shape, lambda _: None))
+    return _job(case, _plan(case), rng)
+
+
+def _fused(choice: tuple[Any, ...], shape: Shape, form: int | None) -> Peer:
     """The kernel of one fused step: its rate is what one of levels is held against."""
-    case = DotCase(choice[0], choice, shape, "native", Peer("", shape, lambda _: None))
+    case = DotCase(choice[0], choice, shape, "native", Peer("", shape, lambda _: None), form=form)
     return Peer(f"emu {choice[0]}", shape, lambda rng: _job(case, _plan(case), rng))
 
 
@@ -99,7 +106,15 @@ def cases(jobs: int = 1) -> list[DotCase]:
     found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "numpy", of_nvfp4))
     for name in ("int20_saturate", "int12_cut", "bf16_register", "fp32_fma_chain", "e1m2_int24_register", "e1m2_bf16_register"):
         fused = ("blackwell_mxf4nvf4_b16_ue4m3",) if name.startswith("e1m2") else ("hopper_fp16", "bf16", "bf16")
-        found.append(DotCase(f"{name} (levels)", (name,), (256, 256, 1024), "native", _fused(fused, (256, 256, 1024)), 0.5))
+        for form in (None, *range(kernel.BEST_FORM)):
+            peer = _fused(fused, (256, 256, 1024), form)
+            found.append(DotCase(f"{name} (levels)", (name,), (256, 256, 1024), "native", peer, 0.5, form=form))
+    for name in ("systolic_4way", "bf16_pairwise", "fp16_tree_fp32", "rvbna4_rne"):
+        of = Peer("emu numpy", (64, 64, 256), partial(_by, "numpy", name))
+        found.append(DotCase(f"{name} (levels)", (name,), (256, 256, 256), "native", of))
+    for name in ("int20_saturate", "bf16_register", "systolic_4way", "rvbna4_rne"):
+        of = Peer("emu exact", (4, 4, 256), partial(_by, "exact", name))
+        found.append(DotCase(f"{name} (levels)", (name,), (64, 64, 256), "numpy", of, 50.0))
     if jobs > 1:
         for engine in ("native", "numpy", "c_ref"):
             one = next(case for case in found if case.engine == engine)

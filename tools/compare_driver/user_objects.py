@@ -119,12 +119,14 @@ def datapath_facts(chance: Chance) -> dict[str, Any]:
     """Return a datapath: drawn operands, step, group, fraction bits, floor, rounding."""
     elements = ("e2m1", "e1m2", "int4", "e2m3", "e3m0")
     scaled = chance.of(True, False)
-    operands = {"a": [chance.of(*elements)], "b": [chance.of(*elements)], "c": "fp32", "d": "fp32"}
-    group = {"apply": "group", "formats": ["ue4m3"], "blocks": [16], "unused_bits": "open"}
-    sizes = {"k": 32, "step": chance.of(16, 32), "group": 16 if scaled else 1, "scale": group if scaled else {"apply": "none"}}
-    align = {"include_c": "yes", "fraction_bits": chance.of(8, 14, 25, 35), "floor": chance.of("derived", "none")}
-    rounding = {"mode": chance.of("rne", "rz", "rna"), "keep": chance.of(10, 13, 23)}
-    return {**operands, **sizes, "align": align, "round": rounding, "special": {"nan": "0x7FFFFFFF"}}
+    facts = {"a": [chance.of(*elements)], "b": [chance.of(*elements)], "c": "fp32", "k": 32}
+    step = chance.of(16, 32)
+    align = {"fraction_bits": chance.of(8, 14, 25, 35), "cut": "rz", "floor": chance.of("derived", "none")}
+    hold = {"format": "fp32", "rounding": chance.of("rne", "rz", "rna"), "keep": chance.of(10, 13, 23)}
+    chain = {"id": "k", "of": "all", "add": "chain", "by": step // 16 if scaled else step, "start": "c", "align": align, "hold": hold}
+    group = [{"id": "grp", "of": 16, "add": "exact", "scale": {}}]
+    facts |= {"scale": {"formats": ["ue4m3"], "blocks": [16]}, "levels": [*group, chain]} if scaled else {"levels": [chain]}
+    return {**facts, "out": {"format": "fp32"}, "special": {"when": "once", "nan": "0x7FFFFFFF"}}
 
 
 def write_all(folder: Path, policy: str) -> list[str]:

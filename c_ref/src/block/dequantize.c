@@ -54,12 +54,31 @@ static int32_t store_values(const emu_job *work, const emu_grid *result, size_t 
     return EMU_OK;
 }
 
+/* registers: of a trace; NULL: values are the result, in the format `to`. */
+static int32_t dequantize_bands(emu_job *work, const emu_matrix *codes, const emu_matrix *levels, const emu_grid *to,
+                                const emu_matrix *values, const emu_matrix *registers)
+{
+    int32_t is_first = 1, error = EMU_OK;
+    for (size_t top = 0; !error && top < work->rows; top += (size_t)work->program->tile_rows) {
+        for (size_t left = 0; !error && left < work->columns; left += work->band.widest) {
+            work->band.columns = work->columns - left < work->band.widest ? work->columns - left : work->band.widest;
+            error = load_quantized(work, codes, levels, top, left);
+            if (!error)
+                error = emu_run_band(&work->band, is_first);
+            if (!error)
+                error = registers ? emu_store_registers(work, top, left, registers) : store_values(work, to, top, left, values);
+            is_first = 0;
+        }
+    }
+    return error;
+}
+
 int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_format *result,
                        const emu_matrix *values, uint64_t *workspace, size_t words)
 {
     emu_job work;
     emu_grid to;
-    int32_t is_first = 1, error = emu_open_job(program, codes, NULL, workspace, words, &work);
+    int32_t error = emu_open_job(program, codes, NULL, workspace, words, &work);
     if (!error)
         error = emu_make_grid(result, &to);
     if (error)
@@ -73,16 +92,19 @@ int32_t emu_dequantize(const emu_program *program, const emu_matrix *codes, cons
     if (!emu_is_shape(values, codes->rows, codes->columns))
         return EMU_ERROR_SHAPE;
     error = emu_check_levels(&work, levels);
-    for (size_t top = 0; !error && top < work.rows; top += (size_t)program->tile_rows) {
-        for (size_t left = 0; !error && left < work.columns; left += work.band.widest) {
-            work.band.columns = work.columns - left < work.band.widest ? work.columns - left : work.band.widest;
-            error = load_quantized(&work, codes, levels, top, left);
-            if (!error)
-                error = emu_run_band(&work.band, is_first);
-            if (!error)
-                error = store_values(&work, &to, top, left, values);
-            is_first = 0;
-        }
-    }
-    return error;
+    return error ? error : dequantize_bands(&work, codes, levels, &to, values, NULL);
+}
+
+int32_t emu_trace_dequantize(const emu_program *program, const emu_matrix *codes, const emu_matrix *levels, const emu_matrix *registers,
+                             uint64_t *workspace, size_t words)
+{
+    emu_job work;
+    int32_t error = emu_open_job(program, codes, NULL, workspace, words, &work);
+    if (!error && program->values < 0)
+        error = EMU_ERROR_PROGRAM;
+    if (!error)
+        error = emu_check_levels(&work, levels);
+    if (!error)
+        error = emu_check_registers(&work, registers);
+    return error ? error : dequantize_bands(&work, codes, levels, NULL, NULL, registers);
 }

@@ -186,8 +186,7 @@ static int32_t store_codes(const emu_job *work, size_t top, size_t left, const e
     return error;
 }
 
-/* The codes of a level in a band; a coarser register is repeated. */
-static int32_t store_level(const emu_job *work, const emu_level *level, size_t top, size_t left, const emu_matrix *codes)
+int32_t emu_store_level(const emu_job *work, const emu_level *level, size_t top, size_t left, const emu_matrix *codes)
 {
     size_t row_step = level->rows ? (size_t)level->rows : work->rows, column_step = level->columns ? (size_t)level->columns : work->columns;
     int32_t error = EMU_OK;
@@ -204,11 +203,11 @@ static int32_t store_results(const emu_job *work, size_t top, size_t left, const
 {
     int32_t error = store_codes(work, top, left, codes);
     for (int32_t i = 0; !error && i < work->program->level_count; i++)
-        error = store_level(work, &work->program->levels[i], top, left, &levels[i]);
+        error = emu_store_level(work, &work->program->levels[i], top, left, &levels[i]);
     return error;
 }
 
-static int32_t store_open(const emu_matrix *matrix)
+int32_t emu_store_open(const emu_matrix *matrix)
 {
     int32_t error = EMU_OK;
     for (size_t place = 0; !error && place < matrix->rows * matrix->columns; place++)
@@ -225,8 +224,9 @@ static int32_t check_operands(const emu_program *program, const emu_matrix *x, c
     return random && !emu_is_shape(random, x->rows, x->columns) ? EMU_ERROR_SHAPE : EMU_OK;
 }
 
+/* registers: of a trace; NULL: codes and levels are the results. */
 static int32_t quantize_bands(emu_job *work, const emu_matrix *x, const emu_matrix *random, const emu_matrix *codes,
-                              const emu_matrix *levels)
+                              const emu_matrix *levels, const emu_matrix *registers)
 {
     int32_t error = EMU_OK, is_first = 1;
     for (size_t top = 0; !error && top < work->rows; top += (size_t)work->program->tile_rows) {
@@ -236,11 +236,26 @@ static int32_t quantize_bands(emu_job *work, const emu_matrix *x, const emu_matr
             if (!error)
                 error = emu_run_band(&work->band, is_first);
             if (!error)
-                error = store_results(work, top, left, codes, levels);
+                error = registers ? emu_store_registers(work, top, left, registers) : store_results(work, top, left, codes, levels);
             is_first = 0;
         }
     }
     return error;
+}
+
+/* Checks what quantize and its trace share, and finds the maximum of the tensor. */
+static int32_t open_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const emu_matrix *random,
+                             const uint64_t *signs, uint64_t *workspace, size_t words, emu_job *work)
+{
+    int32_t error = emu_open_job(program, x, signs, workspace, words, work);
+    if (!error)
+        error = emu_make_grid(source, &work->from);
+    if (error)
+        return error;
+    if (program->values >= 0)
+        return EMU_ERROR_PROGRAM;
+    work->same = emu_is_binary32(&work->from) && emu_is_binary32(&work->grid);
+    return check_operands(program, x, random);
 }
 
 int32_t emu_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const uint32_t *tensor_amax,
@@ -248,13 +263,9 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
                      uint64_t *workspace, size_t words)
 {
     emu_job work;
-    int32_t open = 0, cut, error = emu_open_job(program, x, signs, workspace, words, &work);
-    if (!error)
-        error = emu_make_grid(source, &work.from);
+    int32_t open = 0, cut, error = open_quantize(program, source, x, random, signs, workspace, words, &work);
     if (error)
         return error;
-    if (program->values >= 0)
-        return EMU_ERROR_PROGRAM;
     if (!emu_is_matrix(codes))
         return EMU_ERROR_NULL;
     cut = program->tail == EMU_TAIL_DROP;
@@ -262,15 +273,28 @@ int32_t emu_quantize(const emu_program *program, const emu_format *source, const
         return EMU_ERROR_SHAPE;
     error = emu_check_levels(&work, levels);
     if (!error)
-        error = check_operands(program, x, random);
-    work.same = emu_is_binary32(&work.from) && emu_is_binary32(&work.grid);
+        error = settle_tensor(&work, x, tensor_amax, &open);
+    if (!error && !open)
+        return quantize_bands(&work, x, random, codes, levels, NULL);
+    if (!error)
+        error = emu_store_open(codes);
+    for (int32_t i = 0; !error && i < program->level_count; i++)
+        error = emu_store_open(&levels[i]);
+    return error;
+}
+
+int32_t emu_trace_quantize(const emu_program *program, const emu_format *source, const emu_matrix *x, const uint32_t *tensor_amax,
+                           const emu_matrix *random, const uint64_t *signs, const emu_matrix *registers, uint64_t *workspace, size_t words)
+{
+    emu_job work;
+    int32_t open = 0, error = open_quantize(program, source, x, random, signs, workspace, words, &work);
+    if (!error)
+        error = emu_check_registers(&work, registers);
     if (!error)
         error = settle_tensor(&work, x, tensor_amax, &open);
     if (!error && !open)
-        return quantize_bands(&work, x, random, codes, levels);
-    if (!error)
-        error = store_open(codes);
-    for (int32_t i = 0; !error && i < program->level_count; i++)
-        error = store_open(&levels[i]);
+        return quantize_bands(&work, x, random, NULL, NULL, registers);
+    for (int32_t i = 0; !error && i < program->register_count; i++)
+        error = emu_store_open(&registers[i]);
     return error;
 }

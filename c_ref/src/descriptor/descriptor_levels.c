@@ -165,8 +165,14 @@ static void read_levels(emu_reader *reader, emu_levels *facts)
     emu_sum_level *levels = emu_take(reader, (size_t)count * sizeof *levels);
     facts->level_count = count;
     facts->levels = levels;
-    for (int32_t i = 0; i < count && emu_read_line(reader, "level", 0); i++)
+    for (int32_t i = 0; i < count && emu_read_line(reader, "level", 1); i++) {
+        for (int32_t j = 0; j < i; j++) {
+            if (emu_is_word(reader, 1, levels[j].name))
+                emu_refuse(reader, "a second level with the name", 1, "give it a name of its own");
+        }
+        levels[i].name = emu_read_id(reader, 1);
         read_level(reader, &levels[i]);
+    }
 }
 
 /* Every choice of operands must pass the check of a datapath of levels. */

@@ -179,6 +179,8 @@ static int32_t add_chain(const emu_level_row *row, int32_t level, size_t node, e
     for (size_t first = 0; first < of && !error; first += by) {
         size_t count = of - first < by ? of - first : by;
         error = add_lot(row, level, node, first, count, turn++, room, value, words->start != EMU_START_FIRST || first > 0);
+        if (!error)
+            emu_keep_stage(row, level, node, (int64_t)(first / by), value);
     }
     return error;
 }
@@ -212,7 +214,11 @@ static int32_t product_value(const emu_level_row *row, size_t product, emu_numbe
         return error;
     emu_multiply_numbers(&factors[0], &factors[1], value);
     error = hold(row, &row->facts->product, row->path->product_unit_exp, 0, product, 0, value);
-    return error ? error : multiply_scales(row, 0, product, product, value);
+    if (!error)
+        error = multiply_scales(row, 0, product, product, value);
+    if (!error)
+        emu_keep_stage(row, 0, product, -1, value);
+    return error;
 }
 
 /* The value of a node; of level 0 a product. room: for the values that it is made of, and what those are made of. */
@@ -237,7 +243,11 @@ static int32_t node_value(const emu_level_row *row, int32_t level, size_t node, 
     }
     for (int32_t below = level; below > 0; below--)
         first = emu_child(row->facts, &row->shape, below, first, 0);
-    return error ? error : multiply_scales(row, level, node, first, value);
+    if (!error)
+        error = multiply_scales(row, level, node, first, value);
+    if (!error)
+        emu_keep_stage(row, level, node, -1, value);
+    return error;
 }
 
 /* One row -> the code of D. */

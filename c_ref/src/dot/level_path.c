@@ -207,7 +207,7 @@ static int32_t is_same_format(const emu_format *a, const emu_format *b)
 
 int32_t emu_make_level_path(const emu_levels *levels, emu_level_path *path)
 {
-    const emu_level_plan nothing = {0, 0, 0, 0, 0};
+    const emu_level_plan nothing = {0, 0, 0, 0, 0, 0};
     emu_shape shape;
     int32_t error;
     if (!levels || !levels->a || !levels->b || !levels->levels || !levels->out.format)

@@ -273,6 +273,7 @@ static int32_t level_reach(const emu_levels *facts, const emu_sum_level *level, 
         *values = repeats && is_float ? sum_of(values, terms, &own, 0) : sum_of(values, count, takes_c ? &c : NULL, level->names_largest);
         error = check_width(values);
     }
+    plan->sum_lsb_exp = values->lsb_exp;
     if (!error)
         error = hold_reach(&level->hold, values, &plan->unit_exp);
     return error ? error : scale_reach(facts, &level->scaling, values);

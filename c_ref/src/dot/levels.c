@@ -34,7 +34,7 @@ static int32_t lies_in_blocks(const emu_level_row *row)
     return 1;
 }
 
-static int32_t make_row_shape(emu_level_row *row, size_t products)
+int32_t emu_make_row_shape(emu_level_row *row, size_t products)
 {
     size_t k = (size_t)row->facts->k, block = row->facts->scale ? (size_t)row->facts->block : 1;
     if (products == 0 || products % k || products % block || products / k > EMU_MOST_INSTRUCTIONS ||
@@ -53,7 +53,7 @@ int32_t emu_count_dot_levels(const emu_levels *levels, size_t products, size_t *
     if (error)
         return error;
     row.facts = levels;
-    error = make_row_shape(&row, products);
+    error = emu_make_row_shape(&row, products);
     if (error)
         return error;
     *draws = emu_count_draws(&path, &row.shape);
@@ -105,66 +105,82 @@ static int32_t check_random(const emu_level_row *row, size_t rows)
     return EMU_OK;
 }
 
-int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
-                       const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
-                       emu_number *workspace, size_t numbers, size_t *row)
+/* Checks the operands of rows and readies what computes them. */
+int32_t emu_prepare_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                           const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
+                           const emu_number *workspace, size_t numbers, emu_level_path *path, emu_level_row *row)
 {
     const emu_number nothing = {0, 0, 0, 0, 0, 0, {{0}}};
-    emu_level_path path;
-    emu_level_row here;
     size_t rows, columns, blocks, draws;
-    int32_t error = emu_make_level_path(levels, &path);
-    if (!error && (!a || !emu_is_matrix(a) || !d || !emu_is_matrix(d) || !workspace || !row))
+    int32_t error = emu_make_level_path(levels, path);
+    if (!error && (!a || !emu_is_matrix(a) || !d || !emu_is_matrix(d) || !workspace))
         error = EMU_ERROR_NULL;
     if (error)
         return error;
-    here.path = &path;
-    here.facts = levels;
-    here.random = random;
-    here.order = order;
-    here.c = nothing;
+    row->path = path;
+    row->facts = levels;
+    row->random = random;
+    row->order = order;
+    row->c = nothing;
+    row->stages = NULL;
+    row->known = NULL;
     rows = a->rows;
     columns = a->columns;
-    error = make_row_shape(&here, columns);
+    error = emu_make_row_shape(row, columns);
     if (error)
         return error;
     blocks = levels->scale ? columns / (size_t)levels->block : 0;
-    draws = emu_count_draws(&path, &here.shape);
-    error = check_matrix(a, &path.a, 1, rows, columns);
+    draws = emu_count_draws(path, &row->shape);
+    error = check_matrix(a, &path->a, 1, rows, columns);
     if (!error)
-        error = check_matrix(b, &path.b, 1, rows, columns);
+        error = check_matrix(b, &path->b, 1, rows, columns);
     if (!error)
-        error = check_matrix(scale_a, &path.scale, levels->scale != NULL, rows, blocks);
+        error = check_matrix(scale_a, &path->scale, levels->scale != NULL, rows, blocks);
     if (!error)
-        error = check_matrix(scale_b, &path.scale, levels->scale != NULL, rows, blocks);
+        error = check_matrix(scale_b, &path->scale, levels->scale != NULL, rows, blocks);
     if (!error)
-        error = check_matrix(c, &path.c, levels->c != NULL, rows, 1);
+        error = check_matrix(c, &path->c, levels->c != NULL, rows, 1);
     if (!error)
         error = check_matrix(random, NULL, draws != 0, rows, draws);
     if (!error && draws && !order)
         error = EMU_ERROR_NULL;
     if (!error && (d->rows != rows || d->columns != 1 || 8 * d->bytes < code_bits(levels->out.format)))
         error = EMU_ERROR_SHAPE;
-    if (!error && numbers < count_room(levels, &here.shape))
+    if (!error && numbers < count_room(levels, &row->shape))
         error = EMU_ERROR_SPACE;
     if (error)
         return error;
-    emu_order_draws(&path, &here.shape, order);
-    here.strip.a = a;
-    here.strip.b = b;
-    here.strip.scale_a = scale_a;
-    here.strip.scale_b = scale_b;
-    error = check_random(&here, rows);
-    for (*row = 0; *row < rows && !error; *row += 1) {
+    emu_order_draws(path, &row->shape, order);
+    row->strip.a = a;
+    row->strip.b = b;
+    row->strip.scale_a = scale_a;
+    row->strip.scale_b = scale_b;
+    return check_random(row, rows);
+}
+
+int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, emu_number *workspace, size_t *number)
+{
+    int32_t error = EMU_OK;
+    for (*number = 0; *number < d->rows && !error; *number += 1) {
         uint64_t code = 0;
-        here.strip.row_a = here.strip.row_b = *row;
+        row->strip.row_a = row->strip.row_b = *number;
         if (c)
-            error = emu_read_number(&path.c, emu_read(c, *row), levels->flushes_c, 0, &here.c);
+            error = emu_read_number(&row->path->c, emu_read(c, *number), row->facts->flushes_c, 0, &row->c);
         if (!error)
-            error = emu_run_level_row(&here, workspace, &code);
+            error = emu_run_level_row(row, workspace, &code);
         if (error)
             break;
-        emu_write(d, *row, code);
+        emu_write(d, *number, code);
     }
     return error;
+}
+
+int32_t emu_dot_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                       const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
+                       emu_number *workspace, size_t numbers, size_t *row)
+{
+    emu_level_path path;
+    emu_level_row here;
+    int32_t error = row ? emu_prepare_levels(levels, a, b, scale_a, scale_b, c, random, d, order, workspace, numbers, &path, &here) : EMU_ERROR_NULL;
+    return error ? error : emu_run_level_rows(&here, c, d, workspace, row);
 }

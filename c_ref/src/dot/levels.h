@@ -21,6 +21,7 @@ typedef struct emu_level_plan {
     int32_t has_floor;
     int32_t floor_exp;
     int32_t unit_exp;   /* held in fixed point */
+    int32_t sum_lsb_exp; /* divides its sums, before they are held */
 } emu_level_plan;
 
 /* A datapath of levels with what follows from it. */
@@ -53,7 +54,18 @@ typedef struct emu_level_row {
     const emu_matrix *random; /* NULL: nothing draws */
     const uint32_t *order;
     emu_number c;
+    emu_number *stages; /* of a trace, and which have been made; NULL: none is wanted */
+    uint8_t *known;
 } emu_level_row;
+
+/* level_trace.c: where a stage lies, and the stage itself; addition -1: what a node leaves. */
+size_t emu_stage_place(const emu_level_path *path, const emu_shape *shape, int32_t level, size_t node, int64_t addition);
+void emu_keep_stage(const emu_level_row *row, int32_t level, size_t node, int64_t addition, const emu_number *value);
+int32_t emu_make_row_shape(emu_level_row *row, size_t products); /* of a row whose facts are there; EMU_ERROR_SHAPE */
+int32_t emu_prepare_levels(const emu_levels *levels, const emu_matrix *a, const emu_matrix *b, const emu_matrix *scale_a,
+                           const emu_matrix *scale_b, const emu_matrix *c, const emu_matrix *random, const emu_matrix *d, uint32_t *order,
+                           const emu_number *workspace, size_t numbers, emu_level_path *path, emu_level_row *row);
+int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, emu_number *workspace, size_t *number);
 
 /* level_nodes.c: one row -> the code of D. random: the integer of a rounding, 0 where it draws nothing. */
 uint64_t emu_random_of(const emu_level_row *row, const emu_hold *words, int32_t level, size_t node, size_t turn);

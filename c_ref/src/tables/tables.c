@@ -367,6 +367,26 @@ static const emu_format *const elements_mxfp4[] = {&format_e2m1};
 static const emu_block_level block_levels_mxfp4[] = {{"scale", &format_e8m0, 1, 32}};
 /* mxfp4 (standard): 32 E2M1 elements, one E8M0 scale */
 static const emu_block block_mxfp4 = {1, 32, 1, elements_mxfp4, 1, block_levels_mxfp4};
+static const emu_format *const elements_mxfp6_e2m3[] = {&format_e2m3};
+static const emu_block_level block_levels_mxfp6_e2m3[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp6_e2m3 (standard): 32 E2M3 elements, one E8M0 scale */
+static const emu_block block_mxfp6_e2m3 = {1, 32, 1, elements_mxfp6_e2m3, 1, block_levels_mxfp6_e2m3};
+static const emu_format *const elements_mxfp6_e3m2[] = {&format_e3m2};
+static const emu_block_level block_levels_mxfp6_e3m2[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp6_e3m2 (standard): 32 E3M2 elements, one E8M0 scale */
+static const emu_block block_mxfp6_e3m2 = {1, 32, 1, elements_mxfp6_e3m2, 1, block_levels_mxfp6_e3m2};
+static const emu_format *const elements_mxfp8_e4m3[] = {&format_e4m3};
+static const emu_block_level block_levels_mxfp8_e4m3[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp8_e4m3 (standard): 32 E4M3 elements, one E8M0 scale */
+static const emu_block block_mxfp8_e4m3 = {1, 32, 1, elements_mxfp8_e4m3, 1, block_levels_mxfp8_e4m3};
+static const emu_format *const elements_mxfp8_e5m2[] = {&format_e5m2};
+static const emu_block_level block_levels_mxfp8_e5m2[] = {{"scale", &format_e8m0, 1, 32}};
+/* mxfp8_e5m2 (standard): 32 E5M2 elements, one E8M0 scale */
+static const emu_block block_mxfp8_e5m2 = {1, 32, 1, elements_mxfp8_e5m2, 1, block_levels_mxfp8_e5m2};
+static const emu_format *const elements_nf4_block64[] = {&format_nf4};
+static const emu_block_level block_levels_nf4_block64[] = {{"scale", &format_fp32, 1, 64}};
+/* nf4_block64 (measured): NF4 of bitsandbytes, blocks of 64: 64 elements, one FP32 maximum */
+static const emu_block block_nf4_block64 = {1, 64, 1, elements_nf4_block64, 1, block_levels_nf4_block64};
 static const emu_format *const elements_nve0m3[] = {&format_e0m3};
 static const emu_block_level block_levels_nve0m3[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
 /* nve0m3 (reported): NVFP4 hierarchy with sign-magnitude integer elements E0M3 */
@@ -395,6 +415,10 @@ static const emu_format *const elements_nvfp4_multiplier[] = {&format_e2m1};
 static const emu_block_level block_levels_nvfp4_multiplier[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
 /* nvfp4_multiplier (measured): NVFP4 whose tensor level is the factor itself: maximum / 2688 */
 static const emu_block block_nvfp4_multiplier = {1, 16, 1, elements_nvfp4_multiplier, 2, block_levels_nvfp4_multiplier};
+static const emu_format *const elements_nvfp4_row[] = {&format_e2m1};
+static const emu_block_level block_levels_nvfp4_row[] = {{"row_amax", &format_fp32, 1, 0}, {"scale", &format_ue4m3, 1, 16}};
+/* nvfp4_row (measured): 16 E2M1 elements, one UE4M3 scale, one FP32 maximum per row */
+static const emu_block block_nvfp4_row = {1, 16, 1, elements_nvfp4_row, 2, block_levels_nvfp4_row};
 static const emu_format *const elements_nvfp4_tile16[] = {&format_e2m1};
 static const emu_block_level block_levels_nvfp4_tile16[] = {{"tensor", &format_fp32, 0, 0}, {"scale", &format_ue4m3, 1, 16}};
 /* nvfp4_tile16 (source-code): 16x16 E2M1 elements under one UE4M3 scale that is stored once per row, one FP32 tensor maximum */
@@ -568,6 +592,12 @@ static const emu_recipe recipe_if4_mse = {"if4", &format_e2m1, 2, 3, levels_if4_
 static const char *const levels_mxe1m2_floor[] = {"scale"};
 /* mxe1m2_floor (proposed): MX blocks of the uniform grid E1M2, scale rounded down */
 static const emu_recipe recipe_mxe1m2_floor = {"mxe1m2", &format_e1m2, 1, 1, levels_mxe1m2_floor, NULL};
+static const char *const levels_mxfp4_aiter_triton[] = {"scale"};
+/* mxfp4_aiter_triton (measured): MXFP4 of AITER's Triton kernels */
+static const emu_recipe recipe_mxfp4_aiter_triton = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_aiter_triton, NULL};
+static const char *const levels_mxfp4_deep_gemm[] = {"scale"};
+/* mxfp4_deep_gemm (measured): MXFP4 of DeepGEMM's reference, blocks of 32 */
+static const emu_recipe recipe_mxfp4_deep_gemm = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_deep_gemm, NULL};
 static const char *const levels_mxfp4_f46_static_4[] = {"scale"};
 /* mxfp4_f46_static_4 (measured): MXFP4 of fouroversix, block maximum to 4 */
 static const emu_recipe recipe_mxfp4_f46_static_4 = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_f46_static_4, NULL};
@@ -589,12 +619,105 @@ static const emu_recipe recipe_mxfp4_torchao_floor = {"mxfp4", &format_e2m1, 1, 
 static const char *const levels_mxfp4_torchao_rceil[] = {"scale"};
 /* mxfp4_torchao_rceil (measured): MXFP4 of torchao, scale rounded up after division by 6 (RCEIL) */
 static const emu_recipe recipe_mxfp4_torchao_rceil = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_torchao_rceil, NULL};
+static const char *const levels_mxfp4_triton_down[] = {"scale"};
+/* mxfp4_triton_down (measured): MXFP4 of triton_kernels, scale rounded down (ROUND_DOWN) */
+static const emu_recipe recipe_mxfp4_triton_down = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_triton_down, NULL};
+static const char *const levels_mxfp4_triton_up[] = {"scale"};
+/* mxfp4_triton_up (measured): MXFP4 of triton_kernels, scale rounded up (ROUND_UP) */
+static const emu_recipe recipe_mxfp4_triton_up = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_triton_up, NULL};
+static const char *const levels_mxfp6_e2m3_torchao_ceil[] = {"scale"};
+/* mxfp6_e2m3_torchao_ceil (measured): MXFP6 E2M3 of torchao, scale rule CEIL */
+static const emu_recipe recipe_mxfp6_e2m3_torchao_ceil = {"mxfp6_e2m3", &format_e2m3, 1, 1, levels_mxfp6_e2m3_torchao_ceil, NULL};
+static const char *const levels_mxfp6_e2m3_torchao_even[] = {"scale"};
+/* mxfp6_e2m3_torchao_even (measured): MXFP6 E2M3 of torchao, scale rule EVEN */
+static const emu_recipe recipe_mxfp6_e2m3_torchao_even = {"mxfp6_e2m3", &format_e2m3, 1, 1, levels_mxfp6_e2m3_torchao_even, NULL};
+static const char *const levels_mxfp6_e2m3_torchao_floor[] = {"scale"};
+/* mxfp6_e2m3_torchao_floor (measured): MXFP6 E2M3 of torchao, scale rule FLOOR */
+static const emu_recipe recipe_mxfp6_e2m3_torchao_floor = {"mxfp6_e2m3", &format_e2m3, 1, 1, levels_mxfp6_e2m3_torchao_floor, NULL};
+static const char *const levels_mxfp6_e2m3_torchao_rceil[] = {"scale"};
+/* mxfp6_e2m3_torchao_rceil (measured): MXFP6 E2M3 of torchao, scale rule RCEIL */
+static const emu_recipe recipe_mxfp6_e2m3_torchao_rceil = {"mxfp6_e2m3", &format_e2m3, 1, 1, levels_mxfp6_e2m3_torchao_rceil, NULL};
+static const char *const levels_mxfp6_e3m2_torchao_ceil[] = {"scale"};
+/* mxfp6_e3m2_torchao_ceil (measured): MXFP6 E3M2 of torchao, scale rule CEIL */
+static const emu_recipe recipe_mxfp6_e3m2_torchao_ceil = {"mxfp6_e3m2", &format_e3m2, 1, 1, levels_mxfp6_e3m2_torchao_ceil, NULL};
+static const char *const levels_mxfp6_e3m2_torchao_even[] = {"scale"};
+/* mxfp6_e3m2_torchao_even (measured): MXFP6 E3M2 of torchao, scale rule EVEN */
+static const emu_recipe recipe_mxfp6_e3m2_torchao_even = {"mxfp6_e3m2", &format_e3m2, 1, 1, levels_mxfp6_e3m2_torchao_even, NULL};
+static const char *const levels_mxfp6_e3m2_torchao_floor[] = {"scale"};
+/* mxfp6_e3m2_torchao_floor (measured): MXFP6 E3M2 of torchao, scale rule FLOOR */
+static const emu_recipe recipe_mxfp6_e3m2_torchao_floor = {"mxfp6_e3m2", &format_e3m2, 1, 1, levels_mxfp6_e3m2_torchao_floor, NULL};
+static const char *const levels_mxfp6_e3m2_torchao_rceil[] = {"scale"};
+/* mxfp6_e3m2_torchao_rceil (measured): MXFP6 E3M2 of torchao, scale rule RCEIL */
+static const emu_recipe recipe_mxfp6_e3m2_torchao_rceil = {"mxfp6_e3m2", &format_e3m2, 1, 1, levels_mxfp6_e3m2_torchao_rceil, NULL};
+static const char *const levels_mxfp8_e4m3_comfy[] = {"scale"};
+/* mxfp8_e4m3_comfy (measured): MXFP8 of comfy-kitchen, eager */
+static const emu_recipe recipe_mxfp8_e4m3_comfy = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_comfy, NULL};
+static const char *const levels_mxfp8_e4m3_jax[] = {"scale"};
+/* mxfp8_e4m3_jax (measured): MXFP8 E4M3 of JAX, scaled_matmul_stablehlo.quantize */
+static const emu_recipe recipe_mxfp8_e4m3_jax = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_jax, NULL};
+static const char *const levels_mxfp8_e4m3_te[] = {"scale"};
+/* mxfp8_e4m3_te (source-code): MXFP8 E4M3 of Transformer Engine (its scale rule is run, the rest is read) */
+static const emu_recipe recipe_mxfp8_e4m3_te = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_te, NULL};
+static const char *const levels_mxfp8_e4m3_torchao_ceil[] = {"scale"};
+/* mxfp8_e4m3_torchao_ceil (measured): MXFP8 E4M3 of torchao, scale rule CEIL */
+static const emu_recipe recipe_mxfp8_e4m3_torchao_ceil = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_torchao_ceil, NULL};
+static const char *const levels_mxfp8_e4m3_torchao_even[] = {"scale"};
+/* mxfp8_e4m3_torchao_even (measured): MXFP8 E4M3 of torchao, scale rule EVEN */
+static const emu_recipe recipe_mxfp8_e4m3_torchao_even = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_torchao_even, NULL};
+static const char *const levels_mxfp8_e4m3_torchao_floor[] = {"scale"};
+/* mxfp8_e4m3_torchao_floor (measured): MXFP8 E4M3 of torchao, scale rule FLOOR */
+static const emu_recipe recipe_mxfp8_e4m3_torchao_floor = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_torchao_floor, NULL};
+static const char *const levels_mxfp8_e4m3_torchao_rceil[] = {"scale"};
+/* mxfp8_e4m3_torchao_rceil (measured): MXFP8 E4M3 of torchao, scale rule RCEIL */
+static const emu_recipe recipe_mxfp8_e4m3_torchao_rceil = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_torchao_rceil, NULL};
+static const char *const levels_mxfp8_e4m3_triton_down[] = {"scale"};
+/* mxfp8_e4m3_triton_down (measured): MXFP8 E4M3 of triton_kernels, scale rounded down (ROUND_DOWN) */
+static const emu_recipe recipe_mxfp8_e4m3_triton_down = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_triton_down, NULL};
+static const char *const levels_mxfp8_e4m3_triton_up[] = {"scale"};
+/* mxfp8_e4m3_triton_up (measured): MXFP8 E4M3 of triton_kernels, scale rounded up (ROUND_UP) */
+static const emu_recipe recipe_mxfp8_e4m3_triton_up = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_e4m3_triton_up, NULL};
+static const char *const levels_mxfp8_e5m2_jax[] = {"scale"};
+/* mxfp8_e5m2_jax (measured): MXFP8 E5M2 of JAX, scaled_matmul_stablehlo.quantize */
+static const emu_recipe recipe_mxfp8_e5m2_jax = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_jax, NULL};
+static const char *const levels_mxfp8_e5m2_te[] = {"scale"};
+/* mxfp8_e5m2_te (source-code): MXFP8 E5M2 of Transformer Engine (its scale rule is run, the rest is read) */
+static const emu_recipe recipe_mxfp8_e5m2_te = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_te, NULL};
+static const char *const levels_mxfp8_e5m2_torchao_ceil[] = {"scale"};
+/* mxfp8_e5m2_torchao_ceil (measured): MXFP8 E5M2 of torchao, scale rule CEIL */
+static const emu_recipe recipe_mxfp8_e5m2_torchao_ceil = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_torchao_ceil, NULL};
+static const char *const levels_mxfp8_e5m2_torchao_even[] = {"scale"};
+/* mxfp8_e5m2_torchao_even (measured): MXFP8 E5M2 of torchao, scale rule EVEN */
+static const emu_recipe recipe_mxfp8_e5m2_torchao_even = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_torchao_even, NULL};
+static const char *const levels_mxfp8_e5m2_torchao_floor[] = {"scale"};
+/* mxfp8_e5m2_torchao_floor (measured): MXFP8 E5M2 of torchao, scale rule FLOOR */
+static const emu_recipe recipe_mxfp8_e5m2_torchao_floor = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_torchao_floor, NULL};
+static const char *const levels_mxfp8_e5m2_torchao_rceil[] = {"scale"};
+/* mxfp8_e5m2_torchao_rceil (measured): MXFP8 E5M2 of torchao, scale rule RCEIL */
+static const emu_recipe recipe_mxfp8_e5m2_torchao_rceil = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_torchao_rceil, NULL};
+static const char *const levels_mxfp8_e5m2_triton_down[] = {"scale"};
+/* mxfp8_e5m2_triton_down (measured): MXFP8 E5M2 of triton_kernels, scale rounded down (ROUND_DOWN) */
+static const emu_recipe recipe_mxfp8_e5m2_triton_down = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_triton_down, NULL};
+static const char *const levels_mxfp8_e5m2_triton_up[] = {"scale"};
+/* mxfp8_e5m2_triton_up (measured): MXFP8 E5M2 of triton_kernels, scale rounded up (ROUND_UP) */
+static const emu_recipe recipe_mxfp8_e5m2_triton_up = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_triton_up, NULL};
+static const char *const levels_nf4_bnb[] = {"scale"};
+/* nf4_bnb (measured): NF4 of bitsandbytes, blocks of 64 */
+static const emu_recipe recipe_nf4_bnb = {"nf4_block64", &format_nf4, 1, 1, levels_nf4_bnb, NULL};
 static const char *const levels_nve0m3[] = {"tensor", "scale"};
 /* nve0m3 (proposed): the integer grid E0M3 in the NVFP4 hierarchy */
 static const emu_recipe recipe_nve0m3 = {"nve0m3", &format_e0m3, 1, 2, levels_nve0m3, NULL};
+static const char *const levels_nvfp4_auto_round[] = {"tensor", "scale"};
+/* nvfp4_auto_round (measured): NVFP4 of AutoRound, nv_fp4 without learned rounding */
+static const emu_recipe recipe_nvfp4_auto_round = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_auto_round, NULL};
+static const char *const levels_nvfp4_comfy[] = {"tensor", "scale"};
+/* nvfp4_comfy (measured): NVFP4 of comfy-kitchen, eager */
+static const emu_recipe recipe_nvfp4_comfy = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_comfy, NULL};
 static const char *const levels_nvfp4_compressed_tensors[] = {"tensor", "scale"};
 /* nvfp4_compressed_tensors (measured): NVFP4 of compressed-tensors, tensor scale stored as a divisor */
 static const emu_recipe recipe_nvfp4_compressed_tensors = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_compressed_tensors, NULL};
+static const char *const levels_nvfp4_deep_gemm[] = {"scale"};
+/* nvfp4_deep_gemm (measured): NVFP4 of DeepGEMM's reference, unit tensor scale */
+static const emu_recipe recipe_nvfp4_deep_gemm = {"nvfp4_1level", &format_e2m1, 1, 1, levels_nvfp4_deep_gemm, NULL};
 static const char *const levels_nvfp4_f46_abs_max[] = {"tensor", "scale"};
 /* nvfp4_f46_abs_max (measured): NVFP4 of fouroversix, block maximum to 6 or 4 by the smaller largest error */
 static const emu_recipe recipe_nvfp4_f46_abs_max = {"nvfp4_256", &format_e2m1, 1, 2, levels_nvfp4_f46_abs_max, NULL};
@@ -610,9 +733,18 @@ static const emu_recipe recipe_nvfp4_f46_static_4 = {"nvfp4_1792", &format_e2m1,
 static const char *const levels_nvfp4_f46_static_6[] = {"tensor", "scale"};
 /* nvfp4_f46_static_6 (measured): NVFP4 of fouroversix, block maximum to 6 */
 static const emu_recipe recipe_nvfp4_f46_static_6 = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_f46_static_6, NULL};
+static const char *const levels_nvfp4_flashinfer_strict[] = {"tensor", "scale"};
+/* nvfp4_flashinfer_strict (source-code): NVFP4 of FlashInfer's CUDA kernel without fast mathematics (read, not run) */
+static const emu_recipe recipe_nvfp4_flashinfer_strict = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_flashinfer_strict, NULL};
+static const char *const levels_nvfp4_jax[] = {"tensor", "scale"};
+/* nvfp4_jax (measured): NVFP4 of JAX, scaled_matmul_stablehlo.quantize, global scale amax / 2688 */
+static const emu_recipe recipe_nvfp4_jax = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_jax, NULL};
 static const char *const levels_nvfp4_modelopt[] = {"tensor", "scale"};
 /* nvfp4_modelopt (measured): NVFP4 of ModelOpt, tensor scale stored as a multiplier */
 static const emu_recipe recipe_nvfp4_modelopt = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_modelopt, NULL};
+static const char *const levels_nvfp4_quartet2_rtn[] = {"tensor", "scale"};
+/* nvfp4_quartet2_rtn (source-code): NVFP4 of Quartet II, nearest rounding, one candidate, range 448 * 6 (read, not proven equal) */
+static const emu_recipe recipe_nvfp4_quartet2_rtn = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_quartet2_rtn, NULL};
 static const char *const levels_nvfp4_te_2d_ref[] = {"tensor", "scale"};
 /* nvfp4_te_2d_ref (measured): NVFP4 of Transformer Engine's reference quantizer, tiles of 16x16 */
 static const emu_recipe recipe_nvfp4_te_2d_ref = {"nvfp4_tile16", &format_e2m1, 1, 2, levels_nvfp4_te_2d_ref, NULL};
@@ -637,12 +769,18 @@ static const emu_recipe recipe_nvfp4_te_cuda = {"nvfp4", &format_e2m1, 1, 2, lev
 static const char *const levels_nvfp4_te_ref[] = {"tensor", "scale"};
 /* nvfp4_te_ref (measured): NVFP4 of Transformer Engine's reference quantizer, blocks of 1x16 */
 static const emu_recipe recipe_nvfp4_te_ref = {"nvfp4", &format_e2m1, 1, 2, levels_nvfp4_te_ref, NULL};
+static const char *const levels_nvfp4_te_row_scaled[] = {"row_amax", "scale"};
+/* nvfp4_te_row_scaled (measured): NVFP4 of Transformer Engine's reference quantizer, one maximum per row */
+static const emu_recipe recipe_nvfp4_te_row_scaled = {"nvfp4_row", &format_e2m1, 1, 2, levels_nvfp4_te_row_scaled, NULL};
 static const char *const levels_nvfp4_torchao[] = {"tensor", "scale"};
 /* nvfp4_torchao (measured): NVFP4 of torchao with a tensor scale */
 static const emu_recipe recipe_nvfp4_torchao = {"nvfp4_multiplier", &format_e2m1, 1, 2, levels_nvfp4_torchao, NULL};
 static const char *const levels_nvfp4_torchao_1level[] = {"scale"};
 /* nvfp4_torchao_1level (measured): NVFP4 of torchao without a tensor scale */
 static const emu_recipe recipe_nvfp4_torchao_1level = {"nvfp4_1level", &format_e2m1, 1, 1, levels_nvfp4_torchao_1level, NULL};
+static const char *const levels_nvfp4_vllm_emulation[] = {"tensor", "scale"};
+/* nvfp4_vllm_emulation (measured): NVFP4 of vLLM, emulation of machines without it */
+static const emu_recipe recipe_nvfp4_vllm_emulation = {"nvfp4_divisor", &format_e2m1, 1, 2, levels_nvfp4_vllm_emulation, NULL};
 static const char *const levels_nvufp4[] = {"tensor", "scale"};
 /* nvufp4 (proposed): the uniform grid E1M2 in the NVFP4 hierarchy */
 static const emu_recipe recipe_nvufp4 = {"nvufp4", &format_e1m2, 1, 2, levels_nvufp4, NULL};
@@ -1307,6 +1445,96 @@ static const emu_program dequantize_mxe1m2_floor_exact = {
     .steps = dequantize_mxe1m2_floor_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
     .names = dequantize_mxe1m2_floor_exact_names,
 };
+static const emu_register quantize_mxfp4_aiter_triton_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 1, .columns = 32}, /* scale_even */
+    {.rows = 1, .columns = 32}, /* even_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* power */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* inverse */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_aiter_triton_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale_even */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* even_value */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {1, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {7, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_MUL, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_mxfp4_aiter_triton_levels[] = {
+    {.reg = 6, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
+static const char *const quantize_mxfp4_aiter_triton_names[] = {
+    "x", "block_amax", "scale_even", "even_value", NULL, "power", "scale", NULL, "inverse", "scaled", "codes",
+};
+/* mxfp4_aiter_triton, quantize */
+static const emu_program quantize_mxfp4_aiter_triton = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp4_aiter_triton_registers, .steps = quantize_mxfp4_aiter_triton_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_aiter_triton_names,
+};
+static const emu_step dequantize_mxfp4_aiter_triton_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* mxfp4_aiter_triton, exact */
+static const emu_program dequantize_mxfp4_aiter_triton_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp4_aiter_triton_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+};
+static const emu_register quantize_mxfp4_deep_gemm_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x38d1b717}, /* constant */
+    {.rows = 1, .columns = 32}, /* floor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* inverse */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* magnitude_code */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* positive */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_deep_gemm_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* magnitude_code */
+    {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 13, 12, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
+    {.operation = EMU_OP_CAST, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_deep_gemm_names[] = {
+    "x", "block_amax", NULL, "floor_amax", NULL, "unit", "scale", "scale_value", NULL, "inverse", "scaled", "up", "magnitude_code", NULL,
+    "positive", "codes",
+};
+/* mxfp4_deep_gemm, quantize */
+static const emu_program quantize_mxfp4_deep_gemm = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 15, .values = -1, .register_count = 16, .step_count = 11, .level_count = 1,
+    .registers = quantize_mxfp4_deep_gemm_registers, .steps = quantize_mxfp4_deep_gemm_steps, .levels = quantize_mxfp4_aiter_triton_levels,
+    .names = quantize_mxfp4_deep_gemm_names,
+};
 static const emu_register quantize_mxfp4_f46_static_4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 1, .columns = 32}, /* block_amax */
@@ -1343,18 +1571,6 @@ static const emu_program quantize_mxfp4_f46_static_4 = {
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
     .registers = quantize_mxfp4_f46_static_4_registers, .steps = quantize_mxfp4_f46_static_4_steps,
     .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_f46_static_4_names,
-};
-static const emu_step dequantize_mxfp4_f46_static_4_exact_steps[] = {
-    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
-    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
-    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
-};
-/* mxfp4_f46_static_4, exact */
-static const emu_program dequantize_mxfp4_f46_static_4_exact = {
-    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
-    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
-    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp4_f46_static_4_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_f46_static_6_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1418,7 +1634,7 @@ static const emu_program quantize_mxfp4_te_pow2 = {
 static const emu_program dequantize_mxfp4_te_pow2_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
-    .steps = dequantize_mxfp4_f46_static_4_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .steps = dequantize_mxfp4_aiter_triton_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
     .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_mxfp4_torchao_ceil_registers[] = {
@@ -1452,7 +1668,7 @@ static const emu_program quantize_mxfp4_torchao_ceil = {
 static const emu_program dequantize_mxfp4_torchao_ceil_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
-    .steps = dequantize_mxfp4_f46_static_4_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
+    .steps = dequantize_mxfp4_aiter_triton_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
     .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_step quantize_mxfp4_torchao_even_steps[] = {
@@ -1518,6 +1734,794 @@ static const emu_program quantize_mxfp4_torchao_rceil = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = 0, .tensor_amax = -1, .random = -1,
     .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1, .registers = quantize_mxfp4_torchao_rceil_registers,
     .steps = quantize_mxfp4_torchao_rceil_steps, .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp4_torchao_rceil_names,
+};
+static const emu_register quantize_mxfp4_triton_down_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* inverse */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp4_triton_down_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp4_triton_down_names[] = {
+    "x", "block_amax", NULL, "unit_raw", NULL, "unit", "scale", "scale_value", NULL, "inverse", NULL, "multiplier", "scaled", "codes",
+};
+/* mxfp4_triton_down, quantize */
+static const emu_program quantize_mxfp4_triton_down = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_down_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_step quantize_mxfp4_triton_up_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .variant = EMU_RULE_FIELD_UP}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp4_triton_up, quantize */
+static const emu_program quantize_mxfp4_triton_up = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_up_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_step quantize_mxfp6_e2m3_torchao_ceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_CEIL, .emax = 2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m3, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e2m3_torchao_ceil, quantize */
+static const emu_program quantize_mxfp6_e2m3_torchao_ceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e2m3_torchao_ceil_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step dequantize_mxfp6_e2m3_torchao_ceil_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m3}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* mxfp6_e2m3_torchao_ceil, exact */
+static const emu_program dequantize_mxfp6_e2m3_torchao_ceil_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e2m3_torchao_ceil_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+};
+static const emu_step quantize_mxfp6_e2m3_torchao_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m3, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e2m3_torchao_even, quantize */
+static const emu_program quantize_mxfp6_e2m3_torchao_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e2m3_torchao_even_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step quantize_mxfp6_e2m3_torchao_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .emax = 2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e2m3, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e2m3_torchao_floor, quantize */
+static const emu_program quantize_mxfp6_e2m3_torchao_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e2m3_torchao_floor_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_register quantize_mxfp6_e2m3_torchao_rceil_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40f00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp6_e2m3_torchao_rceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m3, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_mxfp6_e2m3_torchao_rceil_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "reciprocal", NULL, "multiplier", "scaled", "codes",
+};
+/* mxfp6_e2m3_torchao_rceil, quantize */
+static const emu_program quantize_mxfp6_e2m3_torchao_rceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp6_e2m3_torchao_rceil_registers, .steps = quantize_mxfp6_e2m3_torchao_rceil_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
+};
+static const emu_step quantize_mxfp6_e3m2_torchao_ceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_CEIL, .emax = 4}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e3m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e3m2_torchao_ceil, quantize */
+static const emu_program quantize_mxfp6_e3m2_torchao_ceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e3m2_torchao_ceil_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step dequantize_mxfp6_e3m2_torchao_ceil_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e3m2}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* mxfp6_e3m2_torchao_ceil, exact */
+static const emu_program dequantize_mxfp6_e3m2_torchao_ceil_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e3m2_torchao_ceil_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+};
+static const emu_step quantize_mxfp6_e3m2_torchao_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 4, .frac_bits = 2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e3m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e3m2_torchao_even, quantize */
+static const emu_program quantize_mxfp6_e3m2_torchao_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e3m2_torchao_even_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step quantize_mxfp6_e3m2_torchao_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .emax = 4}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e3m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e3m2_torchao_floor, quantize */
+static const emu_program quantize_mxfp6_e3m2_torchao_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp6_e3m2_torchao_floor_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_register quantize_mxfp6_e3m2_torchao_rceil_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x41e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp6_e3m2_torchao_rceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e3m2, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+/* mxfp6_e3m2_torchao_rceil, quantize */
+static const emu_program quantize_mxfp6_e3m2_torchao_rceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp6_e3m2_torchao_rceil_registers, .steps = quantize_mxfp6_e3m2_torchao_rceil_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
+};
+static const emu_register quantize_mxfp8_e4m3_comfy_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* used */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e4m3_comfy_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {5, 6, 7, 5}, .random = -1, .variant = EMU_TEST_LE}, /* used */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 10, .args = {1, 7, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+static const char *const quantize_mxfp8_e4m3_comfy_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, NULL, "used", "scaled_raw", "scaled", "codes",
+};
+/* mxfp8_e4m3_comfy, quantize */
+static const emu_program quantize_mxfp8_e4m3_comfy = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_comfy_registers, .steps = quantize_mxfp8_e4m3_comfy_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp8_e4m3_comfy_names,
+};
+static const emu_step dequantize_mxfp8_e4m3_comfy_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e4m3}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* mxfp8_e4m3_comfy, exact */
+static const emu_program dequantize_mxfp8_e4m3_comfy_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e4m3_comfy_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+};
+static const emu_register quantize_mxfp8_e4m3_jax_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* used */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e4m3_jax_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {5, 6, 7, 5}, .random = -1, .variant = EMU_TEST_LE}, /* used */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
+};
+static const char *const quantize_mxfp8_e4m3_jax_names[] = {
+    "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, NULL, "used", "scaled", "codes",
+};
+/* mxfp8_e4m3_jax, quantize */
+static const emu_program quantize_mxfp8_e4m3_jax = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_jax_registers, .steps = quantize_mxfp8_e4m3_jax_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp8_e4m3_jax_names,
+};
+static const emu_register quantize_mxfp8_e4m3_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3b124925}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e4m3_te_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 9, .args = {7, 8, -1, -1}, .random = -1}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_te, quantize */
+static const emu_program quantize_mxfp8_e4m3_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_te_registers, .steps = quantize_mxfp8_e4m3_te_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp6_e2m3_torchao_rceil_names,
+};
+static const emu_step quantize_mxfp8_e4m3_torchao_ceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_CEIL, .emax = 8}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_torchao_ceil, quantize */
+static const emu_program quantize_mxfp8_e4m3_torchao_ceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e4m3_torchao_ceil_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step quantize_mxfp8_e4m3_torchao_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 8, .frac_bits = 3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_torchao_even, quantize */
+static const emu_program quantize_mxfp8_e4m3_torchao_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e4m3_torchao_even_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step quantize_mxfp8_e4m3_torchao_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .emax = 8}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_torchao_floor, quantize */
+static const emu_program quantize_mxfp8_e4m3_torchao_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e4m3_torchao_floor_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_register quantize_mxfp8_e4m3_torchao_rceil_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e4m3_torchao_rceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_torchao_rceil, quantize */
+static const emu_program quantize_mxfp8_e4m3_torchao_rceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_torchao_rceil_registers, .steps = quantize_mxfp8_e4m3_torchao_rceil_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
+};
+static const emu_register quantize_mxfp8_e4m3_triton_down_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* inverse */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e4m3_triton_down_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_triton_down, quantize */
+static const emu_program quantize_mxfp8_e4m3_triton_down = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_down_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_step quantize_mxfp8_e4m3_triton_up_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .variant = EMU_RULE_FIELD_UP}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+};
+/* mxfp8_e4m3_triton_up, quantize */
+static const emu_program quantize_mxfp8_e4m3_triton_up = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_up_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_register quantize_mxfp8_e5m2_jax_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x47600000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* used */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_6 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xfe}, {.rule = EMU_BY_CODE, .code = 0xfe}},
+};
+static const emu_step quantize_mxfp8_e5m2_jax_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {5, 6, 7, 5}, .random = -1, .variant = EMU_TEST_LE}, /* used */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes */
+};
+/* mxfp8_e5m2_jax, quantize */
+static const emu_program quantize_mxfp8_e5m2_jax = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 7, .level_count = 1,
+    .registers = quantize_mxfp8_e5m2_jax_registers, .steps = quantize_mxfp8_e5m2_jax_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp8_e4m3_jax_names,
+};
+static const emu_step dequantize_mxfp8_e5m2_jax_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e5m2}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* mxfp8_e5m2_jax, exact */
+static const emu_program dequantize_mxfp8_e5m2_jax_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e5m2_jax_exact_steps,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+};
+static const emu_register quantize_mxfp8_e5m2_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x37924925}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_7 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7e}, {.rule = EMU_BY_CODE, .code = 0x7e}},
+};
+static const emu_step quantize_mxfp8_e5m2_te_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 9, .args = {7, 8, -1, -1}, .random = -1}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_te, quantize */
+static const emu_program quantize_mxfp8_e5m2_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp8_e5m2_te_registers, .steps = quantize_mxfp8_e5m2_te_steps, .levels = quantize_mxfp4_f46_static_4_levels,
+    .names = quantize_mxfp6_e2m3_torchao_rceil_names,
+};
+static const emu_step quantize_mxfp8_e5m2_torchao_ceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_CEIL, .emax = 15}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_torchao_ceil, quantize */
+static const emu_program quantize_mxfp8_e5m2_torchao_ceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e5m2_torchao_ceil_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step quantize_mxfp8_e5m2_torchao_even_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 15, .frac_bits = 2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_torchao_even, quantize */
+static const emu_program quantize_mxfp8_e5m2_torchao_even = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e5m2_torchao_even_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_step quantize_mxfp8_e5m2_torchao_floor_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .emax = 15}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_torchao_floor, quantize */
+static const emu_program quantize_mxfp8_e5m2_torchao_floor = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 6, .level_count = 1,
+    .registers = quantize_mxfp4_torchao_ceil_registers, .steps = quantize_mxfp8_e5m2_torchao_floor_steps,
+    .levels = quantize_mxe1m2_floor_levels, .names = quantize_mxfp4_torchao_ceil_names,
+};
+static const emu_register quantize_mxfp8_e5m2_torchao_rceil_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x47600000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e5m2_torchao_rceil_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_torchao_rceil, quantize */
+static const emu_program quantize_mxfp8_e5m2_torchao_rceil = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 8, .level_count = 1,
+    .registers = quantize_mxfp8_e5m2_torchao_rceil_registers, .steps = quantize_mxfp8_e5m2_torchao_rceil_steps,
+    .levels = quantize_mxfp4_f46_static_4_levels, .names = quantize_mxfp6_e2m3_torchao_rceil_names,
+};
+static const emu_register quantize_mxfp8_e5m2_triton_down_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 32}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x47600000}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 32}, /* unit */
+    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* inverse */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
+    {.rows = 1, .columns = 32}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_mxfp8_e5m2_triton_down_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_triton_down, quantize */
+static const emu_program quantize_mxfp8_e5m2_triton_down = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_down_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_step quantize_mxfp8_e5m2_triton_up_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raw */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit */
+    {.operation = EMU_OP_E8M0_RULE, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .variant = EMU_RULE_FIELD_UP}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+};
+/* mxfp8_e5m2_triton_up, quantize */
+static const emu_program quantize_mxfp8_e5m2_triton_up = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_up_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+};
+static const emu_register quantize_nf4_bnb_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 64}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x6ce3ee}, /* constant */
+    {.rows = 1, .columns = 64}, /* floor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 64}, /* inverse */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf800000}, /* constant */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf591cd8}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf3239b1}, /* constant */
+    {.rows = 1, .columns = 1}, /* v0 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf1c5270}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbf066b30}, /* constant */
+    {.rows = 1, .columns = 1}, /* v1 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbeeb8480}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbeca32a0}, /* constant */
+    {.rows = 1, .columns = 1}, /* v2 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbeadea76}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe91a24d}, /* constant */
+    {.rows = 1, .columns = 1}, /* v3 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe703cec}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe3d353f}, /* constant */
+    {.rows = 1, .columns = 1}, /* v4 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbe0d38bc}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbdba7871}, /* constant */
+    {.rows = 1, .columns = 1}, /* v5 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xbd3a7871}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* v6 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3d22faff}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3da2faff}, /* constant */
+    {.rows = 1, .columns = 1}, /* v7 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3df64862}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e24cae3}, /* constant */
+    {.rows = 1, .columns = 1}, /* v8 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e5067e0}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e7c04dd}, /* constant */
+    {.rows = 1, .columns = 1}, /* v9 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e9582d4}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3ead033a}, /* constant */
+    {.rows = 1, .columns = 1}, /* v10 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3ec753f9}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3ee1a4b8}, /* constant */
+    {.rows = 1, .columns = 1}, /* v11 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f006d04}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f1007ab}, /* constant */
+    {.rows = 1, .columns = 1}, /* v12 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f248daf}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f3913b3}, /* constant */
+    {.rows = 1, .columns = 1}, /* v13 */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f5c89da}, /* constant */
+    {.rows = 1, .columns = 1}, /* v14 */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nf4_bnb_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {4, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_CLAMP, .out = 8, .args = {6, 7, 4, -1}, .random = -1}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {9, 8, 10, 7}, .random = -1, .variant = EMU_TEST_LT}, /* v0 */
+    {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 8, 13, 11}, .random = -1, .variant = EMU_TEST_LT}, /* v1 */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {15, 8, 16, 14}, .random = -1, .variant = EMU_TEST_LT}, /* v2 */
+    {.operation = EMU_OP_SELECT, .out = 20, .args = {18, 8, 19, 17}, .random = -1, .variant = EMU_TEST_LT}, /* v3 */
+    {.operation = EMU_OP_SELECT, .out = 23, .args = {21, 8, 22, 20}, .random = -1, .variant = EMU_TEST_LT}, /* v4 */
+    {.operation = EMU_OP_SELECT, .out = 26, .args = {24, 8, 25, 23}, .random = -1, .variant = EMU_TEST_LT}, /* v5 */
+    {.operation = EMU_OP_SELECT, .out = 29, .args = {27, 8, 28, 26}, .random = -1, .variant = EMU_TEST_LT}, /* v6 */
+    {.operation = EMU_OP_SELECT, .out = 32, .args = {30, 8, 31, 29}, .random = -1, .variant = EMU_TEST_LT}, /* v7 */
+    {.operation = EMU_OP_SELECT, .out = 35, .args = {33, 8, 34, 32}, .random = -1, .variant = EMU_TEST_LT}, /* v8 */
+    {.operation = EMU_OP_SELECT, .out = 38, .args = {36, 8, 37, 35}, .random = -1, .variant = EMU_TEST_LT}, /* v9 */
+    {.operation = EMU_OP_SELECT, .out = 41, .args = {39, 8, 40, 38}, .random = -1, .variant = EMU_TEST_LT}, /* v10 */
+    {.operation = EMU_OP_SELECT, .out = 44, .args = {42, 8, 43, 41}, .random = -1, .variant = EMU_TEST_LT}, /* v11 */
+    {.operation = EMU_OP_SELECT, .out = 47, .args = {45, 8, 46, 44}, .random = -1, .variant = EMU_TEST_LT}, /* v12 */
+    {.operation = EMU_OP_SELECT, .out = 50, .args = {48, 8, 49, 47}, .random = -1, .variant = EMU_TEST_LT}, /* v13 */
+    {.operation = EMU_OP_SELECT, .out = 52, .args = {51, 8, 4, 50}, .random = -1, .variant = EMU_TEST_LT}, /* v14 */
+    {.operation = EMU_OP_CAST, .out = 53, .args = {52, -1, -1, -1}, .random = -1, .format = &format_nf4, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nf4_bnb_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 64, .format = &format_fp32},
+};
+static const char *const quantize_nf4_bnb_names[] = {
+    "x", "block_amax", NULL, "floor_amax", NULL, "inverse", "scaled_raw", NULL, "scaled", NULL, NULL, "v0", NULL, NULL, "v1", NULL, NULL,
+    "v2", NULL, NULL, "v3", NULL, NULL, "v4", NULL, NULL, "v5", NULL, NULL, "v6", NULL, NULL, "v7", NULL, NULL, "v8", NULL, NULL, "v9",
+    NULL, NULL, "v10", NULL, NULL, "v11", NULL, NULL, "v12", NULL, NULL, "v13", NULL, "v14", "codes",
+};
+/* nf4_bnb, quantize */
+static const emu_program quantize_nf4_bnb = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 53, .values = -1, .register_count = 54, .step_count = 21, .level_count = 1,
+    .registers = quantize_nf4_bnb_registers, .steps = quantize_nf4_bnb_steps, .levels = quantize_nf4_bnb_levels,
+    .names = quantize_nf4_bnb_names,
+};
+static const emu_register dequantize_nf4_bnb_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 64}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nf4_bnb_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_nf4}, /* code_value */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {2, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nf4_bnb, exact */
+static const emu_program dequantize_nf4_bnb_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 64, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
+    .registers = dequantize_nf4_bnb_exact_registers, .steps = dequantize_nf4_bnb_exact_steps, .levels = quantize_nf4_bnb_levels,
+    .names = dequantize_e1m2_fp32scale_exact_names,
 };
 static const emu_register quantize_nve0m3_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1612,6 +2616,148 @@ static const emu_program dequantize_nve0m3_te = {
     .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2, .registers = dequantize_nve0m3_te_registers,
     .steps = dequantize_nve0m3_te_steps, .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nve0m3_te_names,
 };
+static const emu_register quantize_nvfp4_auto_round_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* inverse_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 1, .columns = 16}, /* sixth */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* inverse */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_auto_round_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse_amax */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {5, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {2, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
+    {.operation = EMU_OP_MUL, .out = 9, .args = {6, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CLAMP, .out = 12, .args = {9, 10, 11, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {3, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 16, .args = {14, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {3, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_SELECT, .out = 19, .args = {16, 18, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 20, .args = {0, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 21, .args = {20, 18, 20, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 22, .args = {21, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_auto_round_levels[] = {
+    {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 13, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_auto_round_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "inverse_amax", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", NULL, NULL,
+    "scale_clamped", "scale", "scale_value", "tensor_factor", "factor", "inverse", NULL, "multiplier", "scaled", "plus_zero", "codes",
+};
+/* nvfp4_auto_round, quantize */
+static const emu_program quantize_nvfp4_auto_round = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 22, .values = -1, .register_count = 23, .step_count = 15, .level_count = 2,
+    .registers = quantize_nvfp4_auto_round_registers, .steps = quantize_nvfp4_auto_round_steps, .levels = quantize_nvfp4_auto_round_levels,
+    .names = quantize_nvfp4_auto_round_names,
+};
+static const emu_register dequantize_nvfp4_auto_round_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* tensor */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* raised */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_auto_round_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* raised */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const char *const dequantize_nvfp4_auto_round_exact_names[] = {
+    "codes", "tensor", "scale", "code_value", "scale_value", "raised", "values",
+};
+/* nvfp4_auto_round, exact */
+static const emu_program dequantize_nvfp4_auto_round_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
+    .registers = dequantize_nvfp4_auto_round_exact_registers, .steps = dequantize_nvfp4_auto_round_exact_steps,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_auto_round_exact_names,
+};
+static const emu_register quantize_nvfp4_comfy_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_scale */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_capped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* total */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_comfy_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {1, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_MIN, .out = 9, .args = {7, 8, -1, -1}, .random = -1}, /* scale_capped */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {6, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* total */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {0, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 15, .args = {12, 14, 13, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_comfy_levels[] = {
+    {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 10, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_comfy_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_scale", "scale_raw", NULL, "scale_capped", "scale", "scale_value",
+    "total", "scaled_raw", NULL, "scaled", "codes",
+};
+/* nvfp4_comfy, quantize */
+static const emu_program quantize_nvfp4_comfy = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 16, .values = -1, .register_count = 17, .step_count = 11, .level_count = 2,
+    .registers = quantize_nvfp4_comfy_registers, .steps = quantize_nvfp4_comfy_steps, .levels = quantize_nvfp4_comfy_levels,
+    .names = quantize_nvfp4_comfy_names,
+};
+static const emu_step dequantize_nvfp4_comfy_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 4, .args = {2, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* raised */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+/* nvfp4_comfy, exact */
+static const emu_program dequantize_nvfp4_comfy_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 6, .register_count = 7, .step_count = 4, .level_count = 2,
+    .registers = dequantize_nvfp4_auto_round_exact_registers, .steps = dequantize_nvfp4_comfy_exact_steps,
+    .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_auto_round_exact_names,
+};
 static const emu_register quantize_nvfp4_compressed_tensors_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 0, .columns = 0}, /* tensor_amax */
@@ -1704,6 +2850,69 @@ static const emu_program dequantize_nvfp4_compressed_tensors_compressed_tensors 
     .registers = dequantize_nvfp4_compressed_tensors_compressed_tensors_registers,
     .steps = dequantize_nvfp4_compressed_tensors_compressed_tensors_steps, .levels = dequantize_f46_nvint4_f46_levels,
     .names = dequantize_nvfp4_compressed_tensors_compressed_tensors_names,
+};
+static const emu_register quantize_nvfp4_deep_gemm_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 1, .columns = 16}, /* sixth */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3b000000}, /* constant */
+    {.rows = 1, .columns = 16}, /* floored */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* rounded */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* positive */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_deep_gemm_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* floored */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {0, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* rounded */
+    {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_deep_gemm_levels[] = {
+    {.reg = 6, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_deep_gemm_names[] = {
+    "x", "block_amax", NULL, "sixth", NULL, "floored", "scale", "scale_value", "scaled", "rounded", "value", NULL, "positive", "codes",
+};
+/* nvfp4_deep_gemm, quantize */
+static const emu_program quantize_nvfp4_deep_gemm = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 10, .level_count = 1,
+    .registers = quantize_nvfp4_deep_gemm_registers, .steps = quantize_nvfp4_deep_gemm_steps, .levels = quantize_nvfp4_deep_gemm_levels,
+    .names = quantize_nvfp4_deep_gemm_names,
+};
+static const emu_register dequantize_nvfp4_deep_gemm_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_nvfp4_deep_gemm_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_nvfp4_deep_gemm_exact_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+/* nvfp4_deep_gemm, exact */
+static const emu_program dequantize_nvfp4_deep_gemm_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_nvfp4_deep_gemm_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
+    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
 };
 static const emu_register quantize_nvfp4_f46_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2109,6 +3318,105 @@ static const emu_program dequantize_nvfp4_f46_static_6_f46 = {
     .registers = dequantize_nvfp4_f46_static_6_f46_registers, .steps = dequantize_nvfp4_f46_abs_max_f46_steps,
     .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_f46_nvint4_f46_names,
 };
+static const emu_register quantize_nvfp4_flashinfer_strict_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 0, .columns = 0}, /* sixth */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* inverse */
+    {.rows = 1, .columns = 16}, /* multiplier_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_8 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7}, {.rule = EMU_BY_CODE, .code = 0x7}},
+};
+static const emu_step quantize_nvfp4_flashinfer_strict_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 8, .args = {6, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
+    {.operation = EMU_OP_MUL, .out = 9, .args = {2, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {11, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_MIN, .out = 16, .args = {15, 5, -1, -1}, .random = -1}, /* multiplier_raw */
+    {.operation = EMU_OP_SELECT, .out = 18, .args = {2, 17, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {0, 18, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_8}, /* codes */
+};
+static const char *const quantize_nvfp4_flashinfer_strict_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", "scale", "scale_value", NULL,
+    "tensor_factor", "factor", "inverse", "multiplier_raw", NULL, "multiplier", "scaled", "codes",
+};
+/* nvfp4_flashinfer_strict, quantize */
+static const emu_program quantize_nvfp4_flashinfer_strict = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 20, .values = -1, .register_count = 21, .step_count = 14, .level_count = 2,
+    .registers = quantize_nvfp4_flashinfer_strict_registers, .steps = quantize_nvfp4_flashinfer_strict_steps,
+    .levels = quantize_nvfp4_comfy_levels, .names = quantize_nvfp4_flashinfer_strict_names,
+};
+static const emu_register quantize_nvfp4_jax_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_scale */
+    {.rows = 1, .columns = 1}, /* divided */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* capped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* scaled_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x80000000}, /* constant */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_jax_steps[] = {
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* divided */
+    {.operation = EMU_OP_AMAX, .out = 5, .args = {4, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_CLAMP, .out = 10, .args = {7, 8, 9, -1}, .random = -1}, /* capped */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 13, .args = {4, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
+    {.operation = EMU_OP_SELECT, .out = 15, .args = {13, 14, 13, -1}, .random = -1}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_jax_levels[] = {
+    {.reg = 3, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_jax_names[] = {
+    "x", "tensor_amax", NULL, "tensor_scale", "divided", "block_amax", NULL, "unit", NULL, NULL, "capped", "scale", "scale_value",
+    "scaled_raw", NULL, "scaled", "codes",
+};
+/* nvfp4_jax, quantize */
+static const emu_program quantize_nvfp4_jax = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 16, .values = -1, .register_count = 17, .step_count = 10, .level_count = 2,
+    .registers = quantize_nvfp4_jax_registers, .steps = quantize_nvfp4_jax_steps, .levels = quantize_nvfp4_jax_levels,
+    .names = quantize_nvfp4_jax_names,
+};
 static const emu_register quantize_nvfp4_modelopt_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 0, .columns = 0}, /* tensor_amax */
@@ -2186,6 +3494,61 @@ static const emu_program dequantize_nvfp4_modelopt_modelopt = {
     .x = -1, .tensor_amax = -1, .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
     .registers = dequantize_nvfp4_modelopt_modelopt_registers, .steps = dequantize_nvfp4_modelopt_modelopt_steps,
     .levels = dequantize_f46_nvint4_f46_levels, .names = dequantize_nvfp4_modelopt_modelopt_names,
+};
+static const emu_register quantize_nvfp4_quartet2_rtn_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* by_range */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_scale */
+    {.rows = 1, .columns = 16}, /* unit */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale_first */
+    {.rows = 1, .columns = 16}, /* first_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* total */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* magnitude */
+    {.rows = 1, .columns = 1}, /* up */
+    {.rows = 1, .columns = 1}, /* value */
+    {.rows = 1, .columns = 1}, /* negated */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* signed */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_quartet2_rtn_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {1, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* by_range */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {4, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {2, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {7, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_first */
+    {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* first_value */
+    {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_value */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_MUL, .out = 14, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* total */
+    {.operation = EMU_OP_DIV, .out = 15, .args = {0, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_ABS, .out = 16, .args = {15, -1, -1, -1}, .random = -1}, /* magnitude */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_NEG, .out = 19, .args = {18, -1, -1, -1}, .random = -1}, /* negated */
+    {.operation = EMU_OP_SELECT, .out = 21, .args = {20, 15, 18, 19}, .random = -1, .variant = EMU_TEST_LT}, /* signed */
+    {.operation = EMU_OP_CAST, .out = 22, .args = {21, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const char *const quantize_nvfp4_quartet2_rtn_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "by_range", NULL, "tensor_scale", "unit", "scale_raw", "scale_first", "first_value", NULL,
+    "scale_value", "scale", "total", "scaled", "magnitude", "up", "value", "negated", NULL, "signed", "codes",
+};
+/* nvfp4_quartet2_rtn, quantize */
+static const emu_program quantize_nvfp4_quartet2_rtn = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 22, .values = -1, .register_count = 23, .step_count = 17, .level_count = 2,
+    .registers = quantize_nvfp4_quartet2_rtn_registers, .steps = quantize_nvfp4_quartet2_rtn_steps,
+    .levels = quantize_nvfp4_auto_round_levels, .names = quantize_nvfp4_quartet2_rtn_names,
 };
 static const emu_register quantize_nvfp4_te_2d_ref_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2693,9 +4056,6 @@ static const emu_register quantize_nvfp4_te_cuda_registers[] = {
     {.rows = 1, .columns = 1}, /* scaled */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_6 = {
-    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7}, {.rule = EMU_BY_CODE, .code = 0x7}},
-};
 static const emu_step quantize_nvfp4_te_cuda_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
@@ -2713,7 +4073,7 @@ static const emu_step quantize_nvfp4_te_cuda_steps[] = {
     {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_MIN, .out = 22, .args = {21, 5, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_8}, /* codes */
 };
 static const emu_level quantize_nvfp4_te_cuda_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
@@ -2772,6 +4132,99 @@ static const emu_program quantize_nvfp4_te_ref = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .x = 0, .tensor_amax = 1, .random = -1,
     .codes = 28, .values = -1, .register_count = 29, .step_count = 18, .level_count = 2, .registers = quantize_nvfp4_te_ref_registers,
     .steps = quantize_nvfp4_te_2d_ref_steps, .levels = quantize_nve0m3_levels, .names = quantize_nve0m3_names,
+};
+static const emu_register quantize_nvfp4_te_row_scaled_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 1, .columns = 0}, /* row_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 1, .columns = 0}, /* ratio */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f7fffff}, /* constant */
+    {.rows = 1, .columns = 0}, /* ratio_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 1, .columns = 0}, /* amax_multiplier */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 1, .columns = 16}, /* scale_finite */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 16}, /* reciprocal */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc0c00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x40c00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_te_row_scaled_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* row_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* ratio_finite */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* amax_multiplier */
+    {.operation = EMU_OP_MUL, .out = 11, .args = {1, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
+    {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_DIV, .out = 20, .args = {7, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MIN, .out = 21, .args = {20, 5, -1, -1}, .random = -1}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+};
+static const emu_level quantize_nvfp4_te_row_scaled_levels[] = {
+    {.reg = 2, .rows = 1, .columns = 0, .format = &format_fp32},
+    {.reg = 16, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_te_row_scaled_names[] = {
+    "x", "block_amax", "row_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
+    "scale_finite", NULL, NULL, "scale_clamped", "scale", "tensor_factor", "scale_value", "factor", "reciprocal", "multiplier", "scaled",
+    NULL, NULL, "clamped", NULL, "plus_zero", "codes",
+};
+/* nvfp4_te_row_scaled, quantize */
+static const emu_program quantize_nvfp4_te_row_scaled = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 28, .values = -1, .register_count = 29, .step_count = 19, .level_count = 2,
+    .registers = quantize_nvfp4_te_row_scaled_registers, .steps = quantize_nvfp4_te_row_scaled_steps,
+    .levels = quantize_nvfp4_te_row_scaled_levels, .names = quantize_nvfp4_te_row_scaled_names,
+};
+static const emu_register dequantize_nvfp4_te_row_scaled_te_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 0}, /* row_amax */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 1, .columns = 16}, /* scale_times_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x39c30c31}, /* constant */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_level dequantize_nvfp4_te_row_scaled_te_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 0, .format = &format_fp32},
+    {.reg = 2, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const dequantize_nvfp4_te_row_scaled_te_names[] = {
+    "codes", "row_amax", "scale", "code_value", "scale_value", "scale_times_amax", NULL, "factor", "values",
+};
+/* nvfp4_te_row_scaled, te */
+static const emu_program dequantize_nvfp4_te_row_scaled_te = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 8, .register_count = 9, .step_count = 5, .level_count = 2,
+    .registers = dequantize_nvfp4_te_row_scaled_te_registers, .steps = dequantize_nvfp4_te_2d_ref_te_steps,
+    .levels = dequantize_nvfp4_te_row_scaled_te_levels, .names = dequantize_nvfp4_te_row_scaled_te_names,
 };
 static const emu_register quantize_nvfp4_torchao_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2879,27 +4332,68 @@ static const emu_program quantize_nvfp4_torchao_1level = {
     .registers = quantize_nvfp4_torchao_1level_registers, .steps = quantize_nvfp4_torchao_1level_steps,
     .levels = quantize_nvfp4_torchao_1level_levels, .names = quantize_nvfp4_torchao_1level_names,
 };
-static const emu_register dequantize_nvfp4_torchao_1level_torchao_registers[] = {
-    {.rows = 1, .columns = 1}, /* codes */
-    {.rows = 1, .columns = 16}, /* scale */
-    {.rows = 1, .columns = 1}, /* code_value */
-    {.rows = 1, .columns = 16}, /* scale_value */
-    {.rows = 1, .columns = 1}, /* values */
-};
-static const emu_step dequantize_nvfp4_torchao_1level_torchao_steps[] = {
-    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value */
-    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
-    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
-};
-static const emu_level dequantize_nvfp4_torchao_1level_torchao_levels[] = {
-    {.reg = 1, .rows = 1, .columns = 16, .format = &format_ue4m3},
-};
 /* nvfp4_torchao_1level, torchao */
 static const emu_program dequantize_nvfp4_torchao_1level_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
-    .registers = dequantize_nvfp4_torchao_1level_torchao_registers, .steps = dequantize_nvfp4_torchao_1level_torchao_steps,
-    .levels = dequantize_nvfp4_torchao_1level_torchao_levels, .names = dequantize_mxe1m2_floor_exact_names,
+    .registers = dequantize_nvfp4_deep_gemm_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
+    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_mxe1m2_floor_exact_names,
+};
+static const emu_register quantize_nvfp4_vllm_emulation_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 16}, /* block_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x45280000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_multiplier */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3e2aaaab}, /* constant */
+    {.rows = 1, .columns = 16}, /* sixth */
+    {.rows = 1, .columns = 16}, /* scale_raw */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 16}, /* scale_clamped */
+    {.rows = 1, .columns = 16}, /* scale */
+    {.rows = 1, .columns = 16}, /* scale_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* tensor_factor */
+    {.rows = 1, .columns = 16}, /* factor */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x4cbebc20}, /* constant */
+    {.rows = 1, .columns = 16}, /* guarded */
+    {.rows = 1, .columns = 16}, /* multiplier */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_nvfp4_vllm_emulation_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {3, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
+    {.operation = EMU_OP_MUL, .out = 6, .args = {2, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
+    {.operation = EMU_OP_CLAMP, .out = 10, .args = {7, 8, 9, -1}, .random = -1}, /* scale_clamped */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
+    {.operation = EMU_OP_DIV, .out = 14, .args = {13, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
+    {.operation = EMU_OP_MUL, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
+    {.operation = EMU_OP_SELECT, .out = 17, .args = {15, 16, 15, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* guarded */
+    {.operation = EMU_OP_DIV, .out = 18, .args = {13, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
+    {.operation = EMU_OP_MUL, .out = 19, .args = {0, 18, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 21, .args = {19, 20, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CAST, .out = 22, .args = {21, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_nvfp4_vllm_emulation_levels[] = {
+    {.reg = 4, .rows = 0, .columns = 0, .format = &format_fp32},
+    {.reg = 11, .rows = 1, .columns = 16, .format = &format_ue4m3},
+};
+static const char *const quantize_nvfp4_vllm_emulation_names[] = {
+    "x", "tensor_amax", "block_amax", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", NULL, NULL, "scale_clamped", "scale",
+    "scale_value", NULL, "tensor_factor", "factor", NULL, "guarded", "multiplier", "scaled", NULL, "plus_zero", "codes",
+};
+/* nvfp4_vllm_emulation, quantize */
+static const emu_program quantize_nvfp4_vllm_emulation = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .tensor_amax_min = 0x5280001,
+    .x = 0, .tensor_amax = 1, .random = -1, .codes = 22, .values = -1, .register_count = 23, .step_count = 14, .level_count = 2,
+    .registers = quantize_nvfp4_vllm_emulation_registers, .steps = quantize_nvfp4_vllm_emulation_steps,
+    .levels = quantize_nvfp4_vllm_emulation_levels, .names = quantize_nvfp4_vllm_emulation_names,
 };
 static const emu_register quantize_nvufp4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3590,6 +5084,11 @@ const emu_named_block emu_blocks[] = {
     {"if4", "if4", &block_if4},
     {"mxe1m2", "mxe1m2", &block_mxe1m2},
     {"mxfp4", "mxfp4", &block_mxfp4},
+    {"mxfp6_e2m3", "mxfp6_e2m3", &block_mxfp6_e2m3},
+    {"mxfp6_e3m2", "mxfp6_e3m2", &block_mxfp6_e3m2},
+    {"mxfp8_e4m3", "mxfp8_e4m3", &block_mxfp8_e4m3},
+    {"mxfp8_e5m2", "mxfp8_e5m2", &block_mxfp8_e5m2},
+    {"nf4_block64", "nf4_block64", &block_nf4_block64},
     {"nve0m3", "nve0m3", &block_nve0m3},
     {"nvfp4", "nvfp4", &block_nvfp4},
     {"nvfp4_1792", "nvfp4_1792", &block_nvfp4_1792},
@@ -3597,6 +5096,7 @@ const emu_named_block emu_blocks[] = {
     {"nvfp4_256", "nvfp4_256", &block_nvfp4_256},
     {"nvfp4_divisor", "nvfp4_divisor", &block_nvfp4_divisor},
     {"nvfp4_multiplier", "nvfp4_multiplier", &block_nvfp4_multiplier},
+    {"nvfp4_row", "nvfp4_row", &block_nvfp4_row},
     {"nvfp4_tile16", "nvfp4_tile16", &block_nvfp4_tile16},
     {"nvint4", "nvint4", &block_nvint4},
     {"nvufp4", "nvufp4", &block_nvufp4},
@@ -3634,6 +5134,8 @@ const emu_named_recipe emu_recipes[] = {
     {"if4_mae", "if4_mae", &recipe_if4_mae},
     {"if4_mse", "if4_mse", &recipe_if4_mse},
     {"mxe1m2_floor", "mxe1m2_floor", &recipe_mxe1m2_floor},
+    {"mxfp4_aiter_triton", "mxfp4_aiter_triton", &recipe_mxfp4_aiter_triton},
+    {"mxfp4_deep_gemm", "mxfp4_deep_gemm", &recipe_mxfp4_deep_gemm},
     {"mxfp4_f46_static_4", "mxfp4_f46_static_4", &recipe_mxfp4_f46_static_4},
     {"mxfp4_f46_static_6", "mxfp4_f46_static_6", &recipe_mxfp4_f46_static_6},
     {"mxfp4_te_pow2", "mxfp4_te_pow2", &recipe_mxfp4_te_pow2},
@@ -3641,14 +5143,48 @@ const emu_named_recipe emu_recipes[] = {
     {"mxfp4_torchao_even", "mxfp4_torchao_even", &recipe_mxfp4_torchao_even},
     {"mxfp4_torchao_floor", "mxfp4_torchao_floor", &recipe_mxfp4_torchao_floor},
     {"mxfp4_torchao_rceil", "mxfp4_torchao_rceil", &recipe_mxfp4_torchao_rceil},
+    {"mxfp4_triton_down", "mxfp4_triton_down", &recipe_mxfp4_triton_down},
+    {"mxfp4_triton_up", "mxfp4_triton_up", &recipe_mxfp4_triton_up},
+    {"mxfp6_e2m3_torchao_ceil", "mxfp6_e2m3_torchao_ceil", &recipe_mxfp6_e2m3_torchao_ceil},
+    {"mxfp6_e2m3_torchao_even", "mxfp6_e2m3_torchao_even", &recipe_mxfp6_e2m3_torchao_even},
+    {"mxfp6_e2m3_torchao_floor", "mxfp6_e2m3_torchao_floor", &recipe_mxfp6_e2m3_torchao_floor},
+    {"mxfp6_e2m3_torchao_rceil", "mxfp6_e2m3_torchao_rceil", &recipe_mxfp6_e2m3_torchao_rceil},
+    {"mxfp6_e3m2_torchao_ceil", "mxfp6_e3m2_torchao_ceil", &recipe_mxfp6_e3m2_torchao_ceil},
+    {"mxfp6_e3m2_torchao_even", "mxfp6_e3m2_torchao_even", &recipe_mxfp6_e3m2_torchao_even},
+    {"mxfp6_e3m2_torchao_floor", "mxfp6_e3m2_torchao_floor", &recipe_mxfp6_e3m2_torchao_floor},
+    {"mxfp6_e3m2_torchao_rceil", "mxfp6_e3m2_torchao_rceil", &recipe_mxfp6_e3m2_torchao_rceil},
+    {"mxfp8_e4m3_comfy", "mxfp8_e4m3_comfy", &recipe_mxfp8_e4m3_comfy},
+    {"mxfp8_e4m3_jax", "mxfp8_e4m3_jax", &recipe_mxfp8_e4m3_jax},
+    {"mxfp8_e4m3_te", "mxfp8_e4m3_te", &recipe_mxfp8_e4m3_te},
+    {"mxfp8_e4m3_torchao_ceil", "mxfp8_e4m3_torchao_ceil", &recipe_mxfp8_e4m3_torchao_ceil},
+    {"mxfp8_e4m3_torchao_even", "mxfp8_e4m3_torchao_even", &recipe_mxfp8_e4m3_torchao_even},
+    {"mxfp8_e4m3_torchao_floor", "mxfp8_e4m3_torchao_floor", &recipe_mxfp8_e4m3_torchao_floor},
+    {"mxfp8_e4m3_torchao_rceil", "mxfp8_e4m3_torchao_rceil", &recipe_mxfp8_e4m3_torchao_rceil},
+    {"mxfp8_e4m3_triton_down", "mxfp8_e4m3_triton_down", &recipe_mxfp8_e4m3_triton_down},
+    {"mxfp8_e4m3_triton_up", "mxfp8_e4m3_triton_up", &recipe_mxfp8_e4m3_triton_up},
+    {"mxfp8_e5m2_jax", "mxfp8_e5m2_jax", &recipe_mxfp8_e5m2_jax},
+    {"mxfp8_e5m2_te", "mxfp8_e5m2_te", &recipe_mxfp8_e5m2_te},
+    {"mxfp8_e5m2_torchao_ceil", "mxfp8_e5m2_torchao_ceil", &recipe_mxfp8_e5m2_torchao_ceil},
+    {"mxfp8_e5m2_torchao_even", "mxfp8_e5m2_torchao_even", &recipe_mxfp8_e5m2_torchao_even},
+    {"mxfp8_e5m2_torchao_floor", "mxfp8_e5m2_torchao_floor", &recipe_mxfp8_e5m2_torchao_floor},
+    {"mxfp8_e5m2_torchao_rceil", "mxfp8_e5m2_torchao_rceil", &recipe_mxfp8_e5m2_torchao_rceil},
+    {"mxfp8_e5m2_triton_down", "mxfp8_e5m2_triton_down", &recipe_mxfp8_e5m2_triton_down},
+    {"mxfp8_e5m2_triton_up", "mxfp8_e5m2_triton_up", &recipe_mxfp8_e5m2_triton_up},
+    {"nf4_bnb", "nf4_bnb", &recipe_nf4_bnb},
     {"nve0m3", "nve0m3", &recipe_nve0m3},
+    {"nvfp4_auto_round", "nvfp4_auto_round", &recipe_nvfp4_auto_round},
+    {"nvfp4_comfy", "nvfp4_comfy", &recipe_nvfp4_comfy},
     {"nvfp4_compressed_tensors", "nvfp4_compressed_tensors", &recipe_nvfp4_compressed_tensors},
+    {"nvfp4_deep_gemm", "nvfp4_deep_gemm", &recipe_nvfp4_deep_gemm},
     {"nvfp4_f46_abs_max", "nvfp4_f46_abs_max", &recipe_nvfp4_f46_abs_max},
     {"nvfp4_f46_mae", "nvfp4_f46_mae", &recipe_nvfp4_f46_mae},
     {"nvfp4_f46_mse", "nvfp4_f46_mse", &recipe_nvfp4_f46_mse},
     {"nvfp4_f46_static_4", "nvfp4_f46_static_4", &recipe_nvfp4_f46_static_4},
     {"nvfp4_f46_static_6", "nvfp4_f46_static_6", &recipe_nvfp4_f46_static_6},
+    {"nvfp4_flashinfer_strict", "nvfp4_flashinfer_strict", &recipe_nvfp4_flashinfer_strict},
+    {"nvfp4_jax", "nvfp4_jax", &recipe_nvfp4_jax},
     {"nvfp4_modelopt", "nvfp4_modelopt", &recipe_nvfp4_modelopt},
+    {"nvfp4_quartet2_rtn", "nvfp4_quartet2_rtn", &recipe_nvfp4_quartet2_rtn},
     {"nvfp4_te_2d_ref", "nvfp4_te_2d_ref", &recipe_nvfp4_te_2d_ref},
     {"nvfp4_te_4over6_mae_256", "nvfp4_te_4over6_mae_256", &recipe_nvfp4_te_4over6_mae_256},
     {"nvfp4_te_4over6_mae_448", "nvfp4_te_4over6_mae_448", &recipe_nvfp4_te_4over6_mae_448},
@@ -3657,8 +5193,10 @@ const emu_named_recipe emu_recipes[] = {
     {"nvfp4_te_4over6_mse_448", "nvfp4_te_4over6_mse_448", &recipe_nvfp4_te_4over6_mse_448},
     {"nvfp4_te_cuda", "nvfp4_te_cuda", &recipe_nvfp4_te_cuda},
     {"nvfp4_te_ref", "nvfp4_te_ref", &recipe_nvfp4_te_ref},
+    {"nvfp4_te_row_scaled", "nvfp4_te_row_scaled", &recipe_nvfp4_te_row_scaled},
     {"nvfp4_torchao", "nvfp4_torchao", &recipe_nvfp4_torchao},
     {"nvfp4_torchao_1level", "nvfp4_torchao_1level", &recipe_nvfp4_torchao_1level},
+    {"nvfp4_vllm_emulation", "nvfp4_vllm_emulation", &recipe_nvfp4_vllm_emulation},
     {"nvufp4", "nvufp4", &recipe_nvufp4},
     {"ufp4", "ufp4", &recipe_ufp4},
     {"ufp4_sr", "ufp4_sr", &recipe_ufp4_sr},
@@ -3683,10 +5221,14 @@ const emu_named_program emu_programs[] = {
     {"if4_mse", "f46", &dequantize_if4_abs_max_f46},
     {"mxe1m2_floor", NULL, &quantize_mxe1m2_floor},
     {"mxe1m2_floor", "exact", &dequantize_mxe1m2_floor_exact},
+    {"mxfp4_aiter_triton", NULL, &quantize_mxfp4_aiter_triton},
+    {"mxfp4_aiter_triton", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_deep_gemm", NULL, &quantize_mxfp4_deep_gemm},
+    {"mxfp4_deep_gemm", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_f46_static_4", NULL, &quantize_mxfp4_f46_static_4},
-    {"mxfp4_f46_static_4", "exact", &dequantize_mxfp4_f46_static_4_exact},
+    {"mxfp4_f46_static_4", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_f46_static_6", NULL, &quantize_mxfp4_f46_static_6},
-    {"mxfp4_f46_static_6", "exact", &dequantize_mxfp4_f46_static_4_exact},
+    {"mxfp4_f46_static_6", "exact", &dequantize_mxfp4_aiter_triton_exact},
     {"mxfp4_te_pow2", NULL, &quantize_mxfp4_te_pow2},
     {"mxfp4_te_pow2", "exact", &dequantize_mxfp4_te_pow2_exact},
     {"mxfp4_torchao_ceil", NULL, &quantize_mxfp4_torchao_ceil},
@@ -3697,10 +5239,72 @@ const emu_named_program emu_programs[] = {
     {"mxfp4_torchao_floor", "torchao", &dequantize_mxfp4_torchao_ceil_torchao},
     {"mxfp4_torchao_rceil", NULL, &quantize_mxfp4_torchao_rceil},
     {"mxfp4_torchao_rceil", "torchao", &dequantize_mxfp4_torchao_ceil_torchao},
+    {"mxfp4_triton_down", NULL, &quantize_mxfp4_triton_down},
+    {"mxfp4_triton_down", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp4_triton_up", NULL, &quantize_mxfp4_triton_up},
+    {"mxfp4_triton_up", "exact", &dequantize_mxfp4_aiter_triton_exact},
+    {"mxfp6_e2m3_torchao_ceil", NULL, &quantize_mxfp6_e2m3_torchao_ceil},
+    {"mxfp6_e2m3_torchao_ceil", "exact", &dequantize_mxfp6_e2m3_torchao_ceil_exact},
+    {"mxfp6_e2m3_torchao_even", NULL, &quantize_mxfp6_e2m3_torchao_even},
+    {"mxfp6_e2m3_torchao_even", "exact", &dequantize_mxfp6_e2m3_torchao_ceil_exact},
+    {"mxfp6_e2m3_torchao_floor", NULL, &quantize_mxfp6_e2m3_torchao_floor},
+    {"mxfp6_e2m3_torchao_floor", "exact", &dequantize_mxfp6_e2m3_torchao_ceil_exact},
+    {"mxfp6_e2m3_torchao_rceil", NULL, &quantize_mxfp6_e2m3_torchao_rceil},
+    {"mxfp6_e2m3_torchao_rceil", "exact", &dequantize_mxfp6_e2m3_torchao_ceil_exact},
+    {"mxfp6_e3m2_torchao_ceil", NULL, &quantize_mxfp6_e3m2_torchao_ceil},
+    {"mxfp6_e3m2_torchao_ceil", "exact", &dequantize_mxfp6_e3m2_torchao_ceil_exact},
+    {"mxfp6_e3m2_torchao_even", NULL, &quantize_mxfp6_e3m2_torchao_even},
+    {"mxfp6_e3m2_torchao_even", "exact", &dequantize_mxfp6_e3m2_torchao_ceil_exact},
+    {"mxfp6_e3m2_torchao_floor", NULL, &quantize_mxfp6_e3m2_torchao_floor},
+    {"mxfp6_e3m2_torchao_floor", "exact", &dequantize_mxfp6_e3m2_torchao_ceil_exact},
+    {"mxfp6_e3m2_torchao_rceil", NULL, &quantize_mxfp6_e3m2_torchao_rceil},
+    {"mxfp6_e3m2_torchao_rceil", "exact", &dequantize_mxfp6_e3m2_torchao_ceil_exact},
+    {"mxfp8_e4m3_comfy", NULL, &quantize_mxfp8_e4m3_comfy},
+    {"mxfp8_e4m3_comfy", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_jax", NULL, &quantize_mxfp8_e4m3_jax},
+    {"mxfp8_e4m3_jax", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_te", NULL, &quantize_mxfp8_e4m3_te},
+    {"mxfp8_e4m3_te", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_torchao_ceil", NULL, &quantize_mxfp8_e4m3_torchao_ceil},
+    {"mxfp8_e4m3_torchao_ceil", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_torchao_even", NULL, &quantize_mxfp8_e4m3_torchao_even},
+    {"mxfp8_e4m3_torchao_even", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_torchao_floor", NULL, &quantize_mxfp8_e4m3_torchao_floor},
+    {"mxfp8_e4m3_torchao_floor", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_torchao_rceil", NULL, &quantize_mxfp8_e4m3_torchao_rceil},
+    {"mxfp8_e4m3_torchao_rceil", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_triton_down", NULL, &quantize_mxfp8_e4m3_triton_down},
+    {"mxfp8_e4m3_triton_down", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e4m3_triton_up", NULL, &quantize_mxfp8_e4m3_triton_up},
+    {"mxfp8_e4m3_triton_up", "exact", &dequantize_mxfp8_e4m3_comfy_exact},
+    {"mxfp8_e5m2_jax", NULL, &quantize_mxfp8_e5m2_jax},
+    {"mxfp8_e5m2_jax", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_te", NULL, &quantize_mxfp8_e5m2_te},
+    {"mxfp8_e5m2_te", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_torchao_ceil", NULL, &quantize_mxfp8_e5m2_torchao_ceil},
+    {"mxfp8_e5m2_torchao_ceil", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_torchao_even", NULL, &quantize_mxfp8_e5m2_torchao_even},
+    {"mxfp8_e5m2_torchao_even", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_torchao_floor", NULL, &quantize_mxfp8_e5m2_torchao_floor},
+    {"mxfp8_e5m2_torchao_floor", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_torchao_rceil", NULL, &quantize_mxfp8_e5m2_torchao_rceil},
+    {"mxfp8_e5m2_torchao_rceil", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_triton_down", NULL, &quantize_mxfp8_e5m2_triton_down},
+    {"mxfp8_e5m2_triton_down", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"mxfp8_e5m2_triton_up", NULL, &quantize_mxfp8_e5m2_triton_up},
+    {"mxfp8_e5m2_triton_up", "exact", &dequantize_mxfp8_e5m2_jax_exact},
+    {"nf4_bnb", NULL, &quantize_nf4_bnb},
+    {"nf4_bnb", "exact", &dequantize_nf4_bnb_exact},
     {"nve0m3", NULL, &quantize_nve0m3},
     {"nve0m3", "te", &dequantize_nve0m3_te},
+    {"nvfp4_auto_round", NULL, &quantize_nvfp4_auto_round},
+    {"nvfp4_auto_round", "exact", &dequantize_nvfp4_auto_round_exact},
+    {"nvfp4_comfy", NULL, &quantize_nvfp4_comfy},
+    {"nvfp4_comfy", "exact", &dequantize_nvfp4_comfy_exact},
     {"nvfp4_compressed_tensors", NULL, &quantize_nvfp4_compressed_tensors},
     {"nvfp4_compressed_tensors", "compressed_tensors", &dequantize_nvfp4_compressed_tensors_compressed_tensors},
+    {"nvfp4_deep_gemm", NULL, &quantize_nvfp4_deep_gemm},
+    {"nvfp4_deep_gemm", "exact", &dequantize_nvfp4_deep_gemm_exact},
     {"nvfp4_f46_abs_max", NULL, &quantize_nvfp4_f46_abs_max},
     {"nvfp4_f46_abs_max", "f46", &dequantize_nvfp4_f46_abs_max_f46},
     {"nvfp4_f46_mae", NULL, &quantize_nvfp4_f46_mae},
@@ -3711,8 +5315,14 @@ const emu_named_program emu_programs[] = {
     {"nvfp4_f46_static_4", "f46", &dequantize_nvfp4_f46_static_4_f46},
     {"nvfp4_f46_static_6", NULL, &quantize_nvfp4_f46_static_6},
     {"nvfp4_f46_static_6", "f46", &dequantize_nvfp4_f46_static_6_f46},
+    {"nvfp4_flashinfer_strict", NULL, &quantize_nvfp4_flashinfer_strict},
+    {"nvfp4_flashinfer_strict", "exact", &dequantize_nvfp4_auto_round_exact},
+    {"nvfp4_jax", NULL, &quantize_nvfp4_jax},
+    {"nvfp4_jax", "exact", &dequantize_nvfp4_comfy_exact},
     {"nvfp4_modelopt", NULL, &quantize_nvfp4_modelopt},
     {"nvfp4_modelopt", "modelopt", &dequantize_nvfp4_modelopt_modelopt},
+    {"nvfp4_quartet2_rtn", NULL, &quantize_nvfp4_quartet2_rtn},
+    {"nvfp4_quartet2_rtn", "exact", &dequantize_nvfp4_comfy_exact},
     {"nvfp4_te_2d_ref", NULL, &quantize_nvfp4_te_2d_ref},
     {"nvfp4_te_2d_ref", "te", &dequantize_nvfp4_te_2d_ref_te},
     {"nvfp4_te_4over6_mae_256", NULL, &quantize_nvfp4_te_4over6_mae_256},
@@ -3729,10 +5339,14 @@ const emu_named_program emu_programs[] = {
     {"nvfp4_te_cuda", "te", &dequantize_nvfp4_te_cuda_te},
     {"nvfp4_te_ref", NULL, &quantize_nvfp4_te_ref},
     {"nvfp4_te_ref", "te", &dequantize_nvfp4_te_4over6_mae_448_te},
+    {"nvfp4_te_row_scaled", NULL, &quantize_nvfp4_te_row_scaled},
+    {"nvfp4_te_row_scaled", "te", &dequantize_nvfp4_te_row_scaled_te},
     {"nvfp4_torchao", NULL, &quantize_nvfp4_torchao},
     {"nvfp4_torchao", "torchao", &dequantize_nvfp4_torchao_torchao},
     {"nvfp4_torchao_1level", NULL, &quantize_nvfp4_torchao_1level},
     {"nvfp4_torchao_1level", "torchao", &dequantize_nvfp4_torchao_1level_torchao},
+    {"nvfp4_vllm_emulation", NULL, &quantize_nvfp4_vllm_emulation},
+    {"nvfp4_vllm_emulation", "exact", &dequantize_nvfp4_auto_round_exact},
     {"nvufp4", NULL, &quantize_nvufp4},
     {"nvufp4", "te", &dequantize_nvufp4_te},
     {"ufp4", NULL, &quantize_ufp4},

@@ -99,12 +99,8 @@ def _show(report: Report, log: Path | None) -> None:
         click.echo(f"{report.map.map.module} against {report.contract}")
         print_table([_cells(report, item) for item in report.runs], HEADER, right=HEADER[2:8])
         for item in report.runs:
-            for reason, count in item.derived.unsupported.items():
-                click.echo(f"{item.suite}: {count} rows unsupported: {reason}")
-            if item.derived.remade:
-                click.echo(f"{item.suite}: {item.derived.remade} rows made anew with the constants of the port map")
-            if item.derived.missing:
-                click.echo(f"{item.suite}: not compared: {', '.join(item.derived.missing)}")
+            for text in _remarks(item):
+                click.echo(f"{item.suite}: {text}")
         for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(("ROW ", "LEFTOUT "))):
             click.echo(line)
     for item in report.runs:
@@ -117,6 +113,15 @@ def _show(report: Report, log: Path | None) -> None:
             note(f"emu: {item.suite}, {item.simulator}: {left}: give each entry of `unsupported` a `why`, or say --allow-partial")
     if any(item.exit_code == 1 for item in report.runs):
         note(f"emu: why: emu explain mismatch {log or 'LINE (a MISMATCH line above, in quotes)'}")
+
+
+def _remarks(item: SuiteRun) -> list[str]:
+    """Return what is said of a suite below the table."""
+    derived = item.derived
+    found = [f"{count} rows unsupported: {reason}" for reason, count in derived.unsupported.items()]
+    found += [f"{derived.remade} rows made anew with the constants of the port map"] if derived.remade else []
+    found += [f"latency found: {item.latency} clock edges"] if item.latency is not None else []
+    return found + ([f"not compared: {', '.join(derived.missing)}"] if derived.missing else [])
 
 
 def _verdict(report: Report, item: SuiteRun) -> str:
@@ -137,8 +142,20 @@ def _cells(report: Report, item: SuiteRun) -> tuple[str, ...]:
 def _data(report: Report) -> dict[str, Any]:
     def entry(item: SuiteRun) -> dict[str, Any]:
         derived = item.derived
-        out: dict[str, Any] = {"suite": item.suite, "simulator": item.simulator, "exitCode": item.exit_code, "why": item.why}
-        out |= {"verdict": _verdict(report, item), "hint": item.hint or None, "rows": len(derived.suite.rows), "open": derived.open_rows}
+        out: dict[str, Any] = {
+            "latency": item.latency,
+            "suite": item.suite,
+            "simulator": item.simulator,
+            "exitCode": item.exit_code,
+            "why": item.why,
+        }
+        out |= {
+            "verdict": _verdict(report, item),
+            "hint": item.hint or None,
+            "latency": item.latency,
+            "rows": len(derived.suite.rows),
+            "open": derived.open_rows,
+        }
         out |= {"unsupported": derived.unsupported, "withoutReason": derived.unwaived, "remade": derived.remade, "ways": item.modes}
         return out | {"missing": list(derived.missing), "counts": item.counts, "lines": item.lines}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from emu.spec.registry import digest, get
 Levels = dict[str, list[list[int]]]
 
 
+FIRST_RECIPES: Final = ("mxfp4_te_pow2", "nvfp4_torchao_1level")
+
+
 @dataclass(frozen=True, eq=False)
 class DequantizeContract(Tiles, Contract):
     """dequantize/<recipe>/<profile> to one result format, a tile a row."""
@@ -59,6 +62,11 @@ class DequantizeContract(Tiles, Contract):
         profile, result = name.parts[1], get("format", given or "fp32")
         block = dequantize_program(recipe, profile).block
         return cls(name, block.id, result.id, f"{recipe.id}_{profile}", recipe, profile, result)
+
+    @classmethod
+    def precedence(cls, name: ContractName) -> tuple[Any, ...]:
+        """Those first whose rows were published first: their files keep their names."""
+        return (name.parts[0] not in FIRST_RECIPES, *super().precedence(name))
 
     @classmethod
     def sameness(cls, name: ContractName) -> Any:

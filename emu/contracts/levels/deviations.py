@@ -164,7 +164,7 @@ def _of_align(at: Path, words: LevelAlign, plan: AlignPlan, stage: str) -> Itera
     yield from ((stage, [((*at, "fraction_bits"), bits)]) for bits in (plan.frac_bits - 1, plan.frac_bits + 1))
     yield from ((stage, [((*at, "cut"), mode)]) for mode in ROUNDINGS if mode != words.cut)
     yield stage, [((*at, "exponent"), "normalised" if words.exponent == "nominal" else "nominal")]
-    yield from ((stage, [((*at, "exponent_raise"), to)]) for to in (words.exponent_raise - 1, words.exponent_raise + 1))
+    yield from ((stage, [((*at, "exponent_raise"), to)]) for to in (words.raised - 1, words.raised + 1))
     if plan.floor is not None:
         yield from ((stage, [((*at, "floor"), floor)]) for floor in (plan.floor - 1, plan.floor + 1, "none"))
     if words.beyond == "wrap" and plan.integer_bits is not None:

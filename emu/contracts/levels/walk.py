@@ -156,7 +156,7 @@ class _Told(_Row):
         assert words is not None
         unit, found = total.exp - align.frac_bits, []
         for term in terms:
-            named = _named(term, words.exponent, words.exponent_raise)
+            named = _named(term, words.exponent, words.raised)
             found.append(_shift(term, named, unit, get("rounding", words.cut), False))
         if running is not None:
             own = words.cuts_running

@@ -33,7 +33,8 @@ class QuantizedCodes(NamedTuple):
 _descriptors: Cache[tuple[str, str | None], ProgramDescriptor] = Cache("emu.engines.c_ref.block._descriptors", 512)
 
 
-def _descriptor(recipe: Recipe, program: Program, profile: str | None) -> ProgramDescriptor:
+def program_of(recipe: Recipe, program: Program, profile: str | None) -> ProgramDescriptor:
+    """Return the emu_program of a recipe; profile: None: the quantize program. Raises: EngineError (a limit of the C reference)."""
     key = (digest(recipe), profile)
     if key not in _descriptors:
         _descriptors[key] = program_descriptor(recipe, program)
@@ -80,22 +81,22 @@ def quantize_with_open(
     Returns: the codes and levels, and arrays of the same shapes that hold 1 where a code is open; it is 0 there.
     """
     program = quantize_program(recipe)
-    given = _matrix(codes, source)
+    given = given_matrix(codes, source)
     _check_tensor_amax(program, tensor_amax)
-    drawn, descriptor, origin = _random(program, random, given.shape), _descriptor(recipe, program, None), format_descriptor(source)
+    drawn, descriptor, origin = random_of(program, random, given.shape), program_of(recipe, program, None), format_descriptor(source)
     padded = padded_size(recipe, *given.shape)
     out = _empty(recipe, program.block, padded if recipe.facts.tail != "zero_pad_drop" else (given.shape[0], given.shape[1]), padded)
     level_marks = {name: np.zeros(level.shape, np.uint8) for name, level in out.levels.items()}
     marks = QuantizedCodes(np.zeros(out.codes.shape, np.uint8), level_marks)
     levels = [matrix(out.levels[name], marks.levels[name]) for name in descriptor.levels]
-    workspace, words = _workspace(descriptor, given.shape[1])
+    workspace, words = workspace_of(descriptor, given.shape[1])
     error = lib.emu_quantize(
         descriptor.pointer,
         origin.pointer,
         ffi.new("emu_matrix *", matrix(given)),
         ffi.NULL if tensor_amax is None else ffi.new("uint32_t *", tensor_amax),
         ffi.NULL if drawn is None else ffi.new("emu_matrix *", matrix(drawn)),
-        _signs(recipe, signs),
+        signs_of(recipe, signs),
         ffi.new("emu_matrix *", matrix(out.codes, marks.codes)),
         ffi.new("emu_matrix[]", levels) if levels else ffi.NULL,
         workspace,
@@ -117,16 +118,16 @@ def dequantize(
     """
     program = dequantize_program(recipe, profile)
     block, to = program.block, result or program.arithmetic
-    given = _matrix(codes, get("format", block.element_formats[0]))
-    descriptor = _descriptor(recipe, program, profile or next(iter(recipe.facts.dequantize)))
+    given = given_matrix(codes, get("format", block.element_formats[0]))
+    descriptor = program_of(recipe, program, profile or next(iter(recipe.facts.dequantize)))
     held = []
     for level in block.facts.levels:
         if level.name not in levels:
             raise ShapeError(f"level {level.name} is missing")
-        held.append(_matrix(levels[level.name], get("format", level.format)))
+        held.append(given_matrix(levels[level.name], get("format", level.format)))
     target = format_descriptor(to)
     out: Codes = np.empty(given.shape, code_dtype(to))
-    workspace, words = _workspace(descriptor, given.shape[1])
+    workspace, words = workspace_of(descriptor, given.shape[1])
     error = lib.emu_dequantize(
         descriptor.pointer,
         ffi.new("emu_matrix *", matrix(given)),
@@ -140,7 +141,8 @@ def dequantize(
     return out
 
 
-def _matrix(codes: Codes, fmt: Format) -> Codes:
+def given_matrix(codes: Codes, fmt: Format) -> Codes:
+    """Return codes [R, C] in the width of their format. Raises: ShapeError (not a matrix, or empty), OperandError (codes)."""
     array = in_width(codes, fmt)
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError("quantize and dequantize take a matrix with at least one element")
@@ -157,7 +159,7 @@ def _empty(recipe: Recipe, block: Block, size: tuple[int, int], padded: tuple[in
     return QuantizedCodes(np.empty(size, code_dtype(get("format", block.element_formats[0]))), levels)
 
 
-def _workspace(descriptor: ProgramDescriptor, columns: int) -> tuple[Any, int]:
+def workspace_of(descriptor: ProgramDescriptor, columns: int) -> tuple[Any, int]:
     """Return memory for a band, and how many words it has."""
     words = ffi.new("size_t *")
     check(lib.emu_count_workspace(descriptor.pointer, columns, words), "workspace")
@@ -174,7 +176,7 @@ def _check_tensor_amax(program: Program, bits: int | None) -> None:
         raise OperandError("tensor_amax is a maximum of magnitudes: it cannot be negative")
 
 
-def _random(program: Program, random: Codes | None, shape: tuple[int, ...]) -> NDArray[np.uint32] | None:
+def random_of(program: Program, random: Codes | None, shape: tuple[int, ...]) -> NDArray[np.uint32] | None:
     """Return one random integer per element. Raises: OperandError (missing, unwanted, wrong size, too wide)."""
     rounding = program.drawing
     if rounding is None:
@@ -185,7 +187,7 @@ def _random(program: Program, random: Codes | None, shape: tuple[int, ...]) -> N
     return None if drawn is None else drawn.reshape(shape)
 
 
-def _signs(recipe: Recipe, signs: int | None) -> Any:
+def signs_of(recipe: Recipe, signs: int | None) -> Any:
     """Return the words of a sign mask for the recipe's rotations, NULL for None."""
     chosen = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
     for transform in chosen:

@@ -408,7 +408,7 @@ class _Writer:
     def level(self, level: Any) -> Iterator[str]:
         """Yield the lines of an emu_sum_level."""
         align = level.align
-        yield from ("level", *_lines(level, LEVEL))
+        yield from (f"level {ffi.string(level.name).decode()}", *_lines(level, LEVEL))
         if level.aligns:
             yield from _lines(align, ALIGNMENT, self.named)
             own = align.running != ffi.NULL

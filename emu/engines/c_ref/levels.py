@@ -81,6 +81,8 @@ def _descriptor(plan: LevelsPlan) -> Descriptor:
 
 
 def _fill_level(out: Any, level: Level, d: Format, memory: list[Any]) -> None:
+    memory.append(ffi.new("char[]", level.id.encode()))
+    out.name = memory[-1]
     out.of_rule = OF.get(level.of, lib.EMU_OF_COUNT) if isinstance(level.of, str) else lib.EMU_OF_COUNT
     out.of = level.of if isinstance(level.of, int) else 0
     out.every, out.add, out.by, out.start = level.take.every, ADD[level.add], level.by or 1, START[level.start]
@@ -96,7 +98,7 @@ def _fill_level(out: Any, level: Level, d: Format, memory: list[Any]) -> None:
         setattr(align, f"{name}_rule", RULES[wanted] if isinstance(wanted, str) else lib.EMU_STATED)
         if isinstance(wanted, int):
             setattr(align, "floor_exp" if name == "floor" else f"{name}_bits", wanted)
-    align.is_normalised, align.exponent_raise = words.exponent == "normalised", words.exponent_raise
+    align.is_normalised, align.exponent_raise = words.exponent == "normalised", words.raised
     align.wraps, align.drop_below, own = words.beyond == "wrap", -1, words.cuts_running
     if own is not None:
         align.running, align.running_bits = _rounding(own.cut, d, memory), own.fraction_bits

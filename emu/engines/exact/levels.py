@@ -305,7 +305,7 @@ class _Row:
         """Bring every term to E, cut it to F bits below 2^E, add."""
         words = plan.facts.align
         assert words is not None
-        named = [_named(term, words.exponent, words.exponent_raise) for term in terms]
+        named = [_named(term, words.exponent, words.raised) for term in terms]
         exps = [term.exp for term in named if term.live] + ([running.exp] if running is not None and running.live else [])
         exp = max(exps + ([] if align.floor is None else [align.floor]), default=0)
         unit = exp - align.frac_bits

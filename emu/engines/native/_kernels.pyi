@@ -67,6 +67,18 @@ class _Lib:
     EMU_HOLD_BY_MASKS: Final[int]
     EMU_HOLD_NEAREST: Final[int]
     EMU_HOLD_CUT: Final[int]
+    EMU_HOLD_DRAWS: Final[int]
+    EMU_DRAW_ADD: Final[int]
+    EMU_DRAW_CMP: Final[int]
+    EMU_DRAW_HALF: Final[int]
+    EMU_KEEPS_FLOAT: Final[int]
+    EMU_KEEPS_DIGITS: Final[int]
+    EMU_KEEPS_BELOW: Final[int]
+    EMU_KEEPS_FIXED: Final[int]
+    EMU_ADDS_EXACT: Final[int]
+    EMU_ADDS_ALIGNED: Final[int]
+    EMU_ADDS_CHAIN: Final[int]
+    EMU_ADDS_PAIRS: Final[int]
     EMU_BEYOND_STOPS: Final[int]
     EMU_BEYOND_WRAPS: Final[int]
     EMU_BEYOND_INFINITE: Final[int]
@@ -75,6 +87,7 @@ class _Lib:
     def emu_best_form(self) -> int: ...
     def emu_check_floats(self) -> int: ...
     def emu_convert_4bit(self, form: int, thresholds: Any, source: int, x: Any, count: int, packed: int, codes: Any, marks: Any) -> int: ...
+    def emu_convert_8bit(self, form: int, table: Any, marks_table: Any, source: int, x: Any, count: int, codes: Any, marks: Any) -> int: ...
     def emu_decode_4bit(self, form: int, table: Any, codes: Any, count: int, packed: int, values: Any) -> int: ...
     def emu_amax(self, form: int, source: int, x: Any, count: int, magnitude: Any) -> int: ...
     def emu_run_steps(self, form: int, steps: Any, step_count: int, count: int, registers: Any) -> int: ...

@@ -1,4 +1,7 @@
-"""Engine `native`, elementwise: 4-bit conversion and decoding by the kernels. What a kernel cannot do, can_convert and can_decode say."""
+"""Engine `native`, elementwise: conversion to 8 bits or fewer, decoding of 4. What the kernels do, can_convert and can_decode say.
+
+4-bit codes come from a chain of compares, others from a table over 16-bit codes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from emu.base.errors import EngineError, OperandError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert as convert_reference
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.tables import decode_table, source_of, thresholds_of
+from emu.engines.native.tables import byte_tables_of, decode_table, source_of, thresholds_of
 from emu.spec import derive
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Rounding
@@ -48,19 +51,23 @@ _decode_tables: Cache[str, NDArray[np.uint32]] = Cache("emu.engines.native.conve
 
 
 def can_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy) -> bool:
-    """Tell whether the kernel converts this: fp32, bf16 or fp16 to 4 bits, no random bits, saturating. Raises: SpecError (no entry)."""
-    return thresholds_of(source, fmt, rounding, derive.policy_entry(policy, fmt)) is not None
+    """Tell whether a kernel converts this: fp32, bf16 or fp16 to at most 8 bits, no random bits; fp32 where bf16, rounded to odd, decides.
+
+    Raises: SpecError (no entry).
+    """
+    entry = derive.policy_entry(policy, fmt)
+    return thresholds_of(source, fmt, rounding, entry) is not None or byte_tables_of(source, fmt, rounding, entry) is not None
 
 
 def convert(
     codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None = None, *, form: int = BEST_FORM
 ) -> NDArray[np.uint8]:
-    """Convert codes of fp32, bf16 or fp16 to codes of a 4-bit format, one a byte.
+    """Convert codes of fp32, bf16 or fp16 to codes of a format of at most 8 bits, one a byte.
 
     codes: unsigned, any shape.   random: None, the kernel has no rounding that draws.   form: of emu/engines/native/kernels/kernels.h.
     Returns: uint8, shape of codes.   NaN, Inf, zero: as the policy says.
     Raises: OpenError, OperandError as emu.engines.c_ref.convert.convert; EngineError (the kernel cannot; the machine lacks the form).
-    Source: emu/engines/native/tables.py derives the thresholds.   Tests: tests/engines/native/test_native_convert.py.
+    Source: emu/engines/native/tables.py derives thresholds and tables.   Tests: tests/engines/native/test_native_convert.py.
     """
     found = _convert(codes, source, fmt, rounding, policy, random, form, packed=False)
     return found.reshape(codes.shape)
@@ -79,14 +86,21 @@ def convert_packed(
 def _convert(
     codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, form: int, packed: bool
 ) -> NDArray[np.uint8]:
-    thresholds = thresholds_of(source, fmt, rounding, derive.policy_entry(policy, fmt))
-    if thresholds is None:
+    entry = derive.policy_entry(policy, fmt)
+    thresholds = thresholds_of(source, fmt, rounding, entry)
+    tables = None if thresholds is not None or packed else byte_tables_of(source, fmt, rounding, entry)
+    if thresholds is None and tables is None:
         raise EngineError(f"engine native cannot convert {source.id} to {fmt.id} by {rounding.id} under {policy.id}: use engine='numpy'")
     if random is not None:
         raise OperandError(f"rounding {rounding.id} draws nothing: leave random out")
     flat = np.require(codes, code_dtype(source), ("C", "A")).reshape(-1)
     out, marks = np.empty(-(-flat.size // 2) if packed else flat.size, np.uint8), ffi.new("uint8_t *")
-    check(lib.emu_convert_4bit(form, thresholds, source_of(source), address(flat), flat.size, packed, address(out), marks))
+    given = source_of(source), address(flat), flat.size
+    if tables is None:
+        check(lib.emu_convert_4bit(form, thresholds, *given, packed, address(out), marks))
+    else:
+        table, marked = tables
+        check(lib.emu_convert_8bit(form, address(table), ffi.NULL if marked is None else address(marked), *given, address(out), marks))
     if marks[0]:
         convert_reference(codes, source, fmt, rounding, policy)  # raises, and names the first element
     return out

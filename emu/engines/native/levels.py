@@ -1,6 +1,7 @@
-"""Engine `native`, datapaths of levels whose products, alone or in exact sums, go one after the other into a running register.
+"""Engine `native`, datapaths of levels: what goes one after the other into one running register at full speed, others node by node.
 
-What the kernel takes, fault says. Values of codes come from the C reference, not from the reference model.
+A plan whose products, alone or in exact sums, go into a running register has a kernel of its own; what it takes, _chain_faults says. Other
+plans are taken level by level (levels_tree.py). Values of codes come from the C reference, not from the reference model.
 """
 
 from __future__ import annotations
@@ -8,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.caches import Cache
-from emu.base.errors import EngineError, OpenError, ShapeError
+from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
-from emu.engines.c_ref.convert import decode
+from emu.engines.native import levels_tree
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
-from emu.engines.native.datapath import INFINITE, NAN, PANEL_COLUMNS, PANEL_ROWS
+from emu.engines.native.datapath import PANEL_COLUMNS, PANEL_ROWS
+from emu.engines.native.levels_hold import ALL, BEYOND, F64, FAR, fill, fill_hold, fits, is_float, significant, values_of
 from emu.spec import derive
 from emu.spec.ieee import direction, is_binary32
 from emu.spec.levels import LevelPlan, LevelsPlan, rounding_of, roundings
@@ -29,39 +31,30 @@ from emu.spec.models.levels import CutHold, FixedHold, FloatHold, Hold, Level, L
 from emu.spec.reach import reach
 from emu.spec.registry import digest, get
 
-F64 = NDArray[np.float64]
-
 PAIRS = 4096  # rows of pairs of one call of the kernel
-FAR: Final = 900  # exponents that numbers keep to
-SMALL: Final = 2.0**-960  # below every number
-EXACT_BITS, NARROW_BITS, REGISTER_BITS = 53, 24, 24
+EXACT_BITS, NARROW_BITS = 53, 24
 FIXED_TERM_BITS, FIXED_BITS = 50, 61  # of a term in its finest unit, and in that of the register
-ALL: Final = (1 << 64) - 1
-BEYOND: Final = {
-    "saturate": lib.EMU_BEYOND_STOPS,
-    "wrap": lib.EMU_BEYOND_WRAPS,
-    "sticky_inf": lib.EMU_BEYOND_INFINITE,
-    "error": lib.EMU_BEYOND_FAILS,
-}
-
-MASKS: Final = {"rz": (), "ru": ("up_plus",), "rd": ("up_minus",), "rna": ("up_half",), "odd": ("up_even",), "rne": ("up_more", "up_tie")}
-MODES: Final = {"rne": lib.EMU_HOLD_NEAREST, "rz": lib.EMU_HOLD_CUT}
 
 _plans: Cache[Hashable, tuple[Any, list[Any]]] = Cache("emu.engines.native.levels._plans", 256)
 
 
 def can_levels(plan: LevelsPlan) -> bool:
-    """Tell whether the kernel takes a plan: one running register of at most 64 bits or of a float format, over narrow exact terms."""
+    """Tell whether a kernel takes a plan: one running register of at most 64 bits, or levels of numbers that binary64 holds."""
     return fault(plan) is None
 
 
 def fault(plan: LevelsPlan) -> str | None:
-    """Return why the kernel does not take a plan, or None."""
-    return next(_faults(plan), None)
+    """Return why no kernel takes a plan, or None."""
+    return None if is_chain(plan) else levels_tree.fault(plan)
 
 
-def _faults(plan: LevelsPlan) -> Iterator[str]:
-    """Yield what the kernel lacks; what comes later may count on what came before."""
+def is_chain(plan: LevelsPlan) -> bool:
+    """Tell whether the kernel of one running register takes a plan."""
+    return next(_chain_faults(plan), None) is None
+
+
+def _chain_faults(plan: LevelsPlan) -> Iterator[str]:
+    """Yield what the kernel of one running register lacks; what comes later may count on what came before."""
     facts, *lots, chain = plan.facts, *plan.levels
     words, hold = chain.facts, chain.facts.hold
     if any(direction(rounding) is None for rounding in roundings(facts)):
@@ -84,15 +77,15 @@ def _faults(plan: LevelsPlan) -> Iterator[str]:
 def _register_faults(plan: LevelsPlan, chain: LevelPlan, hold: Hold) -> Iterator[str]:
     """Yield what is wrong with the running register, the products and the result."""
     facts, first = plan.facts, plan.facts.products.hold
-    if not isinstance(hold, FixedHold) and not _is_float(hold):
+    if not isinstance(hold, FixedHold) and not is_float(hold):
         yield "the running register is no float of at most 24 bits and no fixed point"
-    if not _is_float(facts.out):
+    if not is_float(facts.out):
         yield "the result is rounded by a policy, or has more than 24 bits"
     if first != "exact" and (_lot(plan) > 1 or isinstance(first, FixedHold) or (isinstance(first, CutHold) and not first.significant_bits)):
         yield "products are rounded in fixed point, or before they are summed exactly"
     if isinstance(first, CutHold) and (first.significant_bits or 0) > EXACT_BITS - 2:
         yield f"products are cut to more than {EXACT_BITS - 2} bits"
-    if isinstance(first, FloatHold) and (not _is_float(first) or facts.special.when == "once"):
+    if isinstance(first, FloatHold) and (not is_float(first) or facts.special.when == "once"):
         yield "products are rounded to a float by a policy, or NaN and infinity decide before that"
     if chain.facts.start == "c" and (isinstance(hold, FixedHold) or facts.subnormal.c == "flush"):
         yield "C starts a register in fixed point, or subnormal running values are flushed"
@@ -124,7 +117,7 @@ def _fixed_faults(plan: LevelsPlan, chain: LevelPlan, hold: FixedHold) -> Iterat
 def _operand_faults(plan: LevelsPlan, hold: Hold) -> Iterator[str]:
     """Yield what is wrong with operands, and with the width of terms."""
     facts, scaled = plan.facts, plan.scale is not None
-    if any(_significant(fmt) > NARROW_BITS or not _fits(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None):
+    if any(significant(fmt) > NARROW_BITS or not fits(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None):
         yield "an operand is beyond binary32"
     if any(derive.codes(fmt).bits > 16 and not is_binary32(fmt) for fmt in (plan.a, plan.b, plan.scale) if fmt is not None):
         yield "an operand has codes of more than 16 bits and is not binary32"
@@ -133,7 +126,7 @@ def _operand_faults(plan: LevelsPlan, hold: Hold) -> Iterator[str]:
         yield "subnormal binary32 operands are flushed"
     if plan.scale is not None and (derive.codes(plan.scale).inf is not None or facts.special.nan_scale == "live"):
         yield "scales may be infinite, or a NaN scale counts where its block is not zero"
-    bits = _lot_bits(plan) + (2 * _significant(plan.scale) if plan.scale is not None else 0)
+    bits = _lot_bits(plan) + (2 * significant(plan.scale) if plan.scale is not None else 0)
     low, high = _term_unit(plan), _largest(plan)
     if bits > EXACT_BITS or low < -FAR or high > Fraction(2) ** FAR:
         yield f"a term has more than {EXACT_BITS} bits, or lies beyond 2^-{FAR} or 2^{FAR}"
@@ -151,26 +144,6 @@ def _operand_faults(plan: LevelsPlan, hold: Hold) -> Iterator[str]:
     ends = reach(get("format", first.format)).largest if isinstance(first, FloatHold) and first.overflow != "saturate" else None
     if ends is not None and 2 * high > ends:  # rounded up, a number may double
         yield "products that overflow meet a register in fixed point"
-
-
-def _is_float(hold: Hold) -> bool:
-    """Tell whether a hold is a float format that the kernel rounds to."""
-    if not isinstance(hold, FloatHold) or hold.policy is not None:
-        return False
-    facts = get("format", hold.format).facts
-    return isinstance(facts, FloatFacts) and facts.frac_bits < REGISTER_BITS and abs(facts.bias) < FAR // 4 and facts.exp_bits <= 8
-
-
-def _significant(fmt: Format) -> int:
-    """Return the significant bits that a number of a format may have."""
-    found = reach(fmt)
-    return int(found.significand * Fraction(2) ** (found.min_exp - found.lsb_exp)).bit_length()
-
-
-def _fits(fmt: Format) -> bool:
-    """Tell whether binary32 reaches as far as a format."""
-    found, room = reach(fmt), reach(get("format", "fp32"))
-    return found.lsb_exp >= room.lsb_exp and found.largest <= room.largest
 
 
 def _scaling(plan: LevelsPlan) -> LevelScale | None:
@@ -192,7 +165,7 @@ def _lot_bits(plan: LevelsPlan) -> int:
     """Return the bits of a sum of products, not scaled: of one product the significant ones, of more all above the finest unit."""
     one, other, lot = reach(plan.a), reach(plan.b), _lot(plan)
     if lot == 1:
-        return _significant(plan.a) + _significant(plan.b)
+        return significant(plan.a) + significant(plan.b)
     return int(lot * one.largest * other.largest / Fraction(2) ** (one.lsb_exp + other.lsb_exp)).bit_length()
 
 
@@ -206,92 +179,60 @@ def _largest(plan: LevelsPlan) -> Fraction:
     return _lot(plan) * reach(plan.a).largest * reach(plan.b).largest * scale
 
 
-def _plan_of(plan: LevelsPlan) -> tuple[Any, list[Any]]:
-    """Return the emu_levels of a plan, and what it points to, which must live as long as it is used."""
-    key = (digest(plan.datapath), digest(plan.a), digest(plan.b), digest(plan.scale) if plan.scale else "", plan.block)
+def _plan_of(plan: LevelsPlan, k: int) -> tuple[Any, list[Any]]:
+    """Return the emu_levels of a plan, and what it points to, which must live as long as it is used. k: products of a row."""
+    size = 0 if is_chain(plan) else k
+    key = (digest(plan.datapath), digest(plan.a), digest(plan.b), digest(plan.scale) if plan.scale else "", plan.block, size)
     found = _plans.get(key)
     if found is None:
         kept: list[Any] = []
-        found = _plans.keep(key, (_describe(plan, kept), kept))
+        found = _plans.keep(key, (_describe(plan, size, kept), kept))
     return found
 
 
-def _describe(plan: LevelsPlan, kept: list[Any]) -> Any:
-    facts, codes, chain = plan.facts, derive.codes(plan.d), plan.levels[-1]
-    words: Level = chain.facts
+def _describe(plan: LevelsPlan, k: int, kept: list[Any]) -> Any:
+    """Return the emu_levels of a plan. k: products of a row that is taken node by node; 0: it is one running register."""
     out = ffi.new("emu_levels *")
-    _fill(out.a, plan.a, facts.subnormal.elements == "flush", kept)
-    _fill(out.b, plan.b, facts.subnormal.elements == "flush", kept)
+    facts, codes = plan.facts, derive.codes(plan.d)
+    fill(out.a, plan.a, facts.subnormal.elements == "flush", kept)
+    fill(out.b, plan.b, facts.subnormal.elements == "flush", kept)
     if plan.scale is not None:
-        _fill(out.scale, plan.scale, facts.subnormal.scales == "flush", kept)
-    out.lot, out.block, out.summed = _lot(plan), plan.block, len(plan.levels) > 1
+        fill(out.scale, plan.scale, facts.subnormal.scales == "flush", kept)
+    out.block = plan.block
+    fill_hold(out.out, facts.out, plan)
+    carried = any(level.start == "c" for level in facts.levels)
+    out.starts_c = carried or any(level.plus == "c" for level in facts.levels)
+    out.out_plus_c = facts.out.plus == "c"
+    out.once = facts.special.when == "once" and not carried  # a chain that C starts decides at each addition, as the sums do
+    assert isinstance(plan.d.facts, FloatFacts)
+    out.d_frac_bits, out.d_lowest = plan.d.facts.frac_bits, 1 - plan.d.facts.bias
+    out.d_inf, out.d_nan, out.d_sign = codes.inf or 0, plan.nan_code, codes.sign_bit
+    if k:
+        out.beyond = lib.EMU_BEYOND_FAILS
+        levels_tree.fill_tree(out, plan, k, kept)
+    else:
+        _fill_chain(out, plan)
+    return out
+
+
+def _fill_chain(out: Any, plan: LevelsPlan) -> None:
+    """Fill what an emu_levels says of lots and one running register."""
+    facts, chain = plan.facts, plan.levels[-1]
+    words: Level = chain.facts
+    out.lot, out.summed = _lot(plan), len(plan.levels) > 1
     unit, largest = reach(plan.a).lsb_exp + reach(plan.b).lsb_exp, reach(plan.a).largest * reach(plan.b).largest
     out.narrow = _lot_bits(plan) <= NARROW_BITS and unit >= -149 and largest * _lot(plan) < Fraction(2) ** 127
     out.holds_products = facts.products.hold != "exact"
-    _fill_hold(out.product, facts.products.hold, plan)
-    _fill_hold(out.held, words.hold, plan)
-    _fill_hold(out.out, facts.out, plan)
+    fill_hold(out.product, facts.products.hold, plan)
+    fill_hold(out.held, words.hold, plan)
     if isinstance(words.hold, FixedHold):
         _fill_fixed(out, words.hold, chain, _term_unit(plan))
         units = _largest(plan) / Fraction(2) ** min(_term_unit(plan), chain.unit_exp or 0)
         plain = out.narrow and not out.shift and not plan.block and not out.holds_products
         plain = plain and not derive.codes(plan.a).nan and not derive.codes(plan.b).nan
         out.is_short = plain and out.bits <= 31 and units < 1 << 30 and out.beyond in (lib.EMU_BEYOND_STOPS, lib.EMU_BEYOND_WRAPS)
-    out.starts_first, out.starts_c, out.out_plus_c = words.start == "first", words.start == "c", facts.out.plus == "c"
+    out.starts_first = words.start == "first"
     out.loads_c = words.start == "c" and plan.loads_c
-    out.once = facts.special.when == "once" and words.start != "c"  # a chain that C starts decides at each addition, as the sums do
-    assert isinstance(plan.d.facts, FloatFacts)
-    out.d_frac_bits, out.d_lowest = plan.d.facts.frac_bits, 1 - plan.d.facts.bias
-    out.d_inf, out.d_nan, out.d_sign = codes.inf or 0, plan.nan_code, codes.sign_bit
-    return out
-
-
-def _fill(out: Any, fmt: Format, flush: bool, kept: list[Any]) -> None:
-    """Fill the emu_level_operand of a format, with an entry for every number of its bytes."""
-    out.bytes = np.dtype(code_dtype(fmt)).itemsize
-    if out.bytes < 4:
-        every: Codes = (np.arange(1 << (8 * out.bytes)) & ((1 << derive.codes(fmt).bits) - 1)).astype(code_dtype(fmt))
-        bits = values_of(every, fmt, flush).astype(np.float32).view(np.uint32)
-        kept += [bits, ffi.from_buffer("uint32_t[]", bits)]
-        out.words = kept[-1]
-
-
-def values_of(codes: Codes, fmt: Format, flush: bool) -> F64:
-    """Return codes of a format as binary64 numbers. flush: read subnormal ones as zero."""
-    found = decode(codes, fmt)
-    dead = found.value_class == 1 if flush else np.zeros(codes.shape, bool)
-    size = np.ldexp(np.where(dead, 0, found.significand).astype(np.float64), np.where(dead | (found.value_class == 0), 0, found.lsb_exp))
-    size = np.where(found.value_class == INFINITE, np.inf, np.where(found.value_class >= NAN, np.nan, size))
-    return np.where(found.sign != 0, -size, size)
-
-
-def _fill_hold(out: Any, hold: Hold, plan: LevelsPlan) -> None:
-    """Fill the emu_hold_float of a float format, or of a cut, which has no ends."""
-    if hold == "exact" or isinstance(hold, FixedHold):
-        return
-    rounding = rounding_of(hold)
-    toward = "rz" if rounding is None else direction(rounding)
-    plus = isinstance(hold, FloatHold) and (plan.facts.special.zero == "plus" or not derive.codes(get("format", hold.format)).neg_zero)
-    out.zero = 0.0 if plus else -0.0
-    flushes = isinstance(hold, FloatHold) and hold.subnormals == "flush"
-    out.mode = lib.EMU_HOLD_BY_MASKS if flushes else MODES.get(str(toward), lib.EMU_HOLD_BY_MASKS)
-    for mask in MASKS[str(toward)]:
-        setattr(out, mask, ALL)
-    if isinstance(hold, CutHold):
-        assert hold.significant_bits is not None
-        out.kept, out.lowest, out.largest = 2.0 ** (1 - hold.significant_bits), SMALL, np.inf
-        out.kept_big = 2.0**52 * out.kept
-        return
-    fmt: Format = get("format", hold.format)
-    assert isinstance(fmt.facts, FloatFacts)
-    out.kept = 2.0 ** -(fmt.facts.frac_bits if hold.keep is None else hold.keep)
-    out.kept_big = 2.0**52 * out.kept
-    out.lowest, out.largest = 2.0 ** (1 - fmt.facts.bias), float(reach(fmt).largest)
-    out.flushed = out.lowest if flushes else 0.0
-    out.downward = 1 << 63 if rounding is not None and rounding.rounds_down and plan.facts.special.zero == "ieee" else 0
-    stays = ("away", "away") if rounding is None else (rounding.facts.beyond_max.positive, rounding.facts.beyond_max.negative)
-    ends = [out.largest if hold.overflow == "saturate" or (hold.overflow == "ieee" and word == "max") else np.inf for word in stays]
-    out.beyond_plus, out.beyond_minus = ends
 
 
 def _fill_fixed(out: Any, hold: FixedHold, chain: LevelPlan, unit: int) -> None:
@@ -322,19 +263,21 @@ def dot(
     """Return the dot product of each row of A with the same row of B by a datapath of levels.
 
     a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R], None where the datapath has no C.
-    random: None or [R, 0]: nothing draws.   form: of emu/engines/native/kernels/kernels.h.   Returns: codes of the result format [R].
+    random: unsigned integers [R, words] in the order of LevelsPlan.draws, None where nothing draws.
+    form: of emu/engines/native/kernels/kernels.h.   Returns: codes of the result format [R].
     NaN, infinity, zero, subnormals, overflow: as the datapath says.   Exactness: equals emu.engines.exact.levels.dot bit for bit.
-    Raises: EngineError (the kernel cannot; a changed float environment), ShapeError (K, random words), OpenError (an open bit; a register
-    that overflows, with its row).   Source: the datapath's sources.   Tests: tests/engines/native/test_native_levels.py.
+    Raises: EngineError (no kernel can; a changed float environment), ShapeError (K, how many random words), OperandError (a random
+    word too wide), OpenError (an open bit; a register that overflows, with its row).
+    Source: the datapath's sources.   Tests: tests/engines/native/test_native_levels.py.
     """
-    if random is not None and random.shape[1]:
-        raise ShapeError(f"random: datapath {plan.datapath.id} takes 0 words for K = {a.shape[1]}, not {random.shape[1]}")
     operands, addend = _checked(a, b, scale_a, scale_b, c, plan)
+    words = _words(random, a.shape[1], plan)
     out = np.empty(len(a), np.uint32)
     for start in range(0, len(a), PAIRS):
         part = slice(start, start + PAIRS)
         given = [None if x is None else x[part] for x in operands]
-        failed = _panel(given, None if addend is None else addend[part], out[part], plan, form, paired=True)
+        drawn = None if words is None else words[part]
+        failed = _panel(given, None if addend is None else addend[part], out[part], plan, form, paired=True, random=drawn)
         if failed is not None:
             raise _overflow(plan, start + failed)
     return out.astype(code_dtype(plan.d))
@@ -413,16 +356,42 @@ def _bare(codes: Codes, name: str, fmt: Format, ignored: bool, plan: LevelsPlan)
     return array
 
 
-def _panel(operands: list[Any], c: F64 | None, out: NDArray[np.uint32], plan: LevelsPlan, form: int, paired: bool) -> int | None:
+def _words(random: Codes | None, k: int, plan: LevelsPlan) -> NDArray[np.uint32] | None:
+    """Return the random words of rows, None where nothing draws. Raises: ShapeError (how many), OperandError (one is too wide)."""
+    drawn = plan.draws(k)
+    given = 0 if random is None else random.shape[1]
+    if given != len(drawn):
+        raise ShapeError(f"random: datapath {plan.datapath.id} takes {len(drawn)} words for K = {k}, not {given}")
+    if random is None or not drawn:
+        return None
+    bits = np.array([draw.rounding.random_bits for draw in drawn])
+    wide = np.flatnonzero((random.astype(np.uint64) >> bits.astype(np.uint64)).any(axis=0))
+    if wide.size:
+        rounding = drawn[int(wide[0])].rounding
+        raise OperandError(f"random: word {int(wide[0])} does not fit the {rounding.random_bits} bits of {rounding.id}")
+    return np.ascontiguousarray(random, np.uint32)
+
+
+def _panel(
+    operands: list[Any],
+    c: F64 | None,
+    out: NDArray[np.uint32],
+    plan: LevelsPlan,
+    form: int,
+    paired: bool,
+    random: NDArray[np.uint32] | None = None,
+) -> int | None:
     """Run the kernel on operands [rows, K], [columns, K] and their scales. Returns the first output without a result, or None."""
-    (described, _kept), (a, b, scale_a, scale_b) = _plan_of(plan), operands
+    a, b, scale_a, scale_b = operands
     rows, columns, k = len(a), len(b), a.shape[1]
     if not rows or not columns:
         return None
+    described, _kept = _plan_of(plan, k)
     room, failed = np.empty(lib.emu_levels_room(described, rows, columns, k), np.uint8), ffi.new("size_t *")
     scales = [ffi.NULL if x is None else address(x) for x in (scale_a, scale_b)]
     given = ffi.NULL if c is None else ffi.cast("double *", c.ctypes.data)
     target = ffi.cast("uint32_t *", out.ctypes.data)
-    every: list[Any] = [address(a), address(b), *scales, rows, columns, k, paired, given, target, failed, address(room)]
+    words = ffi.NULL if random is None else ffi.cast("uint32_t *", random.ctypes.data)
+    every: list[Any] = [address(a), address(b), *scales, rows, columns, k, paired, given, words, target, failed, address(room)]
     check(lib.emu_levels_panel(form, described, *every))
     return None if failed[0] == (1 << 64) - 1 else int(failed[0])

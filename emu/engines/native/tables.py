@@ -22,17 +22,20 @@ from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.ieee import BinaryFormat, binary_format, is_binary32
 from emu.spec.models import Format, Rounding
-from emu.spec.models.format import FloatFacts
+from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import reach
 from emu.spec.registry import get
 
 Table = NDArray[np.uint16]
+Bytes = NDArray[np.uint8]
 _SOURCES: Final[dict[BinaryFormat | None, int]] = {
     "binary32": lib.EMU_SOURCE_FP32,
     "bfloat16": lib.EMU_SOURCE_BF16,
     "binary16": lib.EMU_SOURCE_FP16,
 }
-_even: Cache[str, bool] = Cache("emu.engines.native.tables._even", 4096)
+_even: Cache[tuple[str, bool], bool] = Cache("emu.engines.native.tables._even", 4096)
 _tables: Cache[tuple[str, str, str, EntryCodes], Table] = Cache("emu.engines.native.tables._tables", 512)
+_bytes: Cache[tuple[str, str, str, EntryCodes], tuple[Bytes, Bytes | None] | None] = Cache("emu.engines.native.tables._bytes", 64)
 _thresholds: Cache[tuple[str, str, str, EntryCodes], Any] = Cache("emu.engines.native.tables._thresholds", 512)
 
 
@@ -72,11 +75,27 @@ def decode_table(fmt: Format) -> NDArray[np.uint32]:
 
 def decides_by_bf16(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
     """Tell whether a conversion of binary32 is its table over bf16, after rounding to odd."""
-    if rounding.random_bits or entry.overflow != "saturate" or derive.codes(fmt).bits > 8:
+    if rounding.random_bits or entry.overflow == "wrap" or derive.codes(fmt).bits > 8:
         return False
-    if fmt.facts_digest not in _even:
-        _even[fmt.facts_digest] = all(_is_even_bf16(point) for point in decision_points(fmt))
-    return _even[fmt.facts_digest]
+    beyond, key = entry.overflow != "saturate", (fmt.facts_digest, entry.overflow != "saturate")
+    if key not in _even:
+        points = decision_points(fmt)
+        points += points_beyond(fmt, points[-1]) if beyond else []
+        _even[key] = all(_is_even_bf16(point) for point in points)
+    return _even[key]
+
+
+def points_beyond(fmt: Format, largest: Fraction) -> list[Fraction]:
+    """Return where rounding passes the largest value, if the grid went on: the next value and the middle before. Codebooks: none."""
+    facts = fmt.facts
+    if isinstance(facts, ExponentFacts):
+        following = 2 * largest
+    elif isinstance(facts, IntegerFacts):
+        following = largest + Fraction(2) ** facts.unit_exp
+    else:
+        assert isinstance(facts, FloatFacts)
+        following = largest + Fraction(2) ** (reach(fmt).max_exp - facts.frac_bits)
+    return [(largest + following) / 2, following]
 
 
 def decision_points(fmt: Format) -> list[Fraction]:
@@ -112,6 +131,32 @@ def thresholds_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryC
     if key not in _thresholds:
         _thresholds[key] = _find(source, fmt, rounding, entry)
     return _thresholds[key]
+
+
+def byte_tables_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> tuple[Bytes, Bytes | None] | None:
+    """Return the codes that a conversion to at most 8 bits gives each 16-bit code, and their marks where one has any; None: it cannot be.
+
+    Of a binary32 source: each bf16 code, after rounding to odd.
+    """
+    key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
+    if key not in _bytes:
+        _bytes[key] = _find_bytes(source, fmt, rounding, entry)
+    return _bytes[key]
+
+
+def _find_bytes(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> tuple[Bytes, Bytes | None] | None:
+    if not is_source(source) or derive.codes(fmt).bits > 8 or rounding.random_bits:
+        return None
+    try:
+        if is_binary32(source):
+            if not decides_by_bf16(fmt, rounding, entry):
+                return None
+            source = get("format", "bf16")
+        table = table_of(source, fmt, rounding, entry)
+    except EngineError:  # a format or a rounding that the C reference does not take
+        return None
+    marks = (table >> np.uint16(8)).astype(np.uint8)
+    return table.astype(np.uint8), marks if marks.any() else None
 
 
 def _find(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Any:

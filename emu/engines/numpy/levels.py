@@ -80,7 +80,7 @@ def _range(plan: LevelsPlan, operands: Sequence[Format]) -> tuple[int, int]:
         words = level.facts.align
         if level.align is not None and words is not None:
             bits = max(level.align.frac_bits, 0 if words.cuts_running is None else words.cuts_running.fraction_bits)
-            low, high = min(low, min(lows) - bits - abs(words.exponent_raise)), max(high, max(highs) + (level.align.integer_bits or 0))
+            low, high = min(low, min(lows) - bits - abs(words.raised)), max(high, max(highs) + (level.align.integer_bits or 0))
     cut = max((hold.fraction_bits or hold.significant_bits or 0 for hold in holds_of(plan.facts) if isinstance(hold, CutHold)), default=0)
     return low - cut, high
 
@@ -358,7 +358,7 @@ class _Rows:
             own = term.exp
             if words.exponent == "normalised":
                 own = np.where(term.top == 0, term.exp, leading(term.parts))
-            named.append(replace(term, exp=own + words.exponent_raise))
+            named.append(replace(term, exp=own + words.raised))
         every = named if running is None else [*named, running]
         top = _largest_exp(every)
         exp = np.where(top == NONE, 0, top) if align.floor is None else np.maximum(top, align.floor)

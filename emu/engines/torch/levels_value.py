@@ -203,7 +203,7 @@ def _exact(terms: Value, more: list[Value], exponent: str) -> Value:
 
 def _named(terms: Value, words: LevelAlign) -> Value:
     """Give terms the exponents that alignment sees; the values stay."""
-    exp, (low, high, least, most, lead), raised = terms.exp, terms.bounds, words.exponent_raise
+    exp, (low, high, least, most, lead), raised = terms.exp, terms.bounds, words.raised
     if words.exponent == "normalised":
         exp = torch.where(terms.size.zero, exp, terms.lsb + terms.size.top)
         least, most, lead = min(low, least), max(high + terms.size.bits, most), 1

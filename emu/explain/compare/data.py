@@ -19,6 +19,7 @@ from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import same_facts
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import OneElement
+from emu.spec.models.recipe import Domain
 from emu.spec.programs.program import quantize_program
 
 Kind = Literal["gaussian", "outlier"]
@@ -55,7 +56,10 @@ def read_matrix(path: str | Path, tensor: str | None = None) -> tuple[NDArray[An
 
 
 def recipe_for(plan: DatapathPlan, fmt: Format) -> Recipe | None:
-    """Return the recipe with the shortest id that makes a datapath's operand: elements, scales and blocks; None without one."""
+    """Return the recipe that makes a datapath's operand: elements, scales and blocks; None without one.
+
+    Of several one that answers for every tensor, and of those the one with the shortest id.
+    """
     found = []
     for name in names("recipe"):
         recipe: Recipe = get("recipe", name)
@@ -63,7 +67,7 @@ def recipe_for(plan: DatapathPlan, fmt: Format) -> Recipe | None:
         fine = [level for level in block.facts.levels if level.granularity != "tensor"]
         if len(fine) == 1 and _makes(block, fine[0].format, plan, fmt) and not quantize_program(recipe).reads("random"):
             found.append(recipe)
-    return min(found, key=lambda recipe: (len(recipe.id), recipe.id), default=None)
+    return min(found, key=lambda recipe: (recipe.facts.domain != Domain(), len(recipe.id), recipe.id), default=None)
 
 
 def _makes(block: Block, scale: str | None, plan: DatapathPlan, fmt: Format) -> bool:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from emu.base.errors import EmuError, SpecError
 from emu.contracts.columns import Column, Layout
 from emu.rtl.portmap.model import PortMap, Wiring
-from emu.rtl.portmap.wires import wires_of
+from emu.rtl.portmap.wires import in_beats, wires_of
 from emu.spec.contract import parse
 from emu.spec.faults import first_fault
 from emu.spec.loader import Document, read
@@ -99,8 +99,51 @@ def _timing(model: PortMap) -> Iterator[tuple[Where, str]]:
         yield ("valid" if model.valid else ("module"),), "say either valid (its ports) or latency (clock edges; 0 for combinational)"
     elif model.ready is not None and model.valid is None:
         yield ("ready",), "ready ports need valid ports"
-    elif model.clock is None and (model.valid is not None or model.latency):
+    elif model.clock is None and not model.clocks and (model.valid is not None or model.latency):
         yield ("valid" if model.valid else "latency",), "a design with registers needs key clock"
+    if model.ready is not None and model.ready.in_ is None and model.ready.out is None:
+        yield ("ready",), "names no port: say in, out or both"
+    yield from _streams(model)
+
+
+def _clocks(model: PortMap) -> Iterator[tuple[Where, str]]:
+    """Yield the faults of several clocks."""
+    if not model.clocks:
+        return
+    if model.clock is not None:
+        yield ("clock",), "does not go with clocks: remove it"
+    if model.valid is None:
+        yield ("clocks",), "a design of several clocks needs valid ports"
+    for side in ("in", "out"):
+        if sum(side in clock.sides for clock in model.clocks) != 1:
+            yield ("clocks",), f"exactly one of them has {side!r} among its sides"
+
+
+def _in_beats(model: PortMap, several: list[str]) -> Iterator[tuple[Where, str]]:
+    """Yield the faults of columns in beats. several: those that come in several."""
+    if several and model.valid is None:
+        yield ("ports", several[0]), "a column in several beats needs valid ports"
+    if (model.clocks or several) and model.rows_per_beat > 1:
+        yield ("rows_per_beat",), "does not go with several clocks or beats"
+    for name, place in model.ports.items():
+        if place.beats > 1 and (place.port is None or place.low_bits is not None):
+            yield ("ports", name), "a column in several beats lies in one port, without low_bits"
+        if place.beats == 1 and place.model_fields_set & {"beat", "first"}:
+            yield ("ports", name), "beat and first are for columns of several beats"
+
+
+def _streams(model: PortMap) -> Iterator[tuple[Where, str]]:
+    """Yield the faults of clocks and beats."""
+    several = [name for name, place in model.ports.items() if place.beats > 1]
+    yield from _clocks(model)
+    yield from _in_beats(model, several)
+    for key in ("valid_beats", "last"):
+        if getattr(model, key) is not None and not several:
+            yield (key,), "no column comes in several beats: remove it"
+    ready, framing = model.ready, model.valid_beats
+    at_once = (framing.in_ == "first", framing.out == "first") if framing is not None else (False, False)
+    if ready is not None and ((at_once[0] and ready.in_ is not None) or (at_once[1] and ready.out is not None)):
+        yield ("valid_beats",), "a row that comes without a break cannot be made to wait: ready needs valid in every beat"
 
 
 def _judged_by(model: PortMap) -> Iterator[tuple[Where, str]]:
@@ -177,6 +220,8 @@ def _names(model: PortMap, inputs: dict[str, Column], results: dict[str, Column]
     if model.chain == "dut" and not stem.startswith("accumulate__"):
         yield ("chain",), f"{stem} has no chains: only suites of accumulate have"
     stage = next((name for name in model.ports if name in results and results[name].role == "stage"), None)
+    if model.streams and stage:
+        yield ("ports", stage), "stages can only be compared where rows pass through no queue: no ready ports, one clock, one beat"
     if model.rows_per_beat > 1 and (model.flags or stage):
         yield ("rows_per_beat",), f"{'flags' if model.flags else stage} can only be compared with one row per beat"
     if model.flags and ("fl" not in results or "fl" in model.ports or "fl" in model.missing):
@@ -197,6 +242,16 @@ def _free_inputs(model: PortMap, stem: str) -> tuple[str, ...]:
 def _place(name: str, place: Wiring, column: Column, rows: int, is_input: bool) -> Iterator[tuple[Where, str]]:
     where: Where = ("ports", name)
     bits, elements = rows * column.bits, rows * column.lanes
+    if place.beats > 1:
+        share = column.lane_bits if place.beat == "bits" else column.lanes if column.lanes > 1 else column.bits
+        if share % place.beats:
+            yield (
+                (*where, "beats"),
+                f"{place.beats} beats do not share {share} {'elements' if share == column.lanes > 1 else 'bits'} evenly",
+            )
+            return
+        column = in_beats(place, column)
+        bits, elements = column.bits, column.lanes
     alone = is_input and place.port is not None and elements == 1 and place.element_bits is None
     if place.low_bits is not None and not (alone and place.low_bits <= column.bits):
         yield (*where, "low_bits"), f"only for one element of an input in one port, at most its {column.bits} bits"
@@ -219,6 +274,7 @@ def spans(place: Wiring, column: Column, rows: int) -> list[tuple[str, int, int]
         return [(piece.port, piece.lsb, piece.bits) for piece in place.pieces]
     if place.low_bits is not None:
         return [(port, place.lsb, place.low_bits) for port in place.names]
+    column = in_beats(place, column)
     stride = place.element_bits or column.lane_bits
     return [(port, place.lsb, stride * rows * column.lanes // len(place.names)) for port in place.names]
 
@@ -253,7 +309,8 @@ def _clashes(model: PortMap, inputs: dict[str, Column]) -> Iterator[tuple[Where,
 def _single_ports(model: PortMap) -> dict[str, Any]:
     """Return port -> what it is, of clock, reset, valid and ready."""
     out = {model.clock: "clock", model.reset.port if model.reset else None: "reset"}
-    for name, pair in (("valid", model.valid), ("ready", model.ready)):
+    out |= {clock.port: "clock" for clock in model.clocks}
+    for name, pair in (("valid", model.valid), ("ready", model.ready), ("last beat", model.last)):
         if pair is not None:
             out |= {pair.in_: name, pair.out: name}
     return {port: what for port, what in out.items() if port is not None}

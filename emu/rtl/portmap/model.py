@@ -46,6 +46,39 @@ class Handshake(Part):
     out: Identifier = Field(description="the port beside the outputs")
 
 
+class Ready(Part):
+    """The ready ports of the design: it may refuse rows, or be made to wait with its answers."""
+
+    in_: Identifier | None = Field(default=None, alias="in", description="its output: it takes what is beside the inputs")
+    out: Identifier | None = Field(default=None, description="its input: the bench takes what is beside the outputs")
+
+
+class Clock(Part):
+    """One of several clocks of the design."""
+
+    port: Identifier = Field(description="clock port, rising edge")
+    percent: int = Field(
+        default=100, ge=10, le=300, description="its period in percent of that of the bench's clock; 100: the bench's clock"
+    )
+    sides: tuple[Literal["in", "out"], ...] = Field(default=(), description="in: the inputs are taken on it; out: the outputs come on it")
+
+
+class Framing(Part):
+    """When the valid ports are 1, where a row takes several beats."""
+
+    in_: Literal["every", "first"] = Field(
+        default="every", alias="in", description="in every beat, or in the first: the others follow at once"
+    )
+    out: Literal["every", "first"] = Field(default="every", description="the same of the outputs")
+
+
+class Last(Part):
+    """Ports that are 1 in the last beat of a row."""
+
+    in_: Identifier | None = Field(default=None, alias="in", description="input of the design")
+    out: Identifier | None = Field(default=None, description="output of the design; 1 in another beat is a fault")
+
+
 class Piece(Part):
     """Some bits of a port."""
 
@@ -73,6 +106,13 @@ class Wiring(Part):
     element_bits: int | None = Field(
         default=None, ge=1, le=64, description="bits from one element to the next, where wider than its code: higher bits are 0, unread"
     )
+    beats: int = Field(
+        default=1, ge=1, le=1 << 12, description="clock edges over which the column comes; 1: held throughout (an output: taken at the end)"
+    )
+    beat: Literal["elements", "bits"] = Field(
+        default="elements", description="what a beat holds: some of the elements, or of a single one a part; bits: a part of every element"
+    )
+    first: Literal["lowest", "highest"] = Field(default="lowest", description="which part comes in the first beat")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,8 +181,16 @@ class PortMap(Part):
     clock: Identifier | None = Field(default=None, description="clock port, rising edge; left out: a combinational design")
     reset: Reset | None = Field(default=None, description="reset; left out: none")
     valid: Handshake | None = Field(default=None, description="valid ports; left out: latency says when the outputs are there")
-    ready: Handshake | None = Field(default=None, description="ready ports, in: output of the design; out: its input, tied to 1")
-    latency: int | None = Field(default=None, ge=0, le=4096, description="clock edges from inputs to outputs; 0: combinational")
+    clocks: tuple[Clock, ...] = Field(default=(), description="several clocks, in the place of clock; needs valid ports")
+    ready: Ready | None = Field(
+        default=None, description="ready ports; answers are made to wait at random where there is one beside the outputs"
+    )
+    back_pressure: YesNo = Field(default="yes", description="no: the ready port beside the outputs is always 1")
+    valid_beats: Framing | None = Field(default=None, description="when the valid ports are 1, where a row takes several beats")
+    last: Last | None = Field(default=None, description="ports that mark the last beat of a row")
+    latency: Annotated[int, Field(ge=0, le=4096)] | Literal["find"] | None = Field(
+        default=None, description="clock edges from inputs to outputs; 0: combinational; find: fixed, and the bench finds it, at most 64"
+    )
     pipelined: YesNo = Field(default="yes", description="no: the next row waits for the answer of the one before")
     watchdog: int = Field(default=1000, ge=1, le=1 << 24, description="clock cycles that an answer may take")
     chain: Literal["golden", "dut"] = Field(
@@ -157,3 +205,18 @@ class PortMap(Part):
         default=(), description="output columns that the design lacks: not compared; of accumulate also last, and acc_in where it chains"
     )
     unsupported: tuple[Unsupported, ...] = Field(default=(), description="rows that the design does not claim")
+
+    @property
+    def streams(self) -> bool:
+        """Tell whether rows pass through queues: several clocks, several beats a row, or ready ports of a design with one unit."""
+        several = any(place.beats > 1 for place in self.ports.values())
+        return bool(self.clocks or several or (self.ready is not None and self.rows_per_beat == 1))
+
+    @property
+    def presses(self) -> bool:
+        """Tell whether answers are made to wait."""
+        return self.streams and self.ready is not None and self.ready.out is not None and self.back_pressure == "yes"
+
+    def clock_of(self, side: Literal["in", "out"]) -> Identifier | None:
+        """Return the clock port of the inputs or outputs."""
+        return next((clock.port for clock in self.clocks if side in clock.sides), self.clock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emu.contracts.columns import Column, Layout
 from emu.engines.exact.flags import DZ, NV, NX, OF, UF
@@ -35,6 +35,14 @@ class Run:
     def top(self) -> int:
         """The first bit of the port above this run, unread bits of the last element included."""
         return self.lsb + (self.elements * self.stride if self.elements > 1 or self.stride > self.bits else self.bits)
+
+
+def in_beats(place: Wiring, column: Column) -> Column:
+    """Return what one beat of a column is: the column itself, some of its elements, a part of its one element, or a part of every one."""
+    if place.beats == 1:
+        return column
+    lanes = column.lanes if place.beat == "bits" or column.lanes == 1 else column.lanes // place.beats
+    return replace(column, bits=column.bits // place.beats, lanes=lanes)
 
 
 def runs_of(place: Wiring, column: Column, rows: int) -> list[Run]:
@@ -129,12 +137,14 @@ class Wires:
 def wires_of(model: PortMap, layout: Layout) -> Wires:
     """Return the wires of a map that fits a layout."""
     taken = [column for column in layout.inputs if column.name in model.ports]
-    ins = {column.name: runs_of(model.ports[column.name], column, model.rows_per_beat) for column in taken}
+    places = [(column, model.ports[column.name]) for column in taken]
+    ins = {column.name: runs_of(place, in_beats(place, column), model.rows_per_beat) for column, place in places}
     outs: dict[str, list[Run]] = {}
     unread: dict[str, int] = {}
     for column in layout.results:
         if column.name in model.ports:
-            outs[column.name] = runs_of(model.ports[column.name], column, model.rows_per_beat)
+            place = model.ports[column.name]
+            outs[column.name] = runs_of(place, in_beats(place, column), model.rows_per_beat)
         elif column.name == "fl" and model.flags is not None:
             outs["fl"] = flag_runs(model)
             unread["fl"] = sum(bit for name, bit in FLAG_BITS.items() if name not in model.flags.order)

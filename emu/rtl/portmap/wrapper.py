@@ -5,13 +5,17 @@ Not here: its text (wrapper.sv.j2), which ports carry what (portmap_file checks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 from emu.base.templates import filled
-from emu.contracts.columns import Layout
-from emu.rtl.portmap.model import PortMap
-from emu.rtl.portmap.wires import Wires, wires_of
+from emu.contracts.columns import Column, Layout
+from emu.rtl.portmap.model import Framing, PortMap
+from emu.rtl.portmap.wires import Wires, in_beats, wires_of
+
+BENCH_CLOCK: Final = 100  # percent: the clock of the bench itself
 
 
 def wrapper_text(model: PortMap, layout: Layout, name: str, judge: str) -> str:
@@ -24,8 +28,9 @@ def wrapper_text(model: PortMap, layout: Layout, name: str, judge: str) -> str:
     """
     stages = [column for column in layout.results if column.role == "stage"]
     wires = wires_of(model, layout)
+    outputs = [column for column in layout.results if column.role == "out"]
     return filled(
-        Path(__file__).with_name("wrapper.sv.j2"),
+        Path(__file__).with_name("streams.sv.j2" if model.streams else "wrapper.sv.j2"),
         model=model,
         name=name,
         judge=judge,
@@ -34,18 +39,68 @@ def wrapper_text(model: PortMap, layout: Layout, name: str, judge: str) -> str:
         columns=_column_words(model, layout),
         inputs=layout.inputs,
         mapped=[column for column in layout.inputs if column.name in model.ports and model.ports[column.name].value is None],
-        outputs=[column for column in layout.results if column.role == "out"],
+        outputs=outputs,
         stages=stages if any(column.name in model.ports for column in stages) else [],
         wires=wires,
         arrays={array.port: array for array in model.unpacked},
         links=_links(model, wires),
+        **(_streams(model, layout, outputs) if model.streams else {}),
     )
+
+
+@dataclass(frozen=True)
+class Beats:
+    """How a column comes in beats. bits: of one beat.   share: of them for one element.   across: a beat holds a part of every element."""
+
+    beats: int
+    bits: int
+    share: int
+    across: bool
+    rising: bool
+
+    def place(self, beat: str) -> str:
+        """Return which part comes in a beat, as an expression. beat: the signal that counts them."""
+        return beat if self.rising else f"({self.beats - 1} - {beat})"
+
+
+def _streams(model: PortMap, layout: Layout, outputs: Sequence[Column]) -> dict[str, Any]:
+    """Return what only the wrapper of several clocks or beats asks for."""
+    parts = {}
+    for column in (*layout.inputs, *outputs):
+        place = model.ports.get(column.name)
+        if place is not None and place.value is None:
+            one = in_beats(place, column)
+            parts[column.name] = Beats(place.beats, one.bits, one.lane_bits, place.beat == "bits", place.first == "lowest")
+        elif column.name == "fl" and model.flags is not None:
+            parts["fl"] = Beats(1, column.bits, 1, False, True)
+    compared = [column.name for column in outputs if column.name in parts]
+    made = [clock for clock in model.clocks if clock.percent != BENCH_CLOCK]
+    clocks = [{"port": clock.port, "percent": clock.percent, "offset": f"0.{37 + 2 * number:03d}"} for number, clock in enumerate(made)]
+    return {
+        "parts": parts,
+        "clocks": clocks,
+        "clock_in": _clock_wire(model, model.clock_of("in")),
+        "clock_out": _clock_wire(model, model.clock_of("out")),
+        "framing": model.valid_beats or Framing.model_validate({}),
+        "beats_in": max((parts[column.name].beats for column in layout.inputs if column.name in parts), default=1),
+        "beats_out": max((parts[name].beats for name in compared), default=1),
+        "all_beat": sum(parts[name].bits for name in compared),
+        "beat_of": "{" + ", ".join(f"{name}_beat" for name in compared) + "}",
+    }
+
+
+def _clock_wire(model: PortMap, port: str | None) -> str:
+    """Return the wire of a clock port: clk of the bench, or a clock of its own."""
+    return next((f"clock_{clock.port}" for clock in model.clocks if clock.port == port and clock.percent != BENCH_CLOCK), "clk")
 
 
 def _timing_words(model: PortMap) -> str:
     if model.valid is not None:
         queue = " The design may refuse a row: rows wait in a queue." if model.ready is not None else ""
-        return f"Outputs come with {model.valid.out}.{queue}"
+        beats = " A row takes several beats." if any(place.beats > 1 for place in model.ports.values()) else ""
+        return f"Outputs come with {model.valid.out}.{queue}{beats}"
+    if model.latency == "find":
+        return "Outputs come a fixed number of clock edges after the inputs: +latency=<edges> says how many."
     if not model.latency:
         return "Combinational."
     return f"Outputs come {model.latency} clock edge{'s' if model.latency > 1 else ''} after the inputs."
@@ -73,12 +128,15 @@ def _column_words(model: PortMap, layout: Layout) -> Iterator[str]:
 def _links(model: PortMap, wires: Wires) -> list[tuple[str, str]]:
     """Return (port, wire) of the instance of the design."""
     links = [(model.clock, "clk")] if model.clock else []
+    links += [(clock.port, _clock_wire(model, clock.port)) for clock in model.clocks]
     if model.reset is not None:
         links.append((model.reset.port, "rst" if model.reset.active == "high" else "~rst"))
     if model.valid is not None:
-        links += [(model.valid.in_, "in_valid" if model.ready is None else "send"), (model.valid.out, "done")]
-    if model.ready is not None:
-        links += [(model.ready.in_, "accepts"), (model.ready.out, "1'b1")]
+        sent = "starts" if model.streams else "in_valid" if model.ready is None else "send"
+        links += [(model.valid.in_, sent), (model.valid.out, "done")]
+    for pair, wires_of_pair in ((model.ready, ("accepts", "takes" if model.streams else "1'b1")), (model.last, ("last_in", "last_out"))):
+        if pair is not None:
+            links += [(port, wire) for port, wire in zip((pair.in_, pair.out), wires_of_pair, strict=True) if port is not None]
     arrays = {array.port for array in model.unpacked}
     sides = [(side, port) for side, there in (("to", True), ("from", False)) for port in wires.widths(there)]
     return [*links, *((port, f"array_{port}" if port in arrays else f"{side}_{port}") for side, port in sides)]

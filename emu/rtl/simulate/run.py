@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from emu.base.errors import FileError, ToolError
 from emu.contracts.rows import Row, is_open, value_of
@@ -19,6 +20,7 @@ from emu.rtl.portmap.wrapper import wrapper_text
 from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
 from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run, seeding
 from emu.rtl.simulate.units import built
+from emu.rtl.simulate.vhdl import as_verilog
 from emu.vectors.files.suite import Suite
 from emu.vectors.files.write import write_text
 from emu.vectors.suites.plan import SuitePlan
@@ -26,11 +28,12 @@ from emu.vectors.suites.plan import SuitePlan
 Step = Callable[[str], None]
 SEEDS = tuple(range(1, 9))  # Verilator starts unwritten bits from each
 WIDTH = "PORTMAP width "
+PROTOCOL = "PORTMAP protocol "
+MOST_EDGES = 64  # clock edges of a latency that is looked for
 
 
-@dataclass(frozen=True)
-class Pass:
-    """One way to run a suite. mode: plain, stall (random gaps), slot<k> (the first row goes to unit k)."""
+class Pass(NamedTuple):
+    """One way to run a suite. mode: plain, stall (random gaps), press (answers wait at random), slot<k> (the first row goes to unit k)."""
 
     mode: str
     plusargs: tuple[str, ...]
@@ -39,11 +42,13 @@ class Pass:
 
 @dataclass
 class SuiteRun:
-    """One shard in one simulator. compared, mismatch, x, masked: of the run that decided.   hint: what may be wrong, or nothing."""
+    """One shard in one simulator. compared, mismatch, x, masked: of the run that decided.   hint: what may be wrong, or nothing.
+    latency: clock edges that were found, where the map says find."""
 
     suite: str
     simulator: str
     derived: Derived
+    latency: int | None = None
     exit_code: int = MISUSE
     why: str = ""
     hint: str = ""
@@ -75,10 +80,13 @@ def passes(file: MapFile, seed: int) -> list[Pass]:
     """Return the ways in which every suite runs. seed: of the gaps."""
     model = file.map
     wanted = {"+serial": model.pipelined == "no", "+chain=dut": model.chain == "dut"}
-    common = (f"+watchdog={max(model.watchdog, 2 * (model.latency or 0))}", *(name for name, on in wanted.items() if on))
+    slowest = model.latency if isinstance(model.latency, int) else 0
+    common = (f"+watchdog={max(model.watchdog, 2 * slowest)}", *(name for name, on in wanted.items() if on))
     out = [Pass("plain", common, SEEDS)]
     out += [Pass(f"slot{slot}", (*common, f"+slot={slot}"), SEEDS[:1]) for slot in range(1, model.rows_per_beat)]
-    return [*out, Pass("stall", (*common, f"+stall={seed}"), SEEDS[:1])]
+    if model.presses:
+        out.append(Pass("press", (*common, f"+press={seed}"), SEEDS[:1]))
+    return [*out, Pass("stall", (*common, f"+stall={seed}", *((f"+press={seed + 1}",) if model.presses else ())), SEEDS[:1])]
 
 
 def run_map(
@@ -110,6 +118,7 @@ def run_map(
         check_columns(file, suite.layout, suite.stem)
         found.append(derive_suite(model, plan, suite))
     _check_waivers(file, plans, found)
+    sources = as_verilog(file.files, model.module, work)
     for number, (plan, derived) in enumerate(zip(plans, found, strict=True)):
         suite = derived.suite
         wrapper = work / f"wrapper{number}.sv"
@@ -124,8 +133,17 @@ def run_map(
                 if not compares:
                     entry.exit_code, entry.why = NOTHING, "the port map leaves no row of this suite to compare"
                     continue
-                _run_one(entry, file, derived, simulator, (wrapper, work), seed, rows)
+                _run_one(entry, file, derived, simulator, (wrapper, work, *sources), seed, rows)
+    _compare_latencies(runs)
     return Report(file, str(plans[0].operation.name), tuple(runs), allow_partial)
+
+
+def _compare_latencies(runs: Sequence[SuiteRun]) -> None:
+    """A latency that was found must be the same in every suite and simulator: else the first one that has another fails."""
+    known = next((item.latency for item in runs if item.latency is not None and item.exit_code == FINE), None)
+    for item in runs:
+        if item.latency not in (None, known) and item.exit_code == FINE:
+            item.exit_code, item.why = DIFFERS, f"latency {item.latency} here, {known} in another suite: it must be fixed"
 
 
 def _check_waivers(file: MapFile, plans: Sequence[SuitePlan], found: Sequence[Derived]) -> None:
@@ -139,20 +157,24 @@ def _check_waivers(file: MapFile, plans: Sequence[SuitePlan], found: Sequence[De
 
 
 def _run_one(
-    entry: SuiteRun, file: MapFile, derived: Derived, simulator: Simulator, places: tuple[Path, Path], seed: int, rows: bool
+    entry: SuiteRun, file: MapFile, derived: Derived, simulator: Simulator, places: tuple[Path, ...], seed: int, rows: bool
 ) -> None:
-    """Compile and run one shard in every way until one fails; fill the entry."""
-    model, (wrapper, work) = file.map, places
+    """Compile and run one shard in every way until one fails; fill the entry. places: wrapper, work folder, files of the design."""
+    model, (wrapper, work, *sources) = file.map, places
     stages = any(column.role == "stage" and column.name in model.ports for column in derived.suite.layout.results)
     folder = work / f"{simulator.name}-{entry.suite}"
     defines = {item.name: item.value for item in model.defines}
     op, path = derived.suite.stem.partition("__")[0], work / "suites" / entry.suite
     try:
-        bench = compile_bench(simulator, op, path, [*file.files, wrapper], defines, folder, stages, file.includes)
+        bench = compile_bench(simulator, op, path, [*sources, wrapper], defines, folder, stages, file.includes)
     except FileError as error:
         entry.exit_code, entry.why = MISUSE, str(error)
         return
-    for way in passes(file, seed):
+    extra: tuple[str, ...] = ()
+    if model.latency == "find":
+        entry.latency, entry.hint = find_latency(bench, passes(file, seed)[0])
+        extra = (f"+latency={entry.latency}",)
+    for way in (way._replace(plusargs=(*way.plusargs, *extra)) for way in passes(file, seed)):
         found = judge(bench, way.plusargs, way.seeds)
         entry.modes.append(way.mode)
         _note(entry, found, way, model.rows_per_beat)
@@ -173,9 +195,11 @@ def _note(entry: SuiteRun, found: Judgement, way: Pass, units: int) -> None:
         entry.lines = list(decided.lines)
         if decided.result is not None:
             entry.counts = {name: getattr(decided.result, name) for name in ("compared", "mismatch", "x", "masked")}
-    wide = next((line for line in decided.other.splitlines() if line.startswith(WIDTH)), None)
-    if wide is not None:
-        entry.exit_code, entry.why = MISUSE, _width_words(wide)
+    said = {line.partition(" ")[2].partition(" ")[0]: line for line in reversed(decided.other.splitlines()) if line.startswith("PORTMAP ")}
+    if "width" in said:
+        entry.exit_code, entry.why = MISUSE, _width_words(said["width"])
+    elif "protocol" in said:
+        entry.why = f"{said['protocol'].removeprefix(PROTOCOL)} ({way.mode})"
 
 
 def _width_words(line: str) -> str:
@@ -199,8 +223,27 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]
         entry.lines = [*hidden, *(line for line in entry.lines if line not in results), *listed, *results]
-    if file.map.clock is not None and file.map.latency is not None and way.mode != "stall" and not entry.hint:
+    if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode != "stall" and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
+
+
+def find_latency(bench: Built, way: Pass) -> tuple[int, str]:
+    """Return the fewest clock edges from inputs to outputs with which every row passes; else those with fewest rows wrong, and a hint.
+
+    bench: compiled with a wrapper that takes +latency.   way: how the rows run.   Latencies up to MOST_EDGES are tried.
+    """
+    best, wrong = 0, None
+    for edges in range(MOST_EDGES + 1):
+        found = run(bench, bench.shard.mem, [*way.plusargs, f"+latency={edges}", *seeding(bench, way.seeds[0])])
+        if found.exit_code == FINE:
+            return edges, ""
+        count = found.result.mismatch + found.result.x if found.result is not None else None
+        if count is not None and (wrong is None or count < wrong):
+            best, wrong = edges, count
+    return (
+        best,
+        f"no latency up to {MOST_EDGES} fits all rows, {best} fits most: results are wrong, or the latency is not always the same",
+    )
 
 
 # A wrong latency in a port map, told from its outputs: they are the expected ones of a neighbouring row.
@@ -217,7 +260,7 @@ def latency_hint(model: PortMap, suite: Suite, lines: Sequence[str], first_slot:
     suite: as the bench saw it.   lines: its ROW lines of a run without gaps.   first_slot: the unit of the first row.
     Only rows before the second reset count: after it the order of units starts again.
     """
-    assert model.latency is not None
+    assert isinstance(model.latency, int)
     found = {int(line.split(" tc=")[1].split()[0]) - 1: line.rpartition("got=")[2] for line in lines}
     names = [column.name for column in suite.layout.results if column.role == "out"]
     wants = [_want(suite, row, names) for row in suite.rows]

@@ -13,6 +13,7 @@ from emu.spec.models.format import ExponentFacts, FloatFacts
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
+from emu.spec.steps import step_facts
 
 
 def check_datapath(model: Datapath) -> None:
@@ -24,6 +25,28 @@ def check_datapath(model: Datapath) -> None:
     if isinstance(model.facts, DatapathLevels):
         check_levels(model)
         return
+    _check_step(model)
+
+
+def settled(model: Datapath) -> Datapath:
+    """Return a datapath of levels that passed its checks with the facts of one fused step, where its levels say just such a step.
+
+    Any other comes back as it is, and so does a step that the engines of fused steps do not take: it is computed level by level.
+    """
+    steps = step_facts(model.facts) if isinstance(model.facts, DatapathLevels) else None
+    if steps is None:
+        return model
+    found = model.model_copy(update={"facts": steps})
+    try:
+        _check_step(found)
+    except SpecError:
+        return model
+    return found
+
+
+def _check_step(model: Datapath) -> None:
+    """Check the facts of one fused step. Raises: SpecError."""
+    assert isinstance(model.facts, DatapathFacts)
     _check_formats(model.facts)
     _check_rounding(model.facts)
     try:
@@ -89,6 +112,8 @@ def _check_rounding(facts: DatapathFacts) -> None:
         raise SpecError("align: late_c with a second alignment needs fraction_bits as a number, integer_bits none and floor none")
     if isinstance(facts.late_c, LateC) and (facts.scale.apply != "none" or facts.align.exponent_raise):
         raise SpecError("late_c: a second alignment takes products without scales and without a raised exponent")
+    if isinstance(facts.late_c, LateC) and isinstance(facts.align.fraction_bits, int) and facts.late_c.f2 < facts.align.fraction_bits:
+        raise SpecError(f"late_c.f2: the second sum has no fewer fraction bits than the first, {facts.align.fraction_bits}")
     if facts.group not in (1, "block") and facts.scale.apply not in ("group", "promote"):
         raise SpecError(f"group: {facts.group} products are added before alignment only where scale.apply is group or promote: say 1")
 

@@ -6,6 +6,7 @@ from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.checks.checkpoint import check_checkpoint
 from emu.spec.checks.datapath import check_datapath
+from emu.spec.checks.datapath import settled as settled_datapath
 from emu.spec.checks.format import check_format
 from emu.spec.instruction import check_instruction
 from emu.spec.levels import LevelFault
@@ -42,6 +43,11 @@ def check_facts(model: SpecObject, document: Document) -> None:
         raise placed(error, document, ("facts", *(error.path if isinstance(error, LevelFault) else ()))) from None
     if isinstance(model, Recipe):
         _check_recipe(model, document)
+
+
+def settled(model: SpecObject) -> SpecObject:
+    """Return an object that passed its checks in the form that engines ask: a datapath whose levels are a chain of fused steps as such."""
+    return settled_datapath(model) if isinstance(model, Datapath) else model
 
 
 def _check_block(block: Block, document: Document) -> None:

@@ -1,8 +1,9 @@
-"""Model of spec/datapath: how a matrix instruction sums products, adds C and rounds. Widths are derived in emu.spec.datapath.
+"""Model of spec/datapath: how a matrix instruction sums products, adds C and rounds. Files say it in levels (emu.spec.models.levels).
 
-One general model; a machine is a set of parameters. A finite operand is a triple: value = significand * 2^(exp - frac_bits), with the
-exponent that its code names (subnormals keep the lowest one). Each fused step aligns its terms to the largest exponent, cuts them to
-`fraction_bits`, adds, and rounds once.
+Levels that are a chain of fused steps have a second form here, DatapathFacts, which emu.spec.steps reads out of them and no file says:
+engines have a quick way for such steps. Widths are derived in emu.spec.datapath. A finite operand is a triple: value = significand *
+2^(exp - frac_bits), with the exponent that its code names (subnormals keep the lowest one). Each fused step aligns its terms to the
+largest exponent, cuts them to `fraction_bits`, adds, and rounds once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from emu.spec.models.common import Count, Exact, Exponent, FormatId, Hex, HexString, Id, Part, RoundingId, SpecObject, Width, YesNo
 from emu.spec.models.levels import DatapathLevels, EpilogueFacts
@@ -110,7 +112,7 @@ class SpecialFacts(Part):
 
 
 class DatapathFacts(Part):
-    """One way to compute D = A * B + C."""
+    """One way to compute D = A * B + C: a chain of fused steps. Read out of levels by emu.spec.steps; deviations change a word of it."""
 
     a: tuple[FormatId, ...] = Field(min_length=1, description="formats that the elements of A may have")
     b: tuple[FormatId, ...] = Field(min_length=1, description="formats that the elements of B may have")
@@ -197,13 +199,13 @@ class ValueExample(Part):
 
 
 def _form(facts: Any) -> str:
-    """Return the name of the model whose keys some facts have."""
+    """Return the name of the model whose keys some facts have. No file has those of a fused step: they are read out of levels."""
     if not isinstance(facts, Mapping):
         return type(facts).__name__
-    return "DatapathLevels" if "levels" in facts else "UnknownFacts" if "unknown" in facts else "DatapathFacts"
+    return "UnknownFacts" if "unknown" in facts else "DatapathLevels"
 
 
-_Step = Annotated[DatapathFacts, Tag("DatapathFacts")]
+_Step = SkipJsonSchema[Annotated[DatapathFacts, Tag("DatapathFacts")]]
 _Levels = Annotated[DatapathLevels, Tag("DatapathLevels")]
 Facts = Annotated[_Step | _Levels | Annotated[UnknownFacts, Tag("UnknownFacts")], Discriminator(_form)]
 
@@ -213,5 +215,5 @@ class Datapath(SpecObject):
 
     kind: Literal["datapath"] = Field(description="the folder the file lies in")
     based_on: Id | None = Field(default=None, description="another datapath whose facts hold where this file says nothing else")
-    facts: Facts = Field(description="the datapath as one fused step, or as levels of additions; or why nothing is known of it")
+    facts: Facts = Field(description="the datapath as levels of additions, or why nothing is known of it")
     expect: tuple[DotExample | WidthExample | ValueExample, ...] = Field(default=(), description="hand-checked examples")

@@ -1,4 +1,4 @@
-"""Model of the second form of spec/datapath: levels, from the inside out. What follows from the words is derived in emu.spec.levels.
+"""Model of the language of spec/datapath: levels, from the inside out. What follows from the words is derived in emu.spec.levels.
 
 A level takes the values of the level below it, a fixed number at a time, and adds each lot to one value. Level 0 is the products. The last
 level leaves one value, which is brought to the format of the result. docs/datapath_levels.md fixes every word with a worked row.
@@ -6,7 +6,7 @@ level leaves one value, which is brought to the format of the result. docs/datap
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -70,6 +70,10 @@ Hold = Literal["exact"] | FloatHold | FixedHold | CutHold
 class ScalesOffered(Part):
     """Block scales of both operands: one code of each operand for every block of elements."""
 
+    former: ClassVar[dict[str, str]] = {
+        "apply": "say `scale: {}` in the level whose values the block scales multiply, or `products: {scale: {}}`"
+    }
+
     formats: tuple[FormatId, ...] = Field(min_length=1, description="formats that the scales may have")
     blocks: tuple[Count, ...] = Field(min_length=1, description="elements that may share a scale")
     unused_bits: Literal["ignore", "open"] = Field(default="open", description="a set bit above the scale's code: ignored, or refused")
@@ -94,24 +98,38 @@ class RunningCut(Part):
 class LevelAlign(Part):
     """An addition in which all terms are brought to one exponent E, the largest that a live term names, and cut below it."""
 
-    fraction_bits: Width | Literal["derived"] = Field(
-        description="bits kept below 2^E: F; derived: as many as the finest term has under the largest exponent that a term can name"
+    fraction_bits: Width | Literal["derived", "open"] = Field(
+        description="bits kept below 2^E: F; derived: as many as the finest term has under the largest exponent that a term can name; "
+        "open: nobody knows, and every use is refused"
     )
     cut: RoundingId = Field(description="rounding of a term that loses bits; odd: whatever is lost is jammed into the last bit")
     exponent: Literal["nominal", "normalised"] = Field(
         default="nominal", description="exponent of a term: the one it names, or that of its leading bit"
     )
-    exponent_raise: Exponent = Field(default=0, description="added to the exponent of every term but the running value; values stay")
+    exponent_raise: Exponent | Literal["open"] = Field(
+        default=0, description="added to the exponent of every term but the running value; values stay"
+    )
     floor: Exponent | Literal["derived", "none"] = Field(
         default="none", description="least E; derived: smallest normal exponent of the format that holds the sum, minus integer_bits"
     )
-    integer_bits: Width | Literal["derived", "none"] = Field(
+    integer_bits: Width | Literal["derived", "none", "open"] = Field(
         default="derived", description="bits of the sum at 2^E and above: I; derived: what the largest sum needs; adder = F + I + 1 bits"
     )
-    beyond: Literal["never", "wrap"] = Field(
+    beyond: Literal["never", "wrap", "open"] = Field(
         default="never", description="sums that need more bits: never (the loader proves it), or wrap in two's complement"
     )
     running: Literal["same"] | RunningCut = Field(default="same", description="the running value: cut as the others, or by itself")
+
+    @property
+    def raised(self) -> int:
+        """The number that is added to exponents; of a word that is known."""
+        assert isinstance(self.exponent_raise, int)
+        return self.exponent_raise
+
+    @property
+    def open_words(self) -> tuple[str, ...]:
+        """The words that nobody knows."""
+        return tuple(name for name in ("fraction_bits", "integer_bits", "exponent_raise", "beyond") if getattr(self, name) == "open")
 
     @property
     def cuts_running(self) -> RunningCut | None:
@@ -215,8 +233,23 @@ class EpilogueFacts(Part):
     fused: YesNo = Field(description="yes: alpha * D + C is rounded once")
 
 
+_CHAIN = '{id: "k", of: "all", add: "chain", start: "c", ...}'
+
+
 class DatapathLevels(Part):
     """One way to compute D = A * B + C, or A * B, as levels of additions."""
+
+    former: ClassVar[dict[str, str]] = {
+        "d": 'say out: {format: "..."}',
+        "step": f"say levels: [{_CHAIN}], with `by` the values that one addition takes",
+        "split": 'say a level {of: ..., take: {every: ...}, add: "aligned"}, and one that joins its values',
+        "group": 'say a level {id: "grp", of: ..., add: "exact"} below the chain',
+        "align": f"say `align` in the level that aligns: levels: [{_CHAIN}]",
+        "late_c": 'say a level {id: "step", of: ..., add: "exact", hold: ...} below the chain, or `running` in the `align` of the chain',
+        "accumulator": 'say levels: [{id: "k", of: "all", add: "chain", start: "zero", hold: {bits: ...}}], and `plus: "c"` in out',
+        "promote": 'say {id: "blk", of: "block", add: "exact", scale: {product: ..., term: ...}} below the chain',
+        "round": f"say `hold` in the level that rounds: levels: [{_CHAIN}]",
+    }
 
     a: tuple[FormatId, ...] = Field(min_length=1, description="formats that the elements of A may have")
     b: tuple[FormatId, ...] = Field(min_length=1, description="formats that the elements of B may have")

@@ -59,6 +59,8 @@ void fuzz_count_workspace(stream *random, tally *all);
 void fuzz_quantize(stream *random, tally *all);
 void fuzz_dequantize(stream *random, tally *all);
 
+void fuzz_trace_quantize(stream *random, tally *all);
+void fuzz_trace_dequantize(stream *random, tally *all);
 void fuzz_type_registers(stream *random, tally *all);
 
 /* fuzz_layout.c */
@@ -84,6 +86,8 @@ void fuzz_add_results(stream *random, tally *all);
 void fuzz_check_dot_levels(stream *random, tally *all);
 void fuzz_count_dot_levels(stream *random, tally *all);
 void fuzz_dot_levels(stream *random, tally *all);
+void fuzz_find_stage(stream *random, tally *all);
+void fuzz_trace_levels(stream *random, tally *all);
 
 /* fuzz_descriptor.c */
 void fuzz_measure_descriptor(stream *random, tally *all);

@@ -264,15 +264,38 @@ static void outgrow(tally *all)
     add_error(all, emu_dot_levels(&made.facts, &a, &a, NULL, NULL, NULL, NULL, &result, NULL, room, 1, &row));
 }
 
-void fuzz_dot_levels(stream *random, tally *all)
+/* A place that is in the row, but for some calls. */
+void fuzz_find_stage(stream *random, tally *all)
 {
-    if (one_in(random, 500)) {
-        outgrow(all);
-        return;
+    made_levels made;
+    size_t place = 77;
+    any_levels(random, &made, 40);
+    size_t products = one_in(random, 30) ? (size_t)next_word(random) >> below(random, 64) : (size_t)(made.facts.k & 63) * (1 + (size_t)below(random, 2));
+    int32_t level = one_in(random, 30) ? wild_number(random) : (int32_t)below(random, (uint64_t)(made.facts.level_count & 15) + 2);
+    size_t node = one_in(random, 3) ? (size_t)below(random, 9) : 0;
+    int64_t addition = one_in(random, 3) ? (int64_t)below(random, 5) - 2 : -1;
+    int null = null_of(random, 2);
+    int32_t error = emu_find_stage(null == 0 ? NULL : &made.facts, products, level, node, addition, null == 1 ? NULL : &place);
+    add_error(all, error);
+    add_to(all, place);
+    all->is_broken |= error && place != 77;
+}
+
+/* The stages that were made. */
+static void add_stages(tally *all, const emu_number *stages, const uint8_t *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add_to(all, known[i]);
+        if (known[i])
+            add_to(all, stages[i].magnitude.limbs[0] + (uint64_t)(uint32_t)stages[i].lsb_exp);
     }
+}
+
+static void run_levels(stream *random, tally *all, int traces)
+{
     made_levels made;
     const emu_levels *facts = &made.facts;
-    size_t rows = (size_t)below(random, 2) + 1, draws = 0, numbers = 0, row = 0;
+    size_t rows = traces && !one_in(random, 40) ? 1 : (size_t)below(random, 2) + 1, count = 0, draws = 0, numbers = 0, row = 0;
     emu_matrix a, b, scale[2] = {{0}}, c = {0}, words = {0}, d = {0};
     uint32_t *order;
     emu_number *room;
@@ -306,11 +329,25 @@ void fuzz_dot_levels(stream *random, tally *all)
     }
     const emu_matrix *scale_a = facts->scale || one_in(random, 100) ? &scale[0] : NULL;
     size_t given = one_in(random, 100) ? 0 : numbers; /* each draw is a statement: arguments have no order */
-    int32_t error = emu_dot_levels(facts, null == 0 ? NULL : &a, null == 1 ? NULL : &b, scale_a,
-                                   facts->scale ? &scale[1] : NULL, (facts->c != NULL) != (null == 2) ? &c : NULL,
-                                   (draws > 0) != (null == 3) ? &words : NULL, null == 4 ? NULL : &d, null == 5 ? NULL : order,
-                                   null == 6 ? NULL : room, given, null == 7 ? NULL : &row);
+    int lacks = traces ? null_of(random, 3) : -1;
+    if (traces)
+        emu_find_stage(facts, products, facts->level_count + 1, 0, -1, &count);
+    emu_number *stages = block((count + 1) * sizeof *stages);
+    uint8_t *known = block(count + 1);
+    const emu_matrix *operands[7] = {null == 0 ? NULL : &a, null == 1 ? NULL : &b, scale_a, facts->scale ? &scale[1] : NULL,
+                                     (facts->c != NULL) != (null == 2) ? &c : NULL, (draws > 0) != (null == 3) ? &words : NULL,
+                                     null == 4 ? NULL : &d};
+    uint32_t *places = null == 5 ? NULL : order;
+    emu_number *space = null == 6 ? NULL : room;
+    int32_t error = traces ? emu_trace_levels(facts, operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6], places,
+                                              space, given, lacks == 0 ? NULL : stages, lacks == 1 ? NULL : known, lacks == 2 ? 0 : count)
+                           : emu_dot_levels(facts, operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6], places,
+                                            space, given, null == 7 ? NULL : &row);
     add_error(all, error);
+    if (!error)
+        add_stages(all, stages, known, count);
+    free(stages);
+    free(known);
     for (size_t i = 0; !error && i < rows; i++) {
         uint64_t code = 0;
         memcpy(&code, (uint8_t *)d.codes + i * (size_t)d.bytes, (size_t)d.bytes);
@@ -325,4 +362,17 @@ void fuzz_dot_levels(stream *random, tally *all)
     free(words.codes);
     free(order);
     free(room);
+}
+
+void fuzz_dot_levels(stream *random, tally *all)
+{
+    if (one_in(random, 500))
+        outgrow(all);
+    else
+        run_levels(random, all, 0);
+}
+
+void fuzz_trace_levels(stream *random, tally *all)
+{
+    run_levels(random, all, 1);
 }

@@ -224,3 +224,85 @@ void fuzz_dequantize(stream *random, tally *all)
     free(values.open);
     release(&t);
 }
+
+/* Matrices of all registers of a program, in their shapes for most calls. */
+static emu_matrix *any_registers(stream *random, const tensors *t)
+{
+    static emu_matrix made[MOST_REGISTERS];
+    int32_t wrong = one_in(random, 30) ? (int32_t)below(random, 8) : -1;
+    for (int32_t i = 0; i < MOST_REGISTERS; i++) {
+        const emu_matrix none = {NULL, 8, 0, 0, NULL};
+        made[i] = none;
+        if (i >= drawn.program.register_count)
+            continue;
+        made[i] = matrix(random, parts(t->padded_rows, drawn.registers[i].rows), parts(t->padded_columns, drawn.registers[i].columns), 64, 0);
+        if (!one_in(random, 100))
+            made[i].open = block(made[i].rows * made[i].columns);
+        if (i == wrong)
+            made[i].bytes = one_in(random, 2) ? 4 : 3;
+        if (i + 1 == wrong)
+            made[i].rows--;
+    }
+    return made;
+}
+
+static void add_registers(tally *all, emu_matrix *registers, int32_t error)
+{
+    for (int32_t i = 0; i < drawn.program.register_count && i < MOST_REGISTERS; i++) {
+        if (!error)
+            add_matrix(all, &registers[i]);
+        free(registers[i].codes);
+        free(registers[i].open);
+    }
+}
+
+void fuzz_trace_quantize(stream *random, tally *all)
+{
+    tensors t;
+    emu_format source;
+    uint32_t amax = (uint32_t)next_word(random) & 0x7FFFFFFF;
+    if (one_in(random, 60))
+        draft_dequantize(random, &drawn, 0);
+    else
+        draft_quantize(random, &drawn, 0);
+    source = drawn.arithmetic;
+    allocate(random, &drawn, &source, &t, 1);
+    fill(&t.x, random, &source, 0);
+    fill(&t.random, random, NULL, drawn.random_bits + one_in(random, 60));
+    if (one_in(random, 30))
+        spoil(random, &t);
+    emu_matrix *registers = any_registers(random, &t);
+    int gives_amax = drawn.program.tensor_amax >= 0 && drawn.arithmetic.frac_bits >= 23 ? one_in(random, 2) : one_in(random, 50);
+    int gives_random = (drawn.program.random >= 0) != one_in(random, 50), null = null_of(random, 5);
+    int32_t error = emu_trace_quantize(null == 0 ? NULL : &drawn.program, null == 1 ? NULL : &source, null == 2 ? NULL : &t.x,
+                                       gives_amax ? &amax : NULL, gives_random ? &t.random : NULL, NULL, null == 3 ? NULL : registers,
+                                       null == 4 ? NULL : t.workspace, t.words);
+    add_error(all, error);
+    add_registers(all, registers, error);
+    release(&t);
+}
+
+void fuzz_trace_dequantize(stream *random, tally *all)
+{
+    tensors t;
+    if (one_in(random, 60))
+        draft_quantize(random, &drawn, 0);
+    else
+        draft_dequantize(random, &drawn, 0);
+    allocate(random, &drawn, &drawn.arithmetic, &t, 0);
+    if (drawn.program.codes >= 0 && drawn.formats[drawn.program.codes])
+        fill(&t.codes, random, drawn.formats[drawn.program.codes], 0);
+    for (int32_t k = 0; k < MOST_LEVELS && t.levels[k].codes; k++) {
+        if (drawn.levels[k].format)
+            fill(&t.levels[k], random, drawn.levels[k].format, 0);
+    }
+    if (one_in(random, 30))
+        spoil(random, &t);
+    emu_matrix *registers = any_registers(random, &t);
+    int null = null_of(random, 5);
+    int32_t error = emu_trace_dequantize(null == 0 ? NULL : &drawn.program, null == 1 ? NULL : &t.codes, null == 2 ? NULL : t.levels,
+                                         null == 3 ? NULL : registers, null == 4 ? NULL : t.workspace, t.words);
+    add_error(all, error);
+    add_registers(all, registers, error);
+    release(&t);
+}

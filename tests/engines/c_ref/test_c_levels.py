@@ -1,4 +1,4 @@
-"""Datapaths of levels in the C reference against the exact engine: shipped ones, lowered ones, and ones out of a seed."""
+"""Datapaths of levels in the C reference against the exact engine: shipped ones and ones out of a seed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _compare(plan: LevelsPlan, rng: Random, rows: int) -> Counter[str]:
     return seen
 
 
-def test_shipped_and_lowered_datapaths() -> None:
+def test_shipped_datapaths() -> None:
     rng, seen = Random(11), Counter[str]()
     plans = all_plans()
     for plan in plans:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import yaml
 from support.dots import draw_operands, known_datapaths
-from support.lowering import lowered
 
 from emu import contracts, strategies
 from emu.base.errors import OpenError, OperandError, ShapeError
@@ -30,6 +29,7 @@ from emu.spec.datapath import plans_of
 from emu.spec.levels import LevelsPlan, check_levels, resolve_levels
 from emu.spec.models import Datapath
 from emu.spec.models.levels import DatapathLevels
+from emu.spec.steps import in_levels
 
 ROWS = yaml.safe_load((Path(__file__).parent / "rvbna_rows.yaml").read_text())
 FUSED = [model.id for model in known_datapaths()]
@@ -74,7 +74,7 @@ def test_a_fused_step_said_in_levels_gives_the_same_bits_on_thousands_of_rows(na
 
 def differences(model: Datapath, choices: int, draws: int, directed: int) -> list[Any]:
     """Return rows where both forms differ. choices: of operands, spread over all.   draws: lots of 4 random rows of two instructions."""
-    other = lowered(model)
+    other = in_levels(model)
     check_levels(other)
     plans = list(plans_of(model))
     out = []
@@ -103,7 +103,7 @@ def outcome(compute: Any, *operands: Any) -> int | str:
 
 def test_the_comparison_sees_one_bit_of_alignment() -> None:
     model = get("datapath", "hopper_fp8")
-    other = lowered(model)
+    other = in_levels(model)
     level = other.facts.levels[0]
     wrong = level.model_copy(update={"align": level.align.model_copy(update={"fraction_bits": 14})})
     twin = resolve_levels(other.model_copy(update={"facts": other.facts.model_copy(update={"levels": (wrong,)})}), "e4m3", "e4m3")
@@ -295,7 +295,7 @@ def test_each_scale_takes_its_own_word() -> None:
     plan = made(c="none", k=1, scale=scale, levels=levels, out={"format": "fp32"})
     one, odd = 0x3F800000, 0x43FF8000
     stages = [dot([one], [one], [odd], [odd], None, words, plan).stages["blk_0"] for words in ([0, 0], [0, 128], [128, 0], [128, 128])]
-    assert [value.significand * 2 ** value.lsb_exp for value in stages] == [510 * 510, 510 * 512, 512 * 510, 512 * 512]
+    assert [value.significand * 2**value.lsb_exp for value in stages] == [510 * 510, 510 * 512, 512 * 510, 512 * 512]
 
 
 @pytest.mark.parametrize(("rounding", "code"), [("rne", 0), ("rz", 0), ("ru", 0), ("rd", 0x80000000)])

@@ -17,6 +17,7 @@ from emu.spec import derive, get, names
 
 FORMS = range(kernel.BEST_FORM + 1)
 FOUR_BITS = [name for name in names("format") if derive.codes(get("format", name)).bits == 4]
+CODEBOOKS = [name for name in FOUR_BITS if get("format", name).facts.class_ == "codebook"]
 ROUNDINGS = [name for name in names("rounding") if not get("rounding", name).random_bits]
 SOURCES = ("fp32", "bf16", "fp16")
 STEPS = [-3, 0, 3, *(sign * (1 << place) for sign in (1, -1) for place in range(23))]
@@ -62,7 +63,7 @@ def test_kernel_takes_every_deterministic_conversion_to_a_regular_grid():
         for rounding in names("rounding")
         if kernel.can_convert(fp32, get("format", name), get("rounding", rounding), get("policy", "nvidia"))
     }
-    assert supported == {(name, rounding) for name in FOUR_BITS if name != "nf4" for rounding in ROUNDINGS}
+    assert supported == {(name, rounding) for name in FOUR_BITS if name not in CODEBOOKS for rounding in ROUNDINGS}
     assert len(supported) >= 30
 
 
@@ -74,18 +75,18 @@ def test_every_16_bit_source_and_every_decision_point(name, source):
     for rounding in (get("rounding", rounding) for rounding in ROUNDINGS):
         for policy in policies_of(fmt):
             if not kernel.can_convert(origin, fmt, rounding, policy):
-                unable = name == "nf4" and (source == "fp32" or rounding.id == "odd")
-                assert unable or derive.policy_entry(policy, fmt).overflow != "saturate"
+                unable = name in CODEBOOKS and (source == "fp32" or rounding.id == "odd")
+                assert unable or derive.policy_entry(policy, fmt).overflow == "wrap"
                 continue
             wanted = answer(lambda r=rounding, p=policy: convert_numpy(codes, origin, fmt, r, p))
             for form in FORMS:
                 assert answer(lambda r=rounding, p=policy, f=form: kernel.convert(codes, origin, fmt, r, p, form=f)) == wanted
                 compared += 1
-    assert compared or (name == "nf4" and source == "fp32")
+    assert compared or (name in CODEBOOKS and source == "fp32")
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-@pytest.mark.parametrize("name", [name for name in FOUR_BITS if name != "nf4"])
+@pytest.mark.parametrize("name", [name for name in FOUR_BITS if name not in CODEBOOKS])
 def test_reference_model_at_every_decision_point(name, rounding):
     fmt, fp32, how, policy = get("format", name), get("format", "fp32"), get("rounding", rounding), get("policy", "nvidia")
     codes = np.concatenate([part[: part.size // 16] for part in np.split(near_points(name), 2)])  # decision points, exponents

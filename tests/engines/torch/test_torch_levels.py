@@ -1,4 +1,4 @@
-"""Datapaths of levels in the torch engine against the exact engine: shipped, lowered and drawn ones; integers of any width."""
+"""Datapaths of levels in the torch engine against the exact engine: shipped and drawn ones; integers of any width."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ edge = importlib.import_module("emu.engines.torch.levels_arrays")
 wide = importlib.import_module("emu.engines.torch.wide")
 
 
-def test_shipped_and_lowered_datapaths() -> None:
+def test_shipped_datapaths() -> None:
     rng, seen, plans = Random(13), Counter[str](), all_plans()
     for plan in plans:
         assert can_torch.can_levels(plan), plan.name

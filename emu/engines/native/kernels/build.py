@@ -7,9 +7,10 @@ from pathlib import Path
 from cffi import FFI
 
 HEADER = "emu/engines/native/kernels/kernels.h"
+HEADERS = sorted(glob("emu/engines/native/kernels/*.h"))
 SOURCES = sorted(glob("emu/engines/native/kernels/*.c"))
 FLAGS = ["-O3", "-std=c99", "-ffp-contract=off", "-fno-wrapv", "-Werror=incompatible-pointer-types"]
-DIGEST = sha256(b"".join(Path(path).read_bytes() for path in [HEADER, *SOURCES])).hexdigest()
+DIGEST = sha256(b"".join(Path(path).read_bytes() for path in [*HEADERS, *SOURCES])).hexdigest()
 
 
 def cdef(path: str) -> str:
@@ -23,7 +24,7 @@ ffi.set_source(
     "emu.engines.native._kernels",
     f'#include "kernels.h"\nstatic const char emu_kernels_digest[65] = "{DIGEST}";',
     sources=SOURCES,
-    depends=[HEADER],
+    depends=HEADERS,
     include_dirs=["emu/engines/native/kernels"],
     extra_compile_args=FLAGS,
 )

@@ -51,6 +51,11 @@ int32_t emu_check_floats(void);
 int32_t emu_convert_4bit(int32_t form, const emu_thresholds *thresholds, int32_t source, const void *x, size_t count, int32_t packed,
                          uint8_t *codes, uint8_t *marks);
 
+/* convert to codes of up to 8 bits, a byte each. table: 65536 codes by source code, of binary32 by its bf16 code after rounding to odd.
+ * marks_table: the marks of each, NULL: none has any. */
+int32_t emu_convert_8bit(int32_t form, const uint8_t *table, const uint8_t *marks_table, int32_t source, const void *x, size_t count,
+                         uint8_t *codes, uint8_t *marks);
+
 /* decode: 4-bit codes, bytes below 16 or packed, -> table[code]. */
 int32_t emu_decode_4bit(int32_t form, const uint32_t *table, const uint8_t *codes, size_t count, int32_t packed, uint32_t *values);
 
@@ -226,7 +231,10 @@ int32_t emu_dot_epilogue(const emu_dot *plan, uint32_t alpha, const void *d, con
 /* A float format as binary64 numbers, and a rounding to it. up_*: masks, all ones where a number moves away from zero: up_plus, up_minus:
  * that lost something and has this sign; half: at least half a unit; more: more; tie: at least half of a unit, the last bit 1; even: that lost
  * something, the last bit 0. */
-enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2 }; /* nearest: to even */
+enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2, EMU_HOLD_DRAWS = 3 }; /* nearest: to even, infinity beyond the largest */
+
+/* How a random word decides, of `random_bits`: the top bits of what is lost plus the word carry; the word is below it; it is rounded first. */
+enum { EMU_DRAW_ADD = 0, EMU_DRAW_CMP = 1, EMU_DRAW_HALF = 2 };
 
 typedef struct emu_hold_float {
     double kept, kept_big; /* 2^-fraction bits kept; 2^52 times that */
@@ -238,15 +246,68 @@ typedef struct emu_hold_float {
     int32_t mode;   /* EMU_HOLD_* */
     uint64_t up_plus, up_minus, up_half, up_more, up_tie, up_even;
     uint64_t downward; /* mask of the sign: a zero sum of numbers that are no equal zeros is -0 */
+    int32_t draws, random_bits; /* EMU_DRAW_*, where the mode draws */
 } emu_hold_float;
 
-/* Codes of 1 or 2 bytes and the binary32 bits of each; of 4 bytes: binary32 codes. */
+/* Codes of 1 or 2 bytes and the binary32 bits of each; of 4 bytes: binary32 codes. The exponents that codes name lie between two. */
 typedef struct emu_level_operand {
     int32_t bytes;
     const uint32_t *words;
+    int32_t low_exp, high_exp;
 } emu_level_operand;
 
 enum { EMU_BEYOND_STOPS = 0, EMU_BEYOND_WRAPS = 1, EMU_BEYOND_INFINITE = 2, EMU_BEYOND_FAILS = 3 };
+
+/* What a number is brought to. cut: bits below the exponent that it names; fixed: whole units between two ends. Rounded as `by` says. */
+enum { EMU_KEEPS = 0, EMU_KEEPS_FLOAT = 1, EMU_KEEPS_DIGITS = 2, EMU_KEEPS_BELOW = 3, EMU_KEEPS_FIXED = 4 };
+
+typedef struct emu_tree_hold {
+    int32_t kind;       /* EMU_KEEPS_* */
+    emu_hold_float by;
+    int32_t low_exp, high_exp; /* float: of the exponents that its numbers name */
+    int32_t below;             /* bits */
+    double unit, low, high;    /* fixed */
+    int32_t beyond;            /* EMU_BEYOND_* */
+} emu_tree_hold;
+
+typedef struct emu_tree_scale {
+    int32_t by; /* 1: block scales multiply here */
+    emu_tree_hold each, product, term;
+} emu_tree_scale;
+
+enum { EMU_ADDS_EXACT = 0, EMU_ADDS_ALIGNED = 1, EMU_ADDS_CHAIN = 2, EMU_ADDS_PAIRS = 3 };
+enum { EMU_TREE_DEAD = -(1 << 20), EMU_TREE_LEVELS = 16, EMU_TREE_PAIRS = 40 };
+
+/* One level. Level 0 is the products: of it only `hold`, `scale`, `turns` and `places` count. */
+typedef struct emu_tree_level {
+    int32_t add;             /* EMU_ADDS_* */
+    int32_t of, every;       /* values of one node, 0: all; 1: neighbours, n: every n-th */
+    int32_t by;              /* chain: values of one addition */
+    int32_t starts_first, starts_c, loads_c, plus_c, decides; /* decides: NaN and infinite operands, before each addition */
+    int32_t flushes;         /* chain: subnormal running values are zeros, of a format whose smallest normal number is `normal` */
+    double normal;
+    int32_t is_aligned, normalised, raised, frac_bits, has_floor, floor;
+    emu_hold_float cut;      /* rounding of terms */
+    int32_t wraps;           /* bits of the adder; 0: its sums do not wrap */
+    int32_t running_cut, running_bits, running_drop; /* 1: the running value is cut by itself; drop: -1: never dropped */
+    emu_hold_float running;
+    int32_t names_largest, cancelled_counts;
+    int32_t float_zero;      /* 1: a zero sum has a sign */
+    uint64_t downward;       /* as in emu_hold_float */
+    emu_tree_hold hold;
+    emu_tree_scale scale;
+    int32_t turns;           /* roundings of one node */
+    const int32_t *places;   /* [nodes][turns]: the random word of each; NULL: none draws */
+} emu_tree_level;
+
+typedef struct emu_tree {
+    int32_t count;        /* levels above the products */
+    int32_t names;        /* 1: exponents that values name matter */
+    int32_t words;        /* random words of an output */
+    int32_t out_place;    /* that of the result */
+    int32_t c_low, c_high; /* exponents that C names */
+    emu_tree_level levels[17];
+} emu_tree;
 
 /* A datapath of levels: lots of products summed exactly go into one running register. emu/engines/native/levels.py says which ones. */
 typedef struct emu_levels {
@@ -266,6 +327,8 @@ typedef struct emu_levels {
     emu_hold_float held, out; /* a float register; the result */
     int32_t starts_first, starts_c, loads_c, out_plus_c;
     int32_t once;   /* 1: NaN and infinity of the operands decide before anything is added */
+    int32_t live_nan; /* 1: a NaN scale counts only where its values are live; of a tree alone */
+    const emu_tree *tree; /* levels one by one, in the place of lots and a register; NULL: as said above */
     int32_t d_frac_bits, d_lowest;
     uint32_t d_inf, d_nan, d_sign;
 } emu_levels;
@@ -274,9 +337,10 @@ typedef struct emu_levels {
 size_t emu_levels_room(const emu_levels *plan, size_t rows, size_t columns, size_t k);
 
 /* Operands as in emu_dot_panel. c: values of C as d is, NULL: there is none.   d: codes [rows, columns], or [rows] for pairs.
- * failed: the first output without a result, or SIZE_MAX. */
+ * random: words [outputs, tree->words], NULL: none.   failed: the first output without a result, or SIZE_MAX. */
 int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, const void *b, const void *scale_a, const void *scale_b,
-                         size_t rows, size_t columns, size_t k, int32_t paired, const double *c, uint32_t *d, size_t *failed, void *room);
+                         size_t rows, size_t columns, size_t k, int32_t paired, const double *c, const uint32_t *random, uint32_t *d,
+                         size_t *failed, void *room);
 
 /* What the memory of this machine allows: reads 4 bytes and writes 1 for each element, and does nothing else. */
 int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_t *bytes);

@@ -5,63 +5,9 @@
  * rounding to the at most 24 bits of the register cannot tell from the exact sum. A register in fixed point is an int64_t in its own unit.
  * NaN and infinity of operands go through float sums as IEEE 754 has them; for registers in fixed point, and where they decide before
  * anything is added, they are looked for in the rows that have them. */
-#include "kernels.h"
+#include "levels.h"
 
 enum { LANES = EMU_DOT_LANES };
-
-#define FINEST_OF_BIG 0x4338000000000000u /* 1.5 * 2^52: integers up to 2^51 that are added stand in the low bits */
-
-/* 1 where bits are those of NaN or an infinity. */
-EMU_INLINE uint64_t is_special(uint64_t bits) { return ((bits & EMU_EXPONENT) + ((uint64_t)1 << 52)) >> 63; }
-
-/* A choice by a mask, and masks of comparisons below 2^63: written as arithmetic, which every form has for 64 bits. */
-EMU_INLINE uint64_t chosen(uint64_t mask, uint64_t yes, uint64_t no) { return (yes & mask) | (no & ~mask); }
-EMU_INLINE uint64_t below(uint64_t x, uint64_t y) { return 0 - ((x - y) >> 63); }
-
-/* x + y rounded to odd: cut toward zero, the last bit set where something was lost. */
-EMU_INLINE double odd_sum(double x, double y) {
-    const double total = x + y, shadow = total - x, error = (x - (total - shadow)) + (y - shadow);
-    const uint64_t bits = emu_double_bits(total), lost = emu_double_bits(error);
-    const uint64_t inexact = (((lost & ~EMU_MINUS) + ~EMU_MINUS) >> 63), odd = (bits - (inexact & ((bits ^ lost) >> 63))) | inexact;
-    return emu_as_double(chosen(below(bits & ~EMU_MINUS, EMU_EXPONENT), odd, bits));
-}
-
-/* The same in a rounding down: a zero that is no sum of equal zeros has the sign `downward`. */
-EMU_INLINE double odd_sum_down(double x, double y, uint64_t downward) {
-    const double sum = odd_sum(x, y);
-    const uint64_t bits = emu_double_bits(sum), zero = 0 - (uint64_t)((bits & ~EMU_MINUS) == 0);
-    return emu_as_double(bits | ((emu_double_bits(x) | emu_double_bits(y)) & downward & zero));
-}
-
-/* A number in a float format, rounded as `mode` and the hold say; NaN and infinity stay. Adding 2^52 units leaves whole ones. */
-EMU_INLINE double held(const emu_hold_float *hold, double x, int32_t mode) {
-    const uint64_t bits = emu_double_bits(x), sign = bits & EMU_MINUS, size = bits & ~EMU_MINUS, exp = size & EMU_EXPONENT;
-    const uint64_t lowest = emu_double_bits(hold->lowest), highest = emu_double_bits(emu_power(960));
-    const uint64_t normal = chosen(below(exp, lowest), lowest, exp);
-    const double leading = emu_as_double(chosen(below(highest, normal), highest, normal)), big = leading * hold->kept_big;
-    double whole = (emu_as_double(size) + big) - big;
-    uint64_t found, end = emu_double_bits(hold->beyond_plus);
-    if (mode != EMU_HOLD_NEAREST) {
-        const double unit = leading * hold->kept, exact = emu_as_double(size);
-        const uint64_t up = 0 - (emu_double_bits(exact - whole) >> 63), minus = 0 - (sign >> 63);
-        whole -= emu_as_double(emu_double_bits(unit) & up);
-        if (mode == EMU_HOLD_BY_MASKS) {
-            const double rest = exact - whole, twice = rest + rest - unit;
-            const uint64_t some = 0 - (emu_double_bits(0.0 - rest) >> 63), half = (emu_double_bits(twice) >> 63) - 1;
-            const uint64_t more = 0 - (emu_double_bits(0.0 - twice) >> 63), odd = 0 - (emu_double_bits(whole + big) & 1u);
-            const uint64_t away = (some & chosen(minus, hold->up_minus, hold->up_plus)) | (half & hold->up_half) | (more & hold->up_more) |
-                                  (half & odd & hold->up_tie) | (some & ~odd & hold->up_even);
-            whole += emu_as_double(emu_double_bits(unit) & away);
-        }
-        end = chosen(minus, emu_double_bits(hold->beyond_minus), end);
-    }
-    found = emu_double_bits(whole) & ~EMU_MINUS;
-    if (mode == EMU_HOLD_BY_MASKS)
-        found &= ~below(found, emu_double_bits(hold->flushed));
-    found = chosen(below(emu_double_bits(hold->largest), found), end, found);
-    found = chosen(below(size, EMU_EXPONENT), found, size);
-    return emu_as_double(found | sign) + hold->zero;
-}
 
 /* x / 2^shift, down; an arithmetic shift of 64 bits is what AVX2 lacks. */
 EMU_INLINE uint64_t shifted_down(uint64_t x, int32_t shift) { return ((x + EMU_MINUS) >> shift) - (EMU_MINUS >> shift); }
@@ -72,18 +18,6 @@ EMU_INLINE uint64_t rounded_units(const emu_levels *plan, uint64_t value, uint64
     const uint64_t bias = plan->bias + ((0 - (base & 1u)) & plan->bias_odd) + ((0 - (base >> 63)) & plan->bias_minus);
     return value + shifted_down(term + bias, plan->shift);
 }
-
-typedef struct operand {
-    float *value;   /* [row / width][k][width] */
-    float *scale;   /* [row / width][block][width] */
-    uint8_t *special; /* [row]: an element or a scale is NaN or infinite */
-} operand;
-
-typedef struct job {
-    const emu_levels *plan;
-    operand left, right;
-    size_t k, blocks, rows, columns;
-} job;
 
 /* The sum of one lot's products, `count` from `first` on, in binary32. */
 EMU_INLINE void narrow_lot(size_t width, const float *restrict a, const float *restrict b, size_t first, size_t count, float *restrict total) {
@@ -96,7 +30,7 @@ EMU_INLINE void narrow_lot(size_t width, const float *restrict a, const float *r
 }
 
 /* The same in binary64, rounded and scaled as the plan says. */
-EMU_INLINE void lot_of(const job *work, size_t width, const float *restrict a, const float *restrict b, const float *restrict scale_a,
+EMU_INLINE void lot_of(const emu_levels_job *work, size_t width, const float *restrict a, const float *restrict b, const float *restrict scale_a,
                        const float *restrict scale_b, size_t first, size_t count, double *restrict term) {
     const size_t lane_a = width > 1;
     const emu_levels *plan = work->plan;
@@ -114,10 +48,10 @@ EMU_INLINE void lot_of(const job *work, size_t width, const float *restrict a, c
     }
     if (plan->holds_products && plan->product.mode == EMU_HOLD_CUT)
         for (size_t lane = 0; lane < LANES; lane++)
-            term[lane] = held(&plan->product, term[lane], EMU_HOLD_CUT);
+            term[lane] = emu_held(&plan->product, term[lane], EMU_HOLD_CUT);
     else if (plan->holds_products)
         for (size_t lane = 0; lane < LANES; lane++)
-            term[lane] = held(&plan->product, term[lane], plan->product.mode);
+            term[lane] = emu_held(&plan->product, term[lane], plan->product.mode);
     if (plan->summed)
         for (size_t lane = 0; lane < LANES; lane++)
             term[lane] += 0.0; /* the zero of an exact sum is +0 */
@@ -129,7 +63,7 @@ EMU_INLINE void lot_of(const job *work, size_t width, const float *restrict a, c
 }
 
 /* The running value of a float register over all K, from what it starts with. */
-EMU_INLINE void chain_float(const job *work, size_t width, const float *a, const float *b, const float *scale_a, const float *scale_b,
+EMU_INLINE void chain_float(const emu_levels_job *work, size_t width, const float *a, const float *b, const float *scale_a, const float *scale_b,
                             double *restrict value, int32_t mode) {
     const emu_levels *plan = work->plan;
     const emu_hold_float hold = plan->held;
@@ -139,13 +73,13 @@ EMU_INLINE void chain_float(const job *work, size_t width, const float *a, const
         lot_of(work, width, a, b, scale_a, scale_b, first, work->k - first < lot ? work->k - first : lot, term);
         if (first == 0 && plan->starts_first)
             for (size_t lane = 0; lane < LANES; lane++)
-                value[lane] = held(&hold, term[lane], mode);
+                value[lane] = emu_held(&hold, term[lane], mode);
         else if (mode == EMU_HOLD_BY_MASKS)
             for (size_t lane = 0; lane < LANES; lane++)
-                value[lane] = held(&hold, odd_sum_down(value[lane], term[lane], hold.downward), mode);
+                value[lane] = emu_held(&hold, emu_odd_sum_down(value[lane], term[lane], hold.downward), mode);
         else
             for (size_t lane = 0; lane < LANES; lane++)
-                value[lane] = held(&hold, odd_sum(value[lane], term[lane]), mode);
+                value[lane] = emu_held(&hold, emu_odd_sum(value[lane], term[lane]), mode);
     }
 }
 
@@ -157,19 +91,19 @@ EMU_INLINE uint64_t added(const emu_levels *plan, uint64_t before, uint64_t unit
     if (beyond == EMU_BEYOND_WRAPS)
         return ((sum + high + 1u) & (high + high + 1u)) - high - 1u;
     if (wide) { /* beyond 64 bits the sign is that of what was there */
-        const uint64_t lost = 0 - (((before ^ sum) & (units ^ sum)) >> 63), end = chosen(0 - (before >> 63), low, high);
-        const int64_t full = (int64_t)chosen(lost, end, sum);
+        const uint64_t lost = 0 - (((before ^ sum) & (units ^ sum)) >> 63), end = emu_chosen(0 - (before >> 63), low, high);
+        const int64_t full = (int64_t)emu_chosen(lost, end, sum);
         inside = (uint64_t)(full > (int64_t)high ? (int64_t)high : full < (int64_t)low ? (int64_t)low : full);
         if (beyond != EMU_BEYOND_STOPS)
             *over = *over ? *over : inside != (uint64_t)full || lost ? ((int64_t)inside < 0 ? -1 : 1) : 0;
         return inside;
     }
-    inside = chosen(below(high, sum), high, sum);
-    return chosen(below(inside, low), low, inside);
+    inside = emu_chosen(emu_below(high, sum), high, sum);
+    return emu_chosen(emu_below(inside, low), low, inside);
 }
 
 /* The same of a register in fixed point. over: -1 or 1 in lanes that once went beyond it. */
-EMU_INLINE void chain_fixed(const job *work, size_t width, const float *a, const float *b, const float *scale_a, const float *scale_b,
+EMU_INLINE void chain_fixed(const emu_levels_job *work, size_t width, const float *a, const float *b, const float *scale_a, const float *scale_b,
                             int64_t *restrict value, int64_t *restrict over, int32_t beyond, int wide) {
     const emu_levels plan = *work->plan;
     const size_t lot = (size_t)plan.lot;
@@ -184,7 +118,7 @@ EMU_INLINE void chain_fixed(const job *work, size_t width, const float *a, const
 }
 
 /* The same of a register of at most 31 bits and terms of at most 24, none of which is rounded or scaled, that stops at its ends or wraps. */
-EMU_INLINE void chain_short(const job *work, size_t width, const float *a, const float *b, int64_t *restrict value, int32_t beyond) {
+EMU_INLINE void chain_short(const emu_levels_job *work, size_t width, const float *a, const float *b, int64_t *restrict value, int32_t beyond) {
     const emu_levels *plan = work->plan;
     const size_t lot = (size_t)plan->lot;
     const float per_unit = (float)plan->per_unit * (float)((uint32_t)1 << plan->lift);
@@ -202,7 +136,7 @@ EMU_INLINE void chain_short(const job *work, size_t width, const float *a, const
         value[lane] = units[lane];
 }
 
-EMU_INLINE void run_fixed(const job *work, size_t width, const float *a, const float *b, const float *scale_a, const float *scale_b,
+EMU_INLINE void run_fixed(const emu_levels_job *work, size_t width, const float *a, const float *b, const float *scale_a, const float *scale_b,
                           int64_t *restrict value, int64_t *restrict over) {
     const int wide = work->plan->bits > 62, is_short = work->plan->is_short;
     if (work->plan->beyond == EMU_BEYOND_WRAPS && is_short)
@@ -218,7 +152,7 @@ EMU_INLINE void run_fixed(const job *work, size_t width, const float *a, const f
 }
 
 /* All K of a row of lanes: what the register holds as a number, rounded to odd at 53 bits. */
-EMU_INLINE void run_lanes(const job *work, size_t width, size_t row, size_t block, double *restrict value, int64_t *restrict over,
+EMU_INLINE void run_lanes(const emu_levels_job *work, size_t width, size_t row, size_t block, double *restrict value, int64_t *restrict over,
                           int32_t form) {
     const float *a = work->left.value + row * work->k * width, *b = work->right.value + block * work->k * LANES;
     const float *scale_a = work->left.scale + row * work->blocks * width, *scale_b = work->right.scale + block * work->blocks * LANES;
@@ -229,7 +163,7 @@ EMU_INLINE void run_lanes(const job *work, size_t width, size_t row, size_t bloc
         run_fixed(work, width, a, b, scale_a, scale_b, units, over);
         for (size_t lane = 0; lane < LANES; lane++) {
             const int64_t upper = units[lane] >> 32, lower = units[lane] & 0xFFFFFFFF;
-            value[lane] = odd_sum((double)upper * 4294967296.0, (double)lower) * plan->unit;
+            value[lane] = emu_odd_sum((double)upper * 4294967296.0, (double)lower) * plan->unit;
         }
     } else if (plan->held.mode == EMU_HOLD_NEAREST) {
         chain_float(work, width, a, b, scale_a, scale_b, value, EMU_HOLD_NEAREST);
@@ -240,16 +174,16 @@ EMU_INLINE void run_lanes(const job *work, size_t width, size_t row, size_t bloc
     }
 }
 
-EMU_INLINE void run_row(const job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over, int32_t form) {
+EMU_INLINE void run_row(const emu_levels_job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over, int32_t form) {
     run_lanes(work, 1, row, block, value, over, form);
 }
 
-EMU_INLINE void run_pair(const job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over, int32_t form) {
+EMU_INLINE void run_pair(const emu_levels_job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over, int32_t form) {
     run_lanes(work, LANES, row, block, value, over, form);
 }
 
-EMU_FORMS(run_row, (const job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over), work, row, block, value, over)
-EMU_FORMS(run_pair, (const job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over), work, row, block, value, over)
+EMU_FORMS(run_row, (const emu_levels_job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over), work, row, block, value, over)
+EMU_FORMS(run_pair, (const emu_levels_job *work, size_t row, size_t block, double *restrict value, int64_t *restrict over), work, row, block, value, over)
 
 static float number_at(const emu_level_operand *format, const void *codes, size_t place) {
     if (format->bytes == 4)
@@ -276,10 +210,10 @@ static size_t operand_bytes(size_t rows, size_t k, size_t blocks) {
     return padded(rows * k * sizeof(float)) + padded(rows * blocks * sizeof(float)) + padded(rows);
 }
 
-static operand read_operand(const emu_levels *plan, const emu_level_operand *format, const void *codes, const void *scales, size_t rows,
+static emu_levels_operand read_operand(const emu_levels *plan, const emu_level_operand *format, const void *codes, const void *scales, size_t rows,
                             size_t k, size_t width, uint8_t **room) {
     const size_t blocks = plan->block ? k / (size_t)plan->block : 0, full = emu_dot_padded_rows(rows);
-    operand out;
+    emu_levels_operand out;
     out.value = (float *)(void *)*room;
     out.scale = (float *)(void *)(*room + padded(full * k * sizeof(float)));
     out.special = *room + padded(full * k * sizeof(float)) + padded(full * blocks * sizeof(float));
@@ -292,7 +226,7 @@ static operand read_operand(const emu_levels *plan, const emu_level_operand *for
 }
 
 /* What NaN and infinite operands of one output make of its products: 0 where all is finite. */
-static double decided(const job *work, size_t row, size_t width_a, size_t column) {
+static double decided(const emu_levels_job *work, size_t row, size_t width_a, size_t column) {
     const size_t base_a = row / width_a, lane_a = row % width_a, base_b = column / LANES, lane_b = column % LANES;
     double found = 0.0;
     for (size_t k = 0; k < work->k; k++) {
@@ -300,10 +234,10 @@ static double decided(const job *work, size_t row, size_t width_a, size_t column
                    (double)work->right.value[(base_b * work->k + k) * LANES + lane_b];
         if (work->plan->block) {
             const size_t block = k / (size_t)work->plan->block;
-            x *= (double)work->left.scale[(base_a * work->blocks + block) * width_a + lane_a];
-            x *= (double)work->right.scale[(base_b * work->blocks + block) * LANES + lane_b];
+            x = emu_scaled(work->plan, x, (double)work->left.scale[(base_a * work->blocks + block) * width_a + lane_a],
+                           (double)work->right.scale[(base_b * work->blocks + block) * LANES + lane_b]);
         }
-        if (is_special(emu_double_bits(x)))
+        if (emu_is_special(emu_double_bits(x)))
             found += x;
     }
     return found;
@@ -314,30 +248,33 @@ static uint32_t encoded(const emu_levels *plan, double value) {
     const uint64_t bits = emu_double_bits(value), minus = bits >> 63;
     const double size = emu_as_double(bits & ~EMU_MINUS);
     const int32_t field = (int32_t)((bits & ~EMU_MINUS) >> 52) - 1023, exp = field > plan->d_lowest ? field : plan->d_lowest;
-    if (is_special(bits))
+    if (emu_is_special(bits))
         return bits & 0xFFFFFFFFFFFFFu ? plan->d_nan : plan->d_inf | (minus ? plan->d_sign : 0u);
     return ((uint32_t)(size * emu_power(plan->d_frac_bits - exp)) + ((uint32_t)(exp - plan->d_lowest) << plan->d_frac_bits)) |
            (minus ? plan->d_sign : 0u);
 }
 
 /* C where it enters at the end, the rounding of the result, and what operands decided before. Returns whether the row has no result. */
-static int finish(const job *work, size_t row, size_t width_a, size_t column, double value, int64_t over, const double *c, uint32_t *d) {
+static int finish(const emu_levels_job *work, size_t row, size_t width_a, size_t column, size_t place, double value, int64_t over, const double *c,
+                  uint32_t *d) {
     const emu_levels *plan = work->plan;
     const int special = work->left.special[row] | work->right.special[column];
-    double before = 0.0;
+    double before = 0.0, bar = 0.0;
     if (over && plan->beyond == EMU_BEYOND_INFINITE)
         value = over < 0 ? -emu_as_double(EMU_EXPONENT) : emu_as_double(EMU_EXPONENT);
     if (special && (plan->once || plan->bits))
         before = decided(work, row, width_a, column);
-    if (plan->once && plan->out_plus_c && is_special(emu_double_bits(*c)))
-        before += *c;
-    if (over && plan->beyond == EMU_BEYOND_FAILS && !is_special(emu_double_bits(before)))
+    if (plan->once && c != NULL && emu_is_special(emu_double_bits(c[place])))
+        before += c[place];
+    if (over && plan->beyond == EMU_BEYOND_FAILS && !emu_is_special(emu_double_bits(before)))
         return 1;
-    if (is_special(emu_double_bits(before)))
+    if (emu_is_special(emu_double_bits(before)))
         value = before;
-    if (plan->out_plus_c && !(plan->once && is_special(emu_double_bits(before))))
-        value = odd_sum_down(value, *c, plan->out.downward);
-    *d = encoded(plan, held(&plan->out, value, plan->out.mode));
+    if (plan->out_plus_c && !(plan->once && emu_is_special(emu_double_bits(before))))
+        value = emu_odd_sum_down(value, c[place], plan->out.downward);
+    if (plan->out.mode == EMU_HOLD_DRAWS)
+        bar = emu_bar(&plan->out, work->random[place * (size_t)plan->tree->words + (size_t)plan->tree->out_place]);
+    d[place] = encoded(plan, emu_held_by(&plan->out, value, plan->out.mode, bar));
     return 0;
 }
 
@@ -354,22 +291,26 @@ static int is_levels_valid(const emu_levels *plan, size_t k, const void *scale_a
         return 0;
     if (plan->shift < 0 || plan->shift > 62 || plan->lift < 0 || plan->lift > 62)
         return 0;
+    if (plan->tree && !emu_tree_valid(plan->tree, k))
+        return 0;
     return c != NULL || !(plan->out_plus_c || plan->starts_c);
 }
 
 size_t emu_levels_room(const emu_levels *plan, size_t rows, size_t columns, size_t k) {
     const size_t blocks = plan->block ? k / (size_t)plan->block : 0;
-    return operand_bytes(emu_dot_padded_rows(rows), k, blocks) + operand_bytes(emu_dot_padded_rows(columns), k, blocks);
+    const size_t both = operand_bytes(emu_dot_padded_rows(rows), k, blocks) + operand_bytes(emu_dot_padded_rows(columns), k, blocks);
+    return both + (plan->tree ? emu_tree_room(plan->tree, k) : 0);
 }
 
 int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, const void *b, const void *scale_a, const void *scale_b,
-                         size_t rows, size_t columns, size_t k, int32_t paired, const double *c, uint32_t *d, size_t *failed, void *room) {
+                         size_t rows, size_t columns, size_t k, int32_t paired, const double *c, const uint32_t *random, uint32_t *d,
+                         size_t *failed, void *room) {
     const size_t width = paired ? LANES : 1, groups = paired ? (rows + LANES - 1) / LANES : rows;
     uint8_t *next = room;
-    job work;
+    emu_levels_job work;
     int32_t error;
     if (plan == NULL || a == NULL || b == NULL || d == NULL || failed == NULL || room == NULL || (paired && rows != columns) ||
-        !is_levels_valid(plan, k, scale_a, scale_b, c))
+        !is_levels_valid(plan, k, scale_a, scale_b, c) || (plan->tree && plan->tree->words && random == NULL))
         return EMU_KERNEL_ARGUMENT;
     if (!emu_has_form(form))
         return EMU_KERNEL_FORM;
@@ -380,6 +321,7 @@ int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, co
     work.blocks = plan->block ? k / (size_t)plan->block : 0;
     work.left = read_operand(plan, &plan->a, a, scale_a, rows, k, width, &next);
     work.right = read_operand(plan, &plan->b, b, scale_b, columns, k, LANES, &next);
+    work.random = random, work.stack = next;
     *failed = (size_t)-1;
     for (size_t block = 0; block * LANES < columns; block++)
         for (size_t row = paired ? block : 0; row < (paired ? block + 1 : groups); row++) {
@@ -388,15 +330,17 @@ int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, co
             int64_t over[LANES] = {0};
             for (size_t lane = 0; plan->starts_c && lane < count; lane++) {
                 const double start = c[paired ? block * LANES + lane : row * columns + block * LANES + lane];
-                value[lane] = plan->loads_c ? held(&plan->held, start, plan->held.mode) : start;
+                value[lane] = plan->loads_c ? emu_held(&plan->held, start, plan->held.mode) : start;
             }
-            if (paired)
+            if (plan->tree)
+                emu_tree_run(form, &work, width, row, block, paired ? block * LANES : row * columns + block * LANES, count, value, over);
+            else if (paired)
                 EMU_RUN(form, run_pair, &work, row, block, value, over);
             else
                 EMU_RUN(form, run_row, &work, row, block, value, over);
             for (size_t lane = 0; lane < count; lane++) {
                 const size_t column = block * LANES + lane, place = paired ? column : row * columns + column;
-                if (finish(&work, paired ? column : row, width, column, value[lane], over[lane], c == NULL ? NULL : c + place, d + place))
+                if (finish(&work, paired ? column : row, width, column, place, value[lane], over[lane], c, d))
                     *failed = place < *failed ? place : *failed;
             }
         }

@@ -1,0 +1,469 @@
+/* levels, one by one: a node of a level takes the values of its children, a term at a time, down to the products; EMU_DOT_LANES outputs side
+ * by side. What each word means is said in docs/datapath_levels.md; which datapaths come here, in emu/engines/native/tree.py.
+ *
+ * A value is a binary64 number and the exponent that it names, where a level above asks for it; DEAD where it does not raise E. */
+#include "levels.h"
+
+enum { LANES = EMU_DOT_LANES, DEAD = EMU_TREE_DEAD, LIVE = DEAD / 2 };
+
+typedef struct emu_tree_lanes {
+    double value[LANES];
+    int32_t exp[LANES];
+} lanes;
+
+typedef struct context {
+    const emu_levels_job *work;
+    const emu_tree *tree;
+    const float *a, *b, *scale_a, *scale_b;
+    size_t width, output, count; /* lanes of an operand; the first output and how many there are */
+    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1]; /* of each level */
+    lanes *terms[EMU_TREE_LEVELS + 1];
+    const lanes *c;
+    int any_special;
+    int64_t *over;
+} context;
+
+/* The exponent that a number of a format names: that of its leading bit, between two ends. */
+EMU_INLINE int32_t named(double x, int32_t low, int32_t high) {
+    const uint64_t size = emu_double_bits(x) & ~EMU_MINUS;
+    const int32_t exp = (int32_t)(size >> 52) - 1023, inside = exp < low ? low : exp > high ? high : exp;
+    return size - 1 < EMU_EXPONENT - 1 ? inside : DEAD;
+}
+
+/* A sum brought back into `bits` bits of whole units, in two's complement; below 2^51 of them before. */
+EMU_INLINE double wrapped(double x, double unit, double per_unit, int32_t bits) {
+    const uint64_t units = emu_double_bits(x * per_unit + emu_as_double(FINEST_OF_BIG)) - FINEST_OF_BIG, half = (uint64_t)1 << (bits - 1);
+    const uint64_t inside = ((units + half) & (half + half - 1)) - half;
+    return (emu_as_double(FINEST_OF_BIG + inside) - emu_as_double(FINEST_OF_BIG)) * unit;
+}
+
+/* A number in whole units; what has 2^51 of them and more has no bits below, and NaN and infinity stay. */
+EMU_INLINE double in_units(const emu_hold_float *by, double x, double unit, double bar) {
+    const uint64_t bits = emu_double_bits(x), sign = bits & EMU_MINUS, size = bits & ~EMU_MINUS;
+    const double whole = emu_whole_units(by, emu_as_double(size), unit, unit * EMU_BIG, 0 - (sign >> 63), by->mode, bar);
+    return emu_as_double(emu_chosen(emu_below(size, emu_double_bits(unit * (EMU_BIG / 2))), emu_double_bits(whole), size) | sign);
+}
+
+static uint32_t word_of(const context *at, const emu_tree_level *level, size_t node, size_t turn, size_t lane) {
+    const size_t place = (size_t)level->places[node * (size_t)level->turns + turn];
+    return lane < at->count ? at->work->random[(at->output + lane) * (size_t)at->tree->words + place] : 0;
+}
+
+EMU_INLINE void hold_fixed(const context *at, const emu_tree_hold *hold, lanes *x, const double *bar) {
+    const double per_unit = 1.0 / hold->unit;
+    const int32_t bits = hold->below;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        double found = in_units(&hold->by, x->value[lane], hold->unit, bar[lane]) + 0.0;
+        if (!emu_is_special(emu_double_bits(found)) && (found > hold->high || found < hold->low)) {
+            if (hold->beyond == EMU_BEYOND_WRAPS)
+                found = wrapped(found, hold->unit, per_unit, bits);
+            else if (hold->beyond == EMU_BEYOND_INFINITE)
+                found = found < 0.0 ? -emu_as_double(EMU_EXPONENT) : emu_as_double(EMU_EXPONENT);
+            else if (hold->beyond == EMU_BEYOND_FAILS)
+                at->over[lane] = 1;
+            else
+                found = found < 0.0 ? hold->low : hold->high;
+        }
+        x->value[lane] = found;
+        x->exp[lane] = named(found, 0, 0);
+    }
+}
+
+/* What a register or a cut leaves of values. */
+EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const emu_tree_level *level, size_t node, size_t turn, lanes *x) {
+    double bar[LANES] = {0.0};
+    if (hold->kind == EMU_KEEPS)
+        return;
+    if (hold->by.mode == EMU_HOLD_DRAWS)
+        for (size_t lane = 0; lane < LANES; lane++)
+            bar[lane] = emu_bar(&hold->by, word_of(at, level, node, turn, lane));
+    if (hold->kind == EMU_KEEPS_FIXED) {
+        hold_fixed(at, hold, x, bar);
+        return;
+    }
+    if (hold->kind == EMU_KEEPS_BELOW) {
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const int32_t exp = x->exp[lane] < LIVE ? 0 : x->exp[lane];
+            x->value[lane] = in_units(&hold->by, x->value[lane], emu_power(exp - hold->below), bar[lane]);
+        }
+        for (size_t lane = 0; !level->float_zero && lane < LANES; lane++)
+            x->value[lane] += hold == &level->hold ? 0.0 : -0.0; /* a sum that is cut to zero is +0 */
+        return;
+    }
+    if (hold->by.mode == EMU_HOLD_NEAREST)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->value[lane] = emu_held(&hold->by, x->value[lane], EMU_HOLD_NEAREST);
+    else if (hold->by.mode == EMU_HOLD_CUT)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->value[lane] = emu_held(&hold->by, x->value[lane], EMU_HOLD_CUT);
+    else if (hold->by.mode == EMU_HOLD_DRAWS)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->value[lane] = emu_held_by(&hold->by, x->value[lane], EMU_HOLD_DRAWS, bar[lane]);
+    else
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->value[lane] = emu_held(&hold->by, x->value[lane], EMU_HOLD_BY_MASKS);
+    if (hold->kind == EMU_KEEPS_FLOAT && at->tree->names)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->exp[lane] = named(x->value[lane], hold->low_exp, hold->high_exp);
+}
+
+/* x times y: exponents add, and are those of a dead value where one of them is. */
+EMU_INLINE void times(const context *at, lanes *x, const lanes *y) {
+    for (size_t lane = 0; lane < LANES; lane++)
+        x->value[lane] *= y->value[lane];
+    if (at->tree->names)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->exp[lane] = x->exp[lane] < LIVE || y->exp[lane] < LIVE ? DEAD : x->exp[lane] + y->exp[lane];
+}
+
+/* `count` lanes of an operand or its scales at `place` of K or of the blocks. */
+EMU_INLINE void read_lanes(const context *at, const emu_level_operand *format, const float *from, size_t width, size_t place, lanes *x) {
+    for (size_t lane = 0; lane < LANES; lane++)
+        x->value[lane] = (double)from[place * width + (width > 1 ? lane : 0)];
+    if (at->tree->names)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->exp[lane] = named(x->value[lane], format->low_exp, format->high_exp);
+}
+
+EMU_INLINE size_t first_product(const context *at, size_t number, size_t node) {
+    for (; number; number--) {
+        const size_t every = (size_t)at->tree->levels[number].every, group = node / every;
+        node = group * at->children[number] * every + node % every;
+    }
+    return node;
+}
+
+/* Block scales, where they multiply the values of a level. */
+EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_t turn, lanes *x) {
+    const emu_tree_level *level = &at->tree->levels[number];
+    const emu_levels *plan = at->work->plan;
+    const size_t block = first_product(at, number, node) / (size_t)plan->block;
+    lanes first, second, before;
+    int nan[LANES];
+    read_lanes(at, &plan->scale, at->scale_a, at->width, block, &first);
+    read_lanes(at, &plan->scale, at->scale_b, LANES, block, &second);
+    for (size_t lane = 0; lane < LANES; lane++)
+        nan[lane] = emu_is_special(emu_double_bits(first.value[lane])) || emu_is_special(emu_double_bits(second.value[lane]));
+    hold_lanes(at, &level->scale.each, level, node, turn, &first);
+    hold_lanes(at, &level->scale.each, level, node, turn + 1, &second);
+    times(at, &first, &second);
+    hold_lanes(at, &level->scale.product, level, node, turn + 2, &first);
+    before = *x;
+    times(at, x, &first);
+    hold_lanes(at, &level->scale.term, level, node, turn + 3, x);
+    for (size_t lane = 0; plan->live_nan && lane < LANES; lane++)
+        if (nan[lane] && before.exp[lane] < LIVE && !emu_is_special(emu_double_bits(before.value[lane])))
+            x->value[lane] = before.value[lane], x->exp[lane] = DEAD;
+}
+
+EMU_INLINE void product(const context *at, size_t k, lanes *x) {
+    const emu_tree_level *level = &at->tree->levels[0];
+    const emu_levels *plan = at->work->plan;
+    lanes other;
+    read_lanes(at, &plan->a, at->a, at->width, k, x);
+    read_lanes(at, &plan->b, at->b, LANES, k, &other);
+    times(at, x, &other);
+    hold_lanes(at, &level->hold, level, k, 0, x);
+    if (level->scale.by)
+        scale_lanes(at, 0, k, 1, x);
+}
+
+/* What zeros were added: bits of all magnitudes, and the signs that all or some of them have. */
+typedef struct signs {
+    uint64_t some, all;
+} signs;
+
+EMU_INLINE void see(const lanes *x, signs *seen) {
+    for (size_t lane = 0; lane < LANES; lane++) {
+        seen[lane].some |= emu_double_bits(x->value[lane]);
+        seen[lane].all &= emu_double_bits(x->value[lane]);
+    }
+}
+
+/* The sign of a sum that is zero: that of equal zeros; else plus, or minus where the rounding goes down. */
+EMU_INLINE void sign_zeros(const emu_tree_level *level, const signs *seen, lanes *sum) {
+    for (size_t lane = 0; lane < LANES; lane++) {
+        const uint64_t minus = seen[lane].some == 0 ? 0 : seen[lane].some == EMU_MINUS && seen[lane].all == EMU_MINUS ? EMU_MINUS : level->downward;
+        if (!(emu_double_bits(sum->value[lane]) & ~EMU_MINUS))
+            sum->value[lane] = level->float_zero ? emu_as_double(minus) : 0.0;
+    }
+}
+
+/* Terms and, where it is not NULL, the running value: exact, as binary64 or rounded to odd. */
+EMU_INLINE void add_exactly(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+    const lanes *terms = at->terms[level - at->tree->levels];
+    signs seen[LANES];
+    for (size_t lane = 0; lane < LANES; lane++)
+        seen[lane].some = 0, seen[lane].all = EMU_MINUS;
+    if (sum != terms)
+        *sum = terms[0];
+    see(sum, seen);
+    for (size_t i = 1; i < count; i++) {
+        see(terms + i, seen);
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const double value = terms[i].value[lane];
+            sum->value[lane] = i + 1 == count && running == NULL ? emu_odd_sum(sum->value[lane], value) : sum->value[lane] + value;
+            sum->exp[lane] = sum->exp[lane] > terms[i].exp[lane] ? sum->exp[lane] : terms[i].exp[lane];
+        }
+    }
+    if (running != NULL) {
+        see(running, seen);
+        for (size_t lane = 0; lane < LANES; lane++) {
+            sum->value[lane] = emu_odd_sum(sum->value[lane], running->value[lane]);
+            sum->exp[lane] = sum->exp[lane] > running->exp[lane] ? sum->exp[lane] : running->exp[lane];
+        }
+    }
+    for (size_t lane = 0; !level->names_largest && lane < LANES; lane++)
+        sum->exp[lane] = sum->exp[lane] < LIVE ? DEAD : 0;
+    sign_zeros(level, seen, sum);
+}
+
+/* The exponent that alignment sees: of the leading bit where that is asked for and there is one. */
+EMU_INLINE int32_t aligned_exp(const emu_tree_level *level, const lanes *x, size_t lane) {
+    const int32_t leading = level->normalised ? named(x->value[lane], -2000, 2000) : DEAD;
+    if (x->exp[lane] < LIVE)
+        return DEAD;
+    return (leading > LIVE ? leading : x->exp[lane]) + level->raised;
+}
+
+/* A term, or what a cut of its own left of the running value, in units of 2^(E - F). */
+EMU_INLINE double aligned_running(const emu_tree_level *level, double x, int32_t exp, int32_t largest, double unit) {
+    if (level->running_cut) {
+        if (level->running_drop >= 0 && exp < largest - level->running_drop && !emu_is_special(emu_double_bits(x)))
+            return 0.0;
+        x = in_units(&level->running, x, emu_power(largest - level->running_bits), 0.0);
+    }
+    return in_units(&level->cut, x, unit, 0.0);
+}
+
+EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+    const lanes *terms = at->terms[level - at->tree->levels];
+    signs seen[LANES];
+    double total[LANES], unit[LANES];
+    int32_t largest[LANES], exps[LANES];
+    for (size_t lane = 0; lane < LANES; lane++) {
+        seen[lane].some = 0, seen[lane].all = EMU_MINUS, total[lane] = 0.0;
+        exps[lane] = running != NULL && running->exp[lane] > LIVE ? running->exp[lane] : DEAD;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const int32_t exp = aligned_exp(level, terms + i, lane);
+            exps[lane] = exp > exps[lane] ? exp : exps[lane];
+        }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        largest[lane] = level->has_floor && level->floor > exps[lane] ? level->floor : exps[lane];
+        largest[lane] = largest[lane] < LIVE ? 0 : largest[lane];
+        unit[lane] = emu_power(largest[lane] - level->frac_bits);
+    }
+    for (size_t i = 0; i < count; i++) {
+        see(terms + i, seen);
+        for (size_t lane = 0; lane < LANES; lane++)
+            total[lane] += in_units(&level->cut, terms[i].value[lane], unit[lane], 0.0);
+    }
+    if (running != NULL) {
+        see(running, seen);
+        for (size_t lane = 0; lane < LANES; lane++)
+            total[lane] += aligned_running(level, running->value[lane], running->exp[lane], largest[lane], unit[lane]);
+    }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        if (level->wraps && !emu_is_special(emu_double_bits(total[lane])))
+            total[lane] = wrapped(total[lane], unit[lane], 1.0 / unit[lane], level->wraps);
+        sum->value[lane] = total[lane];
+        sum->exp[lane] = exps[lane] < LIVE ? DEAD : largest[lane];
+    }
+    sign_zeros(level, seen, sum);
+}
+
+EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+    if (level->is_aligned)
+        add_aligned(at, level, count, running, sum);
+    else
+        add_exactly(at, level, count, running, sum);
+    for (size_t lane = 0; !level->cancelled_counts && lane < LANES; lane++)
+        sum->exp[lane] = sum->value[lane] < 0.0 || sum->value[lane] > 0.0 ? sum->exp[lane] : DEAD;
+}
+
+/* What NaN and infinite operands of the products of some children, and a running value that is one of them, make of an addition; else 0. */
+static void decide(const context *at, size_t number, size_t first, size_t count, const lanes *running, double *found) {
+    const emu_levels *plan = at->work->plan;
+    const size_t from = first_product(at, number - 1, first), each = at->work->k / at->nodes[number - 1];
+    for (size_t lane = 0; lane < LANES; lane++)
+        found[lane] = emu_is_special(emu_double_bits(running->value[lane])) ? running->value[lane] : 0.0;
+    for (size_t k = from; at->any_special && k < from + count * each; k++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const size_t lane_a = at->width > 1 ? lane : 0;
+            double x = (double)at->a[k * at->width + lane_a] * (double)at->b[k * LANES + lane];
+            if (plan->block) {
+                const size_t block = k / (size_t)plan->block;
+                x = emu_scaled(plan, x, (double)at->scale_a[block * at->width + lane_a], (double)at->scale_b[block * LANES + lane]);
+            }
+            found[lane] += emu_is_special(emu_double_bits(x)) ? x : 0.0;
+        }
+}
+
+#define EMU_TREE_NODE (const context *at, size_t number, size_t node, lanes *out)
+#if EMU_X86_FORMS
+EMU_APART EMU_FOR_AVX2 static void node_value_1 EMU_TREE_NODE;
+EMU_APART EMU_FOR_AVX512 static void node_value_2 EMU_TREE_NODE;
+#endif
+EMU_APART static void node_value_0 EMU_TREE_NODE;
+
+EMU_INLINE void child(const context *at, size_t number, size_t node, lanes *out, int32_t form) {
+    if (number == 0)
+        product(at, node, out);
+    else
+        EMU_RUN(form, node_value, at, number, node, out);
+}
+
+/* The running value of a chain. */
+EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t start, lanes *running, int32_t form) {
+    const emu_tree_level *level = &at->tree->levels[number];
+    const size_t children = at->children[number], by = (size_t)level->by, every = (size_t)level->every;
+    size_t turn = 0;
+    for (size_t lane = 0; lane < LANES; lane++)
+        running->value[lane] = 0.0, running->exp[lane] = DEAD;
+    if (level->starts_c) {
+        *running = *at->c;
+        if (level->loads_c)
+            hold_lanes(at, &level->hold, level, node, turn++, running);
+    }
+    for (size_t first = 0; first < children; first += by) {
+        const size_t count = children - first < by ? children - first : by;
+        lanes *terms = at->terms[number], sum;
+        double before[LANES];
+        for (size_t lane = 0; level->flushes && lane < LANES; lane++)
+            if (running->value[lane] < level->normal && running->value[lane] > -level->normal) {
+                running->value[lane] = emu_as_double(emu_double_bits(running->value[lane]) & EMU_MINUS);
+                running->exp[lane] = DEAD;
+            }
+        if (level->decides)
+            decide(at, number, start + first * every, count, running, before);
+        for (size_t i = 0; i < count; i++)
+            child(at, number - 1, start + (first + i) * every, terms + i, form);
+        add(at, level, count, first || !level->starts_first ? running : NULL, &sum);
+        hold_lanes(at, &level->hold, level, node, turn++, &sum);
+        for (size_t lane = 0; level->decides && lane < LANES; lane++)
+            if (emu_is_special(emu_double_bits(before[lane])))
+                sum.value[lane] = before[lane], sum.exp[lane] = DEAD;
+        *running = sum;
+    }
+}
+
+/* Neighbours two by two, then their sums. A sum waits until its neighbour is there: `height` rounds deep, number `index` of its round; what
+ * is left over at the end joins the sums before it in turn. */
+EMU_INLINE void pairs(const context *at, size_t number, size_t node, size_t start, lanes *out, int32_t form) {
+    const emu_tree_level *level = &at->tree->levels[number];
+    const size_t children = at->children[number], every = (size_t)level->every;
+    lanes *terms = at->terms[number], *waits = terms + 2; /* the two of an addition, then what waits */
+    size_t height[EMU_TREE_PAIRS], index[EMU_TREE_PAIRS], turns[EMU_TREE_PAIRS], depth = 0;
+    size_t left = children, before = 0;
+    for (size_t round = 0; round < EMU_TREE_PAIRS; round++) {
+        turns[round] = before;
+        before += left / 2;
+        left -= left / 2;
+    }
+    for (size_t i = 0; i < children; i++) {
+        child(at, number - 1, start + i * every, waits + depth, form);
+        height[depth] = 0, index[depth] = i, depth++;
+        while (depth > 1 && (height[depth - 1] == height[depth - 2] || i + 1 == children)) {
+            const size_t round = height[depth - 2];
+            lanes sum;
+            terms[0] = waits[depth - 2], terms[1] = waits[depth - 1];
+            add(at, level, 2, NULL, &sum);
+            hold_lanes(at, &level->hold, level, node, turns[round] + index[depth - 2] / 2, &sum);
+            depth--;
+            waits[depth - 1] = sum, height[depth - 1] = round + 1, index[depth - 1] /= 2;
+        }
+    }
+    *out = waits[0];
+    if (children == 1) {
+        terms[0] = waits[0];
+        add_exactly(at, level, 1, NULL, out);
+        hold_lanes(at, &level->hold, level, node, 0, out);
+    }
+}
+
+EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes *out, int32_t form) {
+    const emu_tree_level *level = &at->tree->levels[number];
+    const size_t every = (size_t)level->every, children = at->children[number];
+    const size_t start = node / every * children * every + node % every;
+    if (level->add == EMU_ADDS_CHAIN) {
+        chain(at, number, node, start, out, form);
+    } else if (level->add == EMU_ADDS_PAIRS) {
+        pairs(at, number, node, start, out, form);
+    } else {
+        lanes *terms = at->terms[number];
+        for (size_t i = 0; i < children; i++)
+            child(at, number - 1, start + i * every, terms + i, form);
+        add(at, level, children, level->plus_c ? at->c : NULL, out);
+        hold_lanes(at, &level->hold, level, node, 0, out);
+    }
+    if (level->scale.by)
+        scale_lanes(at, number, node, (size_t)level->turns - 4, out);
+}
+
+EMU_FORMS(node_value, EMU_TREE_NODE, at, number, node, out)
+
+/* The values that a node of each level takes, and how many nodes there are. Returns 0 where the levels do not cover K. */
+static int shape_of(const emu_tree *tree, size_t k, size_t *nodes, size_t *children) {
+    size_t count = k;
+    nodes[0] = k, children[0] = 1;
+    for (size_t number = 1; number <= (size_t)tree->count; number++) {
+        const emu_tree_level *level = &tree->levels[number];
+        const size_t every = (size_t)level->every, of = level->of ? (size_t)level->of : count / every;
+        if (level->every < 1 || level->of < 0 || of < 1 || count % (of * every))
+            return 0;
+        count /= of;
+        nodes[number] = count, children[number] = of;
+    }
+    return count == 1;
+}
+
+/* Values that lie side by side while a node of a level is added. */
+static size_t kept(const emu_tree_level *level, size_t children) {
+    if (level->add == EMU_ADDS_CHAIN)
+        return (size_t)level->by < children ? (size_t)level->by : children;
+    return level->add == EMU_ADDS_PAIRS ? 2 + EMU_TREE_PAIRS : children;
+}
+
+int emu_tree_valid(const emu_tree *tree, size_t k) {
+    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1];
+    if (tree->count < 1 || tree->count > EMU_TREE_LEVELS || !shape_of(tree, k, nodes, children))
+        return 0;
+    for (size_t number = 1; number <= (size_t)tree->count; number++)
+        if (tree->levels[number].add == EMU_ADDS_CHAIN && tree->levels[number].by < 1)
+            return 0;
+    return 1;
+}
+
+size_t emu_tree_room(const emu_tree *tree, size_t k) {
+    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1], count = 0;
+    if (!emu_tree_valid(tree, k) || !shape_of(tree, k, nodes, children))
+        return 0;
+    for (size_t number = 1; number <= (size_t)tree->count; number++)
+        count += kept(&tree->levels[number], children[number]);
+    return count * sizeof(lanes);
+}
+
+void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
+                  double *value, int64_t *over) {
+    const emu_tree *tree = work->plan->tree;
+    lanes *next = (lanes *)(void *)work->stack;
+    lanes c, found;
+    context at;
+    at.work = work, at.tree = tree, at.width = width, at.output = output, at.count = count, at.c = &c, at.over = over;
+    at.a = work->left.value + row * work->k * width, at.b = work->right.value + block * work->k * LANES;
+    at.scale_a = work->left.scale + row * work->blocks * width, at.scale_b = work->right.scale + block * work->blocks * LANES;
+    shape_of(tree, work->k, at.nodes, at.children);
+    for (size_t number = 1; number <= (size_t)tree->count; number++) {
+        at.terms[number] = next;
+        next += kept(&tree->levels[number], at.children[number]);
+    }
+    at.any_special = 0;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        at.any_special |= work->right.special[block * LANES + lane] | work->left.special[width > 1 ? block * LANES + lane : row];
+        c.value[lane] = value[lane], c.exp[lane] = named(value[lane], tree->c_low, tree->c_high);
+    }
+    EMU_RUN(form, node_value, &at, (size_t)tree->count, 0, &found);
+    memcpy(value, found.value, sizeof found.value);
+}
