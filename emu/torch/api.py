@@ -180,7 +180,7 @@ def from_layout(memory: torch.Tensor, layout: str | Layout, rows: int, codes: in
 
     memory: uint8 [..., bytes], on any device.   layout: id or model.   rows, codes: of a matrix, without padding.
     Returns: uint8 [..., rows, codes].   Exactness: equals emu.from_layout.   Raises: OperandError (not uint8), ShapeError (other bytes).
-    Source, tests: as to_layout.
+    Source: the layout's sources.   Tests: as to_layout.
     """
     order = layout_named(layout)
     _bytes(memory, "memory")

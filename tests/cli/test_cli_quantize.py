@@ -262,7 +262,7 @@ def test_memory_is_a_small_multiple_of_the_largest_tensor(here, recipe):
 
 
 def test_real_weights(model_file, here):
-    chosen = ["--select", "encoder.layer.0.attention.self.*"]
+    chosen = ["--select", "encoder.layer.0.attention.self.*", "--include", "*.bias"]
     assert run(["quantize", str(model_file), "-r", "nvfp4_te_ref", *chosen, "-q"]) == 0
     assert run(["dequantize", "model.nvfp4_te_ref.safetensors", "-o", "y.safetensors", "-q"]) == 0
     weights, found = load_file(model_file), load_file("y.safetensors")

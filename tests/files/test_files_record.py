@@ -29,6 +29,7 @@ KINDS = {
     "KILL_named.json": mutation_kill.KIND,
     "coverage_c_ref.json": COVERAGE,
     "datapath_errors.json": study.KIND,
+    "faulty_designs.json": Record("record of faulty designs", "run the test that it names", lambda place, value: True, ("designs",)),
     "foreign_kernels.json": foreign_kernels.KIND,
     "forks.json": forks.KIND,
     "gradients.json": gradients.KIND,

@@ -193,9 +193,9 @@ def test_the_command_writes_the_same_bytes_again(tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["convert/e2m1/rne/nvidia"], "name one of --golden and --package"),
+        (["convert/e2m1/rne/nvidia"], "name one of --golden, --package and --layout"),
         (["--golden", "smt2"], "--golden needs a CONTRACT"),
-        (["--golden", "smt2", "--package", "c", "decode/e2m1"], "name one of --golden and --package"),
+        (["--golden", "smt2", "--package", "c", "decode/e2m1"], "name one of --golden, --package and --layout"),
         (["--golden", "verilog", "decode/e9m9"], "e9m9"),
         (["--golden", "vhdl", "decode/e2m1"], "'vhdl' is not one of"),
     ],

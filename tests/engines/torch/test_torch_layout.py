@@ -1,14 +1,18 @@
 """emu.torch.to_layout and from_layout: the bytes of emu.to_layout, back again, and one line on what does not fit."""
 
+import importlib
+import os
+
 import numpy as np
 import pytest
-import torch
 from support.layouts import sides_of
 
 import emu
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.exact.layout import size
 from emu.spec import get, names
+
+torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
 
 
 @pytest.mark.parametrize("name", names("layout"))
