@@ -52,6 +52,13 @@ void fuzz_check_layout(stream *random, tally *all)
     add_error(all, emu_check_layout(or_null(random, &layout, 100)));
 }
 
+/* A word of any length. One draw after the other: the order in which an expression draws is the compiler's. */
+static uint64_t short_word(stream *random)
+{
+    uint64_t word = next_word(random);
+    return word >> below(random, 64);
+}
+
 void fuzz_layout_place(stream *random, tally *all)
 {
     emu_layout layout;
@@ -60,12 +67,13 @@ void fuzz_layout_place(stream *random, tally *all)
     int32_t error;
     any_layout(random, &layout, 12);
     if (one_in(random, 12))
-        rows = one_in(random, 2) ? row : next_word(random) >> below(random, 64);
+        rows = one_in(random, 2) ? row : short_word(random);
     if (one_in(random, 12))
-        index = one_in(random, 2) ? codes : next_word(random) >> below(random, 64);
+        index = one_in(random, 2) ? codes : short_word(random);
     if (one_in(random, 30))
-        codes = next_word(random) >> below(random, 64);
-    error = emu_layout_place(or_null(random, &layout, 100), row, index, rows, codes, one_in(random, 100) ? NULL : &place);
+        codes = short_word(random);
+    const emu_layout *given = or_null(random, &layout, 100);
+    error = emu_layout_place(given, row, index, rows, codes, one_in(random, 100) ? NULL : &place);
     add_error(all, error);
     if (error)
         keeps_words(all, &place, 1);
@@ -80,8 +88,9 @@ void fuzz_layout_size(stream *random, tally *all)
     int32_t error;
     any_layout(random, &layout, 12);
     if (one_in(random, 12))
-        rows = next_word(random) >> below(random, 64);
-    error = emu_layout_size(or_null(random, &layout, 100), rows, codes, one_in(random, 100) ? NULL : &size);
+        rows = short_word(random);
+    const emu_layout *given = or_null(random, &layout, 100);
+    error = emu_layout_size(given, rows, codes, one_in(random, 100) ? NULL : &size);
     add_error(all, error);
     if (error)
         keeps_words(all, &size, 1);
@@ -96,9 +105,12 @@ void fuzz_layout_locate(stream *random, tally *all)
     int32_t error;
     any_layout(random, &layout, 12);
     if (one_in(random, 12))
-        codes = next_word(random) >> below(random, 64);
-    error = emu_layout_locate(or_null(random, &layout, 100), next_word(random) >> (40 + below(random, 24)), rows, codes,
-                              one_in(random, 100) ? NULL : &at[0], one_in(random, 100) ? NULL : &at[1]);
+        codes = short_word(random);
+    const emu_layout *given = or_null(random, &layout, 100);
+    uint64_t place = next_word(random) >> 40;
+    place >>= below(random, 24);
+    uint64_t *row = one_in(random, 100) ? NULL : &at[0], *code = one_in(random, 100) ? NULL : &at[1];
+    error = emu_layout_locate(given, place, rows, codes, row, code);
     add_error(all, error);
     if (error) {
         keeps_words(all, at, 2);

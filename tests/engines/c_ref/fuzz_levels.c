@@ -270,7 +270,11 @@ void fuzz_find_stage(stream *random, tally *all)
     made_levels made;
     size_t place = 77;
     any_levels(random, &made, 40);
-    size_t products = one_in(random, 30) ? (size_t)next_word(random) >> below(random, 64) : (size_t)(made.facts.k & 63) * (1 + (size_t)below(random, 2));
+    size_t products = (size_t)(made.facts.k & 63) * (1 + (size_t)below(random, 2));
+    if (one_in(random, 30)) {
+        products = (size_t)next_word(random);
+        products >>= below(random, 64);
+    }
     int32_t level = one_in(random, 30) ? wild_number(random) : (int32_t)below(random, (uint64_t)(made.facts.level_count & 15) + 2);
     size_t node = one_in(random, 3) ? (size_t)below(random, 9) : 0;
     int64_t addition = one_in(random, 3) ? (int64_t)below(random, 5) - 2 : -1;

@@ -35,7 +35,8 @@ void fuzz_type_registers(stream *random, tally *all)
         draft_quantize(random, &drawn, 12);
     else
         draft_dequantize(random, &drawn, 12);
-    error = emu_type_registers(or_null(random, &drawn.program, 100), one_in(random, 100) ? NULL : types);
+    const emu_program *given = or_null(random, &drawn.program, 100);
+    error = emu_type_registers(given, one_in(random, 100) ? NULL : types);
     add_error(all, error);
     for (int32_t reg = 0; !error && reg < drawn.program.register_count; reg++)
         all->is_broken |= types[reg] && emu_check_format(types[reg]) != EMU_OK;
