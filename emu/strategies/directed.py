@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from emu.base.errors import OperandError
+from emu.base.errors import OpenError, OperandError
+from emu.engines.exact.block import quantize
 from emu.engines.exact.decode import decode_code
-from emu.engines.exact.encode import encode_value
+from emu.engines.exact.encode import code_of_one, encode_value
 from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe
@@ -176,7 +177,8 @@ def with_maxima(draw: st.DrawFn, recipe: str | Recipe, maxima: Sequence[int], so
 def tensors(draw: st.DrawFn, recipe: str | Recipe, source: str | Format = "fp32", *, specials: bool = False) -> Tensor:
     """Tensors of one or two blocks for a recipe: near element ties, near scale boundaries, or any kind of block with any maximum.
 
-    specials: True puts NaN and Inf in, too.   A tensor maximum that the recipe leaves open is never drawn.
+    specials: True puts NaN and Inf in, too.   A tensor maximum that the recipe leaves open is never drawn, nor a tensor of zeros where
+    the recipe has no answer to one.
     """
     chosen: Recipe = get("recipe", recipe)
     fmt: Format = get("format", source)
@@ -187,11 +189,28 @@ def tensors(draw: st.DrawFn, recipe: str | Recipe, source: str | Format = "fp32"
         return draw(near_scale_boundaries(chosen, source))
     x = draw(blocks(chosen, source, count=draw(st.integers(1, 2)), specials=specials))
     reads = quantize_program(chosen).reads("tensor_amax")
+    answers_zeros = not reads or _answers_zeros(chosen)
+    if not answers_zeros and not (x & ~x.dtype.type(derive.codes(fmt).sign_bit)).any():
+        x[0, 0] = code_of_one(fmt)
     given = draw(tensor_maxima(x, source)) if reads and not specials else None
+    given = given if answers_zeros else None  # the maximum of another tensor may be as far from this one as zero
     if reads and (given is None or not _in_domain(chosen, given)) and chosen.facts.domain.tensor_amax_min is not None:
         own = (decode_code(int(code), fmt).magnitude for code in x.flat)
         given = encode_value(finite(max(Fraction(1), *own)), get("format", "fp32"))
     return Tensor(x, given if given is not None and _in_domain(chosen, given) else None)
+
+
+def _answers_zeros(recipe: Recipe) -> bool:
+    """Tell whether a recipe answers for a tensor of zeros."""
+    rows, lanes = get("block", recipe.facts.block).facts.shape
+    zeros = [[0] * lanes for _ in range(rows)]
+    try:
+        quantize(recipe, zeros, get("format", "fp32"), random=zeros if quantize_program(recipe).drawing else None)
+    except OpenError:
+        return False
+    except OperandError:  # random words of another form, or signs: the recipes that take them answer
+        return True
+    return True
 
 
 def _in_domain(recipe: Recipe, tensor_amax: int) -> bool:
