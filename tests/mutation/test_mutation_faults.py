@@ -76,12 +76,15 @@ def chosen(faults: list[Fault], layer: str) -> list[Fault]:
     return sorted(mine, key=lambda fault: hashlib.sha256(f"{SEED}/{fault.id}".encode()).digest())[:CHOSEN]
 
 
+REFUSED = ("spec_rne_above_half",)  # the loader itself notices: with it no recipe that takes a logarithm loads, so that no row is derived
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_seeded_choice_is_killed_by_the_rows_of_the_record(
     layer: str, faults: list[Fault], equivalent: dict[str, Any], shelf: Shelf, kill_data: dict[str, Any], tmp_path: Path
 ) -> None:
-    mine = chosen([fault for fault in faults if fault.id not in equivalent], layer)
+    mine = chosen([fault for fault in faults if fault.id not in equivalent and fault.id not in REFUSED], layer)
     listed = {row["id"]: dict(list(row["killedBy"].items())[:SUITES]) for row in kill_data["mutants"]}
     suites = shelf.suites(sorted({stem for fault in mine for stem in listed[fault.id]}))
     kills = Bench(tmp_path, suites).run([right(layer, list(suites)), *mine])

@@ -38,10 +38,10 @@ def test_a_changed_fact_names_its_pages_and_the_command_mends_them(copy: Path) -
     replace(copy / "spec/rounding/rna.yaml", ', half: "next"', ', half: "keep"')
     result = docs("check", copy)
     assert (result.returncode, result.stderr) == (1, "")
-    users = [
-        name for name in names("instruction") if any(item[:2] == ("rounding", "rna") for item in get("instruction", name).references())
-    ]
-    named = {f"docs/reference/instruction/{name}.md" for name in users}  # their digest covers what they name
+    named = {  # their digest covers what they name
+        f"docs/reference/{kind}/{name}.md" for kind in ("instruction", "recipe") for name in names(kind)
+        if any(item[:2] == ("rounding", "rna") for item in get(kind, name).references())
+    }  # fmt: skip
     assert named and differing(result.stdout) == {"docs/reference/rounding/rna.md", "c_ref/src/tables/tables.c"} | named
     assert "-| any | lower | lower | upper | upper |" in result.stdout and "+| any | lower | lower | lower | upper |" in result.stdout
     assert result.stdout.splitlines()[-1] == f"to mend it: {tree.COMMAND}"

@@ -51,6 +51,9 @@ def _faults(plan: LevelsPlan) -> Iterator[str]:
     values, digits = _products(plan)
     if digits > EXACT_BITS:
         yield f"a product has more than {EXACT_BITS} bits"
+    sizes = [level.facts.of for level in plan.levels]
+    if "all" in sizes and "block" in sizes[sizes.index("all") :]:
+        yield "a level of a block stands above one of all products"
     odd = False
     for level in plan.levels:
         if odd:

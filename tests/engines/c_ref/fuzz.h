@@ -86,6 +86,7 @@ void fuzz_add_results(stream *random, tally *all);
 void fuzz_check_dot_levels(stream *random, tally *all);
 void fuzz_count_dot_levels(stream *random, tally *all);
 void fuzz_dot_levels(stream *random, tally *all);
+void fuzz_dot_levels_flags(stream *random, tally *all);
 void fuzz_find_stage(stream *random, tally *all);
 void fuzz_trace_levels(stream *random, tally *all);
 

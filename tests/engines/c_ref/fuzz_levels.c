@@ -343,13 +343,23 @@ static void run_levels(stream *random, tally *all, int traces)
                                      null == 4 ? NULL : &d};
     uint32_t *places = null == 5 ? NULL : order;
     emu_number *space = null == 6 ? NULL : room;
-    int32_t error = traces ? emu_trace_levels(facts, operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6], places,
-                                              space, given, lacks == 0 ? NULL : stages, lacks == 1 ? NULL : known, lacks == 2 ? 0 : count)
+    emu_matrix flags = {0};
+    flags.codes = block(rows);
+    flags.bytes = 1;
+    flags.rows = rows;
+    flags.columns = 1;
+    int32_t error = traces == 1 ? emu_trace_levels(facts, operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6],
+                                                   places, space, given, lacks == 0 ? NULL : stages, lacks == 1 ? NULL : known, lacks == 2 ? 0 : count)
+                    : traces ? emu_dot_levels_flags(facts, operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6],
+                                                    lacks == 0 ? NULL : &flags, places, space, given, null == 7 ? NULL : &row)
                            : emu_dot_levels(facts, operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6], places,
                                             space, given, null == 7 ? NULL : &row);
     add_error(all, error);
-    if (!error)
+    if (!error && traces == 1)
         add_stages(all, stages, known, count);
+    for (size_t i = 0; !error && traces == 2 && lacks != 0 && i < rows; i++)
+        add_to(all, ((const uint8_t *)flags.codes)[i]);
+    free(flags.codes);
     free(stages);
     free(known);
     for (size_t i = 0; !error && i < rows; i++) {
@@ -374,6 +384,11 @@ void fuzz_dot_levels(stream *random, tally *all)
         outgrow(all);
     else
         run_levels(random, all, 0);
+}
+
+void fuzz_dot_levels_flags(stream *random, tally *all)
+{
+    run_levels(random, all, 2);
 }
 
 void fuzz_trace_levels(stream *random, tally *all)
