@@ -261,14 +261,14 @@ FAULTS: dict[str, tuple[int | str, Any, str, Any]] = {  # a seed, or a row by ha
         lambda *given: REAL["add"](*given[:2], given[2]._replace(cancelled_counts=False)),
     ),
     "an exact zero is plus": (9067, in_torch, "add", lambda *given: REAL["add"](*given[:2], given[2]._replace(goes_down=None))),
-    "the exponent of a sum is zero": (9119, in_torch, "add", lambda *given: REAL["add"](*given[:2], given[2]._replace(exponent="zero"))),
+    "the exponent of a sum is zero": (9327, in_torch, "add", lambda *given: REAL["add"](*given[:2], given[2]._replace(exponent="zero"))),
     "a product of zero is live": (
         "a product that is zero does not raise E", in_torch, "multiply", lambda x, y: REAL["multiply"](x, y)._replace(live=x.live | y.live),
     ),
     "a cut zero keeps the sign of its sum": (
         "a sum that is cut to zero is +0", in_torch, "held", lambda *given: REAL["held"](*given[:4], False, given[5]),
     ),
-    "operands decide nothing": (9004, in_torch, "_decided", lambda found, running, told: found),
+    "operands decide nothing": (9066, in_torch, "_decided", lambda found, running, told: found),
     "subnormal running values stay": ("the largest subnormal running value is flushed", in_torch, "flushed", lambda x, fmt: x),
     "of several faults the last counts": (9027, in_torch, "first_fault", lambda faults: faults[..., -1]),
 }  # fmt: skip
