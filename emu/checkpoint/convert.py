@@ -170,10 +170,11 @@ class _Plan:
             if value != 1:
                 raise self._cannot(tensor, "it has no tensor factor, and this weight has one that is not 1")
             return None
-        meaning, scale = level.meaning, derive.parse_exact(self.block.facts.factor)
+        meaning = level.meaning
         if meaning == "divisor" and value == 0:
             raise self._cannot(tensor, "its tensor factor is a divisor, and this one is zero")
-        wanted = {"multiplier": value, "divisor": 1 / value if value else value, "amax": value / scale}[meaning]
+        wanted = 1 / value if meaning == "divisor" else value
+        wanted = wanted / derive.parse_exact(self.block.facts.factor) if meaning == "amax" else wanted
         fp32: Format = get("format", "fp32")
         bits = convert_value(finite(wanted), fp32, get("rounding", "rne"), derive.arithmetic_entry(fp32))
         back = decode_code(bits, fp32)
@@ -276,12 +277,10 @@ def factor_of(tensor: StoredTensor) -> Fraction:
     value = decode_code(bits, get("format", "fp32"))
     if value.kind != "finite" or value.sign or (level.meaning == "divisor" and not value.magnitude):
         raise FileError(f"{tensor.container.path}: {tensor.name}: its tensor factor 0x{bits:08X} is no positive number")
+    if level.meaning == "divisor":
+        return 1 / value.magnitude
     block: Block = tensor.block
-    return {
-        "multiplier": value.magnitude,
-        "divisor": 1 / value.magnitude if value.magnitude else value.magnitude,
-        "amax": value.magnitude * derive.parse_exact(block.facts.factor),
-    }[level.meaning]
+    return value.magnitude * derive.parse_exact(block.facts.factor) if level.meaning == "amax" else value.magnitude
 
 
 def _tensor_level(store: Checkpoint) -> StoredLevel | None:

@@ -6,12 +6,16 @@ With none wrong the answers are those of the contract (tests/contracts/test_cont
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from emu.base.caches import lazy
+from emu.contracts.contract import Deviation
+from emu.contracts.quantize.tiles import Tiles
 from emu.contracts.rows import Answer
 from emu.contracts.wires import edits
 from emu.engines.numpy import tables
@@ -189,6 +193,35 @@ class Steps:
                 for edit in edits(self.width(item)):
                     change = _one_lane(edit, self.width(item), lane)
                     yield edit.words(f"step {item.out}, lane {lane}"), f"step {item.out}", self.batch(number, change)
+
+
+class Stepped(Tiles, ABC):
+    """A contract of tiles whose rows are made by a recipe's program: it says what rows hand in, and reads the answers."""
+
+    program: Program
+
+    @abstractmethod
+    def _given(self, rows: Sequence[Values]) -> Cells | None:
+        """Return what rows hand in; None where the engine cannot."""
+
+    @abstractmethod
+    def _read(self, cells: Mapping[str, Any], rows: Sequence[Values]) -> list[Answer | None]:
+        """Return the answers of rows out of all cells."""
+
+    @lazy
+    def steps(self) -> Steps:
+        """The program on rows, step by step, by the NumPy engine."""
+        return Steps(self.program, self._given, self._read)
+
+    def wrong_steps(self) -> Iterator[Deviation]:
+        """Yield every step whose result is wrong in all lanes."""
+        for text, stage, batch in self.steps.wires():
+            yield Deviation.of_rows(text, stage, batch)
+
+    def deviations_of_one_lane(self) -> Iterator[Deviation]:
+        """A step whose result is wrong in one lane."""
+        for text, stage, batch in self.steps.wires_of_one_lane(self.n):
+            yield Deviation.of_rows(text, stage, batch)
 
 
 def _told(arg: Argument) -> str:

@@ -10,6 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from emu.spec import derive, get, names
+from emu.spec.models import Format
+
 Kind = Literal["low", "high", "stop", "more", "less", "zero", "one", "flip", "nothing"]
 DEEP = 4  # bits that a register may be too narrow by
 MOST_BITS = 64  # of a wire that is tried bit by bit
@@ -88,3 +91,14 @@ def edits(bits: int, deep: int = DEEP) -> Iterator[Edit]:
         yield from (Edit("more"), Edit("less"))
     for n in range(min(bits, MOST_BITS)):
         yield from (Edit("zero", n), Edit("one", n), Edit("flip", n))
+
+
+def other_readings(a: Format, b: Format, scale: Format | None) -> Iterator[tuple[str, tuple[str, ...], Format, Format]]:
+    """Yield (operands in words, fields of a plan, their format, another format of as many bits) of a machine that reads codes wrongly."""
+    for key, sides, fmt in (("a", ("a",), a), ("b", ("b",), b), ("a and b", ("a", "b"), a), ("scales", ("scale",), scale)):
+        if fmt is None or (key == "a and b" and a != b):
+            continue
+        for name in names("format"):
+            other: Format = get("format", name)
+            if derive.codes(other).bits == derive.codes(fmt).bits and other.facts_digest != fmt.facts_digest:
+                yield key, sides, fmt, other

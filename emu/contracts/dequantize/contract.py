@@ -18,9 +18,9 @@ from emu.contracts.dequantize import cases
 from emu.contracts.drawn import ELEMENTS, WIDTH
 from emu.contracts.examples import compare, split
 from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, parts_of
-from emu.contracts.program_wires import Cells, Steps
+from emu.contracts.program_wires import Cells, Stepped
 from emu.contracts.quantize.steps import program_lines, trace_dequantize
-from emu.contracts.quantize.tiles import Tiles, element_format, level_parts
+from emu.contracts.quantize.tiles import element_format, level_parts
 from emu.contracts.quantize.trace import program_steps
 from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.text import code_text
@@ -45,7 +45,7 @@ FIRST_RECIPES: Final = ("mxfp4_te_pow2", "nvfp4_torchao_1level")
 
 
 @dataclass(frozen=True, eq=False)
-class DequantizeContract(Tiles, Contract):
+class DequantizeContract(Stepped, Contract):
     """dequantize/<recipe>/<profile> to one result format, a tile a row."""
 
     recipe: Recipe
@@ -206,18 +206,7 @@ class DequantizeContract(Tiles, Contract):
             if column.lanes > 1:
                 yield Deviation(f"every part takes the first code of {level.name}", level.name, self._with(extent, partial(_first, column)))
 
-        for text, stage, batch in self.steps.wires():
-            yield Deviation.of_rows(text, stage, batch)
-
-    def deviations_of_one_lane(self) -> Iterator[Deviation]:
-        """A step whose result is wrong in one lane."""
-        for text, stage, batch in self.steps.wires_of_one_lane(self.n):
-            yield Deviation.of_rows(text, stage, batch)
-
-    @lazy
-    def steps(self) -> Steps:
-        """The program on rows, step by step, by the NumPy engine."""
-        return Steps(self.program, self._given, self._read)
+        yield from self.wrong_steps()
 
     def _given(self, rows: Sequence[Values]) -> Cells | None:
         """Return what rows hand in, a row of the suite a panel."""

@@ -13,13 +13,12 @@ from emu.contracts.dot.rows import DotRow, answer, answers
 from emu.contracts.dot.variants import FACTS, changed, hypotheses
 from emu.contracts.dot.wires import has_wires, wires, wires_of_one_lane
 from emu.contracts.rows import Answer
-from emu.contracts.wires import Edit, edits
+from emu.contracts.wires import Edit, edits, other_readings
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
-from emu.spec.registry import get, names
 
 if TYPE_CHECKING:
     from emu.contracts.dot.contract import DotContract
@@ -97,24 +96,12 @@ def _stage_of(path: str) -> str:
 
 def _other_operands(op: DotContract) -> Iterator[Deviation]:
     """Elements or scales that are decoded as another format of as many bits."""
-    plan = op.plan
-    for key, sides, fmt in (
-        ("a", ("a",), plan.a),
-        ("b", ("b",), plan.b),
-        ("a and b", ("a", "b"), plan.a),
-        ("scales", ("scale",), plan.scale),
-    ):
-        if fmt is None or (key == "a and b" and plan.a != plan.b):
+    for key, sides, _, other in other_readings(op.plan.a, op.plan.b, op.plan.scale):
+        try:
+            read = _reading(op, sides, other)
+        except (EmuError, AssertionError, AttributeError):
             continue
-        for name in names("format"):
-            other: Format = get("format", name)
-            if derive.codes(other).bits != derive.codes(fmt).bits or other.facts_digest == fmt.facts_digest or len(other.facts_json()) < 2:
-                continue
-            try:
-                read = _reading(op, sides, other)
-            except (EmuError, AssertionError, AttributeError):
-                continue
-            yield Deviation.of_rows(f"{key}: codes are read as {name}", "decode", read)
+        yield Deviation.of_rows(f"{key}: codes are read as {other.id}", "decode", read)
 
 
 def _reading(op: DotContract, sides: Sequence[str], other: Format) -> Callable[[Sequence[Values]], list[Answer | None]]:

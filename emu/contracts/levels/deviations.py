@@ -15,14 +15,14 @@ from emu.contracts.contract import Deviation, Values
 from emu.contracts.levels.rows import LevelsRow, evaluate, flagged_answers
 from emu.contracts.levels.wires import wires, wires_of_one_lane
 from emu.contracts.rows import Answer
-from emu.contracts.wires import Edit, edits
+from emu.contracts.wires import Edit, edits, other_readings
 from emu.engines.exact.encode import code_of_one
 from emu.spec import derive
 from emu.spec.levels import AlignPlan, LevelsPlan, check_levels, resolve_levels
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold, Hold, LevelAlign
 from emu.spec.reach import reach
-from emu.spec.registry import get, names
+from emu.spec.registry import get
 
 if TYPE_CHECKING:
     from emu.contracts.levels.contract import LevelsContract
@@ -308,26 +308,12 @@ def _wider(op: LevelsContract) -> Iterator[Deviation]:
 def _other_operands(op: LevelsContract) -> Iterator[Deviation]:
     """Elements or scales that are decoded as another format of as many bits."""
     plan = op.plan
-    for key, sides, fmt in (
-        ("a", ("a",), plan.a),
-        ("b", ("b",), plan.b),
-        ("a and b", ("a", "b"), plan.a),
-        ("scales", ("scale",), plan.scale),
-    ):
-        if fmt is None or (key == "a and b" and plan.a != plan.b):
+    for key, sides, fmt, other in other_readings(plan.a, plan.b, plan.scale):
+        if isinstance(other.facts, CodebookFacts) or reach(other).lsb_exp < reach(fmt).lsb_exp:  # finer than the registers of this machine
             continue
-        for name in names("format"):
-            other = get("format", name)
-            if (
-                derive.codes(other).bits != derive.codes(fmt).bits
-                or other.facts_digest == fmt.facts_digest
-                or isinstance(other.facts, CodebookFacts)
-            ):
-                continue
-            if reach(other).lsb_exp < reach(fmt).lsb_exp:  # finer than the registers of this machine
-                continue
-            read = replace(plan, **dict.fromkeys(sides, other))
-            yield _on_wires(op, f"{key}: codes are read as {name}", "decode", lambda row, read=read: evaluate(row, read).code)  # type: ignore[misc]
+        changes: dict[str, Any] = dict.fromkeys(sides, other)
+        read = replace(plan, **changes)
+        yield _on_wires(op, f"{key}: codes are read as {other.id}", "decode", lambda row, read=read: evaluate(row, read).code)  # type: ignore[misc]
 
 
 def _deviation(

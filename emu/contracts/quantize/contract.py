@@ -16,11 +16,11 @@ from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits
 from emu.contracts.examples import compare_codes, split
 from emu.contracts.form import EXTRAS, Form, integer_dtype, takes_signs
-from emu.contracts.program_wires import Cells, Steps, lanes_of
+from emu.contracts.program_wires import Cells, Stepped, lanes_of
 from emu.contracts.quantize import cases, decision
 from emu.contracts.quantize.cover import QuantizeCover
 from emu.contracts.quantize.form import QuantizeForm
-from emu.contracts.quantize.tiles import Lists, Tiles, amax_program_of, element_format, level_parts, marked, unmarked
+from emu.contracts.quantize.tiles import Lists, amax_program_of, element_format, level_parts, marked, unmarked
 from emu.contracts.quantize.trace import trace_quantize
 from emu.contracts.quantize.variants import Variant, code_variants, scale_variants
 from emu.contracts.rows import Answer, unpack
@@ -47,7 +47,7 @@ N_VALID_MEANS = "elements 0 .. n_valid - 1 exist; the lanes above hold junk"
 
 
 @dataclass(frozen=True, eq=False)
-class QuantizeContract(Tiles, Contract):
+class QuantizeContract(Stepped, Contract):
     """quantize/<recipe> from one source format, a tile a row."""
 
     recipe: Recipe
@@ -283,18 +283,7 @@ class QuantizeContract(Tiles, Contract):
             if recipe.facts_digest not in seen:
                 seen.add(recipe.facts_digest)
                 yield Deviation(text, stage, replace(self, recipe=recipe).exact)
-        for text, stage, batch in self.steps.wires():
-            yield Deviation.of_rows(text, stage, batch)
-
-    def deviations_of_one_lane(self) -> Iterator[Deviation]:
-        """A step whose result is wrong in one lane."""
-        for text, stage, batch in self.steps.wires_of_one_lane(self.n):
-            yield Deviation.of_rows(text, stage, batch)
-
-    @lazy
-    def steps(self) -> Steps:
-        """The program on rows, step by step, by the NumPy engine."""
-        return Steps(self.program, self._given, self._read)
+        yield from self.wrong_steps()
 
     def _given(self, rows: Sequence[Values]) -> Cells | None:
         """Return what rows hand in, a row of the suite a panel."""
