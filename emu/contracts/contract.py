@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -237,15 +237,4 @@ class Deviation:
         return cls(text, stage, lambda values: batch([values])[0], batch)
 
 
-def unlike(found: Iterable[Deviation]) -> Iterator[Deviation]:
-    """Yield deviations, of those in the same words the first: two ways of thinking of faults may come to the same one."""
-    said: set[str] = set()
-    for item in found:
-        if item.text not in said:
-            said.add(item.text)
-            yield item
-
-
-__all__ = [
-    "Answer", "Batch", "Contract", "Deviation", "Input", "Inputs", "Values", "array_of", "native", "present", "stored_bits", "unlike",
-]  # fmt: skip
+__all__ = ["Answer", "Batch", "Contract", "Deviation", "Input", "Inputs", "Values", "array_of", "native", "present", "stored_bits"]

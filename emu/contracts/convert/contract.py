@@ -14,7 +14,7 @@ from emu.base.errors import OpenError, OperandError
 from emu.base.philox import stream_of
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits, unlike
+from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, native, present, stored_bits
 from emu.contracts.convert import cases, deviations
 from emu.contracts.convert.cover import ConvertCover
 from emu.contracts.convert.trace import lines_convert, signals_convert, trace_convert
@@ -160,7 +160,7 @@ class ConvertContract(Contract):
 
     def deviations(self) -> Iterator[Deviation]:
         """See emu.contracts.convert.deviations."""
-        return unlike(deviations.deviations(self))
+        return deviations.deviations(self)
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:

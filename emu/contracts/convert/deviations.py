@@ -147,9 +147,8 @@ def _beyond(op: ConvertContract) -> Iterator[Deviation]:
 
     for less in (1, 2):
         stop = lambda value, code, less=less: code if not above(value) else (code + less if twos and value.sign else code - less)  # noqa: E731
-        yield Deviation(
-            f"saturation gives a code {'two below' if less == 2 else 'below'} the largest", "overflow", _predict(op, result=stop)
-        )
+        few = "two below" if less == 2 else "below"
+        yield Deviation(f"all that lies above the largest number gives a code {few} it", "overflow", _predict(op, result=stop))
     if twos:
         low = 1 << (derive.codes(op.fmt).bits - 1)
         yield Deviation(

@@ -16,7 +16,7 @@ import numpy as np
 from emu.base.caches import lazy
 from emu.base.errors import OpenError
 from emu.contracts.columns import Column, Layout, layout_of
-from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits, unlike
+from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.dot import cases as categories
 from emu.contracts.dot import deviations, suite
 from emu.contracts.dot.cover import DotCover
@@ -183,7 +183,7 @@ class DotContract(Contract):
 
     def deviations(self) -> Iterator[Deviation]:
         """See emu.contracts.dot.deviations."""
-        return unlike(deviations.deviations(self))
+        return deviations.deviations(self)
 
     def deviations_of_one_lane(self) -> Iterator[Deviation]:
         """See emu.contracts.dot.deviations."""

@@ -30,12 +30,14 @@ Result = Callable[[DotRow, int], int]
 
 def deviations(op: DotContract) -> Iterator[Deviation]:
     """Yield the single deviations of a dot contract: one fact of the datapath, other datapaths, and what becomes of operands."""
+    asked: set[tuple[str, Any]] = set()
     for item in hypotheses([op.plan], depth=1):
+        asked.update(item.changes)
         if item.changes:
             yield _deviation(op, item.text, FACTS[item.changes[0][0]]["stage"], item.plan)
         elif item.plan.datapath.id != op.plan.datapath.id:
             yield _deviation(op, item.text, "the datapath", item.plan)
-    yield from _more_facts(op)
+    yield from _more_facts(op, asked)
     yield from _other_operands(op)
     for text, stage, change in _operands(op.plan):
         yield _deviation(op, text, stage, op.plan, change)
@@ -66,8 +68,8 @@ def _on_wires(op: DotContract, text: str, stage: str, answer: Callable[[DotRow],
 WIDER = 12  # fraction bits that an alignment is tried with fewer of
 
 
-def _more_facts(op: DotContract) -> Iterator[Deviation]:
-    """Facts that a probe does not ask for: many widths, subnormals, special values, roundings, a narrow adder."""
+def _more_facts(op: DotContract, asked: set[tuple[str, Any]]) -> Iterator[Deviation]:
+    """Facts that a probe does not ask for: many widths, subnormals, special values, roundings, a narrow adder. asked: those it asks for."""
     plan, facts = op.plan, op.plan.facts
     found: list[tuple[str, Any]] = []
     if plan.frac_bits is not None:
@@ -83,7 +85,7 @@ def _more_facts(op: DotContract) -> Iterator[Deviation]:
     found += [("align.exponent_raise", raised) for raised in (-1, 1, 2)]
     words = {"align.fraction_bits": "F {}", "round.mode": "result {}", "round.keep": "{} fraction bits of the result kept"}
     for path, value in found:
-        item = changed(plan, ((path, value),))
+        item = None if (path, value) in asked else changed(plan, ((path, value),))
         if item is not None:
             text = words.get(path, path + " {}").format(value)
             yield _deviation(op, f"{plan.datapath.id}: {text}", _stage_of(path), item.plan)
