@@ -10,9 +10,13 @@ from emu.cli.settings import common_options, note
 
 
 @click.command("explore")
-@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this new file; a browser opens it from there.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this new file; a browser opens it from there."
+)
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8037, show_default=True, help="Without --out: serve the page here; 0: any free port.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8037, show_default=True, help="Without --out: serve the page here; 0: any free port."
+)
 @common_options
 def command(out: Path | None, force: bool, port: int) -> None:
     """Make the explorer: a page that shows why a number, a block or a place in memory is what it is.

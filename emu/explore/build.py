@@ -1,4 +1,4 @@
-"""The page of the explorer: C reference and bridge compiled to WebAssembly, the spec as a descriptor, scripts and style, in one HTML file."""
+"""The page of the explorer: C reference and bridge as WebAssembly, the spec as a descriptor, scripts and style, in one HTML file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def known_objects() -> list[SpecObject]:
 
 
 def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
-    """Return what the page calls things: ids, what policies cover, the steps of recipes in words. digest: of the descriptor, its last line."""
+    """Return what the page calls things: ids, what policies cover, steps in words. digest: of the descriptor, its last line."""
     ids = {kind: [thing.id for thing in objects if thing.kind == kind] for kind in KINDS}
     recipes = []
     for thing in objects:
@@ -78,7 +78,9 @@ def compiled() -> bytes:
     """Return the C reference and the bridge as a WebAssembly module that imports nothing. Raises: ToolError."""
     for program, package in (("clang", "clang"), ("wasm-ld", "lld")):
         if shutil.which(program) is None:
-            raise ToolError(f"{program}: not found, and the page of the explorer is compiled with it: install it (Debian: apt-get install {package})")
+            raise ToolError(
+                f"{program}: not found, and the page of the explorer is compiled with it: install it (Debian: apt-get install {package})"
+            )
     package = Path(str(files("emu")))
     source, here = package / "_c_ref", package / "explore" / "page"
     source = source if source.is_dir() else package.parent / "c_ref"
@@ -86,7 +88,7 @@ def compiled() -> bytes:
         module = Path(folder) / "explorer.wasm"
         sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(here / "bridge.c")]
         command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "error" in line] or ["no reason given"]
             raise ToolError(f"clang: {said[0].strip()}: the page needs clang 14 or later with the target wasm32")
