@@ -81,9 +81,9 @@ def compiled() -> bytes:
             raise ToolError(
                 f"{program}: not found, and the page of the explorer is compiled with it: install it (Debian: apt-get install {package})"
             )
-    package = Path(str(files("emu")))
-    source, here = package / "_c_ref", package / "explore" / "page"
-    source = source if source.is_dir() else package.parent / "c_ref"
+    root = Path(str(files("emu")))
+    source, here = root / "_c_ref", root / "explore" / "page"
+    source = source if source.is_dir() else root.parent / "c_ref"
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "explorer.wasm"
         sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(here / "bridge.c")]
