@@ -310,7 +310,8 @@ change("[name=code]", "0x7F7FFFFF"); press("[name=code]", "ArrowUp"); out.most =
 change("[name=from]", "bf16"); out.other = at("[name=code]").value;
 change("[name=to]", "e4m3"); change("[name=round]", "rz"); out.target = said();
 out.shell = at("#shell").textContent; out.hash = location.hash;
-change("[name=code]", "hello"); out.fault = at("#fault").textContent; out.gone = said(); out.noShell = at("#shell").textContent;
+change("[name=code]", "hello"); change("[name=from]", "fp32"); out.kept = at("#fault").textContent;
+out.fault = at("#fault").textContent; out.gone = said(); out.noShell = at("#shell").textContent;
 change("[name=code]", "0x3F80"); out.mended = said(); out.noFault = at("#fault").textContent;
 out.labels = [...document.querySelectorAll("input, select, textarea, button")]
   .every(item => item.closest("label") || item.getAttribute("aria-label") || item.textContent);
@@ -331,6 +332,7 @@ def test_everything_on_the_page_answers(page, tmp_path):
     assert "convert/e4m3/rz/nvidia" in said["target"]
     assert said["shell"] == "emu convert e4m3 0x7F80 --source bf16 --rounding rz --policy nvidia"
     digest = re.search(r"spec=([0-9a-f]{16})$", said["hash"])[1]
+    assert said["kept"] == said["fault"]
     assert said["fault"] == "code hello: write a code as hex digits behind 0x" and said["gone"] is None and said["noShell"] == ""
     assert said["mended"].startswith("bf16 0x3F80 is 1") and said["noFault"] == ""
     assert said["labels"] and said["requests"] == []
