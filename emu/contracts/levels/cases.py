@@ -475,6 +475,7 @@ def targets(item: Rounding, now: Fraction) -> Iterator[Fraction]:
 
 TIES: Final = tuple(Fraction(part, 256) for part in (128, 128, 64, 192, 129, 127))  # of a unit
 
+
 def flags(field: Field, draw: Draw) -> Draft:
     """NaNs that signal and others, alone and beside infinities of both signs; infinity times zero; overflow, also beside infinite C."""
     draft, style = gaussian(field, draw), draw.below(7)
