@@ -41,6 +41,7 @@ COMMANDS = {
     "sweep": "emu.cli.vectors.sweep",
     "export": "emu.cli.export",
     "layout": "emu.cli.layout",
+    "explore": "emu.cli.explore",
     "docs": "emu.cli.docs",
     "bench": "emu.cli.bench",
     "doctor": "emu.cli.doctor",
