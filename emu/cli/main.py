@@ -35,6 +35,7 @@ COMMANDS = {
     "study": "emu.cli.study",
     "identify": "emu.cli.identify",
     "convert-checkpoint": "emu.cli.convert_checkpoint",
+    "verify-checkpoint": "emu.cli.verify_checkpoint",
     "vectors": "emu.cli.vectors.group",
     "rtl": "emu.cli.rtl",
     "sweep": "emu.cli.vectors.sweep",
