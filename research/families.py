@@ -107,7 +107,7 @@ def _nearest(group: list[str], groups: list[list[str]], made: dict[str, list[Ans
 
 
 def _parts(mine: list[Answer], other: list[Answer]) -> tuple[int, int, int]:
-    """Return how many codes, scales and values differ. The scale of a tile counts in each of its rows; of blocks of two lengths, all differ."""
+    """Return how many codes, scales and values differ. The scale of a tile counts in each row; of blocks of two lengths, all do."""
     pairs = list(zip(mine, other, strict=True))
     codes, scales, values = (sum(_differ(one[part], two[part]) for one, two in pairs) for part in range(len(Answer._fields)))
     return codes, scales, values
