@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from emu.arrays.rows import pack_nibbles
 from emu.base.errors import FileError, SpecError
 from emu.checkpoint.container import Container, Entry, open_checkpoint
-from emu.checkpoint.read import StoredTensor, block_of, open_tensor, scale_format
+from emu.checkpoint.read import StoredTensor, block_of, codes_in, open_tensor, scale_format
 from emu.checkpoint.store import companions, matches
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
@@ -154,7 +154,8 @@ class _Plan:
         for rows in tensor.chunks():
             if rows.flags.any() and self.store.facts.high_bit != tensor.store.facts.high_bit:
                 raise self._cannot(tensor, f"bit {derive.codes(tensor.scale_format).bits} of a scale is set in row {rows.first} or below")
-            nan = [code for code in range(256) if derive.is_nan_code(code, tensor.scale_format)] if rules[0] != rules[1] else []
+            asked = rules[0] != rules[1] or "refused" in rules
+            nan = [code for code in range(256) if asked and derive.is_nan_code(code, tensor.scale_format)]
             if nan and np.isin(rows.scales, nan).any():
                 raise self._cannot(
                     tensor, f"a scale is a NaN code in row {rows.first} or below: {rules[0]} there, {rules[1]} in {self.store.id}"
@@ -212,7 +213,9 @@ class _Plan:
         assert facts.codes is not None
         module = _module(tensor.name)
         blocks = shape[-1] // columns
-        codes_shape = (*shape[:-1], blocks, columns // 2) if facts.codes.grouped == "yes" else (*shape[:-1], shape[-1] // 2)
+        word = facts.codes.dtypes[0]
+        size, grouped = math.prod(shape) // 2, facts.codes.grouped == "yes"
+        codes_shape = (*shape[:-1], blocks, columns // 2) if grouped else (*shape[:-1], shape[-1] // codes_in(word))
 
         def codes() -> Iterator[NDArray[np.uint8]]:
             progress(tensor.name)
@@ -224,7 +227,7 @@ class _Plan:
             for rows in tensor.chunks():
                 yield rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
 
-        yield Planned(module + facts.codes.suffixes[0], facts.codes.dtypes[0], codes_shape, math.prod(codes_shape), codes)
+        yield Planned(module + facts.codes.suffixes[0], word, codes_shape, size, codes)
         for level in facts.levels:
             name, word = module + level.suffixes[0], level.dtypes[0]
             if level.meaning == "scale":
@@ -246,7 +249,8 @@ class _Plan:
         file = words.setdefault(self.written.file, {})
         for item in self.written.entries:
             _put(file, item.keys, _said(item))
-        _put(file, self.written.ignored, sorted(entry.name.removesuffix(".weight") for entry in self.kept if _is_linear(entry)))
+        if self.written.ignored is not None:
+            _put(file, self.written.ignored, sorted(entry.name.removesuffix(".weight") for entry in self.kept if _is_linear(entry)))
         for name, data in sorted(words.items()):
             (folder / name).write_text(json.dumps(data, indent=1), encoding="utf-8")
 

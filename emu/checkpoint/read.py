@@ -124,6 +124,11 @@ def scale_format(store: Checkpoint) -> Format:
     return found
 
 
+def codes_in(word: str) -> int:
+    """Return how many codes of 4 bits an entry of a type of the .safetensors header holds, the first one in the lowest bits."""
+    return {"U8": 2, "U32": 8}[word]
+
+
 def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTensor | str:
     """Return a weight ready to be read, or what is wrong with the shapes of its parts.
 
@@ -169,7 +174,7 @@ def _shape(match: Match) -> tuple[int, ...] | str:
             return f"{entry.name} has shape {list(shape)}: its last axis must be the {columns // 2} bytes of a block"
         shape = (*shape[:-2], shape[-2] * columns)
     elif facts.codes is not None and shape:
-        shape = (*shape[:-1], shape[-1] * 2)
+        shape = (*shape[:-1], shape[-1] * codes_in(entry.dtype))
     unit = facts.record.elements if facts.record is not None else columns
     if not shape or 0 in shape or shape[-1] % unit:
         return f"{entry.name} has shape {list(entry.shape)}: rows of whole units of {unit} elements were expected"

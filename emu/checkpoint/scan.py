@@ -73,7 +73,7 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
     def shown(row: int, block: int) -> str:
         return f"scale {rows.scales[row, block]:02X}, codes {''.join(f'{code:X}' for code in codes[row, block].tolist())}"
 
-    if tensor.store.facts.nan_scale == "nan":
+    if tensor.store.facts.nan_scale in ("nan", "refused"):
         _fault(found, "a NaN scale", np.isin(rows.scales, nan_codes(fmt)), rows.first, shown)
     if high == "refused":
         _fault(found, "a scale with bit 7 set, which is negative or no scale", rows.flags != 0, rows.first, shown)

@@ -38,6 +38,7 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
     stores = [get("checkpoint", name) for name in names("checkpoint")]
     stores = [store for store in stores if store.facts.container == container.kind]
     said = {store.id: declaration(store, container) for store in stores}
+    stores = [store for store in stores if store.facts.told_by == "names" or said[store.id]]
     found: dict[str, list[Match]] = {}
     lacking: dict[str, list[tuple[int, str]]] = {}
     for entry in container.entries.values():

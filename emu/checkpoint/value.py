@@ -75,6 +75,8 @@ def _scale(store: Checkpoint, code: int, fmt: Format) -> tuple[int, int]:
 
 def _special(store: Checkpoint, block: Block, code: int, scale: int, fmt: Format) -> Value:
     """Return what the library reads under a scale that the format calls NaN. Only stores of one level have another rule than nan."""
+    if store.facts.nan_scale == "refused":
+        raise OperandError(f"{store.id}: a scale is the code {scale:02X}, which its library reads as no value of the format")
     element = decode_code(code, get("format", block.element_formats[0]))
     if store.facts.nan_scale == "zero":
         return Value("finite", element.sign)

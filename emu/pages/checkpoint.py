@@ -19,7 +19,9 @@ PACKING = {
     "low_nibble_first": "byte k holds element 2k in its low nibble, element 2k + 1 in its high nibble",
     "halves": "byte k of a block of n elements holds element k in its low nibble, element k + n / 2 in its high nibble",
 }
-NAN = {"nan": "the block is NaN", "zero": "the scale is 0", "number": "a number like any other: the grid goes on"}
+NAN = {"nan": "the block is NaN", "zero": "the scale is 0", "number": "a number like any other: the grid goes on"} | {
+    "refused": "none of these: nobody may write it"
+}
 HIGH = {
     "none": "there is none: a scale has 8 bits",
     "refused": "no writer sets it: damage",
@@ -47,6 +49,7 @@ def data(store: Checkpoint) -> Data:
         "record": facts.record,
         "parts": _parts(store),
         "facts": rows,
+        "must": facts.told_by == "statement",
         "declared": [(item.where, Code(".".join(item.keys)), [Code(word) for word in item.words]) for item in facts.declared],
         "example_rows": [_example(item) for item in store.expect],
     }

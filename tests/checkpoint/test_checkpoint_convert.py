@@ -98,6 +98,45 @@ def test_nvfp4_is_lossless_where_the_factor_is_the_same_number(recorded: At, tmp
     assert identify_files(tmp_path / "new").stores == {to: 2}
 
 
+@pytest.mark.parametrize(("name", "to", "back"), [("torchao_mxfp4_rceil", "mlx_mxfp4", "compressed_tensors_mxfp4"),
+                                                  ("torchao_nvfp4_1level", "mlx_nvfp4", "modelopt_nvfp4")])  # fmt: skip
+def test_words_of_mlx_hold_the_first_code_in_the_lowest_bits(recorded: At, tmp_path: Path, name: str, to: str, back: str) -> None:
+    assert convert_checkpoint(recorded(name), to, tmp_path / "mlx").lossless
+    assert values(tmp_path / "mlx") == values(recorded(name)) and identify_files(tmp_path / "mlx").stores == {to: 2}
+    before, after = stored(recorded(name)), stored(tmp_path / "mlx")
+    for module in ("model.layers.0.self_attn.q_proj", "model.layers.0.self_attn.k_proj"):
+        word, shape, data = after[f"{module}.weight"]
+        codes = np.frombuffer(before[f"{module}._weight_qdata"][2], np.uint8)
+        words = sum((codes[byte::4].astype(np.uint64) << 8 * byte for byte in range(4)), np.uint64(0))
+        assert (word, shape) == ("U32", (8, 16)) and np.array_equal(np.frombuffer(data, "<u4"), words)
+        assert after[f"{module}.scales"][:2] == ("U8", (8, 128 // (32 if to == "mlx_mxfp4" else 16)))
+    said = {"group_size": 32 if to == "mlx_mxfp4" else 16, "bits": 4, "mode": to.removeprefix("mlx_")}
+    assert json.loads((tmp_path / "mlx" / "config.json").read_text()) == {"quantization": said, "quantization_config": said}
+    assert convert_checkpoint(tmp_path / "mlx", back, tmp_path / "back").lossless and values(tmp_path / "back") == values(recorded(name))
+
+
+def test_files_of_mlx_are_known_by_their_mode_alone(recorded: At, tmp_path: Path) -> None:
+    convert_checkpoint(recorded("torchao_mxfp4_floor"), "mlx_mxfp4", tmp_path / "mlx")
+    config = tmp_path / "mlx" / "config.json"
+    for mode, says in (("mxfp8", "no 4-bit weight"), ("affine", "no 4-bit weight"), ("nvfp4", "k_proj.weight: 32 scales for 8 x 8 blocks")):
+        config.write_text(json.dumps({"quantization": {"group_size": 32, "bits": 8, "mode": mode}}))
+        with pytest.raises(FileError, match=says):
+            convert_checkpoint(tmp_path / "mlx", "compressed_tensors_mxfp4", tmp_path / "new")
+    config.unlink()
+    with pytest.raises(FileError, match="no 4-bit weight"):
+        convert_checkpoint(tmp_path / "mlx", "compressed_tensors_mxfp4", tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["mlx"]
+
+
+def test_a_scale_that_mlx_reads_as_no_value_is_never_written(recorded: At, tmp_path: Path) -> None:
+    source = patched(recorded("torchao_mxfp4_floor"), tmp_path / "in", "q_proj._weight_scale", b"\xff", 13)
+    with pytest.raises(FileError, match="mlx_mxfp4 cannot hold it: a scale is a NaN code in row 0 or below"):
+        convert_checkpoint(source, "mlx_mxfp4", tmp_path / "new")
+    with pytest.raises(FileError, match="mlx_nvfp4 cannot hold it: it has no tensor factor, and this weight has one that is not 1"):
+        convert_checkpoint(recorded("modelopt_nvfp4"), "mlx_nvfp4", tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 def test_a_reciprocal_that_is_rounded_is_refused_or_said(recorded: At, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = recorded("modelopt_nvfp4")
     with pytest.raises(FileError, match="its tensor factor as a divisor is no binary32 number: --round-factor takes the nearest one"):

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from emu.spec.models.common import BlockId, Exact, HexString, Id, LayoutId, Name, Part, RecipeId, Side, SpecObject, YesNo
 
-Dtype = Literal["U8", "F8_E4M3", "F8_E8M0", "F32"]
+Dtype = Literal["U8", "U32", "F8_E4M3", "F8_E8M0", "F32"]
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
@@ -74,7 +74,9 @@ class Written(Part):
 
     file: Literal["config.json", "hf_quant_config.json"] = Field(description="JSON file that says so; other entries of it are kept")
     entries: tuple[WrittenEntry, ...] = Field(min_length=1, description="what it says")
-    ignored: tuple[Text, ...] = Field(min_length=1, description="the way to the list of modules whose weights stay as they are")
+    ignored: tuple[Text, ...] | None = Field(
+        default=None, min_length=1, description="the way to the list of modules whose weights stay as they are; absent: there is none"
+    )
     factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
 
 
@@ -92,11 +94,16 @@ class CheckpointFacts(Part):
     levels: tuple[StoredLevel, ...] = Field(default=(), description="levels, where they are tensors of their own")
     record: Record | None = Field(default=None, description="unit of a tensor that holds both")
     scale_layouts: tuple[LayoutId, ...] = Field(min_length=1, description="orders in which the scales may lie")
-    nan_scale: Literal["nan", "zero", "number"] = Field(description="how the library reads a scale code that the format calls NaN")
+    nan_scale: Literal["nan", "zero", "number", "refused"] = Field(
+        description="how the library reads a scale code that the format calls NaN; refused: as none of these, so nobody may write it"
+    )
     high_bit: Literal["none", "refused", "ignored", "flag"] = Field(description="bit 7 of a scale of 7 bits")
     companions: tuple[Text, ...] = Field(default=(), description="suffixes of further tensors that belong to a weight and carry none of it")
     weights: tuple[str, ...] = Field(min_length=1, description="what follows the name of the module in a file that is not quantized")
     declared: tuple[Declared, ...] = Field(default=(), description="statements by which the file names its store; any of them is enough")
+    told_by: Literal["names", "statement"] = Field(
+        default="names", description="statement: names and types are those of other stores too, so only a file that says it is of this one"
+    )
     swizzle_key: Text | None = Field(default=None, description="key of the header's metadata that says whether the scales lie in tiles")
     dequantize: tuple[Profile, ...] = Field(default=(), description="how the library reads values back")
 
@@ -110,6 +117,8 @@ class CheckpointFacts(Part):
             raise ValueError("a record belongs to a gguf file, tensors for codes and levels to safetensors")
         if self.record is not None and self.levels:
             raise ValueError("a record holds the levels: leave levels out")
+        if self.told_by == "statement" and not self.declared:
+            raise ValueError("told_by: a statement tells it, and declared lists none")
         names = [level.level for level in self.levels]
         if len(set(names)) != len(names):
             raise ValueError("levels: a level is stored twice")
