@@ -68,6 +68,20 @@ def _count(raw: Bytes, rows: int, blocks: int) -> str:
     return f"{raw.size} scales for {rows} x {blocks} blocks"
 
 
+def padding_set(raw: Bytes, order: Order, rows: int, blocks: int, step: int) -> int:
+    """Return how many bytes of the padding of a tensor's scales are not zero. step: rows looked at together, a multiple of row_period."""
+    if order.layout == "row_major":
+        return 0  # without padding, or taken for rows because it is zero
+    layout: Layout = get("layout", order.layout)
+    found = 0
+    for first in range(0, rows, step):
+        count = min(step, rows - first)
+        height, width = _sides(layout, count, blocks)
+        part = raw[first * width : (first + height) * width]
+        found += int(np.count_nonzero(part)) - int(np.count_nonzero(part[places(count, blocks, layout)]))
+    return found
+
+
 def row_period(layout: str) -> int:
     """Return after how many rows the order of a layout repeats."""
     found: Layout = get("layout", layout)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from emu.base.errors import OperandError
 from emu.spec import contract as contracts
 from emu.spec import derive, get
+from emu.spec.levels import LevelsPlan
 from emu.spec.models import Block, Format, Layout, Recipe, Rounding, Transform
 from emu.spec.programs.program import quantize_program
 from emu.spec.programs.types import extent_of
@@ -109,12 +110,17 @@ def _dequantize(draw: st.DrawFn, contract: contracts.ContractName, specials: boo
 
 @st.composite
 def _dot(draw: st.DrawFn, contract: contracts.ContractName, specials: bool, rows: int) -> Operands:
-    plan = contracts.plan_of(contract)
+    plan = contracts.any_plan_of(contract)
     length = lcm(plan.facts.k, plan.block or 1)
     out: Operands = {name: draw(_array(fmt, (rows, length), specials)) for name, fmt in (("a", plan.a), ("b", plan.b))}
     if plan.scale is not None:
         out |= {name: draw(_array(plan.scale, (rows, length // plan.block), specials)) for name in ("scale_a", "scale_b")}
-    return out | {"c": draw(_array(plan.c, (rows,), specials))}
+    if plan.c is not None:
+        out["c"] = draw(_array(plan.c, (rows,), specials))
+    modes = [turn.rounding for turn in plan.draws(length)] if isinstance(plan, LevelsPlan) else []
+    if modes:  # one word for each rounding that draws
+        out["random"] = np.stack([draw(random_operands(mode, rows)) for mode in modes], axis=1)
+    return out
 
 
 @st.composite

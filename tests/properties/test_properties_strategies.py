@@ -12,7 +12,7 @@ from emu import strategies
 from emu.base.errors import OpenError, OperandError
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get, names
-from emu.spec.contract import contracts
+from emu.spec.contract import any_plan_of, contracts, parse
 
 SOURCES = ("fp32", "bf16", "fp16")
 FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
@@ -155,6 +155,24 @@ def test_operands_of_every_contract_can_be_drawn(op):
     @given(st.sampled_from(chosen).flatmap(strategies.operands))
     def holds(drawn):
         assert all(array.size for array in drawn.values())
+
+    holds()
+
+
+@pytest.mark.exhaustive
+def test_drawn_operands_of_dot_products_have_answers():
+    """Those of a datapath of levels, too: with its random words, with and without C."""
+    chosen = [str(contract) for contract in contracts() if contract.op == "dot"]
+
+    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(chosen).flatmap(lambda name: st.tuples(st.just(name), strategies.operands(name))))
+    def holds(pair):
+        contract, drawn = pair
+        plan = any_plan_of(parse(contract))
+        scales = (drawn.get("scale_a"), drawn.get("scale_b"))
+        more = {name: drawn[name] for name in ("c", "random") if name in drawn}
+        found = emu.dot(drawn["a"], drawn["b"], plan.datapath, *scales, a_format=plan.a, b_format=plan.b, scale_format=plan.scale, **more)
+        assert found.shape == (2,)
 
     holds()
 

@@ -216,7 +216,7 @@ int32_t emu_same_format(const emu_format *a, const emu_format *b)
                    a->frac_bits == b->frac_bits && a->bias == b->bias && a->subnormals == b->subnormals && a->neg_zero == b->neg_zero &&
                    a->unused_high_bits == b->unused_high_bits && a->inf == b->inf && a->nan == b->nan && a->nan_count == b->nan_count &&
                    a->integer_sign == b->integer_sign && a->unit_exp == b->unit_exp && a->tie == b->tie;
-    for (int32_t i = 0; same && i < a->nan_count; i++)
+    for (int32_t i = 0; same && a->nan == EMU_NAN_LIST && i < a->nan_count; i++)
         same = a->nan_codes[i] == b->nan_codes[i];
     if (!same || a->format_class != EMU_CODEBOOK)
         return same;

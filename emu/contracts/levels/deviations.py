@@ -316,9 +316,7 @@ def _other_operands(op: LevelsContract) -> Iterator[Deviation]:
         yield _on_wires(op, f"{key}: codes are read as {other.id}", "decode", lambda row, read=read: evaluate(row, read).code)  # type: ignore[misc]
 
 
-def _deviation(
-    op: LevelsContract, text: str, stage: str, plan: LevelsPlan, move: Moved = lambda row: row, kept: int = -1
-) -> Deviation:
+def _deviation(op: LevelsContract, text: str, stage: str, plan: LevelsPlan, move: Moved = lambda row: row, kept: int = -1) -> Deviation:
     """Return D and flags (of the bits that are kept) under another plan or on other operands; a row that is refused has no answer."""
 
     def batch(rows: Sequence[Values]) -> list[Answer | None]:

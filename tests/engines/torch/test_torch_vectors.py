@@ -71,19 +71,24 @@ ANSWERS = {
 }
 
 
+def has_flags(op):
+    """Is it a dot product whose results come with exception flags, which the engine does not know?"""
+    return isinstance(getattr(op, "plan", None), LevelsPlan) and op.plan.facts.flags is not None
+
+
 @pytest.mark.parametrize("operation", list(ANSWERS))
 def test_every_frozen_row(suites, operation):
     counted = Counter()
     for suite in suites(operation):
         op = find(suite.stem).operation
         rows = [inputs_of(suite.layout, row) for row in suite.rows]
-        try:
-            answers = ANSWERS[operation](op, rows)
-        except EngineError:
-            counted["refused"] += 1
+        if has_flags(op):
+            with pytest.raises(EngineError, match="the result comes with exception flags"):
+                ANSWERS[operation](op, rows)
             continue
+        answers = ANSWERS[operation](op, rows)
         for number, (row, answer) in enumerate(zip(suite.rows, answers, strict=True)):
             assert mismatches(suite.layout, row, answer) == [], f"{suite.stem} tc={number + 1}"
             counted["rows"] += 1
     least = {"decode": 2000, "convert": 12000, "quantize": 1600, "dequantize": 150, "transform": 100, "dot": 600}[operation]
-    assert counted["rows"] >= least and counted["refused"] == 0, counted
+    assert counted["rows"] >= least, counted

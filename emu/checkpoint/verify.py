@@ -1,0 +1,210 @@
+"""Is a checkpoint whole? Scales, tensor factors, padding and NaN bytes alone; every byte against the weights that it was made from.
+
+Not here: which recipe wrote it (identify.py), which is asked only where the original is not quantized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from emu.base.errors import FileError
+from emu.checkpoint.container import Container, Entry, open_checkpoint
+from emu.checkpoint.convert import factor_of
+from emu.checkpoint.identify import identify_files
+from emu.checkpoint.layout import padding_set
+from emu.checkpoint.passive import UNSEEN
+from emu.checkpoint.read import StoredTensor, open_tensor, row_step
+from emu.checkpoint.report import CheckpointReport, TensorReport
+from emu.checkpoint.store import companions, matches
+
+FINE, DIFFERS, NOTHING = 0, 1, 3
+CHUNK: Final = 1 << 22  # bytes
+NAN: Final = {"F32": ("<u4", 0x7F800000, 0x7FFFFFFF), "F16": ("<u2", 0x7C00, 0x7FFF), "BF16": ("<u2", 0x7F80, 0x7FFF)}
+
+
+class Fault(NamedTuple):
+    """What is wrong. tensor: its name.   what: in words.   places: the first of them."""
+
+    tensor: str
+    what: str
+    places: tuple[str, ...] = ()
+
+
+@dataclass
+class Verified:
+    """What was found. weights, others: tensors looked at.   compared: weights that the original has too; None without an original."""
+
+    path: Path
+    weights: int
+    others: int
+    compared: int | None = None
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 fine, 1 damaged or different, 3 nothing to look at or nothing that the original has too."""
+        if not self.weights or (self.compared == 0 and not self.faults):
+            return NOTHING
+        return DIFFERS if self.faults else FINE
+
+    @property
+    def verdict(self) -> str:
+        """One line."""
+        what = f"{self.path}: {self.weights} weights, {self.others} other tensors"
+        if not self.weights:
+            return f"nothing compared: {self.path}: no 4-bit weight of a known store"
+        if self.faults:
+            first = self.faults[0]
+            return f"wrong: {what}: {len(self.faults)} faults, first {first.tensor}: {first.what}"
+        if self.compared is None:
+            return f"fine: {what}: scales, tensor factors, padding and NaN bytes; exchanged or moved bytes show only beside the original"
+        if not self.compared:
+            return f"nothing compared: {what}: the original has none of the weights"
+        return f"fine: {what}: {self.compared} weights are those of the original"
+
+    def json(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        faults = [item._asdict() for item in self.faults]
+        return asdict(self) | {"path": str(self.path), "faults": faults, "verdict": self.verdict, "exit_code": self.exit_code}
+
+
+def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> Verified:
+    """Look for damage in a checkpoint of 4-bit weights, and compare it with what it was made from; nothing is loaded whole.
+
+    path: a .safetensors or .gguf file, a folder of them, or an index.   original: likewise. Where it holds 4-bit weights itself, codes,
+    scales and tensor factors must stand for the same numbers; else some recipe of the spec must give every byte from its weights.
+    Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions), ToolError (gguf is not installed).
+    Source: spec/checkpoint.   Tests: tests/checkpoint/test_checkpoint_verify.py.
+    """
+    container = open_checkpoint(path)
+    before = None if original is None else open_checkpoint(original)
+    stored = before is not None and bool(matches(before))
+    report = identify_files(path, None if stored else original)
+    done = Verified(container.path, len(report.tensors), report.others)
+    done.faults += _of_report(report)
+    tensors, plain = _opened(container)
+    for tensor in tensors:
+        done.faults += _padding(tensor)
+    for entry in plain:
+        done.faults += _nan(container, entry)
+    if before is not None and stored:
+        done.compared = _same(tensors, plain, before, done.faults)
+    elif before is not None:
+        done.compared = sum(_seen(item) for item in report.tensors)
+    return done
+
+
+def _of_report(report: CheckpointReport) -> Iterator[Fault]:
+    """Yield damage and odd tensor factors; beside an original also bytes that no recipe gives, and weights that it lacks."""
+    for tensor in report.damaged:
+        for what, count, places in tensor.damage:
+            yield Fault(tensor.name, what + (f" ({count})" if count > 1 else ""), tuple(places))
+    for tensor in report.suspicious:
+        yield from (Fault(tensor.name, what) for what in tensor.suspicions)
+    if report.original is None or not any(_seen(tensor) for tensor in report.tensors):
+        return
+    named = {tensor.name for tensor in report.damaged}
+    for tensor in report.departing:
+        if tensor.name not in named:
+            why = "no recipe gives all its bytes from the original" if _seen(tensor) else tensor.recipes[0].why
+            yield Fault(tensor.name, why, tuple(tensor.rows))
+
+
+def _seen(tensor: TensorReport) -> bool:
+    """Tell whether a weight was compared with any recipe."""
+    return any(item.verdict != UNSEEN for item in tensor.recipes)
+
+
+def _opened(container: Container) -> tuple[list[StoredTensor], list[Entry]]:
+    """Return the weights whose shapes are right, and the tensors that belong to none."""
+    found = matches(container)
+    tensors = [item for item in (open_tensor(container, fitting) for fitting in found) if isinstance(item, StoredTensor)]
+    belonging = companions(container, [fitting[0] for fitting in found])
+    return tensors, [entry for name, entry in container.entries.items() if name not in belonging]
+
+
+def _padding(tensor: StoredTensor) -> Iterator[Fault]:
+    level = next((item.level for item in tensor.store.facts.levels if item.meaning == "scale"), None)
+    if level is None:
+        return
+    raw, length = tensor.container.raw(tensor.match.parts[level]), tensor.shape[-1]
+    count = padding_set(raw, tensor.order, tensor.rows, length // tensor.block.facts.shape[1], row_step(length))
+    if count:
+        yield Fault(tensor.name, f"{count} bytes of the padding of its scales are not zero")
+
+
+def _nan(container: Container, entry: Entry) -> Iterator[Fault]:
+    """Yield the NaN of a tensor of binary32, binary16 or bfloat16."""
+    if entry.dtype not in NAN:
+        return
+    word, infinite, magnitude = NAN[entry.dtype]
+    raw, count, first = container.raw(entry), 0, -1
+    for start in range(0, raw.size, CHUNK):
+        bits = np.frombuffer(raw[start : start + CHUNK].tobytes(), word)
+        nan = (bits & magnitude) > infinite
+        if count == 0 and nan.any():
+            first = start // bits.itemsize + int(nan.argmax())
+        count += int(nan.sum())
+    if count:
+        yield Fault(entry.name, f"NaN ({count})", (f"element {first}",))
+
+
+def _same(tensors: list[StoredTensor], plain: list[Entry], before: Container, faults: list[Fault]) -> int:
+    """Compare with a quantized original: weights by their numbers, other tensors byte by byte. Returns: weights compared."""
+    originals, others = _opened(before)
+    theirs = {_key(item.name): item for item in originals}
+    count = 0
+    for tensor in tensors:
+        other = theirs.pop(_key(tensor.name), None)
+        if other is None:
+            faults.append(Fault(tensor.name, "the original has no such 4-bit weight"))
+        else:
+            count += 1
+            faults += _differs(tensor, other)
+    faults += [Fault(item.name, "is in the original and not here") for item in theirs.values()]
+    mine = {entry.name: entry for entry in plain}
+    for entry in others:
+        copy = mine.get(entry.name)
+        if copy is None:
+            faults.append(Fault(entry.name, "is in the original and not here"))
+        elif (copy.dtype, copy.shape) != (entry.dtype, entry.shape):
+            faults.append(Fault(entry.name, f"{copy.dtype} {list(copy.shape)}, in the original {entry.dtype} {list(entry.shape)}"))
+        elif not np.array_equal(tensors[0].container.raw(copy), before.raw(entry)):
+            faults.append(Fault(entry.name, "its bytes are not those of the original"))
+    return count
+
+
+def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
+    """Yield how a weight differs from the original's: shape, kind of block, tensor factor, codes and scales."""
+    mine, theirs = tensor.block, other.block
+    kinds = [(item.facts.shape, item.element_formats, some.scale_format) for item, some in ((mine, tensor), (theirs, other))]
+    if tensor.shape != other.shape or kinds[0] != kinds[1]:
+        yield Fault(
+            tensor.name, f"{list(tensor.shape)} in blocks of {mine.id}, in the original {list(other.shape)} in blocks of {theirs.id}"
+        )
+        return
+    try:
+        if factor_of(tensor) != factor_of(other):
+            yield Fault(
+                tensor.name, f"its tensor factor is {float(factor_of(tensor)):.9g}, that of the original {float(factor_of(other)):.9g}"
+            )
+    except FileError as error:
+        yield Fault(tensor.name, str(error))
+    codes = scales = 0
+    first = -1
+    for one, two in zip(tensor.chunks(), other.chunks(), strict=True):
+        wrong = (one.codes != two.codes, (one.scales != two.scales) | (one.flags != two.flags))
+        rows = wrong[0].any(-1) | wrong[1].any(-1)
+        first = one.first + int(rows.argmax()) if first < 0 and rows.any() else first
+        codes, scales = codes + int(wrong[0].sum()), scales + int(wrong[1].sum())
+    if codes or scales:
+        yield Fault(tensor.name, f"{codes} codes and {scales} scales are not those of the original", (f"row {first}",))
+
+
+def _key(weight: str) -> str:
+    return weight.removesuffix(".weight")

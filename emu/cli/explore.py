@@ -1,0 +1,72 @@
+"""emu explore: the explorer as one HTML file, or served on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emu.cli.settings import common_options, note
+
+
+@click.command("explore")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this new file; a browser opens it from there."
+)
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8037, show_default=True, help="Without --out: serve the page here; 0: any free port."
+)
+@common_options
+def command(out: Path | None, force: bool, port: int) -> None:
+    """Make the explorer: a page that shows why a number, a block or a place in memory is what it is.
+
+    The page computes with the C reference, compiled to WebAssembly by clang, and sends nothing anywhere. Without --out it is served to this
+    machine alone until Ctrl-C. See docs/explorer.md.
+    """
+    from emu.base.atomic import check_target, write_text
+    from emu.explore.build import page
+
+    if out is not None:
+        check_target(out, force)
+    text = page()
+    if out is not None:
+        write_text(out, text, force)
+        note(f"{out}: {len(text.encode())} bytes")
+        return
+    _serve(text.encode(), port)
+
+
+def _serve(page: bytes, port: int) -> None:
+    """Answer every request with the page until somebody interrupts. Raises: FileError (the port is taken)."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    from emu.base.errors import FileError
+
+    class Answer(BaseHTTPRequestHandler):
+        """The page under /, nothing else."""
+
+        def do_GET(self) -> None:
+            """Send the page."""
+            if self.path.partition("?")[0] != "/":
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing of requests."""
+
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+    except OSError as error:
+        raise FileError(f"port {port}: {error.strerror}: name another with --port, or 0 for any that is free") from None
+    with server:
+        click.echo(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            note("ended")

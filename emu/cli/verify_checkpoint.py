@@ -1,0 +1,39 @@
+"""emu verify-checkpoint: is a checkpoint of 4-bit weights whole, alone or beside what it was made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emu.cli.settings import common_options, print_json, settings_of
+
+SHOWN = 20
+
+
+@click.command("verify-checkpoint")
+@click.argument("source", metavar="CKPT", type=click.Path(path_type=Path))
+@click.option(
+    "--original", metavar="CKPT", type=click.Path(path_type=Path), help="What it was made from: weights, or the same in any store."
+)
+@common_options
+def command(source: Path, original: Path | None) -> int:
+    """Look for damage in the checkpoint CKPT (.safetensors, .gguf, a folder, an index): scales, tensor factors, padding, NaN bytes.
+
+    Beside a quantized original every number must be the same; beside weights, some recipe must give every byte. Exit code: 0 fine,
+    1 damaged or different, 2 a file that cannot be read, 3 nothing compared.
+    """
+    from emu.checkpoint.verify import verify_checkpoint
+
+    done = verify_checkpoint(source, original)
+    if settings_of().json:
+        print_json(done.json())
+        return done.exit_code
+    for item in done.faults[:SHOWN] if not settings_of().quiet else ():
+        click.echo(f"{item.tensor}: {item.what}")
+        for place in item.places:
+            click.echo(f"    {place}")
+    if len(done.faults) > SHOWN and not settings_of().quiet:
+        click.echo(f"and {len(done.faults) - SHOWN} more (--json lists them)")
+    click.echo(done.verdict)
+    return done.exit_code

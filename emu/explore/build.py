@@ -1,0 +1,112 @@
+"""The page of the explorer: C reference and bridge as WebAssembly, the spec as a descriptor, scripts and style, in one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from emu.base.errors import EmuError, SpecError, ToolError
+from emu.engines.c_ref.descriptor_file import descriptor_text
+from emu.pages.formulas import expression, place_text
+from emu.spec import Policy, Recipe, SpecObject, get, names
+from emu.spec.derive import policy_entry
+from emu.spec.programs.program import quantize_program
+
+KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe")
+SCRIPTS: Final = ("core.js", "number.js", "block.js", "layout.js", "app.js")
+FLAGS: Final = (
+    "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
+    "-Wl,--no-entry", "-Wl,--stack-first", "-Wl,-z,stack-size=1048576",
+)  # fmt: skip
+
+
+def page() -> str:
+    """Return the page as one HTML text. It needs no other file and asks for nothing over a network.
+
+    Raises: ToolError (clang or wasm-ld absent, or they failed).   Tests: tests/explore/test_explore_page.py.
+    """
+    objects = known_objects()
+    text = descriptor_text(objects)
+    constants = {"WASM": base64.b64encode(compiled()).decode("ascii"), "DESCRIPTOR": text, "META": words(objects, text)}
+    script = [f"const {name} = {_literal(value)};" for name, value in constants.items()]
+    script += [_part(name) for name in SCRIPTS]
+    return _part("index.html").replace("@STYLE@", _part("style.css")).replace("@SCRIPT@", "\n".join(script))
+
+
+def known_objects() -> list[SpecObject]:
+    """Return the objects of the spec, a user's among them, that a descriptor can say."""
+    found = []
+    for kind in KINDS:
+        for name in names(kind):
+            try:
+                thing = get(kind, name)
+                descriptor_text([thing])
+            except EmuError:  # open facts, or a limit of the C reference: what it cannot compute is not offered
+                continue
+            found.append(thing)
+    return found
+
+
+def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
+    """Return what the page calls things: ids, what policies cover, steps in words. digest: of the descriptor, its last line."""
+    ids = {kind: [thing.id for thing in objects if thing.kind == kind] for kind in KINDS}
+    recipes = []
+    for thing in objects:
+        if isinstance(thing, Recipe):
+            program = quantize_program(thing)
+            pairs = zip(program.instructions, thing.facts.steps, strict=False)
+            steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
+            recipes.append({"id": thing.id, "title": thing.title, "steps": steps})
+    policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
+    return {
+        "digest": text.rstrip("\n").rpartition(" ")[2][:16],
+        "formats": ids["format"],
+        "roundings": ids["rounding"],
+        "policies": policies,
+        "layouts": ids["layout"],
+        "recipes": recipes,
+    }
+
+
+def compiled() -> bytes:
+    """Return the C reference and the bridge as a WebAssembly module that imports nothing. Raises: ToolError."""
+    for program, package in (("clang", "clang"), ("wasm-ld", "lld")):
+        if shutil.which(program) is None:
+            raise ToolError(
+                f"{program}: not found, and the page of the explorer is compiled with it: install it (Debian: apt-get install {package})"
+            )
+    root = Path(str(files("emu")))
+    source, here = root / "_c_ref", root / "explore" / "page"
+    source = source if source.is_dir() else root.parent / "c_ref"
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder) / "explorer.wasm"
+        sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(here / "bridge.c")]
+        command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if "error" in line] or ["no reason given"]
+            raise ToolError(f"clang: {said[0].strip()}: the page needs clang 14 or later with the target wasm32")
+        return module.read_bytes()
+
+
+def _literal(value: object) -> str:
+    """Return a value as JavaScript that ends no script element."""
+    return json.dumps(value).replace("</", "<\\/")
+
+
+def _covers(policy: Policy, name: str) -> bool:
+    try:
+        policy_entry(policy, get("format", name))
+    except SpecError:
+        return False
+    return True
+
+
+def _part(name: str) -> str:
+    return (files("emu.explore") / "page" / name).read_text(encoding="utf-8")

@@ -1,0 +1,99 @@
+// app.js: rooms, the state behind the # of the address, and what all rooms share.
+const ROOMS = {
+  number: {title: "Number", start: NUMBER, compute: numberOf, draw: drawNumber},
+  block: {title: "Block", start: BLOCK, compute: blockOf, draw: drawBlock},
+  layout: {title: "Layout", start: LAYOUT, compute: layoutOf_, draw: drawLayout},
+};
+const escape_ = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`);
+function choose(name, label, ids, state) {
+  const all = ids.includes(state[name]) ? ids : [state[name], ...ids];
+  return `<label>${label}<select name="${name}">${all.map(id => `<option${id === state[name] ? " selected" : ""}>${escape_(id)}</option>`).join("")}</select></label>`;
+}
+const field = (name, label, text, mode) =>
+  `<label>${label}<input name="${name}" value="${escape_(text)}" inputmode="${mode === "hex" ? "text" : mode}" autocomplete="off" spellcheck="false"></label>`;
+
+function stateOf(hash) { // the room, its state, and the digest of the spec that the link was made with
+  const [name, words = ""] = hash.replace(/^#/, "").split("?"), room_ = name in ROOMS ? name : "block", given = new URLSearchParams(words), state = {...ROOMS[room_].start};
+  for (const key of Object.keys(state)) if (given.has(key)) state[key] = given.get(key);
+  return {name: room_, state, digest: given.get("spec")};
+}
+const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec: META.digest})}`;
+function shellOf(name, state) {
+  if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
+  if (name === "block") return `emu show ${state.a} ${state.b}`;
+  return `emu layout show ${state.layout} --shape ${state.rows}x${state.codes}`;
+}
+
+let now = null;
+function go(changes, focus) { // a change of the state: the address first, then the page
+  now.state = {...now.state, ...changes};
+  history.replaceState(null, "", hashOf(now.name, now.state));
+  draw(focus);
+}
+function draw(focus) {
+  const page = document.querySelector("#room"), fault = document.querySelector("#fault");
+  document.querySelectorAll("nav a").forEach(link => link.toggleAttribute("aria-current", link.dataset.room === now.name));
+  document.querySelector("#digest").textContent = now.digest && now.digest !== META.digest
+    ? `This link was made with another version of the spec (${now.digest}); this page has ${META.digest}: numbers may differ.` : "";
+  try {
+    fault.textContent = "";
+    ROOMS[now.name].draw(now.state, page);
+    document.querySelector("#shell").textContent = shellOf(now.name, now.state);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    fault.textContent = error.message; // what was typed stays, what it said before goes
+    document.querySelector("#shell").textContent = "";
+    page.querySelectorAll("#sentence, svg, dl, table, .halves, .memory").forEach(item => item.remove());
+    if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
+  }
+  if (focus) page.querySelector(focus)?.focus();
+}
+function open_() { now = stateOf(location.hash); draw(); }
+function changed(target) {
+  const {name, value} = target;
+  if (name === "typed") {
+    try { go({code: hex(codeOfDecimal(value.trim(), now.state.from), factsOf(formatOf(now.state.from)).width)}, "[name=typed]"); } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      document.querySelector("#fault").textContent = error.message;
+    }
+    return;
+  }
+  const changes = {[name]: value};
+  if (name === "to" && !policiesOf(value).includes(now.state.policy)) changes.policy = policiesOf(value)[0];
+  if (name === "from") { // the same value, where the other format has it, else its nearest
+    const value_ = decode(formatOf(now.state.from), BigInt(now.state.code));
+    changes.code = hex(codeOfDecimal(valueText(value_).replace("infinity", "inf"), value), factsOf(formatOf(value)).width);
+  }
+  go(changes, `[name=${name}]`);
+}
+function begin() {
+  document.querySelector("nav").innerHTML = Object.entries(ROOMS).map(([name, {title, start}]) => `<a data-room="${name}" href="${hashOf(name, start)}">${title}</a>`).join("");
+  document.querySelector("#about").textContent = `Spec ${META.digest}. Every number is computed here, by the C reference; nothing is sent anywhere.`;
+  const page = document.querySelector("#room");
+  page.addEventListener("change", event => changed(event.target));
+  page.addEventListener("submit", event => event.preventDefault());
+  page.addEventListener("keydown", event => {
+    if (now.name !== "number" || !["typed", "code"].includes(event.target.name) || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
+    event.preventDefault();
+    go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`);
+  });
+  document.querySelector("#copy-link").addEventListener("click", () => navigator.clipboard.writeText(location.href.split("#")[0] + hashOf(now.name, now.state)));
+  document.querySelector("#copy-shell").addEventListener("click", () => navigator.clipboard.writeText(document.querySelector("#shell").textContent));
+  document.querySelector("#save").addEventListener("click", () => {
+    const figure = document.querySelector("#room svg");
+    if (!figure) { document.querySelector("#fault").textContent = "no figure here: the Number room has one for formats of up to 8 bits"; return; }
+    const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const text = copy.outerHTML.replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+    link.href = URL.createObjectURL(new Blob([text], {type: "image/svg+xml"}));
+    link.download = "emu-number.svg";
+    link.click();
+  });
+  addEventListener("hashchange", open_);
+  open_();
+}
+globalThis.explorer = {text(hash) { // what a link says, through the functions that draw it
+  const {name, state} = stateOf(hash);
+  try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
+}};
+begin();

@@ -1,0 +1,89 @@
+// block.js: values quantized by two recipes, every step from C's trace, and the first step where they part.
+const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "",
+  x: "0x40E00000 0x40400000 0x3F800000 0xC0200000 0x3F000000 0x3E800000 0xBFC00000 0x40A00000 " + Array(24).fill("0x00000000").join(" ")};
+const programFacts = program => {
+  C.ex_program_facts(program, OUT);
+  const [rows, columns, registers, steps, levels, draws, amax, codes, x] = numbersAt(OUT, 9).map(Number);
+  return {rows, columns, registers, steps, levels, draws, amax, codes, x};
+};
+let runnable = null; // recipes with blocks along one row that draw nothing
+const recipesHere = () => runnable ??= META.recipes.map(recipe => recipe.id).filter(id => {
+  const facts = programFacts(programOf(id));
+  return facts.rows === 1 && !facts.draws;
+});
+const FP32 = () => formatOf("fp32");
+
+function valuesOf(text) { // codes of fp32 out of what is pasted: numbers, lists, tensor(...), hex
+  const words = text.replace(/tensor\(|dtype=[\w.]+|device='[^']*'|[()[\],;]/g, " ").trim().split(/\s+/).filter(Boolean);
+  if (!words.length) refuse("no values: write numbers or fp32 codes, 32 of them fit every block");
+  if (words.length > 512) refuse(`${words.length} values: at most 512 are shown`);
+  return words.map(text_ => /^0x/i.test(text_) ? parseHex(text_, 32, "code") : codeOfDecimal(text_, "fp32"));
+}
+
+const formatNames = new Map();
+function nameOf(pointer) {
+  if (!formatNames.size) META.formats.forEach(id => formatNames.set(formatOf(id), id));
+  return formatNames.get(pointer);
+}
+
+function traceOf(id, codes, amax) {
+  const program = programOf(id), facts = programFacts(program), recipe = META.recipes.find(item => item.id === id);
+  if (codes.length % facts.columns) refuse(`${id}: ${codes.length} values: give a multiple of ${facts.columns}`);
+  return scratch(() => {
+    const most = codes.length * facts.registers, cells = room(8 * most), open = room(most), places = room(4 * (facts.registers + 1));
+    const types = room(4 * facts.registers), given = place(new Uint8Array(new BigUint64Array(codes).buffer));
+    const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));
+    checked(C.ex_types(program, types));
+    checked(C.ex_trace(program, FP32(), given, codes.length, limit, cells, open, places));
+    const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
+    const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), marks = new Uint8Array(C.memory.buffer, open, begin[facts.registers]).slice();
+    const register = number => {
+      const items = [];
+      for (let i = begin[number]; i < begin[number + 1]; i++) {
+        const width = kinds[number] ? factsOf(kinds[number]).width : 8;
+        items.push(marks[i] ? {code: "open", value: "open"} : {code: hex(all[i], width), value: kinds[number] ? valueText(decode(kinds[number], all[i])) : ""});
+      }
+      return {format: nameOf(kinds[number]) || "", items, key: items.map(item => item.value || item.code).join(" ")};
+    };
+    const steps = recipe.steps.map(([name, text, extent], i) => ({number: i + 1, name, text, extent, ...register(C.ex_step_out(program, i))}));
+    const levels = Array.from({length: facts.levels}, (_, i) => register(C.ex_level_register(program, i)));
+    return {id, steps, levels, codes: register(facts.codes)};
+  });
+}
+
+const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
+function blockOf(state) {
+  const codes = valuesOf(state.x), amax = state.amax.trim() ? valuesOf(state.amax)[0] : null;
+  const [a, b] = [traceOf(state.a, codes, amax), traceOf(state.b, codes, amax)];
+  const keys = new Set(b.steps.map(step => `${step.items.length} ${step.key}`));
+  const parts = a.steps.find(step => !keys.has(`${step.items.length} ${step.key}`)) || null;
+  const differ = a.codes.items.map((item, i) => item.value !== b.codes.items[i].value || item.code !== b.codes.items[i].code);
+  const scaleA = a.levels.at(-1), scaleB = b.levels.at(-1);
+  let scales = "one of them has no scales";
+  if (scaleA && scaleB) {
+    const count = scaleA.items.filter((item, i) => item.value !== scaleB.items[i]?.value).length;
+    scales = scaleA.items.length === scaleB.items.length ? `${count} of ${scaleA.items.length} scales differ` : `they have ${scaleA.items.length} and ${scaleB.items.length} scales`;
+  }
+  const other = parts && b.steps.find(step => step.name === parts.name && step.items.length === parts.items.length);
+  const spot = other ? parts.items.findIndex((item, i) => item.value !== other.items[i].value) : 0, at = Math.max(spot, 0);
+  const shown = item => `${item.code}${item.value && item.value !== item.code ? `, ${item.value}` : ""}`;
+  const sentence = `Of ${codes.length} values ${differ.filter(Boolean).length} get other codes from ${a.id} than from ${b.id}, and ${scales}. ` + (parts
+    ? `The first step of ${a.id} whose result no step of ${b.id} has is ${parts.number}, ${parts.name} = ${parts.text}: ${shown(parts.items[at])}` +
+      (other ? `; ${b.id} has ${shown(other.items[at])} in its step ${other.number} of that name.` : ".")
+    : `Every result of a step of ${a.id} is one of ${b.id} too.`);
+  return {codes, a, b, parts, differ, sentence};
+}
+
+function drawBlock(state, page) {
+  const shown = blockOf(state), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
+    `<td class="${marks && marks[i] ? "differs" : ""}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
+  const given = shown.codes.map(code => ({code: hex(code, 32), value: valueText(decode(FP32(), code))}));
+  const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
+  const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
+    `<li class="${step === shown.parts ? "parts" : ""}"><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
+      step.items.slice(0, 8).map(item => `<span title="${item.value}">${item.code}${item.value && item.value !== item.code ? ` (${short(item.value)})` : ""}</span>`).join(" ")}${step.items.length > 8 ? ` … ${step.items.length} in all` : ""}</code></li>`).join("")}</ol></section>`;
+  page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${field("amax", "tensor maximum (empty: of these values)", state.amax, "text")}` +
+    `<label class="whole">values: numbers or fp32 codes, as Python, torch or a list prints them<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
+    `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" tabindex="0"><table><tbody>${row("value", given)}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
+    `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>`;
+}

@@ -1,0 +1,197 @@
+/* bridge.c: what the page calls. It finds descriptors, makes matrices of what lies in memory and copies results out of structs; every
+ * number is made by emu_ref.h. Results of a call lie in `out`, 64 bits each; a call returns EMU_OK or an EMU_ERROR_* number. */
+#include "emu_ref.h"
+#include "string.h"
+
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+extern uint8_t __heap_base;
+static uint8_t *top;
+static emu_fault fault;
+
+void *memcpy(void *restrict to, const void *restrict from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
+    return to;
+}
+
+void *memset(void *to, int byte, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((uint8_t *)to)[i] = (uint8_t)byte;
+    return to;
+}
+
+/* Memory for who asks, NULL where there is no more; ex_release gives back all that came after a mark. */
+EXPORT(ex_room) void *ex_room(size_t bytes)
+{
+    uint8_t *room = top ? top : &__heap_base;
+    room += (16 - (size_t)room % 16) % 16;
+    size_t end = (size_t)room + bytes, pages = __builtin_wasm_memory_size(0);
+    if (end > pages * 65536 && __builtin_wasm_memory_grow(0, (end - pages * 65536 + 65535) / 65536) == (size_t)-1)
+        return NULL;
+    top = room + bytes;
+    return room;
+}
+
+EXPORT(ex_mark) uint8_t *ex_mark(void) { return top; }
+EXPORT(ex_release) void ex_release(uint8_t *mark) { top = mark; }
+EXPORT(ex_fault) const char *ex_fault(void) { return fault.text; }
+EXPORT(ex_fault_line) int32_t ex_fault_line(void) { return fault.line; }
+
+EXPORT(ex_load) const emu_library *ex_load(const char *text, size_t length)
+{
+    const emu_library *library = NULL;
+    size_t bytes = 0;
+    memset(&fault, 0, sizeof fault);
+    if (emu_measure_descriptor(text, length, &bytes))
+        return NULL;
+    void *room = ex_room(bytes);
+    return !room || emu_load_descriptor(text, length, room, bytes, &library, &fault) ? NULL : library;
+}
+
+/* Numbers. */
+EXPORT(ex_format) const emu_format *ex_format(const emu_library *library, const char *id) { return emu_find_format_in(library, id); }
+EXPORT(ex_rounding) const emu_rounding *ex_rounding(const emu_library *library, const char *id) { return emu_find_rounding_in(library, id); }
+EXPORT(ex_random_bits) int32_t ex_random_bits(const emu_rounding *rounding) { return rounding->random_bits; }
+
+EXPORT(ex_policy) const emu_policy *ex_policy(const emu_library *library, const char *id, const char *destination)
+{
+    return emu_find_policy_in(library, id, destination);
+}
+
+EXPORT(ex_format_facts) void ex_format_facts(const emu_format *format, int64_t *out)
+{
+    int32_t is_float = format->format_class == EMU_FLOAT;
+    out[0] = format->format_class;
+    out[1] = is_float ? format->unused_high_bits + format->has_sign + format->exp_bits + format->frac_bits : format->bits;
+    out[2] = is_float ? format->has_sign : format->format_class == EMU_INTEGER && format->integer_sign != EMU_UNSIGNED;
+    out[3] = is_float ? format->exp_bits : 0;
+    out[4] = is_float ? format->frac_bits : 0;
+}
+
+EXPORT(ex_decode) int32_t ex_decode(const emu_format *format, uint64_t code, int64_t *out)
+{
+    emu_value value;
+    int32_t error = emu_decode_code(format, code, &value);
+    if (error)
+        return error;
+    out[0] = value.value_class;
+    out[1] = value.sign;
+    out[2] = value.lsb_exp;
+    out[3] = (int64_t)value.significand;
+    return EMU_OK;
+}
+
+EXPORT(ex_round)
+int32_t ex_round(const emu_format *format, const emu_rounding *rounding, int32_t sign, int32_t lsb_exp, uint64_t significand, uint32_t random,
+                 int64_t *out)
+{
+    emu_value value = {EMU_NORMAL, sign, lsb_exp, significand};
+    emu_rounded rounded;
+    int32_t error = emu_round_value(format, rounding, &value, random, &rounded);
+    if (error)
+        return error;
+    out[0] = (int64_t)rounded.magnitude;
+    out[1] = rounded.beyond;
+    out[2] = rounded.inexact;
+    return EMU_OK;
+}
+
+EXPORT(ex_encode) int32_t ex_encode(const emu_format *format, int32_t sign, uint64_t magnitude, uint64_t *out)
+{
+    return emu_encode_magnitude(format, sign, magnitude, out);
+}
+
+EXPORT(ex_max_magnitude) int32_t ex_max_magnitude(const emu_format *format, int32_t sign, uint64_t *out)
+{
+    return emu_max_magnitude(format, sign, out);
+}
+
+EXPORT(ex_convert)
+int32_t ex_convert(const emu_format *source, const emu_format *destination, const emu_rounding *rounding, const emu_policy *policy,
+                   uint64_t code, uint32_t random, uint64_t *out)
+{
+    uint8_t open = 0;
+    int32_t error = emu_convert_code(source, destination, rounding, policy, code, random, &out[0], &open);
+    out[1] = open;
+    return error;
+}
+
+/* Blocks. A register has `rows` x `columns` cells; an extent of 0 covers everything. */
+EXPORT(ex_program) const emu_program *ex_program(const emu_library *library, const char *recipe, const char *profile)
+{
+    return emu_find_program_in(library, recipe, profile);
+}
+
+EXPORT(ex_program_facts) void ex_program_facts(const emu_program *program, int64_t *out)
+{
+    out[0] = program->tile_rows;
+    out[1] = program->tile_columns;
+    out[2] = program->register_count;
+    out[3] = program->step_count;
+    out[4] = program->level_count;
+    out[5] = program->random >= 0;
+    out[6] = program->tensor_amax >= 0;
+    out[7] = program->codes;
+    out[8] = program->x;
+}
+
+EXPORT(ex_register) const char *ex_register(const emu_program *program, int32_t number, int64_t *out)
+{
+    out[0] = program->registers[number].rows;
+    out[1] = program->registers[number].columns;
+    out[2] = program->registers[number].is_constant;
+    return program->names ? program->names[number] : NULL;
+}
+
+EXPORT(ex_step_out) int32_t ex_step_out(const emu_program *program, int32_t step) { return program->steps[step].out; }
+EXPORT(ex_level_register) int32_t ex_level_register(const emu_program *program, int32_t level) { return program->levels[level].reg; }
+
+EXPORT(ex_types) int32_t ex_types(const emu_program *program, const emu_format **types) { return emu_type_registers(program, types); }
+
+static size_t parts(int32_t step, size_t length) { return step ? length / (size_t)step : 1; }
+
+/* One row of tiles. x, cells: 64 bits a code; cells and open of register i begin at places[i], which is written. */
+EXPORT(ex_trace)
+int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t *x, size_t columns, const uint32_t *tensor_amax, uint64_t *cells,
+                 uint8_t *open, uint32_t *places)
+{
+    size_t rows = (size_t)program->tile_rows, words = 0, place = 0;
+    int32_t error = emu_count_workspace(program, columns, &words);
+    emu_matrix *registers = ex_room(sizeof *registers * (size_t)program->register_count), given = {x, 8, rows, columns, NULL};
+    uint64_t *workspace = ex_room(words * 8);
+    if (error || !registers || !workspace)
+        return error ? error : EMU_ERROR_SPACE;
+    for (int32_t i = 0; i < program->register_count; i++) {
+        const emu_register *here = &program->registers[i];
+        registers[i] = (emu_matrix){cells + place, 8, parts(here->rows, rows), parts(here->columns, columns), open + place};
+        places[i] = (uint32_t)place;
+        place += registers[i].rows * registers[i].columns;
+    }
+    places[program->register_count] = (uint32_t)place;
+    return emu_trace_quantize(program, source, &given, tensor_amax, NULL, NULL, registers, workspace, words);
+}
+
+/* Layouts. */
+EXPORT(ex_layout) const emu_layout *ex_layout(const emu_library *library, const char *id) { return emu_find_layout_in(library, id); }
+
+EXPORT(ex_layout_size) int32_t ex_layout_size(const emu_layout *layout, uint64_t rows, uint64_t codes, uint64_t *out)
+{
+    out[1] = (uint64_t)layout->holds_scales;
+    out[2] = (uint64_t)layout->code_bits;
+    return emu_layout_size(layout, rows, codes, out);
+}
+
+EXPORT(ex_layout_place)
+int32_t ex_layout_place(const emu_layout *layout, uint64_t row, uint64_t index, uint64_t rows, uint64_t codes, uint64_t *out)
+{
+    return emu_layout_place(layout, row, index, rows, codes, out);
+}
+
+EXPORT(ex_layout_locate)
+int32_t ex_layout_locate(const emu_layout *layout, uint64_t place, uint64_t rows, uint64_t codes, uint64_t *out)
+{
+    return emu_layout_locate(layout, place, rows, codes, &out[0], &out[1]);
+}

@@ -1,0 +1,147 @@
+// number.js: one number from one format to another.
+const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0"};
+const SOURCES = META.formats.filter(id => ["fp32", "bf16", "fp16"].includes(id));
+const targets = () => META.formats.filter(id => META.policies.some(([, covered]) => covered.includes(id)));
+const policiesOf = to => META.policies.filter(([, covered]) => covered.includes(to)).map(([id]) => id);
+
+function convertOnce(state, id, policy, code) {
+  const rounding = roundingOf(id), bits = C.ex_random_bits(rounding);
+  const random = bits ? Number(BigInt.asUintN(bits, BigInt(state.r))) : 0;
+  return {...convert(formatOf(state.from), formatOf(state.to), rounding, policyOf(policy, state.to), code, random), bits, random};
+}
+
+// The finite values of a narrow format, ascending, as codes; equal values once.
+const gridOf = (() => {
+  const kept = {};
+  return id => kept[id] ??= (() => {
+    const format = formatOf(id), width = factsOf(format).width, all = [];
+    if (width > 8) return [];
+    for (let code = 0n; code < 1n << BigInt(width); code++) {
+      const value = decode(format, code);
+      if (isFinite_(value)) all.push({code, number: dyadic(value)});
+    }
+    all.sort((a, b) => compare(a.number, b.number) || (a.code < b.code ? -1 : 1));
+    return all.filter((item, i) => i === 0 || compare(all[i - 1].number, item.number) !== 0);
+  })();
+})();
+
+function numberOf(state) {
+  if (!/^[0-9]{1,10}$/.test(state.r) || BigInt(state.r) >> 32n) refuse(`random integer ${state.r}: write 0 to 4294967295`);
+  const source = formatOf(state.from), to = formatOf(state.to), width = factsOf(source).width, wide = factsOf(to).width;
+  const code = parseHex(state.code, width, "code"), value = decode(source, code);
+  const made = convertOnce(state, state.round, state.policy, code), contract = `convert/${state.to}/${state.round}/${state.policy}`;
+  const shown = {contract, code: hex(code, width), source: valueText(value), cls: value.cls, result: made.mark || hex(made.code, wide), value: "", error: ""};
+  const drawn = made.bits ? ` with the random integer ${made.random}` : "";
+  if (!made.mark) {
+    const result = decode(to, made.code);
+    shown.value = valueText(result);
+    if (isFinite_(value) && isFinite_(result)) shown.error = decimal(minus(dyadic(result), dyadic(value)));
+    const grid = gridOf(state.to).map(item => item.number);
+    if (isFinite_(value)) {
+      const below = grid.filter(item => compare(item, dyadic(value)) <= 0).at(-1), above = grid.find(item => compare(item, dyadic(value)) >= 0);
+      if (below) shown.below = decimal(below);
+      if (above) shown.above = decimal(above);
+      if (below && above && compare(below, above)) {
+        const middle = compare(plus(dyadic(value), dyadic(value)), plus(below, above));
+        shown.between = `${decimal(below)} and ${decimal(above)}, ${["below", "at", "above"][middle + 1]} the middle`;
+      }
+    }
+  }
+  const end = made.mark === "open" ? "nobody knows the result: the sources leave it open" : made.mark ? "the library that is described raises an error"
+    : `${shown.result}, which is ${shown.value}` + (shown.error ? `: ${shown.error === "0" ? "exact" : `an error of ${shown.error}`}` : "");
+  shown.sentence = `${state.from} ${shown.code} is ${shown.source}` + (shown.between ? `, between ${shown.between}` : "") +
+    `; ${contract}${drawn} gives ${end}.`;
+  return shown;
+}
+
+function nextCode(state, up) { // the next value up or down, +0 and -0 are one
+  const format = formatOf(state.from), code = parseHex(state.code, factsOf(format).width, "code"), value = decode(format, code);
+  if (!isFinite_(value)) return state.code;
+  const magnitude = value.cls === "zero" ? 0n : round(format, roundingOf("rz"), value, 0).magnitude;
+  let sign = value.sign, next;
+  if (magnitude === 0n) { sign = up ? 0 : 1; next = 1n; } else next = Boolean(sign) === up ? magnitude - 1n : magnitude + 1n;
+  if (next > maxMagnitude(format, sign)) return state.code;
+  return hex(encode(format, next === 0n ? 0 : sign, next), factsOf(format).width);
+}
+
+const pixels = (number, low, high, width) => { // where a number is drawn; no digit comes from it
+  const [x, a] = meet(minus(number, low), minus(high, low));
+  return Number(x * 100000n / a) / 100000 * width;
+};
+
+function numberLine(state, shown, value) {
+  const grid = gridOf(state.to);
+  if (!grid.length || !isFinite_(value)) return "";
+  let at = grid.findIndex(item => compare(item.number, dyadic(value)) > 0);
+  if (at < 0) at = grid.length;
+  const from = Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
+  if (some.length < 2) return "";
+  const low = some[0].number, high = some.at(-1).number, x = number => 20 + pixels(number, low, high, 660);
+  const rounding = roundingOf(state.round), parts = [];
+  for (let i = 0; i + 1 < some.length; i++) { // where C changes its mind between neighbours: probed below, at and above the middle
+    const a = some[i], b = some[i + 1], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
+    const probes = [plus3(a.number, b.number), middle, plus3(b.number, a.number)];
+    const goes = C.ex_random_bits(rounding) ? null : probes.map(number => goesTo(state, rounding, number, a, b));
+    parts.push({a, b, middle, goes});
+  }
+  const colour = i => `var(--bin${(from + i) % 4})`;
+  const bins = parts.map(({a, b, middle, goes}, i) => {
+    if (!goes) return `<rect x="${x(a.number)}" width="${x(b.number) - x(a.number)}" y="30" height="14" fill="var(--drawn)"/>`;
+    const first = goes[0] ? i + 1 : i, second = goes[2] ? i + 1 : i, tie = goes[1] ? i + 1 : i;
+    return `<rect x="${x(a.number)}" width="${x(middle) - x(a.number)}" y="30" height="14" fill="${colour(first)}"/>` +
+      `<rect x="${x(middle)}" width="${x(b.number) - x(middle)}" y="30" height="14" fill="${colour(second)}"/>` +
+      `<circle cx="${x(middle)}" cy="37" r="4" fill="${colour(tie)}" stroke="var(--ink)"/>`;
+  });
+  const ticks = some.map((item, i) => `<line x1="${x(item.number)}" x2="${x(item.number)}" y1="24" y2="50" stroke="var(--ink)"/>` +
+    `<text x="${x(item.number)}" y="${i % 2 ? 80 : 64}" text-anchor="middle">${decimal(item.number).slice(0, 12)}</text>`);
+  const inside = compare(dyadic(value), low) >= 0 && compare(dyadic(value), high) <= 0;
+  const mark = inside ? `<path d="M${x(dyadic(value))} 28 l-6 -14 h12 z" fill="var(--accent)"/>` : "";
+  return `<svg id="line" viewBox="0 0 700 90" role="img" aria-label="${shown.sentence}">${bins.join("")}${ticks.join("")}${mark}</svg>` +
+    `<p class="small">A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.` +
+    `${inside ? "" : " The number lies outside of this grid."}</p>`;
+}
+const plus3 = (near, far) => { const sum = plus({n: 3n * near.n, e: near.e}, far); return {n: sum.n, e: sum.e - 2}; };
+function goesTo(state, rounding, number, a, b) { // does C take a number between neighbours to the upper one
+  const negative = number.n < 0n, format = formatOf(state.to);
+  if (factsOf(format).cls === 3) return convertsUp(state, number, a, b);
+  const rounded = round(format, rounding, {sign: negative ? 1 : 0, exp: number.e, significand: negative ? -number.n : number.n}, 0);
+  const lands = decode(format, encode(format, negative ? 1 : 0, rounded.magnitude));
+  return compare(dyadic(lands), a.number) !== 0;
+}
+function convertsUp(state, number, a) { // a codebook: the number as binary64, exact for its few bits
+  const wide = formatOf("fp64"), negative = number.n < 0n;
+  const magnitude = round(wide, roundingOf("odd"), {sign: negative ? 1 : 0, exp: number.e, significand: negative ? -number.n : number.n}, 0).magnitude;
+  const made = convert(wide, formatOf(state.to), roundingOf(state.round), policyOf(policiesOf(state.to)[0], state.to), encode(wide, negative ? 1 : 0, magnitude), 0);
+  return compare(dyadic(decode(formatOf(state.to), made.code)), a.number) !== 0;
+}
+
+function sideBySide(state) { // all roundings and policies; what C refuses says so
+  const code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code"), policies = policiesOf(state.to), to = formatOf(state.to);
+  const cell = (id, policy) => {
+    try {
+      const made = convertOnce(state, id, policy, code);
+      return made.mark || `${hex(made.code, factsOf(to).width)} ${valueText(decode(to, made.code))}`;
+    } catch (error) { return error instanceof Refusal ? error.message : (() => { throw error; })(); }
+  };
+  return {policies, rows: META.roundings.map(id => [id, policies.map(policy => cell(id, policy))])};
+}
+
+function drawNumber(state, page) {
+  const shown = numberOf(state), source = formatOf(state.from), {width, sign, exp} = factsOf(source), code = BigInt(state.code);
+  const bits = Array.from({length: width}, (_, i) => {
+    const place = width - 1 - i, kind = i < sign ? "sign" : i < sign + exp ? "exponent" : "fraction";
+    return `<button class="bit ${kind}" data-bit="${place}" aria-label="bit ${place}, ${kind}" aria-pressed="${Boolean(code >> BigInt(place) & 1n)}">${code >> BigInt(place) & 1n}</button>`;
+  });
+  const table = sideBySide(state), own = table.policies.indexOf(state.policy), mine = (table.rows.find(([id]) => id === state.round) || [0, []])[1][own];
+  const body = table.rows.map(([id, cells]) => `<tr><th scope="row">${id}</th>${cells.map(cell => `<td class="${cell === mine ? "" : "other"}">${cell}</td>`).join("")}</tr>`);
+  page.innerHTML = `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
+    `${choose("to", "to", targets(), state)}${choose("round", "rounding", META.roundings, state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
+    `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
+    `<p id="sentence" role="status">${shown.sentence}</p>${numberLine(state, shown, decode(source, code))}` +
+    `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
+      .filter(([, text]) => text).map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join("")}</dl>` +
+    `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;
+  page.querySelectorAll(".bit").forEach(button => button.addEventListener("click", () => {
+    go({code: hex(code ^ 1n << BigInt(button.dataset.bit), width)}, `[data-bit="${button.dataset.bit}"]`);
+  }));
+}

@@ -1,0 +1,116 @@
+"""verify_checkpoint: files of libraries and of convert_checkpoint are fine; one wrong byte anywhere is found; nothing unseen is fine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emu.checkpoint.convert import convert_checkpoint
+from emu.checkpoint.verify import Verified, verify_checkpoint
+from emu.cli.main import run
+
+At = Callable[[str], Path]
+Q = "model.layers.0.self_attn.q_proj"
+SOUND = ("compressed_tensors_mxfp4", "compressed_tensors_nvfp4", "gpt_oss_mxfp4", "modelopt_nvfp4", "torchao_mxfp4_floor",
+         "torchao_mxfp4_rceil", "torchao_nvfp4", "torchao_nvfp4_swizzled", "torchao_nvfp4_1level", "gguf_mxfp4", "gguf_nvfp4")  # fmt: skip
+
+
+@pytest.fixture
+def changed(recorded: At, parts: Any, write: Any, tmp_path: Path) -> Callable[..., Path]:
+    """A function: recorded file, tensor, byte, value, further tensors -> a folder with that byte changed."""
+
+    def make(name: str, tensor: str | None, place: int = 0, byte: int = 0, more: Any = None) -> Path:
+        path = recorded(name) / "model.safetensors"
+        found = parts(path) | (more or {})
+        if tensor is not None:
+            found[tensor][2][place] = byte
+        raw = path.read_bytes()
+        header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+        folder = tmp_path / f"changed{len(list(tmp_path.iterdir()))}"
+        write(folder / "model.safetensors", found, header.get("__metadata__"))
+        return folder
+
+    return make
+
+
+def said(found: Verified) -> list[tuple[str, str]]:
+    return [(item.tensor, item.what) for item in found.faults]
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_files_of_libraries_are_fine(recorded: At, name: str) -> None:
+    found = verify_checkpoint(recorded(name))
+    assert (found.faults, found.exit_code, found.weights, found.compared) == ([], 0, 2, None) and found.verdict.startswith("fine: ")
+
+
+def test_against_the_weights_it_was_made_from(recorded: At, changed: Any, original: At) -> None:
+    found = verify_checkpoint(recorded("torchao_nvfp4"), original("bfloat16"))
+    assert (found.exit_code, found.compared) == (0, 2)
+    wrong = verify_checkpoint(changed("torchao_nvfp4", f"{Q}._weight_qdata", 70, 0x55), original("bfloat16"))
+    assert wrong.exit_code == 1 and said(wrong) == [(f"{Q}.weight", "no recipe gives all its bytes from the original")]
+
+
+@pytest.mark.parametrize(("name", "to"), [("torchao_mxfp4_rceil", "mlx_mxfp4"), ("torchao_nvfp4_1level", "compressed_tensors_nvfp4")])
+def test_against_the_files_it_was_converted_from(recorded: At, changed: Any, tmp_path: Path, name: str, to: str) -> None:
+    convert_checkpoint(recorded(name), to, tmp_path / "new")
+    assert (found := verify_checkpoint(tmp_path / "new", recorded(name))).exit_code == 0 and found.compared == 2
+    assert verify_checkpoint(recorded(name), tmp_path / "new").exit_code == 0
+    wrong = verify_checkpoint(tmp_path / "new", changed(name, f"{Q}._weight_qdata", 64 * 5 + 3, 0x13))
+    assert said(wrong)[0][0] == f"{Q}.weight" and "codes and 0 scales are not those of the original" in said(wrong)[0][1]
+    assert wrong.faults[0].places == ("row 5",) and wrong.exit_code == 1 and len(wrong.faults) == 1
+
+
+def test_a_factor_a_scale_and_a_copy_that_differ(recorded: At, changed: Any, write: Any, parts: Any, tmp_path: Path) -> None:
+    source = recorded("modelopt_nvfp4")
+    factor = changed("modelopt_nvfp4", f"{Q}.weight_scale_2", 0, parts(source / "model.safetensors")[f"{Q}.weight_scale_2"][2][0] ^ 1)
+    assert "its tensor factor is" in said(verify_checkpoint(factor, source))[-1][1]
+    scale = changed("modelopt_nvfp4", f"{Q}.weight_scale", 9, parts(source / "model.safetensors")[f"{Q}.weight_scale"][2][9] ^ 1)
+    assert (f"{Q}.weight", "0 codes and 1 scales are not those of the original") in said(verify_checkpoint(scale, source))
+    norm = {"norm.weight": ("F32", (2,), np.array([1, 2], "<f4"))}
+    one, two = changed("modelopt_nvfp4", None, more=norm), changed("modelopt_nvfp4", None)
+    assert ("norm.weight", "is in the original and not here") in said(verify_checkpoint(two, one))
+    other = changed("modelopt_nvfp4", None, more={"norm.weight": ("F32", (2,), np.array([1, 3], "<f4"))})
+    assert said(verify_checkpoint(other, one)) == [("norm.weight", "its bytes are not those of the original")]
+    short = changed("modelopt_nvfp4", None, more={"norm.weight": ("F32", (1,), np.array([1], "<f4"))})
+    assert said(verify_checkpoint(short, one)) == [("norm.weight", "F32 [1], in the original F32 [2]")]
+    assert verify_checkpoint(one, two).exit_code == 0  # a tensor more takes nothing away
+    kinds = verify_checkpoint(source, recorded("compressed_tensors_mxfp4"))
+    assert kinds.exit_code == 1 and "in blocks of nvfp4_multiplier, in the original [8, 128] in blocks of mxfp4" in said(kinds)[0][1]
+
+
+def test_nan_bytes_and_padding(recorded: At, changed: Any) -> None:
+    nan = verify_checkpoint(changed("torchao_nvfp4", f"{Q}._weight_scale", 9, 0x7F))
+    assert said(nan) == [(f"{Q}.weight", "a NaN scale")] and nan.exit_code == 1
+    # 8 rows of 8 scales in tiles of 128 x 4: byte 16 * 8 is in the padding, of row 8
+    padding = verify_checkpoint(changed("torchao_nvfp4_swizzled", f"{Q}._weight_scale", 16 * 8, 1))
+    assert said(padding) == [(f"{Q}.weight", "1 bytes of the padding of its scales are not zero")]
+    for word, kind, bits in (("F32", "<u4", 0x7F800001), ("F16", "<u2", 0xFC01), ("BF16", "<u2", 0x7F81)):
+        for value, faults in ((bits, [("norm.weight", "NaN (1)")]), (bits - 1, [])):  # one below: infinite
+            array = np.array([0, 1, value], kind)
+            found = verify_checkpoint(changed("modelopt_nvfp4", None, more={"norm.weight": (word, (3,), array)}))
+            assert said(found) == faults and (not faults or found.faults[0].places == ("element 2",))
+
+
+def test_nothing_to_compare_is_never_fine(recorded: At, original: At, write: Any, tmp_path: Path) -> None:
+    assert verify_checkpoint(original("float32")).exit_code == 3
+    other = write(tmp_path / "other.safetensors", {"a.weight": ("F32", (4, 32), np.ones((4, 32), "<f4"))})
+    found = verify_checkpoint(recorded("modelopt_nvfp4"), other)
+    assert (found.exit_code, found.compared, found.faults) == (3, 0, []) and found.verdict.startswith("nothing compared: ")
+
+
+def test_the_command(recorded: At, changed: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify-checkpoint", str(recorded("modelopt_nvfp4"))]) == 0
+    assert capsys.readouterr().out.startswith("fine: ")
+    bad = str(changed("torchao_nvfp4", f"{Q}._weight_scale", 9, 0x7F))
+    assert run(["verify-checkpoint", bad]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrong: {bad}: 2 weights, 0 other tensors: 1 faults, first {Q}.weight: a NaN scale"
+    assert run(["verify-checkpoint", bad, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["faults"][0]["tensor"] == f"{Q}.weight"
+    assert run(["verify-checkpoint", str(tmp_path / "none")]) == 2
+    error = capsys.readouterr()
+    assert error.out == "" and error.err.count("\n") == 1

@@ -1,0 +1,71 @@
+"""The page of the explorer in headless Chromium: scripts run in it, and what they answer comes back."""
+
+import json
+import os
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from urllib.parse import unquote, urlencode
+
+import pytest
+
+MISSING = 5  # the exit code of a missing tool, as of the command
+
+
+def browser() -> str:
+    """Return Chromium's path; without it the tests end with exit code 5 where EMU_NEED_BROWSER asks for them, else they are skipped."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    lacking = [tool for tool in ("clang", "wasm-ld") if shutil.which(tool) is None] + ([] if found else ["chromium"])
+    if not lacking and os.environ.get("EMU_NEED_BROWSER"):
+        return found or ""
+    if lacking and os.environ.get("EMU_NEED_BROWSER"):
+        pytest.exit(f"the explorer needs {', '.join(lacking)}: apt-get install clang lld chromium", MISSING)
+    pytest.skip(f"no {', '.join(lacking)} here" if lacking else "EMU_NEED_BROWSER=1 runs the explorer in Chromium: a step of .ci/run")
+
+
+def answers(page: str, script: str, folder: Path, start: str = "") -> object:
+    """Return what `script` returns in the page, through JSON; codes that are BigInt come back as hex. start: what stands after the #."""
+    file = folder / "page.html"
+    body = (
+        "<pre id=answers></pre><script>{ let said; try { said = (() => {"
+        + script
+        + "})(); } catch (error) { said = {thrown: String(error)}; }"
+        "document.querySelector('#answers').textContent = encodeURIComponent(JSON.stringify(said === undefined ? null : said, "
+        "(_, value) => typeof value === 'bigint' ? '0x' + value.toString(16) : value)); }</script>"
+    )
+    assert page.count("</body>") == 1
+    file.write_text(page.replace("</body>", body + "</body>"), encoding="utf-8")
+    command = [
+        browser(),
+        "--headless",
+        "--disable-gpu",
+        "--no-sandbox",
+        f"--user-data-dir={folder / 'profile'}",
+        "--dump-dom",
+        f"{file.as_uri()}#{start}",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    told = done.stdout.partition('<pre id="answers">')[2].partition("</pre>")[0]
+    assert told, f"the page answered nothing: {done.stderr[-500:]}"
+    return json.loads(unquote(told))
+
+
+def texts(page: str, links: list[str], folder: Path) -> list[dict]:
+    """Return what the page says of each link, from the functions that draw it."""
+    said = answers(page, f"return {json.dumps(links)}.map(link => explorer.text(link));", folder)
+    assert isinstance(said, list), said
+    return said
+
+
+def link(room: str, **state: object) -> str:
+    """Return the address of a state."""
+    return f"#{room}?{urlencode(state)}"
+
+
+def digits(number: Fraction) -> str:
+    """Return a dyadic number with all its decimals."""
+    power = number.denominator.bit_length() - 1
+    assert number.denominator == 1 << power
+    whole, rest = divmod(abs(number.numerator) * 5**power, 10**power)
+    return ("-" if number < 0 else "") + str(whole) + (f".{rest:0{power}d}" if power else "")
