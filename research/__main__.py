@@ -26,6 +26,7 @@ COMMANDS = {
     "depth": "research.cli.study_depth",
     "datapath": "research.cli.study_datapath",
     "regime": "research.cli.study_regime",
+    "families": "research.cli.families",
     "minilm": "research.cli.minilm",
     "models": "research.cli.models",
     "gradients": "research.cli.gradients",

@@ -31,6 +31,7 @@ RECORDS: Final = {
     "shrinkage": "shrinkage.json",
     "datapath": "datapath_errors.json",
     "cost": "hardware_cost.json",
+    "families": "families.json",
 }
 TRAINED: Final = ("decoder_cpu", "student_teacher")
 INTERRUPTED: Final = 130
@@ -70,6 +71,7 @@ def steps(out: Path) -> list[Step]:
         Step("shrinkage", (*CAPTURED, "--out", str(out / "captured")), 0.3),
         Step("datapath", ("datapath", "--out", record["datapath"], "--force"), 1),
         Step("cost", ("cost", "--out", record["cost"], "--force"), 1),
+        Step("families", ("families", "--out", record["families"], "--force"), 0.3),
     ]
     for name in TRAINED:
         head = ("train", "--config", name, "--out", runs)

@@ -14,7 +14,7 @@ from emu.cli.convert import parse_value
 from emu.cli.main import run
 from emu.engines.exact import block, convert, layout
 from emu.engines.exact.decode import decode_code
-from emu.engines.exact.value import Value
+from emu.engines.exact.value import Value, finite
 from emu.explore.build import page as built
 from emu.spec import get, names
 from emu.spec.derive import policy_entry
@@ -144,6 +144,38 @@ def test_numbers_are_those_of_the_reference_model(page, tmp_path):
     assert not wrong(rows, found)
     assert sum("sentence" in said for said in found) > 1800  # the others are pairs that are refused
     assert {"open", "refused"} <= {said.get("result") for said in found}
+
+
+def test_the_number_line_says_where_the_reference_model_goes(page, tmp_path):
+    rows = [
+        {
+            "from": "fp32",
+            "code": hex(code),
+            "to": to,
+            "round": rounding,
+            "policy": next(name for name in names("policy") if covers(name, to)),
+        }
+        for to in names("format")
+        if to not in ("bf16", "fp16", "fp32", "fp64") and any(covers(name, to) for name in names("policy"))
+        for rounding in names("rounding")
+        for code in (0xBF800000, 0x00000000, 0x40200000)
+    ]
+    compared = 0
+    for row, said in zip(rows, texts(page, [link("number", **row) for row in rows], tmp_path), strict=True):
+        if "refused" in said:
+            assert expected({**row, "r": 0}) is None, (row, said)
+            continue
+        fmt, rounding = get("format", row["to"]), get("rounding", row["round"])
+        entry = policy_entry(get("policy", row["policy"]), fmt)
+        assert said["line"], row
+        for part in said["line"]:
+            below, above = (decode_code(int(part[end], 16), fmt).signed for end in ("below", "above"))
+            assert (part["goes"] is None) == bool(rounding.random_bits) and below < above
+            for quarters, up in zip((1, 2, 3), part["goes"] or (), strict=False):
+                code = convert.convert_value(finite(below + (above - below) * quarters / 4), fmt, rounding, entry)
+                assert decode_code(code, fmt).signed == (above if up else below), (row, part)
+                compared += 1
+    assert compared > 5000
 
 
 def test_typed_numbers_are_rounded_once(page, tmp_path):
@@ -278,7 +310,8 @@ change("[name=code]", "0x7F7FFFFF"); press("[name=code]", "ArrowUp"); out.most =
 change("[name=from]", "bf16"); out.other = at("[name=code]").value;
 change("[name=to]", "e4m3"); change("[name=round]", "rz"); out.target = said();
 out.shell = at("#shell").textContent; out.hash = location.hash;
-change("[name=code]", "hello"); out.fault = at("#fault").textContent; out.gone = said(); out.noShell = at("#shell").textContent;
+change("[name=code]", "hello"); change("[name=from]", "fp32"); out.kept = at("#fault").textContent;
+out.fault = at("#fault").textContent; out.gone = said(); out.noShell = at("#shell").textContent;
 change("[name=code]", "0x3F80"); out.mended = said(); out.noFault = at("#fault").textContent;
 out.labels = [...document.querySelectorAll("input, select, textarea, button")]
   .every(item => item.closest("label") || item.getAttribute("aria-label") || item.textContent);
@@ -299,6 +332,7 @@ def test_everything_on_the_page_answers(page, tmp_path):
     assert "convert/e4m3/rz/nvidia" in said["target"]
     assert said["shell"] == "emu convert e4m3 0x7F80 --source bf16 --rounding rz --policy nvidia"
     digest = re.search(r"spec=([0-9a-f]{16})$", said["hash"])[1]
+    assert said["kept"] == said["fault"]
     assert said["fault"] == "code hello: write a code as hex digits behind 0x" and said["gone"] is None and said["noShell"] == ""
     assert said["mended"].startswith("bf16 0x3F80 is 1") and said["noFault"] == ""
     assert said["labels"] and said["requests"] == []

@@ -12,6 +12,7 @@ from emu.base.errors import FileError
 from emu.spec.registry import isolated
 from research.pages.charts import same_data
 from research.pages.datapath_errors import study_pages
+from research.pages.families import families_pages
 from research.pages.hardware_cost import cost_pages
 from research.pages.shrinkage import shrinkage_pages
 from research.pages.training import training_pages
@@ -47,6 +48,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= study_pages(root)
         found |= shrinkage_pages(root)
         found |= cost_pages(root)
+        found |= families_pages(root)
         found |= foreign_pages(root)
         found |= training_pages(root)
         found |= uniform_grid_pages(root)

@@ -49,33 +49,32 @@ function draw(focus) {
   if (focus) page.querySelector(focus)?.focus();
 }
 function open_() { now = stateOf(location.hash); draw(); }
-function changed(target) {
-  const {name, value} = target;
-  if (name === "typed") {
-    try { go({code: hex(codeOfDecimal(value.trim(), now.state.from), factsOf(formatOf(now.state.from)).width)}, "[name=typed]"); } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      document.querySelector("#fault").textContent = error.message;
-    }
-    return;
+function guarded(work) { // what cannot be done is said, and the page stays as it was
+  try { work(); } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    document.querySelector("#fault").textContent = error.message;
   }
-  const changes = {[name]: value};
-  if (name === "to" && !policiesOf(value).includes(now.state.policy)) changes.policy = policiesOf(value)[0];
+}
+function changed({name, value}) {
+  const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
+  if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
+  if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
   if (name === "from") { // the same value, where the other format has it, else its nearest
-    const value_ = decode(formatOf(now.state.from), BigInt(now.state.code));
-    changes.code = hex(codeOfDecimal(valueText(value_).replace("infinity", "inf"), value), factsOf(formatOf(value)).width);
+    const given = decode(formatOf(state.from), parseHex(state.code, width(state.from), "code"));
+    changes.code = hex(codeOfDecimal(valueText(given).replace("infinity", "inf"), value), width(value));
   }
-  go(changes, `[name=${name}]`);
+  return go(changes, `[name=${name}]`);
 }
 function begin() {
   document.querySelector("nav").innerHTML = Object.entries(ROOMS).map(([name, {title, start}]) => `<a data-room="${name}" href="${hashOf(name, start)}">${title}</a>`).join("");
   document.querySelector("#about").textContent = `Spec ${META.digest}. Every number is computed here, by the C reference; nothing is sent anywhere.`;
   const page = document.querySelector("#room");
-  page.addEventListener("change", event => changed(event.target));
+  page.addEventListener("change", event => guarded(() => changed(event.target)));
   page.addEventListener("submit", event => event.preventDefault());
   page.addEventListener("keydown", event => {
     if (now.name !== "number" || !["typed", "code"].includes(event.target.name) || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
     event.preventDefault();
-    go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`);
+    guarded(() => go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`));
   });
   document.querySelector("#copy-link").addEventListener("click", () => navigator.clipboard.writeText(location.href.split("#")[0] + hashOf(now.name, now.state)));
   document.querySelector("#copy-shell").addEventListener("click", () => navigator.clipboard.writeText(document.querySelector("#shell").textContent));

@@ -47,6 +47,7 @@ function numberOf(state) {
       }
     }
   }
+  shown.line = (lineOf(state, value)?.parts || []).map(({a, b, goes}) => ({below: a.code, above: b.code, goes}));
   const end = made.mark === "open" ? "nobody knows the result: the sources leave it open" : made.mark ? "the library that is described raises an error"
     : `${shown.result}, which is ${shown.value}` + (shown.error ? `: ${shown.error === "0" ? "exact" : `an error of ${shown.error}`}` : "");
   shown.sentence = `${state.from} ${shown.code} is ${shown.source}` + (shown.between ? `, between ${shown.between}` : "") +
@@ -69,21 +70,25 @@ const pixels = (number, low, high, width) => { // where a number is drawn; no di
   return Number(x * 100000n / a) / 100000 * width;
 };
 
-function numberLine(state, shown, value) {
-  const grid = gridOf(state.to);
-  if (!grid.length || !isFinite_(value)) return "";
-  let at = grid.findIndex(item => compare(item.number, dyadic(value)) > 0);
-  if (at < 0) at = grid.length;
+// Up to ten neighbouring values around the number, and for each two where C goes from a quarter, the half and three quarters of the way.
+function lineOf(state, value) {
+  const grid = gridOf(state.to), rounding = roundingOf(state.round);
+  if (grid.length < 2 || !isFinite_(value)) return null;
+  const after = grid.findIndex(item => compare(item.number, dyadic(value)) > 0), at = after < 0 ? grid.length : after;
   const from = Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
-  if (some.length < 2) return "";
-  const low = some[0].number, high = some.at(-1).number, x = number => 20 + pixels(number, low, high, 660);
-  const rounding = roundingOf(state.round), parts = [];
-  for (let i = 0; i + 1 < some.length; i++) { // where C changes its mind between neighbours: probed below, at and above the middle
-    const a = some[i], b = some[i + 1], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
-    const probes = [plus3(a.number, b.number), middle, plus3(b.number, a.number)];
-    const goes = C.ex_random_bits(rounding) ? null : probes.map(number => goesTo(state, rounding, number, a, b));
-    parts.push({a, b, middle, goes});
-  }
+  const parts = some.slice(1).map((b, i) => {
+    const a = some[i], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
+    const probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
+    const goes = C.ex_random_bits(rounding) || probes.some(({n}) => n === 0n) ? null : probes.map(number => goesTo(state, rounding, number, a));
+    return {a, b, middle, goes};
+  });
+  return {from, some, parts};
+}
+
+function numberLine(state, shown, value) {
+  const line = lineOf(state, value);
+  if (!line) return "";
+  const {from, some, parts} = line, low = some[0].number, high = some.at(-1).number, x = number => 20 + pixels(number, low, high, 660);
   const colour = i => `var(--bin${(from + i) % 4})`;
   const bins = parts.map(({a, b, middle, goes}, i) => {
     if (!goes) return `<rect x="${x(a.number)}" width="${x(b.number) - x(a.number)}" y="30" height="14" fill="var(--drawn)"/>`;
@@ -100,19 +105,11 @@ function numberLine(state, shown, value) {
     `<p class="small">A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.` +
     `${inside ? "" : " The number lies outside of this grid."}</p>`;
 }
-const plus3 = (near, far) => { const sum = plus({n: 3n * near.n, e: near.e}, far); return {n: sum.n, e: sum.e - 2}; };
-function goesTo(state, rounding, number, a, b) { // does C take a number between neighbours to the upper one
-  const negative = number.n < 0n, format = formatOf(state.to);
-  if (factsOf(format).cls === 3) return convertsUp(state, number, a, b);
-  const rounded = round(format, rounding, {sign: negative ? 1 : 0, exp: number.e, significand: negative ? -number.n : number.n}, 0);
-  const lands = decode(format, encode(format, negative ? 1 : 0, rounded.magnitude));
-  return compare(dyadic(lands), a.number) !== 0;
-}
-function convertsUp(state, number, a) { // a codebook: the number as binary64, exact for its few bits
-  const wide = formatOf("fp64"), negative = number.n < 0n;
-  const magnitude = round(wide, roundingOf("odd"), {sign: negative ? 1 : 0, exp: number.e, significand: negative ? -number.n : number.n}, 0).magnitude;
-  const made = convert(wide, formatOf(state.to), roundingOf(state.round), policyOf(policiesOf(state.to)[0], state.to), encode(wide, negative ? 1 : 0, magnitude), 0);
-  return compare(dyadic(decode(formatOf(state.to), made.code)), a.number) !== 0;
+const nearer = (near, far) => { const sum = plus({n: 3n * near.n, e: near.e}, far); return {n: sum.n, e: sum.e - 2}; };
+function goesTo(state, rounding, {n, e}, lower) { // does C take a number between neighbours to the upper one
+  const sign = n < 0n ? 1 : 0, format = formatOf(state.to), {magnitude} = round(format, rounding, {sign, exp: e, significand: sign ? -n : n}, 0);
+  const code = factsOf(format).cls === 3 ? magnitude : encode(format, sign, magnitude); // of a codebook C says the code
+  return compare(dyadic(decode(format, code)), lower.number) !== 0;
 }
 
 function sideBySide(state) { // all roundings and policies; what C refuses says so
