@@ -173,6 +173,7 @@ typedef struct emu_context { /* a step with what follows from its descriptors */
 int32_t emu_count_args(const emu_step *step);
 void emu_make_context(const emu_program *program, const emu_step *step, emu_context *context);
 int32_t emu_operate(const emu_context *context, const emu_row *row);
+int32_t emu_find_nearest(const emu_context *context, const emu_row *row); /* nearest.c */
 
 /* program.c: one band of a matrix, tile_rows high; registers lie in `cells` from their offsets on. */
 typedef struct emu_band {

@@ -16,123 +16,6 @@ static void note(const emu_level_row *row, int32_t raised, int32_t level)
     *row->flags |= raised & EMU_RAISED_OVERFLOW & (row->facts->overflow_levels >> level & 1 ? EMU_RAISED_OVERFLOW : 0);
 }
 
-/* EMU_RAISED_INVALID where a product is NaN of two values that are none, or where a NaN signals. */
-static int32_t vanishes(const emu_number *a, const emu_number *b, const emu_number *product)
-{
-    return product->special == EMU_NAN && a->special != EMU_NAN && b->special != EMU_NAN ? EMU_RAISED_INVALID : 0;
-}
-
-static void multiply(const emu_number *a, const emu_number *b, emu_number *product, int32_t *raised)
-{
-    emu_number found;
-    emu_multiply_numbers(a, b, &found);
-    *raised |= vanishes(a, b, &found);
-    *product = found;
-}
-
-static int32_t elements_signal(const emu_level_row *row, size_t product)
-{
-    const emu_strip *strip = &row->strip;
-    return emu_is_signalling(&row->path->a, emu_read(strip->a, strip->row_a * strip->a->columns + product), row->facts->signals_a) ||
-                   emu_is_signalling(&row->path->b, emu_read(strip->b, strip->row_b * strip->b->columns + product), row->facts->signals_b)
-               ? EMU_RAISED_INVALID
-               : 0;
-}
-
-static int32_t scales_signal(const emu_level_row *row, size_t product)
-{
-    const emu_matrix *scales[2] = {row->strip.scale_a, row->strip.scale_b};
-    size_t block = product / (size_t)row->facts->block;
-    int32_t found = 0;
-    for (int32_t side = 0; side < 2; side++)
-        found |= emu_is_signalling(&row->path->scale, emu_read(scales[side], row->strip.row_a * scales[side]->columns + block),
-                                   row->facts->signals_scale);
-    return found ? EMU_RAISED_INVALID : 0;
-}
-
-/* Operands */
-
-static int32_t read_elements(const emu_level_row *row, size_t product, emu_number factors[2])
-{
-    const emu_strip *strip = &row->strip;
-    int32_t flushes = row->facts->flushes_elements;
-    int32_t error = emu_read_number(&row->path->a, emu_read(strip->a, strip->row_a * strip->a->columns + product), flushes, 0, &factors[0]);
-    return error | emu_read_number(&row->path->b, emu_read(strip->b, strip->row_b * strip->b->columns + product), flushes, 0, &factors[1]);
-}
-
-static int32_t read_scales(const emu_level_row *row, size_t product, emu_number factors[2])
-{
-    const emu_matrix *scales[2] = {row->strip.scale_a, row->strip.scale_b};
-    size_t block = product / (size_t)row->facts->block;
-    int32_t error = EMU_OK;
-    for (int32_t side = 0; side < 2; side++)
-        error |= emu_read_number(&row->path->scale, emu_read(scales[side], row->strip.row_a * scales[side]->columns + block),
-                                 row->facts->flushes_scales, row->facts->ignores_unused_bits, &factors[side]);
-    return error;
-}
-
-/* NaN and infinities of what an addition sees, before anything is added. */
-typedef struct seen {
-    int32_t has_nan;
-    int32_t infinite[2];
-    int32_t raised; /* EMU_RAISED_INVALID, or 0 */
-} seen;
-
-static void look_at(const emu_number *number, seen *found)
-{
-    found->has_nan |= number->special == EMU_NAN;
-    found->infinite[number->sign] |= number->special == EMU_INFINITE;
-}
-
-static int32_t is_zero(const emu_number *number)
-{
-    return !number->special && !emu_wide_length(&number->magnitude);
-}
-
-static int32_t look_at_product(const emu_level_row *row, size_t product, seen *found)
-{
-    emu_number factors[4];
-    int32_t error = read_elements(row, product, factors), count = 2;
-    if (row->facts->scale) {
-        int32_t element_nan = factors[0].special == EMU_NAN || factors[1].special == EMU_NAN, scale_nan;
-        int32_t is_empty = is_zero(&factors[0]) || is_zero(&factors[1]);
-        error |= read_scales(row, product, &factors[2]);
-        scale_nan = factors[2].special == EMU_NAN || factors[3].special == EMU_NAN;
-        count = scale_nan && !element_nan && is_empty && row->facts->nan_scale_live ? 2 : 4;
-        found->raised |= count == 4 ? scales_signal(row, product) : 0;
-    }
-    found->raised |= elements_signal(row, product);
-    for (int32_t i = 1; i < count; i++)
-        multiply(&factors[0], &factors[i], &factors[0], &found->raised);
-    look_at(&factors[0], found);
-    return error;
-}
-
-static int32_t look_below(const emu_level_row *row, int32_t level, size_t node, seen *found)
-{
-    int32_t error = EMU_OK;
-    if (level == 0)
-        return look_at_product(row, node, found);
-    for (size_t i = 0; i < row->shape.of[level]; i++)
-        error |= look_below(row, level - 1, emu_child(row->facts, &row->shape, level, node, i), found);
-    return error;
-}
-
-/* What the operands decide: EMU_NAN or EMU_INFINITE in *number, or 0. */
-static int32_t decide(const seen *found, emu_number *number, int32_t *raised)
-{
-    const emu_number nothing = {0, 0, 0, 0, 0, 0, {{0}}};
-    if (!(found->has_nan | found->infinite[0] | found->infinite[1]))
-        return 0;
-    *raised |= found->raised | (found->infinite[0] & found->infinite[1] ? EMU_RAISED_INVALID : 0);
-    *number = nothing;
-    number->special = found->has_nan | (found->infinite[0] & found->infinite[1]) ? EMU_NAN : EMU_INFINITE;
-    number->sign = number->special == EMU_INFINITE && found->infinite[1];
-    return 1;
-}
-
-/* Levels */
-
 static int32_t hold(const emu_level_row *row, const emu_hold *words, int32_t unit_exp, int32_t level, size_t node, size_t turn,
                     emu_number *number)
 {
@@ -160,19 +43,19 @@ static int32_t multiply_scales(const emu_level_row *row, int32_t level, size_t n
     int32_t error, raised;
     if (!scaling)
         return EMU_OK;
-    error = read_scales(row, product, scales);
+    error = emu_read_scales(row, product, scales);
     if (error)
         return error;
     if ((scales[0].special == EMU_NAN || scales[1].special == EMU_NAN) && !value->special && !value->live && row->facts->nan_scale_live)
         return EMU_OK;
-    raised = scales_signal(row, product);
+    raised = emu_scales_signal(row, product);
     error = hold(row, &scaling->each, 0, level, node, turn, &scales[0]);
     if (!error)
         error = hold(row, &scaling->each, 0, level, node, turn + 1, &scales[1]);
-    multiply(&scales[0], &scales[1], &scales[0], &raised);
+    emu_multiply_raising(&scales[0], &scales[1], &scales[0], &raised);
     if (!error)
         error = hold(row, &scaling->product, 0, level, node, turn + 2, &scales[0]);
-    multiply(value, &scales[0], value, &raised);
+    emu_multiply_raising(value, &scales[0], value, &raised);
     note(row, raised, level);
     return error ? error : hold(row, &scaling->term, 0, level, node, turn + 3, value);
 }
@@ -212,13 +95,13 @@ static int32_t add_lot(const emu_level_row *row, int32_t level, size_t node, siz
     if (has_c && row->facts->flushes_c)
         flush(&words->hold, running);
     if (has_c && !row->facts->per_add) {
-        seen found = {0, {0, 0}, 0};
+        emu_seen found = {0, {0, 0}, 0};
         int32_t raised = 0;
         error = EMU_OK;
-        look_at(running, &found);
+        emu_look_at(running, &found);
         for (size_t i = first; i < first + count; i++)
-            error |= look_below(row, level - 1, emu_child(row->facts, &row->shape, level, node, i), &found);
-        if (error || decide(&found, running, &raised)) {
+            error |= emu_look_below(row, level - 1, emu_child(row->facts, &row->shape, level, node, i), &found);
+        if (error || emu_decide(&found, running, &raised)) {
             note(row, raised, level);
             return error;
         }
@@ -272,11 +155,11 @@ static int32_t add_pairwise(const emu_level_row *row, int32_t level, size_t node
 static int32_t product_value(const emu_level_row *row, size_t product, emu_number *value)
 {
     emu_number factors[2];
-    int32_t error = read_elements(row, product, factors), raised;
+    int32_t error = emu_read_elements(row, product, factors), raised;
     if (error)
         return error;
-    raised = elements_signal(row, product);
-    multiply(&factors[0], &factors[1], value, &raised);
+    raised = emu_elements_signal(row, product);
+    emu_multiply_raising(&factors[0], &factors[1], value, &raised);
     note(row, raised, 0);
     error = hold(row, &row->facts->product, row->path->product_unit_exp, 0, product, 0, value);
     if (!error)
@@ -325,10 +208,10 @@ int32_t emu_run_level_row(const emu_level_row *row, emu_number *room, uint64_t *
     for (int32_t i = 0; i < last; i++)
         carried |= facts->levels[i].add == EMU_SUM_CHAIN && facts->levels[i].start == EMU_START_C;
     if (!facts->per_add && !carried) {
-        seen found = {0, {0, 0}, row->c_signals ? EMU_RAISED_INVALID : 0};
-        look_at(&row->c, &found);
-        error = look_below(row, last, 0, &found);
-        decided = !error && decide(&found, &value, &raised);
+        emu_seen found = {0, {0, 0}, row->c_signals ? EMU_RAISED_INVALID : 0};
+        emu_look_at(&row->c, &found);
+        error = emu_look_below(row, last, 0, &found);
+        decided = !error && emu_decide(&found, &value, &raised);
     }
     if (!error && !decided)
         error = node_value(row, last, 0, room, &value);

@@ -70,6 +70,22 @@ int32_t emu_prepare_levels(const emu_levels *levels, const emu_matrix *a, const 
 int32_t emu_run_level_rows(emu_level_row *row, const emu_matrix *c, const emu_matrix *d, const emu_matrix *flags, emu_number *workspace,
                            size_t *number);
 
+/* level_operands.c: operands of a row, and what NaN and infinities among them decide before anything is added. *raised: EMU_RAISED_INVALID
+ * is added to it. */
+typedef struct emu_seen {
+    int32_t has_nan;
+    int32_t infinite[2];
+    int32_t raised; /* EMU_RAISED_INVALID, or 0 */
+} emu_seen;
+int32_t emu_read_elements(const emu_level_row *row, size_t product, emu_number factors[2]);
+int32_t emu_read_scales(const emu_level_row *row, size_t product, emu_number factors[2]);
+int32_t emu_elements_signal(const emu_level_row *row, size_t product); /* EMU_RAISED_INVALID, or 0 */
+int32_t emu_scales_signal(const emu_level_row *row, size_t product);
+void emu_multiply_raising(const emu_number *a, const emu_number *b, emu_number *product, int32_t *raised);
+void emu_look_at(const emu_number *number, emu_seen *found);
+int32_t emu_look_below(const emu_level_row *row, int32_t level, size_t node, emu_seen *found);
+int32_t emu_decide(const emu_seen *found, emu_number *number, int32_t *raised); /* 1: EMU_NAN or EMU_INFINITE in *number; else 0 */
+
 /* level_nodes.c: one row -> the code of D. random: the integer of a rounding, 0 where it draws nothing. */
 uint64_t emu_random_of(const emu_level_row *row, const emu_hold *words, int32_t level, size_t node, size_t turn);
 int32_t emu_run_level_row(const emu_level_row *row, emu_number *room, uint64_t *code);

@@ -476,6 +476,20 @@ def targets(item: Rounding, now: Fraction) -> Iterator[Fraction]:
 TIES: Final = tuple(Fraction(part, 256) for part in (128, 128, 64, 192, 129, 127))  # of a unit
 
 
+def product_bits(field: Field, draw: Draw) -> Draft:
+    """One product of full significands, its leading part with the other sign before it (C, or a product): its last bits alone are left."""
+    draft = field.draft()
+    lane = draw.below(field.k)
+    x, y = (side.at(draw.between(-4, 4), draw.bits(side.frac_bits) | 1 if side.frac_bits else 0) for side in (field.a, field.b))
+    draft.a[lane], draft.b[lane] = (x, y) if draw.bits(1) else _other_sign(field, x, y)
+    product = field.a.value(draft.a[lane]) * field.b.value(draft.b[lane]) * draft.factor(lane)
+    if field.c is not None and (lane == 0 or draw.bits(1)):
+        draft.add_c(-product)
+    elif field.k > 1:
+        draft.put(draw.below(lane) if lane else 1, -product)
+    return draft
+
+
 def flags(field: Field, draw: Draw) -> Draft:
     """NaNs that signal and others, alone and beside infinities of both signs; infinity times zero; overflow, also beside infinite C."""
     draft, style = gaussian(field, draw), draw.below(7)
@@ -523,6 +537,7 @@ MAKERS: Final[dict[str, Maker]] = {
     "nan_scale": nan_scale, "special_c": special_c, "element_pair": element_pairs, "scale_code": scale_codes,
     "flags": flags,
 }  # fmt: skip
+LATER_MAKERS: Final[dict[str, Maker]] = {"product_bits": product_bits}  # of suites of their own: the rows of the others stay as they are
 
 
 def applies(category: str, field: Field) -> bool:
@@ -545,7 +560,7 @@ def applies(category: str, field: Field) -> bool:
 
 def make(category: str, field: Field, draw: Draw) -> LevelsRow:
     """Return a row of a category."""
-    draft = MAKERS[category](field, draw)
+    draft = (MAKERS | LATER_MAKERS)[category](field, draw)
     if category != "aimed":
         draft.words(draw)
     return draft.row()

@@ -24,6 +24,7 @@ from emu.contracts.levels.field import Field
 from emu.contracts.levels.rows import REFUSALS, LevelsRow, engines_of, evaluate, run_flagged
 from emu.contracts.levels.trace import explain_levels, lines_of, signals_levels
 from emu.contracts.rows import Answer, Input, pack, unpack
+from emu.contracts.suites import Inputs, about
 from emu.engines.datapath import run_levels
 from emu.engines.exact.levels import LevelsDot, dot
 from emu.spec import derive
@@ -31,6 +32,7 @@ from emu.spec.contract import ContractName, any_plan_of
 from emu.spec.derive import OPEN
 from emu.spec.levels import LevelsPlan, products_of_row
 from emu.spec.models import Format
+from emu.spec.models.levels import FloatHold
 from emu.spec.registry import get
 
 FLAG_MEANS = {"NV": "NV, an operation was invalid", "OF": "OF, a finite value was beyond its register"}
@@ -75,6 +77,13 @@ class LevelsContract(Contract):
     def layout(self) -> Layout:
         """a sa b sb c r -> d fl and the stages; sa and sb only with scales, c only with C, r where something draws, fl where flags are."""
         return layout_of([*self.inputs(), *self.outputs()])
+
+    def suites(self) -> Iterator[Inputs]:
+        """Yield the inputs of every suite; where a float register takes products, that of their last bits too."""
+        yield from super().suites()
+        if any(isinstance(level.facts.hold, FloatHold) for level in self.plan.levels):
+            told = about(False, "products of which the last bits alone are left; the flags say so", f"{self.name.op}.bits")
+            yield Inputs("bits", told, lambda: suite.bits(self))
 
     def inputs(self) -> list[Column]:
         """Return the columns that a bench drives."""

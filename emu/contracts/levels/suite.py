@@ -30,6 +30,14 @@ def rows(op: LevelsContract, category: str, count: int, start: int = 0, stream: 
     return [cases.make(category, op.field, Draw(number, row)) for row in range(start, start + count)]
 
 
+BITS_ROWS: Final = 24
+
+
+def bits(op: LevelsContract) -> list[Input]:
+    """Return the rows of the suite of product bits: what a float register rounds away of a product is all that is left of it."""
+    return [Input(name, (name,), op.packed_values(row)) for name in cases.LATER_MAKERS for row in rows(op, name, BITS_ROWS)]
+
+
 _directed: Cache[tuple[str, ...], list[Input]] = Cache("emu.contracts.levels.suite._directed", 8)
 
 
