@@ -213,8 +213,8 @@ def block_links() -> list[tuple[str, list[int]]]:
     draw, out = np.random.Generator(np.random.Philox(22)), []
     for recipe in names("recipe"):
         for spread in (2, 30):
-            scale = np.exp2(draw.integers(-spread, spread + 1, 256).astype(np.float64))
-            values = (draw.standard_normal(256) * scale).astype(np.float32).view(np.uint32)
+            scale = np.exp2(draw.integers(-spread, spread + 1, 64).astype(np.float64))
+            values = (draw.standard_normal(64) * scale).astype(np.float32).view(np.uint32)
             out.append((recipe, [int(code) for code in values]))
     return out
 
