@@ -121,7 +121,8 @@ def test_wheel_holds_code_spec_and_c(source, wheel):
     wanted |= {f"emu/_c_ref/{p.relative_to(source / 'c_ref')}" for p in (source / "c_ref").rglob("*") if p.is_file()}
     kit = source / "vectors" / "bench"
     wanted |= {f"emu/_bench/{p.relative_to(kit)}" for p in kit.rglob("*") if p.is_file()}
-    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in {".json", ".yaml", ".j2", ".sh", ".js", ".css", ".html"}}
+    data = {".json", ".yaml", ".j2", ".sh", ".js", ".css", ".html"}
+    wanted |= {str(p.relative_to(source)) for p in (source / "emu").rglob("*") if p.suffix in data}
     wanted |= {"emu/engines/c_ref/_c.abi3.so", "emu/engines/native/_kernels.abi3.so"}
     assert names == wanted
     assert wheel.name.startswith("fp4emu-")
