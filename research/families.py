@@ -6,7 +6,9 @@ MiniLM; members with the same element codes, the same block scales and the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,16 +18,17 @@ from numpy.typing import NDArray
 import emu
 from emu.contracts.form import takes_signs
 from emu.files.record import Place, Record, changed, digests_of
-from emu.spec import Recipe, get, names
+from emu.spec import Block, Recipe, get, names
 from emu.spec.family import Family, family
 from emu.spec.programs.program import quantize_program
 from research import minilm
 
 COMMAND: Final = "python -m research families --out docs/evidence/families.json --force"
 RECORD: Final = "docs/evidence/families.json"
-ROWS: Final = 16  # of the tallest tile: activations are cut to a multiple
+AGREE: Final = (0, 0, 0)
 Array = NDArray[Any]
 Data = dict[str, Any]
+Counts = tuple[int, int, int]  # of codes, scales and values that differ
 
 
 class Answer(NamedTuple):
@@ -61,10 +64,15 @@ def needs_more(name: str) -> bool:
 
 
 def tensors(folder: Path) -> list[tuple[str, Array]]:
-    """Return name and matrix of the weights (fp32) and activations (bf16) of some products of MiniLM. Raises: FileError."""
+    """Return name and matrix of the weights (fp32) and activations (bf16) of some products of MiniLM, in whole tiles of every recipe.
+
+    Raises: FileError.
+    """
+    blocks: list[Block] = [get("block", name) for name in _facts()["block"]]
+    tile = math.lcm(*(block.facts.shape[0] for block in blocks))
     found = []
     for item in minilm.products(folder, minilm.PRODUCTS):
-        found += [(f"{item.name}_x", item.x[: len(item.x) // ROWS * ROWS]), (f"{item.name}_w", item.w)]
+        found += [(f"{item.name}_x", item.x[: len(item.x) // tile * tile]), (f"{item.name}_w", item.w)]
     return found
 
 
@@ -85,28 +93,26 @@ def compare(found: Family, given: list[tuple[str, Array]], tick: Callable[[str],
     for name in members:
         made[name] = [answer(x, name) for _, x in given]
         tick(name)
+    apart = {frozenset(pair): _counts(*(made[name] for name in pair)) for pair in combinations(members, 2)}
     groups: list[list[str]] = []
     for name in members:
-        home = next((group for group in groups if _parts(made[group[0]], made[name]) == (0, 0, 0)), None)
+        home = next((group for group in groups if apart[frozenset((group[0], name))] == AGREE), None)
         groups.append([name]) if home is None else home.append(name)
     groups.sort(key=lambda group: (-len(group), group))
-    rows = [{"members": group, **dict(_nearest(group, groups, made))} for group in groups]
+    rows = [{"members": group, **_nearest(group, groups, apart)} for group in groups]
     return {"name": found.name, "what": found.what, "left_out": sorted({*found.members} - {*members}), "groups": rows}
 
 
-def _nearest(group: list[str], groups: list[list[str]], made: dict[str, list[Answer]]) -> Iterator[tuple[str, Any]]:
-    """Yield what the row of a group says: the nearest other group by values, then scales, then codes, and the shares that differ."""
-    others = [other for other in groups if other is not group]
-    if not others:
-        return
-    found = {other[0]: _parts(made[group[0]], made[other[0]]) for other in others}
-    near = min(found, key=lambda name: (found[name][2], found[name][1], found[name][0], name))
-    codes, scales, values = found[near]
-    yield "nearest", near
-    yield from (("codes", codes), ("scales", scales), ("values", values))
+def _nearest(group: list[str], groups: list[list[str]], apart: Mapping[frozenset[str], Counts]) -> Data:
+    """Return what the row of a group says: the nearest other group by values, then scales, then codes, and how many of each differ."""
+    found = {other[0]: apart[frozenset((group[0], other[0]))] for other in groups if other is not group}
+    if not found:
+        return {}
+    near = min(found, key=lambda name: (*reversed(found[name]), name))
+    return {"nearest": near, **dict(zip(("codes", "scales", "values"), found[near], strict=True))}
 
 
-def _parts(mine: list[Answer], other: list[Answer]) -> tuple[int, int, int]:
+def _counts(mine: list[Answer], other: list[Answer]) -> Counts:
     """Return how many codes, scales and values differ. The scale of a tile counts in each row; of blocks of two lengths, all do."""
     pairs = list(zip(mine, other, strict=True))
     codes, scales, values = (sum(_differ(one[part], two[part]) for one, two in pairs) for part in range(len(Answer._fields)))
@@ -131,14 +137,9 @@ def run(folder: Path, tick: Callable[[str], None] = lambda text: None) -> Data:
 def stale(record: Data) -> list[str]:
     """Return the recipes and blocks that are others now, or that the record lacks; empty when it still fits the spec."""
     now = digests_of(_facts())
+    told = [{*row["left_out"], *(name for group in row["groups"] for name in group["members"])} for row in record["families"]]
     return [f"{kind} {name}" for kind in now for name in changed(record["digests"].get(kind, {}), now[kind])] + [
-        f"{found.name}: other members" for found in families() if found.members not in _told(record)
-    ]
-
-
-def _told(record: Data) -> list[tuple[str, ...]]:
-    return [
-        tuple(sorted([*row["left_out"], *(name for group in row["groups"] for name in group["members"])])) for row in record["families"]
+        f"{found.name}: other members" for found in families() if {*found.members} not in told
     ]
 
 

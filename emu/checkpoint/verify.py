@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from emu.base.errors import FileError
+from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
 from emu.checkpoint.convert import factor_of
 from emu.checkpoint.identify import identify_files
@@ -21,10 +22,11 @@ from emu.checkpoint.passive import UNSEEN
 from emu.checkpoint.read import StoredTensor, open_tensor, row_step
 from emu.checkpoint.report import CheckpointReport, TensorReport
 from emu.checkpoint.store import companions, matches
+from emu.spec import get
+from emu.spec.derive import nan_codes
 
 FINE, DIFFERS, NOTHING = 0, 1, 3
 CHUNK: Final = 1 << 22  # bytes
-NAN: Final = {"F32": ("<u4", 0x7F800000, 0x7FFFFFFF), "F16": ("<u2", 0x7C00, 0x7FFF), "BF16": ("<u2", 0x7F80, 0x7FFF)}
 
 
 class Fault(NamedTuple):
@@ -93,7 +95,7 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
     for entry in plain:
         done.faults += _nan(container, entry)
     if before is not None and stored:
-        done.compared = _same(tensors, plain, before, done.faults)
+        done.compared = _same(tensors, plain, container, before, done.faults)
     elif before is not None:
         done.compared = sum(_seen(item) for item in report.tensors)
     return done
@@ -140,13 +142,14 @@ def _padding(tensor: StoredTensor) -> Iterator[Fault]:
 
 def _nan(container: Container, entry: Entry) -> Iterator[Fault]:
     """Yield the NaN of a tensor of binary32, binary16 or bfloat16."""
-    if entry.dtype not in NAN:
+    if entry.dtype not in FORMATS:
         return
-    word, infinite, magnitude = NAN[entry.dtype]
+    name, word = FORMATS[entry.dtype]
+    mask, top, _ = nan_codes(get("format", name))
     raw, count, first = container.raw(entry), 0, -1
     for start in range(0, raw.size, CHUNK):
         bits = np.frombuffer(raw[start : start + CHUNK].tobytes(), word)
-        nan = (bits & magnitude) > infinite
+        nan = bits.astype(np.int64) & mask > top
         if count == 0 and nan.any():
             first = start // bits.itemsize + int(nan.argmax())
         count += int(nan.sum())
@@ -154,7 +157,7 @@ def _nan(container: Container, entry: Entry) -> Iterator[Fault]:
         yield Fault(entry.name, f"NaN ({count})", (f"element {first}",))
 
 
-def _same(tensors: list[StoredTensor], plain: list[Entry], before: Container, faults: list[Fault]) -> int:
+def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container, before: Container, faults: list[Fault]) -> int:
     """Compare with a quantized original: weights by their numbers, other tensors byte by byte. Returns: weights compared."""
     originals, others = _opened(before)
     theirs = {_key(item.name): item for item in originals}
@@ -174,7 +177,7 @@ def _same(tensors: list[StoredTensor], plain: list[Entry], before: Container, fa
             faults.append(Fault(entry.name, "is in the original and not here"))
         elif (copy.dtype, copy.shape) != (entry.dtype, entry.shape):
             faults.append(Fault(entry.name, f"{copy.dtype} {list(copy.shape)}, in the original {entry.dtype} {list(entry.shape)}"))
-        elif not np.array_equal(tensors[0].container.raw(copy), before.raw(entry)):
+        elif not np.array_equal(container.raw(copy), before.raw(entry)):
             faults.append(Fault(entry.name, "its bytes are not those of the original"))
     return count
 

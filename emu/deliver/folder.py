@@ -21,9 +21,9 @@ from emu.base.templates import filled
 from emu.contracts.columns import Column
 from emu.contracts.rows import Row, is_open
 from emu.deliver.semantics import objects_of, semantics_page
+from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import KINDS, descriptor_text
 from emu.rtl.simulate import simulator
-from emu.rtl.simulate.sweep import c_reference
 from emu.rtl.simulate.units import read_units
 from emu.spec.contract import ContractName, parse
 from emu.spec.registry import get, shipped_root

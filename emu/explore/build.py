@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, SpecError, ToolError
+from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, get, names
@@ -81,9 +82,7 @@ def compiled() -> bytes:
             raise ToolError(
                 f"{program}: not found, and the page of the explorer is compiled with it: install it (Debian: apt-get install {package})"
             )
-    root = Path(str(files("emu")))
-    source, here = root / "_c_ref", root / "explore" / "page"
-    source = source if source.is_dir() else root.parent / "c_ref"
+    source, here = c_reference(), Path(str(files("emu.explore") / "page"))
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "explorer.wasm"
         sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(here / "bridge.c")]

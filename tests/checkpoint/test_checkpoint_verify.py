@@ -114,3 +114,10 @@ def test_the_command(recorded: At, changed: Any, tmp_path: Path, capsys: pytest.
     assert run(["verify-checkpoint", str(tmp_path / "none")]) == 2
     error = capsys.readouterr()
     assert error.out == "" and error.err.count("\n") == 1
+
+
+def test_plain_tensors_beside_a_quantized_original_are_nothing_compared(changed: Any, write: Any, tmp_path: Path) -> None:
+    norm = {"norm.weight": ("F32", (2,), np.array([1, 2], "<f4"))}
+    plain = write(tmp_path / "plain.safetensors", norm)
+    found = verify_checkpoint(plain, changed("modelopt_nvfp4", None, more=norm))
+    assert (found.exit_code, found.weights) == (3, 0) and found.verdict.startswith("nothing compared: ")

@@ -560,7 +560,7 @@ def applies(category: str, field: Field) -> bool:
 
 def make(category: str, field: Field, draw: Draw) -> LevelsRow:
     """Return a row of a category."""
-    draft = (MAKERS | LATER_MAKERS)[category](field, draw)
+    draft = (MAKERS.get(category) or LATER_MAKERS[category])(field, draw)
     if category != "aimed":
         draft.words(draw)
     return draft.row()

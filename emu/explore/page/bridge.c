@@ -1,6 +1,6 @@
 /* bridge.c: what the page calls. It finds descriptors, makes matrices of what lies in memory and copies results out of structs; every
  * number is made by emu_ref.h. Results of a call lie in `out`, 64 bits each; a call returns EMU_OK or an EMU_ERROR_* number. */
-#include "emu_ref.h"
+#include "src/steps.h"
 #include "string.h"
 
 #define EXPORT(name) __attribute__((export_name(#name)))
@@ -65,7 +65,7 @@ EXPORT(ex_format_facts) void ex_format_facts(const emu_format *format, int64_t *
 {
     int32_t is_float = format->format_class == EMU_FLOAT;
     out[0] = format->format_class;
-    out[1] = is_float ? format->unused_high_bits + format->has_sign + format->exp_bits + format->frac_bits : format->bits;
+    out[1] = emu_stored_bits(format);
     out[2] = is_float ? format->has_sign : format->format_class == EMU_INTEGER && format->integer_sign != EMU_UNSIGNED;
     out[3] = is_float ? format->exp_bits : 0;
     out[4] = is_float ? format->frac_bits : 0;

@@ -25,7 +25,8 @@ const gridOf = (() => {
   })();
 })();
 
-function numberOf(state) {
+function numberOf(state) { return workOut(state).shown; }
+function workOut(state) { // what is said of a number, its value and its place on the line
   if (!/^[0-9]{1,10}$/.test(state.r) || BigInt(state.r) >> 32n) refuse(`random integer ${state.r}: write 0 to 4294967295`);
   const source = formatOf(state.from), to = formatOf(state.to), width = factsOf(source).width, wide = factsOf(to).width;
   const code = parseHex(state.code, width, "code"), value = decode(source, code);
@@ -47,12 +48,13 @@ function numberOf(state) {
       }
     }
   }
-  shown.line = (lineOf(state, value)?.parts || []).map(({a, b, goes}) => ({below: a.code, above: b.code, goes}));
+  const line = lineOf(state, value);
+  shown.line = (line?.parts || []).map(({a, b, goes}) => ({below: a.code, above: b.code, goes}));
   const end = made.mark === "open" ? "nobody knows the result: the sources leave it open" : made.mark ? "the library that is described raises an error"
     : `${shown.result}, which is ${shown.value}` + (shown.error ? `: ${shown.error === "0" ? "exact" : `an error of ${shown.error}`}` : "");
   shown.sentence = `${state.from} ${shown.code} is ${shown.source}` + (shown.between ? `, between ${shown.between}` : "") +
     `; ${contract}${drawn} gives ${end}.`;
-  return shown;
+  return {shown, value, line};
 }
 
 function nextCode(state, up) { // the next value up or down, +0 and -0 are one
@@ -85,8 +87,7 @@ function lineOf(state, value) {
   return {from, some, parts};
 }
 
-function numberLine(state, shown, value) {
-  const line = lineOf(state, value);
+function numberLine({shown, value, line}) {
   if (!line) return "";
   const {from, some, parts} = line, low = some[0].number, high = some.at(-1).number, x = number => 20 + pixels(number, low, high, 660);
   const colour = i => `var(--bin${(from + i) % 4})`;
@@ -124,7 +125,7 @@ function sideBySide(state) { // all roundings and policies; what C refuses says 
 }
 
 function drawNumber(state, page) {
-  const shown = numberOf(state), source = formatOf(state.from), {width, sign, exp} = factsOf(source), code = BigInt(state.code);
+  const work = workOut(state), {shown} = work, source = formatOf(state.from), {width, sign, exp} = factsOf(source), code = BigInt(state.code);
   const bits = Array.from({length: width}, (_, i) => {
     const place = width - 1 - i, kind = i < sign ? "sign" : i < sign + exp ? "exponent" : "fraction";
     return `<button class="bit ${kind}" data-bit="${place}" aria-label="bit ${place}, ${kind}" aria-pressed="${Boolean(code >> BigInt(place) & 1n)}">${code >> BigInt(place) & 1n}</button>`;
@@ -134,7 +135,7 @@ function drawNumber(state, page) {
   page.innerHTML = `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
     `${choose("to", "to", targets(), state)}${choose("round", "rounding", META.roundings, state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
-    `<p id="sentence" role="status">${shown.sentence}</p>${numberLine(state, shown, decode(source, code))}` +
+    `<p id="sentence" role="status">${shown.sentence}</p>${numberLine(work)}` +
     `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
       .filter(([, text]) => text).map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join("")}</dl>` +
     `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;

@@ -14,12 +14,12 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from emu.base.errors import EngineError, FileError, ToolError
 from emu.contracts.convert.contract import ConvertContract
+from emu.engines.c_ref import c_reference
 from emu.files.record import Record, opens, read_lines
 from emu.rtl.simulate.units import Unit
 from emu.spec import derive
@@ -96,12 +96,6 @@ def rtl_sha256(kit: Path, unit: Unit) -> str:
     names = [*(file.relative_to(kit).as_posix() for file in unit.sources), *HARNESS]
     words = {name: " ".join(re.sub(r"//.*", "", (kit / name).read_text(encoding="ascii")).split()) for name in names}
     return digest_json([unit.defines, words])
-
-
-def c_reference() -> Path:
-    """Return the folder of the C reference: of the installed package, or of the checkout for an editable install."""
-    packaged = Path(str(files("emu"))) / "_c_ref"
-    return packaged if packaged.is_dir() else Path(str(files("emu"))).parent / "c_ref"
 
 
 def build_library(work: Path) -> Path:
