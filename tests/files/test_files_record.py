@@ -14,6 +14,7 @@ from emu.rtl.mutants import record as netlist
 from emu.rtl.simulate import sweep as rtl_sweep
 from emu.spec import digest, get
 from emu.vectors.sweep import record as sweeps
+from research import families
 from research.cost import measure
 from research.datapath import study
 from research.forks import record as forks
@@ -30,6 +31,7 @@ KINDS = {
     "coverage_c_ref.json": COVERAGE,
     "datapath_errors.json": study.KIND,
     "faulty_designs.json": Record("record of faulty designs", "run the test that it names", lambda place, value: True, ("designs",)),
+    "families.json": families.KIND,
     "foreign_kernels.json": foreign_kernels.KIND,
     "forks.json": forks.KIND,
     "gradients.json": gradients.KIND,
