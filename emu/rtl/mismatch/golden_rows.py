@@ -194,7 +194,7 @@ def mismatch_lines(contract: str, layout: Layout, row: Row, got: Mapping[str, st
     for name, aliases in families().items():
         if contract in (str(name), *aliases):
             for operation in OPERATIONS[name.op].openings(name):
-                if operation.layout == layout:
+                if operation.layout.inputs == layout.inputs:
                     return list(_lines(operation.stem(FORMAL), layout, row, got, wrong))
     return []
 
