@@ -259,6 +259,76 @@ def test_an_accumulator_is_no_function_of_one_row(tmp_path: Path) -> None:
 
 
 @needs_yosys
+def test_a_register_that_waits_for_valid_is_no_loop(tmp_path: Path) -> None:
+    body = "reg [7:0] s; wire signed [3:0] x = a, y = b; always @(posedge clk) if (in_valid) s <= x * y; assign p = s;"
+    files = written(tmp_path, more="input clk, input in_valid,", body=body)
+    assert prove(golden("product/int4xint4"), files)[:4] == ("proven", None, True, "")
+
+
+LANE = """kind: "datapath"
+id: "my_lane"
+title: "Four products into six bits"
+status: "proposed"
+facts:
+  a: ["e2m1"]
+  b: ["e2m1"]
+  c: "none"
+  k: 2
+  levels:
+    - {id: "k", of: "all", add: "chain", start: "zero", hold: {bits: 6, unit_exp: 0, rounding: "rz", overflow: "saturate"}}
+  out: {format: "fp32"}
+  special: {when: "once", nan: "0x7FC00000"}
+open: []
+sources:
+  - {ref: "emu", where: "an example"}
+"""
+DESIGN = """module dut(input [7:0] a, input [7:0] b, output reg [31:0] d);
+    function signed [9:0] value(input [3:0] c);  // in halves
+        reg [4:0] m;
+        begin
+            m = c[2:1] == 0 ? {4'd0, c[0]} : {3'd0, 1'b1, c[0]} << (c[2:1] - 2'd1);
+            value = c[3] ? -$signed({5'd0, m}) : $signed({5'd0, m});
+        end
+    endfunction
+    function signed [9:0] cut(input signed [9:0] quarters);  // toward zero
+        cut = quarters < 0 ? -((-quarters) >>> 2) : quarters >>> 2;
+    endfunction
+    function signed [9:0] stop(input signed [9:0] s);
+        stop = s > 31 ? 10'sd31 : s < -32 ? LOWEST : s;
+    endfunction
+    wire signed [9:0] first = stop(cut(value(a[3:0]) * value(b[3:0])));
+    wire signed [9:0] s = stop(cut((first <<< 2) + value(a[7:4]) * value(b[7:4])));
+    wire [9:0] g = s < 0 ? -s : s;
+    integer i;
+    always @* begin
+        d = 0;
+        for (i = 0; i < 6; i = i + 1)
+            if (g[i]) d = {s < 0, 8'd127 + i[7:0], 23'd0} | ({22'd0, g} << (23 - i) & 32'h7fffff);
+    end
+endmodule
+"""
+
+
+@needs_yosys
+@needs_icarus
+def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec" / "datapath").mkdir(parents=True)
+    (tmp_path / "spec" / "datapath" / "my_lane.yaml").write_text(LANE)
+    design = tmp_path / "dut.sv"
+    design.write_text(DESIGN.replace("LOWEST", "-10'sd32"))
+    words = ["--spec", str(tmp_path / "spec")]
+    assert run(["rtl", "prove", "dot/my_lane", str(design), *words]) == 0
+    assert capsys.readouterr().out == "PROVEN dot/my_lane\n"
+    design.write_text(DESIGN.replace("LOWEST", "-10'sd31"))
+    assert run(["rtl", "prove", "dot/my_lane", str(design), *words]) == 1
+    said = capsys.readouterr()
+    line = said.out.splitlines()[2]
+    assert line.startswith("MISMATCH suite=dot__e2m1xe2m1_to_fp32__my_lane__formal tc=1 out=d in=") and "replayed in icarus" in said.err
+    assert run(["explain", "mismatch", line, *words]) == 0
+    assert "saturate_symmetric" in capsys.readouterr().out
+
+
+@needs_yosys
 @pytest.mark.parametrize(
     ("change", "what"),
     [

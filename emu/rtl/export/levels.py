@@ -37,7 +37,8 @@ YES: Final = const(1, 1)
 class Held:
     """A value of the circuit: node * 2^lsb_exp, signed.
 
-    top: no magnitude is larger, in units.   negative: of a zero.   nan, plus, minus: it is NaN or an infinity instead, then node is 0.
+    top: no magnitude is larger, in units.   negative: its sign, that of a zero too.
+    nan, plus, minus: it is NaN or an infinity instead.
     """
 
     node: Node
@@ -74,7 +75,7 @@ class Builder:
         bits = derive.codes(fmt).bits
         code = self.wire("code", part(port, place * stored_bits(fmt), bits))
         if derive.is_twos_complement(fmt):
-            return Held(code, reach(fmt).lsb_exp, 1 << bits - 1)
+            return Held(code, reach(fmt).lsb_exp, 1 << bits - 1, self.wire("sign", part(code, bits - 1, 1)))
         return self.narrow(code, fmt, subnormals) if bits <= TABLE_BITS else self.wide(code, fmt, subnormals)
 
     def narrow(self, code: Node, fmt: Format, subnormals: str) -> Held:
@@ -524,8 +525,8 @@ def levels_circuit(circuit: Circuit, contract: LevelsContract) -> None:
     if "r" in ports:
         port, column = ports["r"]
         for turn, draw in enumerate(plan.draws(contract.k)):
-            word = part(port, turn * column.lane_bits, draw.rounding.random_bits)
-            builder.draws[draw.level, draw.node, draw.turn] = builder.wire("word", word)
+            field = part(port, turn * column.lane_bits, draw.rounding.random_bits)
+            builder.draws[draw.level, draw.node, draw.turn] = builder.wire("word", field)
     c = builder.element(ports["c"][0], 0, plan.c, "keep") if plan.c is not None else None
     value = builder.values(ports["a"][0], ports["b"][0], c)
     if facts.out.plus == "c" and c is not None:

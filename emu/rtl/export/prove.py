@@ -186,8 +186,9 @@ def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, r
     (work / "wires.v").write_text(_WIRES, encoding="ascii")
     begin = ["read_verilog golden.v top.v", reading, f"hierarchy -check -top {top}", "proc -norom", "flatten"]
     flat = ["memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
+    ready = ["opt_expr -mux_undef", "opt_clean"]  # the valid input is 1: what a register keeps without it is no loop
     wires = ["techmap -map wires.v t:$dff", "opt_clean", "scc -expect 0", "setundef -undriven -anyseq", "opt -full", "wreduce"]
     graph = ["techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -symbols {AIGER}"]
     words = ["setundef -undriven -anyseq", "opt_clean", f"write_smt2 -wires {DESIGN}"]
-    run_yosys([*begin, *flat, *wires, *(graph if solver == "abc" else words)], work, seconds)
+    run_yosys([*begin, *flat, *ready, *wires, *(graph if solver == "abc" else words)], work, seconds)
     return bool((work / "registers.txt").read_text(encoding="ascii", errors="replace").split())
