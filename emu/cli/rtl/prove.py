@@ -24,6 +24,7 @@ DIFFERS, NOTHING = 1, 3
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--seconds", default=120, show_default=True, type=click.IntRange(1), help="Processor time for each program.")
 @click.option("--solver", default="abc", show_default=True, type=click.Choice(["abc", "z3"]), help="Who decides.")
+@click.option("--lemmas", is_flag=True, help="A sum of products lane by lane: for adders of any shape.")
 @common_options
 def command(
     contract: str,
@@ -34,6 +35,7 @@ def command(
     force: bool,
     seconds: int,
     solver: Literal["abc", "z3"],
+    lemmas: bool,
 ) -> int:
     """Prove that module `dut` in FILES is the golden function of CONTRACT, or find an input where it is not.
 
@@ -42,22 +44,27 @@ def command(
     Exit code: 0 proven, 1 a counterexample, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is missing.
     """
     from emu.base.atomic import check_target, write_text
+    from emu.base.errors import OperandError
     from emu.rtl.export import functions as export
     from emu.rtl.export.prove import mismatches_of, prove, render_mem, render_tv
 
+    if lemmas and solver == "z3":
+        raise OperandError("--lemmas is decided by abc: leave --solver out")
     if out is not None:
         check_target(out, force)
     item = export.golden(contract, source)
-    proof = prove(item, files, defines, seconds, solver)
+    proof = prove(item, files, defines, seconds, solver, lemmas)
     line = "" if proof.row is None else render_mem(item, proof.row)
     seen = mismatches_of(item, proof)
     if settings_of().json:
         told = {"golden": item.name, "result": proof.kind, "clocked": proof.clocked, "why": proof.why, "row": line}
-        print_json({**told, "simulator": proof.simulator, "got": proof.got, "mismatch": seen})
+        print_json({**told, "simulator": proof.simulator, "got": proof.got, "mismatch": seen, **_lemmas(proof)})
     else:
         click.echo(f"{proof.kind.upper()} {item.name}" + (f": {proof.why}" if proof.why else "") + (f"\n{line}" if line else ""))
         for text in seen:
             click.echo(text)
+    if proof.kind == "proven" and proof.lemmas is not None:
+        note(f"by {proof.lemmas.proven} lemmas, one for each lane and one for all lanes 0")
     if proof.kind == "counterexample":
         note(_replayed(proof))
     if proof.clocked:
@@ -65,6 +72,10 @@ def command(
     if proof.row is not None and out is not None:
         write_text(out, render_tv(item, proof.row), force)
     return {"proven": 0, "counterexample": DIFFERS, "unknown": NOTHING}[proof.kind]
+
+
+def _lemmas(proof: Proof) -> dict[str, object]:
+    return {} if proof.lemmas is None else {"lemmas": proof.lemmas.proven, "lemmas_sha256": proof.lemmas.sha256}
 
 
 def _replayed(proof: Proof) -> str:

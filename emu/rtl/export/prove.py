@@ -24,9 +24,10 @@ from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.equivalence import AIGER, VACUOUS, Kind, Verdict, outputs_of, solve
 from emu.rtl.export.functions import Golden, Sums
+from emu.rtl.export.lemmas import Lemmas, halves_of, judge_lemmas, lemmas_text, product_of, sums_of
 from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
-from emu.rtl.export.replay import differ, replay
+from emu.rtl.export.replay import FalseCounterexample, differ, replay
 from emu.rtl.export.yosys import ABC, YOSYS, find, run_yosys
 from emu.rtl.mismatch.golden_rows import mismatch_lines
 from emu.spec.models import Format
@@ -38,6 +39,8 @@ Solver = Literal["abc", "z3"]
 TEMPLATE: Final = Path(__file__).with_name("prove.v.j2")
 TOP: Final = "dut"
 HANDSHAKE: Final = {"clk": "emu_clk", "rst": "1'b0", "in_valid": "1'b1"}  # a constant clock would drop the registers and what feeds them
+GRAPH: Final = ("techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -symbols {AIGER}")
+WORDS: Final = ("setundef -undriven -anyseq", "opt_clean", f"write_smt2 -wires {DESIGN}")
 FLAG: Final = "counterexample"
 _LOOP: Final = "registers feed themselves"
 _PORTS: Final = "ports.json"
@@ -51,6 +54,7 @@ endmodule
 class Proof(NamedTuple):
     """kind: proven, counterexample or unknown.   row: the golden row of a counterexample.   clocked: were registers taken as wires.
 
+    lemmas: of a sum that was proven lane by lane.
     why: of an unknown.   got: result column -> hex text of what the design gave in simulation, x possible; None: it gave no answer, or
     nothing was simulated.   simulator: that ran it, or in brackets why none did.
     """
@@ -61,19 +65,24 @@ class Proof(NamedTuple):
     why: str = ""
     got: dict[str, str] | None = None
     simulator: str = ""
+    lemmas: Lemmas | None = None
 
 
-def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seconds: float = 120, solver: Solver = "abc") -> Proof:
+def prove(
+    item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seconds: float = 120, solver: Solver = "abc", lemmas: bool = False
+) -> Proof:
     """Compare a design with a golden function for all inputs at once.
 
     files: Verilog or SystemVerilog with a module `dut`, ports named as the columns; clk, rst, in_valid, out_valid may be there.
     defines: `NAME` or `NAME=value`.   seconds: processor time for each program.
-    solver: abc on a miter of the golden Verilog; z3 on the golden SMT-LIB.
-    Raises: ToolError (a program is absent), FileError (a file, a port or its width), EngineError (yosys refuses the design; a false
-    counterexample, which the design does not show in simulation).
+    solver: abc on a miter of the golden Verilog; z3 on the golden SMT-LIB.   lemmas: a sum of products lane by lane, by abc.
+    Raises: SpecError (lemmas about something else), ToolError (a program is absent), FileError (a file, a port or its width), EngineError
+    (yosys refuses the design; a false counterexample, which the design does not show in simulation).
     Tests: tests/rtl/test_rtl_prove.py.
     """
     find(ABC if solver == "abc" else YOSYS)
+    if lemmas:
+        sums_of(item)
     for file in files:
         if not file.is_file():
             raise FileError(f"{file}: no such file")
@@ -82,6 +91,8 @@ def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seco
         clocked, verdict = False, Verdict("unknown", {})
         try:
             ports = _ports(item, files, defines, work, seconds)
+            if lemmas:
+                return _by_lemmas(item, files, defines, ports, work, seconds)
             clocked = _build(item, ports, solver, _reading(files, defines), work, seconds)
             verdict = _judged(work, seconds) if solver == "abc" else solve_z3(item, work, seconds)
         except TimeoutError as error:
@@ -95,6 +106,27 @@ def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seco
     row = row_of(item, verdict.model)
     simulator, got = replay(item.layout, row, files, defines, ports)
     return Proof(verdict.kind, row, clocked, verdict.why, got, simulator)
+
+
+def _by_lemmas(
+    item: Golden, files: Sequence[Path], defines: Sequence[str], ports: Mapping[str, tuple[str, int]], work: Path, seconds: float
+) -> Proof:
+    """Prove a sum of products lane by lane. A lemma that fails is about two inputs: shown is one that the design fails."""
+    (work / "golden.v").write_text(export_verilog.render(product_of(sums_of(item))), encoding="ascii")
+    (work / "top.v").write_text(lemmas_text(item, TOP, _tied(ports), _answers(ports)), encoding="ascii")
+    clocked = _netlist("emu_top", GRAPH, _reading(files, defines), work, seconds)
+    verdict, number, found = judge_lemmas(work, seconds)
+    if verdict.kind != "counterexample":
+        return Proof(verdict.kind, None, clocked, verdict.why, lemmas=found)
+    *others, last = halves_of(item, verdict.model, number)
+    for model in others:
+        try:
+            simulator, got = replay(item.layout, row := row_of(item, model), files, defines, ports)
+        except FalseCounterexample:
+            continue
+        return Proof("counterexample", row, clocked, "", got, simulator, found)
+    simulator, got = replay(item.layout, row := row_of(item, last), files, defines, ports)
+    return Proof("counterexample", row, clocked, "", got, simulator, found)
 
 
 def _judged(work: Path, seconds: float) -> Verdict:
@@ -179,16 +211,27 @@ def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, r
         wants=item.circuit.outputs if solver == "abc" else (),
         results=item.layout.results,
         nans={column.name: _fields(column) for column in item.layout.results if f"k_{column.name}" in outputs},
-        tied=[(name, value) for name, value in HANDSHAKE.items() if name in ports],
-        valid=ports.get("out_valid") == ("output", 1),
+        tied=_tied(ports),
+        valid=_answers(ports),
     )
     (work / "top.v").write_text(text, encoding="ascii")
+    return _netlist(top, GRAPH if solver == "abc" else WORDS, reading, work, seconds)
+
+
+def _tied(ports: Mapping[str, tuple[str, int]]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in HANDSHAKE.items() if name in ports]
+
+
+def _answers(ports: Mapping[str, tuple[str, int]]) -> bool:
+    return ports.get("out_valid") == ("output", 1)
+
+
+def _netlist(top: str, writes: Sequence[str], reading: str, work: Path, seconds: float) -> bool:
+    """Read golden.v, top.v and the design, take registers as wires, and write what a solver reads; tell whether there were registers."""
     (work / "wires.v").write_text(_WIRES, encoding="ascii")
     begin = ["read_verilog golden.v top.v", reading, f"hierarchy -check -top {top}", "proc -norom", "flatten"]
     flat = ["memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
     ready = ["opt_expr -mux_undef", "opt_clean"]  # the valid input is 1: what a register keeps without it is no loop
     wires = ["techmap -map wires.v t:$dff", "opt_clean", "scc -expect 0", "setundef -undriven -anyseq", "opt -full", "wreduce"]
-    graph = ["techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -symbols {AIGER}"]
-    words = ["setundef -undriven -anyseq", "opt_clean", f"write_smt2 -wires {DESIGN}"]
-    run_yosys([*begin, *flat, *ready, *wires, *(graph if solver == "abc" else words)], work, seconds)
+    run_yosys([*begin, *flat, *ready, *wires, *writes], work, seconds)
     return bool((work / "registers.txt").read_text(encoding="ascii", errors="replace").split())

@@ -17,6 +17,11 @@ from emu.contracts.columns import Layout
 from emu.contracts.rows import Row, mismatches, unpack, value_of
 from emu.rtl.simulate.simulator import Simulator, compile_sources, execute, find
 
+
+class FalseCounterexample(EngineError):
+    """A row that a solver calls wrong and that the design answers right."""
+
+
 EDGES: Final = 256  # of the clock, that an answer may take
 SECONDS: Final = 120
 _GOT: Final = re.compile(r"(?m)^GOT (\w+) ([0-9a-fxzXZ]+)$")
@@ -41,7 +46,7 @@ def replay(
         except FileError as error:
             return f"({error})", None
     if got is not None and not differ(layout, row, got):
-        raise EngineError(
+        raise FalseCounterexample(
             f"a false counterexample: in {simulator.name} the design gives what the row wants, "
             + ", ".join(f"{name} = {text}" for name, text in got.items())
             + ": yosys and the simulator read the design in two ways"
