@@ -102,10 +102,10 @@ def test_drawn_datapaths_are_their_golden_functions() -> None:
 
 
 @pytest.mark.exhaustive
-def test_hundreds_of_drawn_datapaths_are_their_golden_functions() -> None:
-    """Of 2,500 drawn files some 220 use no word that golden functions lack."""
-    drawn = list(drawn_plans(range(1000, 3500)))
-    assert len(drawn) >= 180
+def test_a_hundred_drawn_datapaths_are_their_golden_functions() -> None:
+    """Of 1,600 drawn files some 110 use no word that golden functions lack."""
+    drawn = list(drawn_plans(range(1000, 2600)))
+    assert len(drawn) >= 100
     assert [line for plan, circuit in drawn for line in wrong_rows(plan, circuit, 8, 1)] == []
 
 
