@@ -179,9 +179,4 @@ def record_of(stem: str, every: int) -> dict[str, Any]:
     """Return the entry of a contract in the record. every: of its mutants every n-th is tried."""
     golden = golden_of(stem)
     mutants, tried = judged(stem, every)
-    return {
-        "contract": str(golden.plan.operation.name),
-        "spec": golden.plan.operation.name.spec_sha256,
-        "every": every,
-        "tried": tried,
-    } | held_back(stem, mutants)
+    return {"contract": str(golden.plan.operation.name), "every": every, "tried": tried} | held_back(stem, mutants)

@@ -247,21 +247,24 @@ def updated(matrix: Matrix, least: int = 1, chosen: Rows | None = None, frozen: 
     least: mutants that a new suite must have.   chosen: rows of generated mutants.   frozen: stems whose `kill` does not change.
     Raises: FileError (a stem that the spec does not plan; a record of other rows).
     """
-    known = rows_of_stems()
-    out, more = dict(known), dict(rows_of_stems("kill_more"))
-    for stem, mutants in matrix.items():
-        if stem not in known and len(mutants) < least:
-            continue
-        plan = find(stem)
-        flags = [case.flags for case in plan.cases(0, plan.size)]
-        out[stem] = tuple(cover(of_class(mutants, flags), known.get(stem, ())))
-    for stem, rows in (chosen or {}).items():
-        if max(rows, default=0) > find(stem).size:
-            raise FileError(f"{stem}: row {max(rows)} of {find(stem).size}: the record is of other rows, make it again")
+    out, more = dict(rows_of_stems()), dict(rows_of_stems("kill_more"))
+
+    def add(stem: str, rows: Sequence[int]) -> None:
         grown = more if stem.rpartition("__")[0] in frozen else out
         there = {*out.get(stem, ()), *more.get(stem, ())}
         if added := [row for row in rows if row not in there]:
             grown[stem] = (*grown.get(stem, ()), *added)
+
+    for stem, mutants in matrix.items():
+        if stem not in out and len(mutants) < least:
+            continue
+        plan = find(stem)
+        flags = [case.flags for case in plan.cases(0, plan.size)]
+        add(stem, cover(of_class(mutants, flags), (*out.get(stem, ()), *more.get(stem, ()))))
+    for stem, rows in (chosen or {}).items():
+        if max(rows, default=0) > find(stem).size:
+            raise FileError(f"{stem}: row {max(rows)} of {find(stem).size}: the record is of other rows, make it again")
+        add(stem, rows)
     return {"kill": out, "kill_more": more}
 
 
