@@ -80,14 +80,14 @@ def test_new_records_append_rows(tmp_path: Path) -> None:
     """A record of mutants of a design: the suites that there are grow, new ones come, and nothing moves."""
     entry = {"id": "late", "class": "latency", "where": "a.sv", "text": "one cycle late"}
     killers = {
-        STEM: {"count": 9, "first": [200, 201], "ids": [200, 201, 300]},
+        STEM: {"count": 9, "first": [200, 201], "ids": [200, 201, 302]},
         "decode__e2m1_to_fp32__exact__all": {"count": 1, "first": [1]},
     }
     path = tmp_path / "KILL_rtl.json"
     path.write_text(json.dumps({"schema": "emu-kill-1", "mutants": [entry | {"killedBy": killers}], "survivors": []}), encoding="ascii")
     plan = find(STEM)
     about = [
-        number for number in (200, 201, 300) if any("latency" in NOTES[flag].kills for flag in plan.cases(number - 1, number)[0].flags)
+        number for number in (200, 201, 302) if any("latency" in NOTES[flag].kills for flag in plan.cases(number - 1, number)[0].flags)
     ]
     before, after = rows_of_stems(), updated(read_records([path]))["kill"]
     assert after[STEM] == (*before[STEM], min(about or [200])) and {stem: after[stem] for stem in before if stem != STEM} == {

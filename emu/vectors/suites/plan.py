@@ -132,8 +132,8 @@ def find(stem: str) -> SuitePlan:
 
 # Kill suites: the directed rows that together kill every mutant of a record. Which rows, is data: kill_rows/*.yaml.
 # Records of seeded mutants (`emu-kill-1`) list the rows that kill each: one for each mutant is chosen here. The five first ids that a
-# record lists of a suite suffice: each of them kills the mutant. A record may list all (`ids`); then fewer rows may be enough. A record of mutants
-# that a contract makes of itself (`emu-held-back-1`) lists the rows that were chosen, also of the suite `bits`.
+# record lists of a suite suffice: each of them kills the mutant. A record may list all (`ids`); then fewer rows may be enough. A record
+# of mutants that a contract makes of itself (`emu-held-back-1`) lists the rows that were chosen, also of the suite `bits`.
 # A published row keeps its place. A kill suite that is frozen does not grow: further rows are the suite `kill_more`.
 
 
