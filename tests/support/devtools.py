@@ -21,7 +21,7 @@ WAIT = 60  # seconds for one answer
 
 
 def chromium(*packages: str, tools: tuple[str, ...] = ()) -> str:
-    """Return Chromium's path; without it, or without what else is asked, the tests end with exit code 5 where EMU_NEED_BROWSER asks for them, else they are skipped."""
+    """Return Chromium's path. Where something is missing the tests are skipped, or end with 5 (EMU_NEED_BROWSER)."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     lacking = [tool for tool in tools if shutil.which(tool) is None] + ([] if found else ["chromium"])
     lacking += [package for package in packages if find_spec(package) is None]
@@ -46,16 +46,21 @@ class Page:
         here_read, there_write = os.pipe()
         there_read, here_write = os.pipe()
 
-        def join() -> None:  # Chromium reads commands from 3 and writes answers to 4
-            low, high = os.dup(there_read), os.dup(there_write)
-            os.dup2(low, 3)
-            os.dup2(high, 4)
-
         command = [binary, "--headless", "--disable-gpu", "--no-sandbox", "--hide-scrollbars", "--remote-debugging-pipe"]
-        command += [f"--user-data-dir={folder}", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-        self._process = subprocess.Popen(
-            [*command, "about:blank"], preexec_fn=join, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        command += [
+            "--disable-background-networking",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            f"--user-data-dir={folder}",
+        ]
+        joined = [
+            "sh",
+            "-c",
+            f'exec "$@" 3<&{there_read} 4>&{there_write}',
+            "sh",
+            *command,
+            "about:blank",
+        ]  # it reads from 3 and writes to 4
+        self._process = subprocess.Popen(joined, pass_fds=(there_read, there_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(there_read)
         os.close(there_write)
         self._in, self._out = here_write, os.fdopen(here_read, "rb", buffering=0)

@@ -14,10 +14,10 @@ DIFFERS, MISUSE, MISSING = 1, 2, 5
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit code: 0 built, 1 built with faults, 2 misuse or a faulty file, 5 a tool is missing (one line on stderr)."""
+    """Run one command; return its exit code: 0 built, 1 built with faults, 2 misuse or a faulty file, 5 a tool is missing."""
     parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
     build = parser.add_subparsers(dest="command", required=True).add_parser("build", help="Write the site and say what is wrong with it.")
-    build.add_argument("--out", metavar="DIR", type=Path, required=True, help="The folder of all versions; the site is DIR/VERSION, DIR/index.html leads to the newest.")
+    build.add_argument("--out", metavar="DIR", type=Path, required=True, help="All versions: the site is DIR/VERSION.")
     build.add_argument("--root", metavar="DIR", default=Path(), type=Path, help="The source tree; default: this folder.")
     build.add_argument("--version", default=emu.__version__, help="The name of its folder; default: %(default)s.")
     given = parser.parse_args(words)

@@ -1,4 +1,4 @@
-"""Building the site: stage the pages, run the generator, put the explorer beside them, check the result. Not here: what is checked (faults.py)."""
+"""Building the site: stage the pages, run the generator, put the explorer beside them, check the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.site.stage import staged
 
 HERE: Final = Path(__file__).parent
 GENERATOR: Final = "zensical"
-SHIM: Final = "https://unpkg.com/iframe-worker/shim"  # the only thing that the generator's pages ask for outside: replaced by theme/worker.js
+SHIM: Final = "https://unpkg.com/iframe-worker/shim"  # all that its pages ask for outside: theme/worker.js stands in
 SECONDS: Final = 300
 EMBEDDED: Final = f'\n<iframe class="explorer" src="{EXPLORER}" title="The explorer"></iframe>\n\n[Open it alone]({EXPLORER})\n'
 
@@ -63,8 +63,9 @@ def _rooms() -> dict[str, object]:
 
 def _generate(work: Path) -> None:
     command = [sys.executable, "-m", GENERATOR, "build", "--strict"]
+    plain = os.environ | {"NO_COLOR": "1"}
     try:
-        done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=SECONDS, check=False, env=os.environ | {"NO_COLOR": "1"})
+        done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=SECONDS, check=False, env=plain)
     except subprocess.TimeoutExpired:
         raise ToolError(f"site: {GENERATOR} took more than {SECONDS} s") from None
     if done.returncode:
@@ -98,13 +99,11 @@ def _put(html: Path, out: Path, version: str) -> None:
         shutil.rmtree(target)
     shutil.move(html, target)
     names = sorted((path.name for path in out.iterdir() if (path / "index.html").is_file()), key=_newest, reverse=True)
-    (out / "versions.json").write_text(json.dumps([{"version": name, "title": name, "aliases": []} for name in names], indent=2) + "\n", encoding="utf-8")
-    latest = names[0]
-    (out / "index.html").write_text(
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>emu</title><meta http-equiv="refresh" content="0; url={latest}/index.html">'
-        f'<p><a href="{latest}/index.html">emu {latest}</a></p></html>\n',
-        encoding="utf-8",
-    )
+    versions = [{"version": name, "title": name, "aliases": []} for name in names]
+    (out / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
+    links = "".join(f'<li><a href="{name}/index.html">emu {name}</a></li>' for name in names)
+    start = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>emu: versions</title><h1>emu</h1><ul>{links}</ul></html>\n'
+    (out / "index.html").write_text(start, encoding="utf-8")
 
 
 def _newest(name: str) -> list[tuple[int, int | str]]:

@@ -116,11 +116,11 @@ def _machine(thing: Instruction) -> Data:
 
 
 def _render(name: str, **given: Any) -> str:
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    pages = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True)
+    pages.trim_blocks = pages.lstrip_blocks = True
     pages.filters["cut"] = _cut
     return pages.get_template(name).render(given)
 
 
 def _cut(text: str, longest: int = 60) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
-

@@ -1,4 +1,4 @@
-"""What is wrong with a built site: links, requests to outside, pages that no list names, words that are not for readers. Only files are read."""
+"""What is wrong with a built site: links, requests to outside, pages that are missing, words that are not for readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 
-ASKS: Final = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src"), ("video", "src"), ("audio", "src"), ("object", "data")}
+ASKS: Final = {*((tag, "src") for tag in ("script", "img", "iframe", "source", "video", "audio")), ("link", "href"), ("object", "data")}
 HARMLESS: Final = ("canonical", "alternate", "prev", "next")  # <link rel=...> that names an address and loads nothing
 PRIVATE: Final = re.compile(r"(?<![\w./])/(?:tmp|home|work|root|Users)/\w|\bTODO\b|\bFIXME\b|\bXXX\b|\blorem ipsum\b", re.IGNORECASE)
 STYLE: Final = re.compile(r"(?:@import\s+|url\()\s*['\"]?(https?:)?//")
@@ -49,7 +49,7 @@ class _Page(HTMLParser):
 def faults(html: Path, config: Path) -> list[str]:
     """Return one line for each fault of the site in the folder `html`, sorted.
 
-    config: the generator's file; each page that its tree names must be there.   Tests: tests/site/test_site_faults.py, with one planted fault of each kind.
+    config: the generator's file; each page that its tree names must be there.   Tests: tests/site/test_site_faults.py.
     """
     pages = {path.relative_to(html).as_posix(): _read(path) for path in sorted(html.rglob("*.html"))}
     found = [f"{config.name}: names {name}, which is not there" for name in named(config) if name not in pages]

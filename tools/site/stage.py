@@ -1,7 +1,7 @@
-"""The pages of the site as the generator reads them: copied, links turned, long tables folded. Not here: pages that only the site has (conformance.py).
+"""The pages of the site as the generator reads them: copied, links turned, long tables folded. Not here: conformance.py.
 
-The Markdown of the repository follows the rules of GitHub. What its generator reads otherwise is said here: headings get the names that GitHub gives
-them, lists and tables get the empty line before them.
+The Markdown of the repository follows the rules of GitHub. Where the generator reads it otherwise, it is changed: headings get the
+names that GitHub gives them, lists and tables get the empty line before them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from emu.base.errors import FileError
 DOCS: Final = PurePosixPath("docs")
 OUTSIDE: Final = PurePosixPath("repository")  # where the site keeps what docs/ links to and does not hold
 TABLE_ROWS: Final = 24  # a longer table is folded
-SHOWN_AS_TEXT: Final = (".yaml", ".py", ".sv", ".v", ".c", ".h", ".tv", ".cff")  # a browser would save these files: they get .txt behind their name
+SHOWN_AS_TEXT: Final = (".yaml", ".py", ".sv", ".v", ".c", ".h", ".tv", ".cff")  # with .txt behind its name a browser shows such a file
 _LINK: Final = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)?)\)")
 _CODE: Final = re.compile(r"(`+)(?:(?!\1).)+?\1(?!`)")
 _SEPARATOR: Final = re.compile(r"^\|?\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)*\|?\s*$")
@@ -45,7 +45,7 @@ def staged(root: Path, folder: Path) -> list[str]:
         if source.suffix != ".md":
             shutil.copyfile(root / source, target)
             continue
-        text, linked = turned((root / source).read_text(encoding="utf-8"), source, root)
+        text, linked = readable((root / source).read_text(encoding="utf-8"), source, root)
         todo.extend(linked)
         target.write_text(text, encoding="utf-8")
         pages.append(place(source).as_posix())
@@ -60,7 +60,7 @@ def place(source: PurePosixPath) -> PurePosixPath:
     return OUTSIDE / shown
 
 
-def turned(text: str, source: PurePosixPath, root: Path) -> tuple[str, list[PurePosixPath]]:
+def readable(text: str, source: PurePosixPath, root: Path) -> tuple[str, list[PurePosixPath]]:
     """Return a page in the words of the generator, and the files of the repository that it links to.
 
     Raises: FileError (a link to no file).

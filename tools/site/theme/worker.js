@@ -12,14 +12,14 @@ if (location.protocol === "file:") {
         for (const data of this.waiting.splice(0)) this.postMessage(data);
       });
       frame.srcdoc = `<script>self.postMessage = data => parent.dispatchEvent(new CustomEvent("frame-worker", {detail: {scope: self, data}}));</scr` + `ipt><script src="${address}"></scr` + "ipt>";
-      this.hear = event => { if (event.detail.scope === frame.contentWindow && this.onmessage) this.onmessage({data: event.detail.data}); };
+      this.hear = event => { if (event.detail.scope === frame.contentWindow && this.onmessage) this.onmessage({data: structuredClone(event.detail.data)}); };
       addEventListener("frame-worker", this.hear);
       this.frame = frame;
       document.body.append(frame);
     }
     postMessage(data) {
       if (!this.scope) this.waiting.push(data);
-      else this.scope.dispatchEvent(new this.scope.MessageEvent("message", {data}));
+      else this.scope.dispatchEvent(new this.scope.MessageEvent("message", {data: structuredClone(data)}));
     }
     terminate() {
       removeEventListener("frame-worker", this.hear);

@@ -19,3 +19,10 @@ for (const box of document.querySelectorAll("div.filter")) {
   field.addEventListener("input", show);
   show();
 }
+
+// What scrolls sideways can be reached by the keyboard, also what the theme makes later.
+const reachable = () => {
+  for (const item of document.querySelectorAll("pre code, .md-typeset__scrollwrap, .md-typeset__table, .highlight")) if (item.tabIndex) item.tabIndex = 0;
+};
+new MutationObserver(reachable).observe(document.body, {childList: true, subtree: true});
+reachable();
