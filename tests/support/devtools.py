@@ -45,28 +45,25 @@ class Page:
     def __init__(self, binary: str, folder: Path) -> None:
         here_read, there_write = os.pipe()
         there_read, here_write = os.pipe()
-
         command = [binary, "--headless", "--disable-gpu", "--no-sandbox", "--hide-scrollbars", "--remote-debugging-pipe"]
         command += [
             "--disable-background-networking",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             f"--user-data-dir={folder}",
         ]
-        joined = [
-            "sh",
-            "-c",
-            f'exec "$@" 3<&{there_read} 4>&{there_write}',
-            "sh",
-            *command,
-            "about:blank",
-        ]  # it reads from 3 and writes to 4
+        # Chromium reads from 3 and writes to 4; the first step keeps either end from lying on the other's place.
+        moved = f'exec 8<&{there_read} 9>&{there_write} && exec 3<&8 4>&9 && exec "$@"'
+        joined = ["bash", "-c", moved, "bash", *command, "about:blank"]
         self._process = subprocess.Popen(joined, pass_fds=(there_read, there_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(there_read)
         os.close(there_write)
         self._in, self._out = here_write, os.fdopen(here_read, "rb", buffering=0)
-        self._rest, self._count, self._events = b"", 0, []
+        self._rest, self._count, self._session = b"", 0, ""
+        self._events: list[str] = []
         self.requests: list[str] = []
-        self._session = ""
+
+    def begin(self) -> None:
+        """Take the tab that is open."""
         target = next(item for item in self._call("Target.getTargets")["targetInfos"] if item["type"] == "page")
         self._session = self._call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime"):
@@ -144,6 +141,7 @@ def page(binary: str, folder: Path) -> Iterator[Page]:
     """A tab, ended with the block. folder: of the browser's profile."""
     tab = Page(binary, folder)
     try:
+        tab.begin()
         yield tab
     finally:
         tab.close()
