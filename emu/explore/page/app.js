@@ -2,6 +2,7 @@
 const ROOMS = {
   number: {title: "Number", start: NUMBER, compute: numberOf, draw: drawNumber},
   block: {title: "Block", start: BLOCK, compute: blockOf, draw: drawBlock},
+  dot: {title: "Dot", start: DOT, compute: dotOf, draw: drawDot},
   layout: {title: "Layout", start: LAYOUT, compute: layoutOf_, draw: drawLayout},
 };
 const escape_ = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`);
@@ -21,6 +22,7 @@ const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec:
 function shellOf(name, state) {
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return `emu show ${state.a} ${state.b}`;
+  if (name === "dot") return dotShell(state);
   return `emu layout show ${state.layout} --shape ${state.rows}x${state.codes}`;
 }
 
@@ -56,6 +58,7 @@ function guarded(work) { // what cannot be done is said, and the page stays as i
   }
 }
 function changed({name, value}) {
+  if (name === "m1") return go(otherMachine(now.state, value), "[name=m1]");
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
   if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
@@ -80,18 +83,18 @@ function begin() {
   document.querySelector("#copy-shell").addEventListener("click", () => navigator.clipboard.writeText(document.querySelector("#shell").textContent));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
-    if (!figure) { document.querySelector("#fault").textContent = "no figure here: the Number room has one for formats of up to 8 bits"; return; }
+    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Dot one for each step that aligns"; return; }
     const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     const text = copy.outerHTML.replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim());
     link.href = URL.createObjectURL(new Blob([text], {type: "image/svg+xml"}));
-    link.download = "emu-number.svg";
+    link.download = `emu-${now.name}.svg`;
     link.click();
   });
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {smallestDifference, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};
