@@ -14,11 +14,13 @@ from typing import Any, Final
 from emu.base.errors import EmuError, SpecError, ToolError
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
+from emu.explain.link import DIGITS, OBJECTS
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, get, names
 from emu.spec.contract import level_plans, plans
 from emu.spec.derive import policy_entry
 from emu.spec.programs.program import quantize_program
+from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = ("core.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "app.js")
@@ -72,6 +74,8 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "roundings": ids["rounding"],
         "policies": policies,
         "layouts": ids["layout"],
+        "objects": OBJECTS,
+        "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
     }

@@ -16,9 +16,21 @@ const field = (name, label, text, mode) =>
 function stateOf(hash) { // the room, its state, and the digest of the spec that the link was made with
   const [name, words = ""] = hash.replace(/^#/, "").split("?"), room_ = name in ROOMS ? name : "block", given = new URLSearchParams(words), state = {...ROOMS[room_].start};
   for (const key of Object.keys(state)) if (given.has(key)) state[key] = given.get(key);
-  return {name: room_, state, digest: given.get("spec")};
+  return {name: room_, state, digest: given.get("spec"), named: [...given.keys()]};
 }
-const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec: META.digest})}`;
+/** The objects of the spec that fields of a room name, in the order of META.objects: [id, first digits of the digest of its facts]. */
+function objectsOf(name, state, fields) {
+  return Object.entries(META.objects[name] || {}).filter(([field_]) => fields.includes(field_) && state[field_] !== "none")
+    .map(([field_, kind]) => { const id = state[field_].split("/")[0]; return [id, META.digests[kind][id] || "?"]; });
+}
+const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec: objectsOf(name, state, Object.keys(state)).map(([, digest]) => digest).join("")})}`;
+/** What a link made with other facts says; empty where all that it names has the facts of this page. */
+function olderFacts({name, state, digest, named}) {
+  if (!digest) return "";
+  const objects = objectsOf(name, state, named), size = objects.length ? objects[0][1].length : 0;
+  const changed = objects.filter(([, here], i) => digest.slice(i * size, (i + 1) * size) !== here).map(([id]) => id);
+  return changed.length || digest.length !== objects.length * size ? `This link was made with other facts of ${[...new Set(changed)].join(", ") || "the spec"}: numbers may differ.` : "";
+}
 function shellOf(name, state) {
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return `emu show ${state.a} ${state.b}`;
@@ -35,8 +47,7 @@ function go(changes, focus) { // a change of the state: the address first, then 
 function draw(focus) {
   const page = document.querySelector("#room"), fault = document.querySelector("#fault");
   document.querySelectorAll("nav a").forEach(link => link.toggleAttribute("aria-current", link.dataset.room === now.name));
-  document.querySelector("#digest").textContent = now.digest && now.digest !== META.digest
-    ? `This link was made with another version of the spec (${now.digest}); this page has ${META.digest}: numbers may differ.` : "";
+  document.querySelector("#digest").textContent = olderFacts(now);
   try {
     fault.textContent = "";
     ROOMS[now.name].draw(now.state, page);

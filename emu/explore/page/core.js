@@ -152,6 +152,9 @@ function codeOfDecimal(text, id) {
   while (significand >> 62n) { lost ||= (significand & 1n) === 1n; significand >>= 1n; exp += 1; }
   const rounded = round(format, roundingOf("rne"), {sign, exp, significand: lost ? significand | 1n : significand}, 0);
   const most = maxMagnitude(format, sign);
-  if (rounded.beyond || rounded.magnitude > most) return encode(format, sign, most + 1n);
+  if (rounded.beyond || rounded.magnitude > most) {
+    if (facts.cls !== 0 || maxMagnitude(format, sign) + 1n >> BigInt(facts.exp + facts.frac) || decode(format, encode(format, sign, most + 1n)).cls !== "infinity") refuse(`${text}: beyond the largest value of ${id}`);
+    return encode(format, sign, most + 1n);
+  }
   return encode(format, sign, rounded.magnitude);
 }

@@ -2,7 +2,7 @@
 const DOT = {m1: "hopper_fp8/e4m3xe4m3", m2: "ada_fp8/e4m3xe4m3", m3: "blackwell_f8f6f4/e4m3xe4m3",
   a: "7E380838" + "00".repeat(60), b: "38380138" + "00".repeat(60), sa: "", sb: "", c: "", words: "",
   split: "1", parts: "consecutive", direction: "ascending", combine: "ascending", turn: "0"};
-const SPECIAL = ["", "NaN", "infinity"];
+const SPECIAL = ["", "", "", "infinity", "NaN"]; // by EMU_INFINITE, EMU_NAN
 const [C_ALIGNED, C_ADDED, C_REALIGNED, C_LAST] = [0, 1, 2, 3], PROMOTE = 3, START_C = 2;
 const machineNames = () => META.machines.flatMap(([, names]) => names);
 /** The machines that take the same operands as one: codes of the same formats, scales and C. */
@@ -184,7 +184,7 @@ function exactOf(row, machine) {
 function stageNumber(stages, place_) {
   C.ex_number(stages, place_, OUT);
   const [special, sign, negative, live, exp, lsb, at] = numbersAt(OUT, 7).map(Number);
-  if (special) return {text: special === 1 ? "NaN" : sign ? "-infinity" : "infinity", number: null};
+  if (special) return {text: SPECIAL[special] === "NaN" ? "NaN" : sign ? "-infinity" : "infinity", number: null};
   const magnitude = limbsAt(at), number = {n: sign ? -magnitude : magnitude, e: lsb};
   return {number, exp, live: Boolean(live), text: !magnitude && negative ? "-0" : dyadicText(number)};
 }

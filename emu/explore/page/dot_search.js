@@ -45,6 +45,7 @@ const gcd = (a, b) => b ? gcd(b, a % b) : a;
 
 /** A row where two machines differ, as codes, with how many products it has; null where none was found. First one instruction, then more. */
 function smallestDifference(name, other) {
+  if (!machinesLike(name).includes(other)) refuse(`${other} takes other operands than ${name}: choose one of its kind`);
   return differenceOver(name, other, 1, 60000) || differenceOver(name, other, 4, 12000);
 }
 /** The same for rows of `times_` instructions. At most `budget` rows are asked. */
