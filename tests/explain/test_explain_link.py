@@ -108,4 +108,4 @@ def test_a_comparison_says_how_to_see_its_example(pair, capsys):
 def test_a_mismatch_says_how_to_see_it(capsys):
     line = "MISMATCH suite=convert__fp32_to_e2m1__nvidia_rne__directed tc=28 out=y in=3e800001 want=1 got=0 mask=f"
     assert run(["explain", "mismatch", line]) == 0
-    assert f"{SEE}number?from=fp32&code=0x3E800001&to=e2m1&round=rne&policy=nvidia&r=0&spec=" in capsys.readouterr().out
+    assert f"{SEE}number?from=fp32&code=0x3E800001&to=e2m1&round=rne&policy=nvidia&r=0&spec=" in capsys.readouterr().err

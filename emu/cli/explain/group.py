@@ -208,6 +208,7 @@ def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path
         write_text(vcd, text, force)
         note(f"{vcd}: tc={found['tc']} of {found['suite']}")
     show(found, lines_of(found))
+    _see(found["link"])
 
 
 def _text(what: str) -> tuple[list[str], str]:

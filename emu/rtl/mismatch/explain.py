@@ -18,7 +18,7 @@ from emu.contracts import parse
 from emu.contracts.columns import Column
 from emu.contracts.rows import inputs_of, unpack, value_of
 from emu.contracts.text import meaning, waves
-from emu.explain.link import of_values, see
+from emu.explain.link import of_values
 from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, neighbours, one_lane, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Case, Golden, cases_of
@@ -201,5 +201,4 @@ def lines_of(found: Data) -> list[str]:
     ((_, trace),) = found["trace"].items()
     told = parse(found["contract"]).lines(trace)
     template = Path(__file__).with_name("mismatch.txt.j2")
-    limits = {"most_lanes": MOST_LANES, "most_also": MOST_ALSO, "clear": CLEAR}
-    return filled(template, found=found, see=see(found["link"]), trace=told, **limits).splitlines()
+    return filled(template, found=found, trace=told, most_lanes=MOST_LANES, most_also=MOST_ALSO, clear=CLEAR).splitlines()
