@@ -77,8 +77,6 @@ def dot_fault(plan: DatapathPlan) -> str | None:
 
 def levels_fault(plan: LevelsPlan) -> str | None:
     """Return why this engine does not do a datapath of levels, or None. Sums may have any width; what is read and held may not."""
-    if plan.facts.flags is not None:
-        return "the result comes with exception flags"
     for fmt in (plan.a, plan.b, plan.scale, plan.c):
         if fmt is not None and frac_bits_of(fmt) + 1 > _PRODUCT_BITS:
             return f"{fmt.id} has more than {_PRODUCT_BITS} significant bits"

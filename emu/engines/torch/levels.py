@@ -13,12 +13,26 @@ from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
 from emu.engines.torch.can import levels_fault
 from emu.engines.torch.datapath import GPU_TILE, TILE
 from emu.engines.torch.levels_hold import OVERFLOW, POLICY_REFUSES, code_of, held
-from emu.engines.torch.levels_value import Sum, Value, add, chosen, first_fault, flushed, joined, multiply, read, specials, zeros
+from emu.engines.torch.levels_value import (
+    Sum,
+    Value,
+    add,
+    chosen,
+    first_fault,
+    flushed,
+    invalid,
+    joined,
+    multiply,
+    read,
+    specials,
+    zeros,
+)  # fmt: skip
 from emu.engines.torch.round import attach_sign
 from emu.engines.torch.tensors import checked, code_dtype, signed_view, to_int64
 from emu.spec import derive
 from emu.spec.levels import LevelPlan, LevelsPlan, rounding_of
 from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
 from emu.spec.models.levels import FloatHold, Hold, Level, LevelScale
 from emu.spec.registry import get
 
@@ -33,11 +47,13 @@ def dot(
     c: torch.Tensor | None,
     random: torch.Tensor | None,
     plan: LevelsPlan,
+    flags: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the dot product of each row of A with the same row of B by a datapath of levels.
 
     a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R], None where the datapath has no C.
     random: unsigned integers [R, words] in the order of LevelsPlan.draws, None where nothing draws.
+    flags: uint8 [R], filled with the exception flags of each row; None: not asked for.
     Returns: unsigned codes [R].   Exactness: equals emu.engines.exact.levels.dot bit for bit.
     Raises: ShapeError, OperandError (random words, a policy that refuses), OpenError (an open bit or policy, a register that overflows,
     with its row), EngineError (levels_fault).   Source: the datapath's sources.   Tests: tests/engines/torch/test_torch_levels.py.
@@ -52,7 +68,10 @@ def dot(
         def where(row: int, first: int = start) -> str:
             return f"row {first + row}"
 
-        signed_view(out)[rows] = _computed(given, plan, where).to(signed_view(out).dtype)
+        codes, raised = _computed(given, plan, where)
+        signed_view(out)[rows] = codes.to(signed_view(out).dtype)
+        if flags is not None:
+            flags[rows] = raised
     return out
 
 
@@ -64,10 +83,12 @@ def matmul(
     c: torch.Tensor | None,
     random: torch.Tensor | None,
     plan: LevelsPlan,
+    flags: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return A times B transposed, every output one row of A and one row of B through all levels.
 
     a, b: codes [M, K] and [N, K].   scale_a, scale_b: codes [M, K / block] and [N, K / block].   c: codes [M, N].   random: [M, N, words].
+    flags: uint8 [M, N], filled as by dot.
     Returns: unsigned codes [M, N].   Exactness, Raises: as dot.   Tests: tests/engines/torch/test_torch_levels.py.
     """
     _check(a, b, scale_a, scale_b, random, plan)
@@ -83,7 +104,10 @@ def matmul(
         def where(row: int, first: int = start) -> str:
             return f"row {(first + row) // len(b)}, column {(first + row) % len(b)}"
 
-        signed_view(out).view(-1)[start : start + size] = _computed(given, plan, where).to(signed_view(out).dtype)
+        codes, raised = _computed(given, plan, where)
+        signed_view(out).view(-1)[start : start + size] = codes.to(signed_view(out).dtype)
+        if flags is not None:
+            flags.view(-1)[start : start + size] = raised
     return out
 
 
@@ -131,12 +155,12 @@ def _check_codes(a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor | None,
                     raise
 
 
-def _computed(given: list[torch.Tensor | None], plan: LevelsPlan, name: Callable[[int], str]) -> torch.Tensor:
-    """Return the codes of some rows, int64; refuse rows without a result. name: of a row. Raises: OpenError, OperandError."""
-    codes, faults = _Rows(plan, given).result()
+def _computed(given: list[torch.Tensor | None], plan: LevelsPlan, name: Callable[[int], str]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the codes and flags of some rows; refuse rows without a result. name: of a row. Raises: OpenError, OperandError."""
+    codes, faults, flags = _Rows(plan, given).result()
     places = torch.nonzero(faults)
     if not len(places):
-        return codes
+        return codes, flags
     row = int(places[0])
     where, kind = f"datapath {plan.datapath.id}: {name(row)}", int(faults[row])
     if kind == POLICY_REFUSES:
@@ -155,18 +179,27 @@ class _Rows:
         self.plan, self.facts, self.device = plan, plan.facts, a.device
         self.shape = plan.shape(a.shape[1])
         self.columns = {draw[1:4]: column for column, draw in enumerate(plan.draws(a.shape[1]))}
-        self.a, self.b = (read(codes, fmt, self.facts.subnormal.elements) for codes, fmt in ((a, plan.a), (b, plan.b)))
-        self.k, self.scales = a.shape[1], []
-        if plan.scale is not None:
-            self.scales = [read(codes, plan.scale, self.facts.subnormal.scales) for codes in (scale_a, scale_b) if codes is not None]
+        keep = self.facts.subnormal
+        self.places = {flag: (number, levels) for number, (flag, levels) in enumerate(plan.flag_levels.items())}
+        self.a, self.a_signals = self._read(a, plan.a, keep.elements)
+        self.b, self.b_signals = self._read(b, plan.b, keep.elements)
+        self.k, self.scales, self.scale_signals = a.shape[1], [], []
+        for codes in (scale_a, scale_b) if plan.scale is not None else ():
+            assert codes is not None and plan.scale is not None
+            value, signals = self._read(codes, plan.scale, keep.scales)
+            self.scales.append(value)
+            self.scale_signals.append(signals)
 
-    def result(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (codes, faults), int64 [R]."""
+    def result(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return (codes, faults, flags), int64 and uint8 [R]."""
         first = torch.arange(self.k, device=self.device)  # of the products below each value
         told = self._told() if self.facts.special.when == "once" else None  # what the operands below each value decide
         decided = None if told is None or any(level.facts.start == "c" for level in self.plan.levels) else told
         words = self.facts.products
-        values = self._held(multiply(self.a, self.b), words.hold, self.plan.product_unit_exp, 0, self._nodes(self.k), False)
+        products = self._multiplied(self.a, self.b, 0)
+        for signals in (self.a_signals, self.b_signals):
+            products = products.raising(self._flag("NV", 0), signals)
+        values = self._held(products, words.hold, self.plan.product_unit_exp, 0, self._nodes(self.k), False)
         values = self._times_scales(values, words.scale, first, 0, 1)
         for plan, nodes in zip(self.plan.levels, self.shape, strict=True):
             index = torch.tensor([list(children) for children in nodes], device=self.device)
@@ -183,23 +216,66 @@ class _Rows:
     def _nodes(self, count: int) -> torch.Tensor:
         return torch.arange(count, device=self.device)
 
-    def _addend(self, nodes: int) -> Value:
-        """C as a value, for each node."""
+    def _flag(self, flag: str, level: int) -> int | None:
+        """The number of a flag that a level raises; None where it is not reported."""
+        number, levels = self.places.get(flag, (None, frozenset()))
+        return number if level in levels else None
+
+    def _read(self, codes: torch.Tensor, fmt: Format, subnormals: str) -> tuple[Value, torch.Tensor | None]:
+        """Codes as values that raise nothing yet, and where they are NaNs that signal; None where none may."""
+        value, signals = read(codes, fmt, subnormals), None
+        if self.plan.signals(fmt):
+            assert isinstance(fmt.facts, FloatFacts)
+            signals = value.nan & (codes >> (fmt.facts.frac_bits - 1) & 1 == 0)
+        return self._unraised(value), signals
+
+    def _unraised(self, value: Value) -> Value:
+        if not self.places:
+            return value
+        return value._replace(flags=torch.zeros(len(self.places), *value.nan.shape, dtype=torch.bool, device=self.device))
+
+    def _addend(self, nodes: int, level: int) -> Value:
+        """C as a value, for each node. level: that it enters, which a NaN that signals makes invalid."""
         assert self.c is not None and self.plan.c is not None
-        return read(self.c.unsqueeze(-1).expand(-1, nodes), self.plan.c, self.facts.subnormal.c)
+        value, signals = self._read(self.c.unsqueeze(-1).expand(-1, nodes), self.plan.c, self.facts.subnormal.c)
+        return value.raising(self._flag("NV", level), signals)
+
+    def _multiplied(self, x: Value, y: Value, level: int) -> Value:
+        found = multiply(x, y)
+        number = self._flag("NV", level)
+        return found if number is None else found.raising(number, invalid(x, y))
 
     def _told(self) -> torch.Tensor:
-        """Return where the operands of a product make it (NaN, +infinity, -infinity), [3, R, K]."""
+        """Return where the operands of a product make it (NaN, +infinity, -infinity), [3, R, K]; of flags a fourth: invalid."""
         total = multiply(self.a, self.b)
+        wrong = invalid(self.a, self.b) | _either(self.a_signals, self.b_signals, total.nan)
         if self.scales:
             first, second = (self._over(scale, self._nodes(self.k)) for scale in self.scales)
-            scaled = multiply(total, multiply(first, second))
+            half = multiply(total, first)
+            scaled = multiply(half, second)
+            signals = [None if one is None else one[..., self._nodes(self.k) // self.plan.block] for one in self.scale_signals]
+            more = wrong | invalid(total, first) | invalid(half, second) | _either(signals[0], signals[1], total.nan)
             if self.facts.special.nan_scale == "live":
                 empty = (self.a.zero | self.b.zero) & (first.nan | second.nan) & ~self.a.nan & ~self.b.nan
-                total = chosen(empty, total, scaled)
+                total, wrong = chosen(empty, total, scaled), torch.where(empty, wrong, more)
             else:
-                total = scaled
-        return torch.stack([total.nan, total.inf & ~total.negative, total.inf & total.negative])
+                total, wrong = scaled, more
+        told = [total.nan, total.inf & ~total.negative, total.inf & total.negative]
+        return torch.stack([*told, wrong] if self.places else told)
+
+    def _decided(self, found: Value, running: Value | None, told: torch.Tensor, level: int) -> Value:
+        """What operands decide in the place of a sum of a level, and the flags that are left then: those of what they are added to."""
+        decided = _decided(found, running, told[:3])
+        if not self.places:
+            return decided
+        nan, plus, minus, wrong = told
+        if running is not None:
+            nan, plus, minus = nan | running.nan, plus | (running.inf & ~running.negative), minus | (running.inf & running.negative)
+        before = self._unraised(found) if running is None else running
+        assert before.flags is not None and decided.flags is not None
+        stops = nan | plus | minus
+        flags = torch.where(stops, before.flags, decided.flags)
+        return decided._replace(flags=flags).raising(self._flag("NV", level), stops & (wrong | (plus & minus)))
 
     def _over(self, scale: Value, products: torch.Tensor) -> Value:
         """The scales over some products."""
@@ -215,22 +291,23 @@ class _Rows:
         if words.add == "pairwise":
             return self._pairwise(plan, terms)
         nodes = terms.lsb.shape[1]
-        total = add(terms, self._addend(nodes) if words.plus == "c" else None, _way(words, plan))
+        total = add(terms, self._addend(nodes, plan.number) if words.plus == "c" else None, self._way(words, plan))
         return self._held(total, words.hold, plan.unit_exp, plan.number, self._nodes(nodes), True), 1
 
     def _chain(self, plan: LevelPlan, terms: Value, told: torch.Tensor | None) -> tuple[Value, int]:
         """One lot after the other into the running value."""
         words, (_, nodes, count), turn = plan.facts, terms.lsb.shape, 0
-        places, way, by = self._nodes(nodes), _way(plan.facts, plan), words.by or 1
+        places, way, by = self._nodes(nodes), self._way(plan.facts, plan), words.by or 1
         carried = words.start == "c"
         running: Value | None = None
         if carried:
-            running = self._addend(nodes)
+            running = self._addend(nodes, plan.number)
             if self.plan.loads_c:
                 running, turn = self._held(running, words.hold, plan.unit_exp, plan.number, places, False), 1
         elif words.start == "zero":
-            running = zeros(terms.lsb[..., 0])
-        if words.hold == "exact" and words.align is None and not (carried and told is not None):  # the order of additions does not matter
+            running = self._unraised(zeros(terms.lsb[..., 0]))
+        exact = words.hold == "exact" and words.align is None and not (carried and told is not None)
+        if exact and not self.places:  # the order of additions does not matter
             return add(terms, running, way), turn + -(-count // by)
         for start in range(0, count, by):
             lot = terms.mapped(lambda t: t[..., start : start + by])  # noqa: B023
@@ -240,7 +317,7 @@ class _Rows:
             found = self._held(add(lot, running, way), words.hold, plan.unit_exp, plan.number, places, True, turn)
             if carried and told is not None:
                 assert running is not None
-                found = _decided(found, running, told[..., start : start + by].any(-1))
+                found = self._decided(found, running, told[..., start : start + by].any(-1), plan.number)
             running, turn = found, turn + 1
         assert running is not None
         return running, turn
@@ -256,7 +333,7 @@ class _Rows:
         while (count := row.lsb.shape[-1]) > 1:
             half = count // 2
             pairs = row.mapped(lambda t: t[..., : 2 * half].unflatten(-1, (half, 2)))  # noqa: B023
-            sums = add(pairs, None, _way(words, plan))
+            sums = add(pairs, None, self._way(words, plan))
             found = self._held(sums, words.hold, plan.unit_exp, plan.number, nodes.unsqueeze(-1), True, turn + self._nodes(half))
             fault = torch.where(fault != 0, fault, first_fault(found.fault))
             found, turn = found._replace(fault=torch.zeros_like(found.fault)), turn + half
@@ -269,9 +346,12 @@ class _Rows:
             return values
         nodes = self._nodes(len(first))
         given = [self._over(scale, first) for scale in self.scales]
+        for side, signals in enumerate(self.scale_signals):
+            if signals is not None:
+                given[side] = given[side].raising(self._flag("NV", level), signals[..., first // self.plan.block])
         one, two = (self._held(scale, words.each, None, level, nodes, False, turn + side) for side, scale in enumerate(given))
-        both = self._held(multiply(one, two), words.product, None, level, nodes, False, turn + 2)
-        found = self._held(multiply(values, both), words.term, None, level, nodes, False, turn + 3)
+        both = self._held(self._multiplied(one, two, level), words.product, None, level, nodes, False, turn + 2)
+        found = self._held(self._multiplied(values, both, level), words.term, None, level, nodes, False, turn + 3)
         if self.facts.special.nan_scale == "always":
             return found
         return chosen((given[0].nan | given[1].nan) & ~values.nan & ~values.inf & ~values.live, values, found)
@@ -282,7 +362,8 @@ class _Rows:
         self, x: Value, hold: Hold, unit_exp: int | None, level: int, nodes: torch.Tensor, of_sum: bool, turn: int | torch.Tensor = 0
     ) -> Value:
         """Values as a register holds them. nodes, turn: the places of their random words; they broadcast to the axes after the rows."""
-        return held(x, hold, unit_exp, self._words(hold, level, nodes, turn), of_sum, self.facts.special.zero)
+        found, over = held(x, hold, unit_exp, self._words(hold, level, nodes, turn), of_sum, self.facts.special.zero)
+        return found._replace(flags=x.flags).raising(self._flag("OF", level), over)
 
     def _words(self, hold: Hold, level: int, nodes: torch.Tensor, turn: int | torch.Tensor) -> torch.Tensor | None:
         """The random words of a rounding that draws; None for another."""
@@ -294,25 +375,37 @@ class _Rows:
         columns = torch.tensor([self.columns[level, i, j] for i, j in places], device=self.device)
         return self.random[:, columns].unflatten(-1, node.shape)
 
-    def _out(self, values: Value, told: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
-        """The last value, C where it enters at the end, and the rounding to the format of the result. told: [3, R, 1]."""
-        out, fmt = self.facts.out, self.plan.d
+    def _out(self, values: Value, told: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The last value, C where it enters at the end, and the rounding to the format of the result. told: [3 or 4, R, 1]."""
+        out, fmt, last = self.facts.out, self.plan.d, len(self.plan.levels) + 1
         total = values
         if out.plus == "c":
-            total = add(values.mapped(lambda t: t.unsqueeze(-1)), self._addend(1), Sum("zero", None, None, True, _goes_down(out)))
+            way = Sum("zero", None, None, True, _goes_down(out), self._flag("NV", last))
+            total = add(values.mapped(lambda t: t.unsqueeze(-1)), self._addend(1, last), way)
         if told is not None:
-            total = _decided(total, None if self.plan.c is None else self._addend(1), told)
-        codes, faults = code_of(total, out, self._words(out, len(self.plan.levels) + 1, self._nodes(1), 0), self.facts.special.zero)
+            total = self._decided(total, None if self.plan.c is None else self._addend(1, last), told, last)
+        codes, faults, over = code_of(total, out, self._words(out, last, self._nodes(1), 0), self.facts.special.zero)
+        total = total.raising(self._flag("OF", last), over)
         if out.policy is None:
             codes = torch.where(total.inf, _infinity(total.negative, fmt), torch.where(total.nan, self.plan.nan_code, codes))
-        return codes[:, 0], faults[:, 0]
+        flags = torch.zeros_like(codes, dtype=torch.uint8)
+        for number in range(len(self.places)):
+            assert total.flags is not None
+            flags |= total.flags[number].to(torch.uint8) << number
+        return codes[:, 0], faults[:, 0], flags[:, 0]
+
+    def _way(self, words: Level, plan: LevelPlan) -> Sum:
+        """How a level adds."""
+        exponent, counts = "zero" if words.add == "chain" else words.exponent, words.cancelled_counts == "yes"
+        raised = [self._flag(flag, plan.number) for flag in ("NV", "OF")]
+        return Sum(exponent, words.align, plan.align, counts, _goes_down(words.hold), *raised)
 
 
-def _way(words: Level, plan: LevelPlan) -> Sum:
-    """How a level adds."""
-    return Sum(
-        "zero" if words.add == "chain" else words.exponent, words.align, plan.align, words.cancelled_counts == "yes", _goes_down(words.hold)
-    )
+def _either(x: torch.Tensor | None, y: torch.Tensor | None, like: torch.Tensor) -> torch.Tensor:
+    found = torch.zeros_like(like)
+    for one in (x, y):
+        found = found if one is None else found | one
+    return found
 
 
 def _goes_down(hold: Hold) -> bool | None:

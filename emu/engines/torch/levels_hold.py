@@ -8,7 +8,7 @@ from emu.engines.torch.datapath_sum import magnitude_code
 from emu.engines.torch.levels_value import Bounds, Value, read
 from emu.engines.torch.numbers import MOST_BITS, Number
 from emu.engines.torch.round import attach_sign, encode
-from emu.engines.torch.wide import constant, cut, resized, wrapped
+from emu.engines.torch.wide import beyond, cut, resized, wrapped
 from emu.spec import derive
 from emu.spec.derive import OPEN, REFUSE
 from emu.spec.levels import rounding_of
@@ -20,20 +20,22 @@ from emu.spec.registry import get
 OVERFLOW, POLICY_OPEN, POLICY_REFUSES = 1, 2, 3
 
 
-def held(x: Value, hold: Hold, unit_exp: int | None, random: torch.Tensor | None, of_sum: bool, zero: str) -> Value:
-    """Return values as a register holds them.
+def held(
+    x: Value, hold: Hold, unit_exp: int | None, random: torch.Tensor | None, of_sum: bool, zero: str
+) -> tuple[Value, torch.Tensor | None]:
+    """Return values as a register holds them, without their flags, and where a number was beyond it; None: nowhere.
 
     unit_exp: of a register in fixed point.   random: int64 words of each value, for a rounding that draws.
     of_sum: a sum that is cut to zero is +0, a product keeps its sign.   zero: plus or ieee, the sign of a zero in a float format.
     """
     if hold == "exact":
-        return x
+        return x, None
     if isinstance(hold, FloatHold):
-        codes, fault = code_of(x, hold, random, zero)
+        codes, fault, over = code_of(x, hold, random, zero)
         found = read(codes, get("format", hold.format), "keep")._replace(fault=fault)
-        return found if hold.policy is not None else found.with_special(x.nan, x.inf, x.negative)
+        return (found if hold.policy is not None else found.with_special(x.nan, x.inf, x.negative)), over
     if isinstance(hold, CutHold):
-        return _cut_number(x, hold, random, of_sum)
+        return _cut_number(x, hold, random, of_sum), None
     assert unit_exp is not None
     return _fixed(x, hold, unit_exp, random)
 
@@ -54,30 +56,29 @@ def _cut_number(x: Value, hold: CutHold, random: torch.Tensor | None, of_sum: bo
     return x._replace(size=size, lsb=unit, negative=negative, bounds=Bounds(low, high, least, most, lead + 1))
 
 
-def _fixed(x: Value, hold: FixedHold, unit_exp: int, random: torch.Tensor | None) -> Value:
+def _fixed(x: Value, hold: FixedHold, unit_exp: int, random: torch.Tensor | None) -> tuple[Value, torch.Tensor | None]:
     room = max(x.size.bits + x.bounds.high - unit_exp, 0) + 1
     size, negative = cut(x.size, unit_exp - x.lsb, room, x.negative, rounding_of(hold), random), x.negative
     half, inf, fault, last = 1 << (hold.bits - 1), x.inf, x.fault, hold.bits - 1
+    over = None
     if room > last:
-        beyond = size.top >= last
-        if hold.overflow != "saturate_symmetric":
-            beyond &= ~(negative & (size.limbs == constant(half, room, size.limbs)).all(0))
+        over = size.top >= last if hold.overflow == "saturate_symmetric" else beyond(size, negative, hold.bits)
         if hold.overflow == "wrap":
             size, negative = wrapped(size, negative, hold.bits)
         elif hold.overflow == "saturate_symmetric":
-            size = size.where(~beyond, half - 1)
+            size = size.where(~over, half - 1)
         elif hold.overflow == "saturate":
-            size = size.where(~beyond | negative, half - 1).where(~beyond | ~negative, half)
+            size = size.where(~over | negative, half - 1).where(~over | ~negative, half)
         else:
-            size = size.where(~beyond)
+            size = size.where(~over)
             if hold.overflow == "error":
-                fault = torch.where(beyond & (fault == 0), OVERFLOW, fault)
+                fault = torch.where(over & (fault == 0), OVERFLOW, fault)
             else:
-                inf = inf | beyond
+                inf = inf | over
         size = resized(size, min(size.bits, hold.bits))
     negative, zero = torch.where(inf, x.negative, negative & ~size.zero), torch.zeros_like(x.exp)
     bounds = Bounds(unit_exp, unit_exp, 0, 0, size.bits + unit_exp)
-    return Value(size, zero + unit_exp, zero, ~size.zero, negative, x.nan, inf, fault, bounds)
+    return Value(size, zero + unit_exp, zero, ~size.zero, negative, x.nan, inf, fault, bounds), over
 
 
 def _number_of(x: Value) -> Number:
@@ -89,19 +90,23 @@ def _number_of(x: Value) -> Number:
     return Number(x.negative, x.nan, x.inf, size.limbs[0], x.lsb + lift)
 
 
-def code_of(x: Value, hold: FloatHold, random: torch.Tensor | None, zero: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return (codes, faults) of values in a float format; without a policy NaN and infinities are the caller's."""
+def code_of(x: Value, hold: FloatHold, random: torch.Tensor | None, zero: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """Return (codes, faults, where a number is beyond the format) of values in a float format.
+
+    Without a policy NaN and infinities are the caller's; with one nothing is said of numbers beyond the format (None).
+    """
     fmt: Format = get("format", hold.format)
     number, rounding = _number_of(x), rounding_of(hold) or get("rounding", "rz")  # without one nothing is lost, as the loader has proved
     if hold.policy is not None:
-        return _by_policy(number, hold, fmt, rounding, random, zero, x.fault)
+        return *_by_policy(number, hold, fmt, rounding, random, zero, x.fault), None
     assert isinstance(fmt.facts, FloatFacts)
     code = magnitude_code(number, fmt, rounding, fmt.facts.frac_bits if hold.keep is None else hold.keep, random)
-    code = torch.where(code > derive.codes(fmt).max_code, _beyond(x.negative, hold, rounding, fmt), code)
+    over = code > derive.codes(fmt).max_code
+    code = torch.where(over, _beyond(x.negative, hold, rounding, fmt), code)
     if hold.subnormals == "flush":
         code = torch.where(code >> fmt.facts.frac_bits == 0, 0, code)
     coded = attach_sign(code, x.negative, fmt)
-    return torch.where(code == 0, 0, coded) if zero == "plus" else coded, x.fault
+    return torch.where(code == 0, 0, coded) if zero == "plus" else coded, x.fault, over
 
 
 def _beyond(negative: torch.Tensor, hold: FloatHold, rounding: Rounding, fmt: Format) -> torch.Tensor:

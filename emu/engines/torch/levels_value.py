@@ -10,7 +10,7 @@ import torch
 from emu.engines.torch.arithmetic import add as add_two
 from emu.engines.torch.datapath_terms import NOTHING, triple
 from emu.engines.torch.numbers import MOST_BITS, Number
-from emu.engines.torch.wide import Wide, cut, left, product, resized, total, wrapped
+from emu.engines.torch.wide import Wide, beyond, cut, left, product, resized, total, wrapped
 from emu.spec.levels import AlignPlan
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import FloatFacts
@@ -43,6 +43,7 @@ class Value(NamedTuple):
     """(-1)^negative * size * 2^lsb where neither nan nor inf, whose size is 0. All tensors have one shape.
 
     exp: the exponent that it names.   live: does it raise E.   fault: 0, or why the row has no result: levels_hold says the kinds.
+    flags: bool [flags, ...], those raised on the way; None where none is reported.
     """
 
     size: Wide
@@ -54,6 +55,7 @@ class Value(NamedTuple):
     inf: torch.Tensor
     fault: torch.Tensor
     bounds: Bounds
+    flags: torch.Tensor | None = None
 
     @property
     def zero(self) -> torch.Tensor:
@@ -64,7 +66,16 @@ class Value(NamedTuple):
         """Every tensor changed alike, on axes at the end."""
         size = Wide(change(self.size.limbs), self.size.bits)
         lsb, exp, live, negative, nan, inf, fault = (change(tensor) for tensor in self[1:8])
-        return Value(size, lsb, exp, live, negative, nan, inf, fault, self.bounds)
+        flags = None if self.flags is None else change(self.flags)
+        return Value(size, lsb, exp, live, negative, nan, inf, fault, self.bounds, flags)
+
+    def raising(self, flag: int | None, where: torch.Tensor | None) -> Value:
+        """The same with a flag raised. flag: its number, None: not reported of this level.   where: None is nowhere."""
+        if flag is None or where is None or self.flags is None:
+            return self
+        flags = self.flags.clone()
+        flags[flag] |= where
+        return self._replace(flags=flags)
 
     def with_special(self, nan: torch.Tensor, inf: torch.Tensor, negative: torch.Tensor) -> Value:
         """NaN and infinities of a sign put in; other places stay."""
@@ -91,8 +102,13 @@ def multiply(x: Value, y: Value) -> Value:
     bounds = Bounds(*(first + second for first, second in zip(x.bounds, y.bounds, strict=True)))
     return Value(
         product(x.size, y.size), x.lsb + y.lsb, x.exp + y.exp, x.live & y.live, x.negative ^ y.negative, nan, (x.inf | y.inf) & ~nan,
-        torch.where(x.fault != 0, x.fault, y.fault), bounds,
+        torch.where(x.fault != 0, x.fault, y.fault), bounds, None if x.flags is None or y.flags is None else x.flags | y.flags,
     )  # fmt: skip
+
+
+def invalid(x: Value, y: Value) -> torch.Tensor:
+    """Return where a product of two values that are no NaN is NaN: infinity times zero."""
+    return (x.inf & y.zero) | (y.inf & x.zero)
 
 
 def joined(x: Value, y: Value) -> Value:
@@ -100,7 +116,8 @@ def joined(x: Value, y: Value) -> Value:
     bits = max(x.size.bits, y.size.bits)
     size = Wide(torch.cat([resized(v.size, bits).limbs for v in (x, y)], -1), bits)
     lsb, exp, live, negative, nan, inf, fault = (torch.cat(pair, -1) for pair in zip(x[1:8], y[1:8], strict=True))
-    return Value(size, lsb, exp, live, negative, nan, inf, fault, x.bounds.or_those_of(y.bounds))
+    flags = None if x.flags is None or y.flags is None else torch.cat([x.flags, y.flags], -1)
+    return Value(size, lsb, exp, live, negative, nan, inf, fault, x.bounds.or_those_of(y.bounds), flags)
 
 
 def chosen(mask: torch.Tensor, x: Value, y: Value) -> Value:
@@ -125,6 +142,7 @@ class Sum(NamedTuple):
     """How terms are added. exponent: zero or largest, of an exact sum.   words, align: of an aligned one, else None.
 
     goes_down: what an exact zero of different terms is: a minus zero, a plus zero, or a zero that never has a sign (None).
+    nv, of: numbers of the flags that infinities of both signs and an adder that wraps raise; None: not reported of this level.
     """
 
     exponent: str
@@ -132,13 +150,16 @@ class Sum(NamedTuple):
     align: AlignPlan | None
     cancelled_counts: bool
     goes_down: bool | None
+    nv: int | None = None
+    of: int | None = None
 
 
 def add(terms: Value, running: Value | None, way: Sum) -> Value:
     """Return the sums over the last axis of terms, plus the running value or C where there is one. Faults of terms are kept in order."""
     more = [] if running is None else [running.mapped(lambda t: t.unsqueeze(-1))]
+    wraps = None
     if way.words is not None and way.align is not None:
-        found = _aligned(terms, more, way.words, way.align)
+        found, wraps = _aligned(terms, more, way.words, way.align)
     elif way.goes_down is not None and terms.lsb.shape[-1] + len(more) == 2 and all(x.size.bits <= _SHORT for x in (terms, *more)):
         found = _of_two(terms, *more)
     else:
@@ -151,10 +172,14 @@ def add(terms: Value, running: Value | None, way: Sum) -> Value:
         vanished = torch.where(equal, negative.all(-1), torch.full_like(vanished, way.goes_down))
     if not way.cancelled_counts:
         found = found._replace(live=found.live & ~found.size.zero)
+    raised = [part.flags for part in parts if part.flags is not None]
     found = found._replace(
-        negative=torch.where(found.size.zero, vanished, found.negative), fault=first_fault(torch.cat([part.fault for part in parts], -1))
-    )
-    return found.with_special(*specials(nan.any(-1), (inf & ~negative).any(-1), (inf & negative).any(-1)))
+        negative=torch.where(found.size.zero, vanished, found.negative), fault=first_fault(torch.cat([part.fault for part in parts], -1)),
+        flags=torch.cat(raised, -1).any(-1) if raised else None,
+    )  # fmt: skip
+    plus, minus, none = (inf & ~negative).any(-1), (inf & negative).any(-1), nan.any(-1)
+    found = found.raising(way.nv, plus & minus).raising(way.of, None if wraps is None else wraps & ~(none | plus | minus))
+    return found.with_special(*specials(none, plus, minus))
 
 
 def _of_two(*parts: Value) -> Value:
@@ -210,8 +235,8 @@ def _named(terms: Value, words: LevelAlign) -> Value:
     return terms._replace(exp=exp + raised, bounds=Bounds(low, high, least + raised, most + raised, lead - raised))
 
 
-def _aligned(terms: Value, more: list[Value], words: LevelAlign, align: AlignPlan) -> Value:
-    """Every term brought to E, cut to F bits below it, added."""
+def _aligned(terms: Value, more: list[Value], words: LevelAlign, align: AlignPlan) -> tuple[Value, torch.Tensor | None]:
+    """Every term brought to E, cut to F bits below it, added; and where the adder wraps, None where it does not."""
     terms = _named(terms, words)
     parts, rounding = [terms, *more], get("rounding", words.cut)
     exp, both = _largest(parts), terms.bounds if not more else terms.bounds.or_those_of(more[0].bounds)
@@ -224,11 +249,13 @@ def _aligned(terms: Value, more: list[Value], words: LevelAlign, align: AlignPla
     if more:
         kept.append(_running(more[0], exp.unsqueeze(-1), words, align, rounding))
     size, negative = _summed(kept, [part.negative for part in parts])
+    wraps = None
     if words.beyond == "wrap":
         assert align.adder_bits is not None
+        wraps = beyond(size, negative, align.adder_bits)
         size, negative = wrapped(size, negative, align.adder_bits)
     bounds = Bounds(least - align.frac_bits, most - align.frac_bits, least, most, size.bits - align.frac_bits)
-    return _sum_of(size, negative, exp - align.frac_bits, exp, parts, bounds)
+    return _sum_of(size, negative, exp - align.frac_bits, exp, parts, bounds), wraps
 
 
 def _cut(x: Value, unit: torch.Tensor, frac_bits: int, rounding: Rounding) -> Wide:

@@ -162,3 +162,11 @@ def wrapped(x: Wide, negative: torch.Tensor, bits: int) -> tuple[Wide, torch.Ten
     other, _ = total(Wide(both, bits + 1), torch.tensor([False, True], device=both.device), bits + 1)
     turns = torch.where(negative, (other.top < bits - 1), low.top >= bits - 1)
     return Wide(torch.where(turns, other.limbs, low.limbs), bits + 1), (negative ^ turns) & ~low.zero
+
+
+def beyond(x: Wide, negative: torch.Tensor, bits: int) -> torch.Tensor:
+    """Return where signed integers are beyond two's complement of some bits."""
+    if x.bits < bits:
+        return torch.zeros_like(negative)
+    lowest = negative & (x.limbs == constant(1 << (bits - 1), x.bits, x.limbs)).all(0)
+    return (x.top >= bits - 1) & ~lowest

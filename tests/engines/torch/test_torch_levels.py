@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.level_compare import all_plans, compare, exact, together
+from support.level_flags import compare as compare_flags
+from support.level_flags import compare_plan as compare_flags_of
 from support.level_hand import BY_HAND, by_hand
 from support.level_samples import PLAIN, RANDOM, Row, drawn_datapath, drawn_row
 
@@ -33,8 +35,7 @@ wide = importlib.import_module("emu.engines.torch.wide")
 
 
 def test_shipped_datapaths() -> None:
-    rng, seen, plans = Random(13), Counter[str](), [plan for plan in all_plans() if plan.facts.flags is None]
-    assert not any(can_torch.can_levels(plan) for plan in all_plans() if plan.facts.flags is not None)
+    rng, seen, plans = Random(13), Counter[str](), all_plans()
     for plan in plans:
         assert can_torch.can_levels(plan), plan.name
         seen += compare(edge.dot, plan, rng, 3)
@@ -63,6 +64,38 @@ def _compare_drawn(seeds: Sequence[int], rows: int) -> None:
     for seed in seeds:
         seen += _compare_seed(seed, rows)
     assert seen["code"] > 2 * len(seeds) and seen["OpenError"]
+
+
+def test_flags_of_shipped_and_drawn_datapaths() -> None:
+    seen = compare_flags({"torch": edge}, range(60), 4)
+    shipped = [plan for plan in all_plans() if plan.facts.flags is not None]
+    for plan in shipped:
+        seen += compare_flags_of({"torch": edge}, plan, Random(1), 20)
+    assert shipped and all(seen["torch", flags] > 10 for flags in (0, 1, 2, 3)), seen
+
+
+@pytest.mark.exhaustive
+def test_flags_of_more_drawn_datapaths() -> None:
+    seen = compare_flags({"torch": edge}, range(2000, 2400), 6)
+    assert all(seen["torch", flags] > 50 for flags in (0, 1, 2, 3)), seen
+
+
+def test_flags_of_many_rows_by_the_public_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of tiles of two rows has its own flags: 2^64 * 2^64 overflows, infinity * 0 is invalid, 1 raises nothing."""
+    values = [(0x5F80, 0x5F80, 2), (0x7F80, 0, 1), (0x3F80, 0x3F80, 0), (0x7FA0, 0x3F80, 1), (0x7FC0, 0x3F80, 0)]
+    a, b = (np.zeros((5, 4), np.uint16) for _ in range(2))
+    a[:, 0], b[:, 0] = [x for x, _, _ in values], [y for _, y, _ in values]
+    monkeypatch.setattr(in_torch, "TILE", 2 * 4 * in_torch._SHARE)
+    codes, flags = emu.dot(a, b, "rvbna4_flags", flags=True, engine="torch")
+    assert flags.tolist() == [raised for _, _, raised in values]
+    assert (codes.tolist(), flags.tolist()) == tuple(x.tolist() for x in emu.dot(a, b, "rvbna4_flags", flags=True, engine="exact"))
+    plan = next(level_plans_of("rvbna4_flags"))
+    raised = torch.zeros((5, 5), dtype=torch.uint8)
+    c = torch.zeros((5, 5), dtype=torch.int64)
+    every = in_torch.matmul(_tensor(a), _tensor(b), None, None, c, None, plan, raised)
+    rows, columns = np.repeat(a, 5, 0), np.tile(b, (5, 1))
+    want = emu.dot(rows, columns, "rvbna4_flags", flags=True, engine="exact")
+    assert (every.flatten().tolist(), raised.flatten().tolist()) == tuple(x.tolist() for x in want)
 
 
 def test_tiles_never_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,3 +329,22 @@ def test_a_wrong_step_is_seen(monkeypatch: pytest.MonkeyPatch, fault: str) -> No
     monkeypatch.setattr(*change)
     with pytest.raises((AssertionError, EmuError)):
         judge()
+
+
+FLAG_FAULTS: dict[str, tuple[int, Any, str, Any]] = {  # a seed, and what becomes of a step
+    "infinities of both signs are valid": (14, in_torch, "add", lambda x, y, way: REAL["add"](x, y, way._replace(nv=None))),
+    "an adder that wraps tells nobody": (340, in_torch, "add", lambda x, y, way: REAL["add"](x, y, way._replace(of=None))),
+    "registers tell nobody": (3, in_torch, "held", lambda *given: (REAL["held"](*given)[0], None)),
+    "infinity times zero is valid": (4, in_torch, "invalid", lambda x, y: torch.zeros_like(x.nan)),
+    "operands that signal count for nothing": (15, in_torch, "_either", lambda x, y, like: torch.zeros_like(like)),
+    "flags of terms are lost in products": (12, in_torch, "multiply", lambda x, y: REAL["multiply"](x, y)._replace(flags=x.flags)),
+}
+
+
+@pytest.mark.parametrize("fault", list(FLAG_FAULTS))
+def test_a_wrong_flag_is_seen(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    seed, *change = FLAG_FAULTS[fault]
+    assert compare_flags({"torch": edge}, [seed], 4)
+    monkeypatch.setattr(*change)
+    with pytest.raises(AssertionError):
+        compare_flags({"torch": edge}, [seed], 4)
