@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from emu.spec import Recipe, get
+from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import added_folders, digest
@@ -30,8 +31,8 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
     "dot": {"m1": "datapath", "m2": "datapath", "m3": "datapath"},
     "layout": {"layout": "layout"},
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
-SOURCES: Final = ("fp32", "bf16", "fp16")  # formats that a number may come from
-SHIFTS: Final = {"fp32": 0, "bf16": 16}  # bits that make a source's code one of binary32
+SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what a number may come from
+SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32
 MOST: Final = 512  # values of a block, products of a row
 
 
@@ -82,13 +83,14 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
     if op == "convert":
         codes, random = operands["codes"], operands.get("random")
         at = at if len(at) == codes.ndim else (0,) * codes.ndim
-        alone = random is not None and random.shape == codes.shape
-        return _of_number(operation, int(codes[at]), int(random[at]) if alone else 0) if codes.size else None
+        drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
+        return _of_number(operation, int(codes[at]), drawn) if codes.size else None
     if op == "quantize":
         x, amax = operands["x"], operands.get("tensor_amax")
-        rows = x.reshape(-1, x.shape[-1]).tolist()
-        drawn = operands.get("random") is not None or operands.get("signs") is not None
-        return None if drawn else _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), at)
+        rows: list[list[int]] = x.reshape(-1, x.shape[-1]).tolist()
+        if operands.get("random") is not None or operands.get("signs") is not None:
+            return None
+        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), at)
     return _of_row(operation, operands, at) if op == "dot" else None
 
 
@@ -105,7 +107,7 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
 
 def _of_number(operation: Any, code: int, random: int) -> str | None:
     source: Format = operation.source
-    if source.id not in SOURCES:
+    if binary_format(source) not in SOURCES:
         return None
     to, rounding, policy = operation.name.parts
     fields = {"from": source.id, "code": f"0x{code:X}", "to": get("format", to).id}
@@ -114,13 +116,19 @@ def _of_number(operation: Any, code: int, random: int) -> str | None:
 
 def _of_block(operation: Any, rows: Sequence[Sequence[int]], amax: int | None, index: tuple[int, ...]) -> str | None:
     recipe: Recipe = operation.recipe
-    program, wide = quantize_program(recipe), operation.source.id in SHIFTS
+    program, shift = quantize_program(recipe), SHIFTS.get(str(binary_format(operation.source)))
     height, width = program.block.facts.shape
     at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
     whole = not rows[at] or len(rows[at]) > MOST or len(rows[at]) % width > 0
-    if not wide or height != 1 or whole or program.reads("random") or (program.reads("tensor_amax") and amax is None and len(rows) > 1):
+    if (
+        shift is None
+        or height != 1
+        or whole
+        or program.reads("random")
+        or (program.reads("tensor_amax") and amax is None and len(rows) > 1)
+    ):
         return None
-    codes = " ".join(f"0x{code << SHIFTS[operation.source.id]:08X}" for code in rows[at])
+    codes = " ".join(f"0x{code << shift:08X}" for code in rows[at])
     return link("block", a=recipe.id, b=recipe.id, x=codes, amax="" if amax is None else f"0x{amax:08X}")
 
 
@@ -132,7 +140,7 @@ def _of_row(operation: Any, operands: Mapping[str, Any], index: tuple[int, ...])
     at, plan = index[0] if index else 0, operation.plan
 
     def codes(name: str) -> tuple[int, ...]:
-        return tuple(int(code) for code in operands[name][at].reshape(-1)) if operands.get(name) is not None else ()
+        return () if operands.get(name) is None else tuple(int(code) for code in operands[name][at].reshape(-1))
 
     c = codes("c")[0] if codes("c") else None
     if isinstance(plan, LevelsPlan):

@@ -18,7 +18,9 @@ from emu.explain.link import DIGITS, OBJECTS
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, get, names
 from emu.spec.contract import level_plans, plans
+from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
+from emu.spec.levels import LevelsPlan
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import digest
 
@@ -103,7 +105,8 @@ def compiled() -> bytes:
 def _machines(known: set[str]) -> list[tuple[str, list[str]]]:
     """Return the names of datapaths with their operands chosen, those together that take the same codes, with what they take."""
     found: dict[str, list[str]] = {}
-    for plan in (*plans(), *level_plans()):
+    every: list[DatapathPlan | LevelsPlan] = [*plans(), *level_plans()]
+    for plan in every:
         if plan.datapath.id in known:
             c = "no C" if plan.c is None else f"C {plan.c.id}"
             scale = f", {plan.scale.id} scales per {plan.block}" if plan.scale is not None else ""

@@ -180,7 +180,7 @@ def wrong(rows: list[tuple], said: list[dict]) -> list[tuple]:
         wanted = expected(row, plan)
         run = None if "refused" in told else told["runs"][0]
         if wanted is None:
-            why = "" if run is not None and run["open"] else "not open"
+            why = "" if run is not None and run["open"] and run["d"] == run["value"] == "open" else "not open"
         elif run is None or "refused" in wanted:
             why = "" if run is None and "refused" in wanted else str(told.get("refused", "not refused"))
         else:
