@@ -7,7 +7,7 @@ quantize    x [rows, n] of the source format, tensor_amax () fp32, random [rows,
             -> codes [rows, n] and each level of the block by its name, or values [rows, n] alone from a kernel that only fakes it
 dequantize  codes [rows, n], each level by its name -> values [rows, n]
 transform   x [rows, n], signs () -> values [rows, n]
-dot         a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows] -> d [rows]
+dot         a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows] -> d [rows], and flags [rows] where the datapath reports any
 layout      codes -> bytes
 Not here: how a target is reached (target_*.py), which inputs are tried (emu/contracts), how answers are judged (judge.py).
 """

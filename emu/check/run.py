@@ -19,9 +19,10 @@ from emu.check.report.model import Report
 from emu.check.stochastic import judge_distribution
 from emu.check.targets.files import FileTarget
 from emu.contracts import form_of
-from emu.contracts.form import Arrays, Expected, Form, Question, expect
+from emu.contracts.form import FLAGS, Arrays, Expected, Form, Question, expect
 from emu.contracts.reach import Reach
 
+NO_FLAGS: Final = "flags were not compared: the target answers d alone; its answer may be (d, flags), or name flags"
 JUDGES: Final = {"directed": "exact"}  # of the other suites: auto
 
 
@@ -79,6 +80,7 @@ class _Checker:
         self.takes_random = form.draws is None or "random" in wants
         self.stored = isinstance(target, FileTarget)  # its answers are there already: it cannot be asked again
         self.asked, self.shapes, self.reach = 0, shapes, Reach()
+        self.flags_compared = False
         self.calls: Calls = "files" if self.stored else getattr(target, "calls", "pointers")
         self.left_out = LeftOut() if finite else None
 
@@ -94,6 +96,8 @@ class _Checker:
                     self.ask(suite, question)
                 if self.report.suites.get(suite) == 0:
                     self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
+            if FLAGS in self.form.answers and self.asked and not self.flags_compared:
+                self.report.notes.append(NO_FLAGS)
             self.report.failures = self.findings.failures(self)
             if not self.takes_random:
                 self.report.notes.append(
@@ -159,7 +163,9 @@ class _Checker:
             return
         if (self.asked == 0 or suite == "stratified") and not self.stored and self.takes_random:
             self.check_stable(question.operands, got)
-        self.asked += 1
+        if self.asked and self.flags_compared != (FLAGS in got):
+            raise TargetError("shape", f"{self.target.name} answered flags to some questions alone: answer them each time, or never")
+        self.asked, self.flags_compared = self.asked + 1, FLAGS in got
         engine = JUDGES.get(suite, "auto")
         expected = self.expect(question.operands, engine, got)
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from emu.contracts.contract import Contract
 
 EXTRAS = ("tensor_amax", "random", "signs")
+FLAGS = "flags"  # an answer that a kernel may leave out: the report says that they were not compared
 MOST_ROWS = 1 << 12  # drawn rows of an operation without strata of its own
 PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
 Bits = NDArray[Any]

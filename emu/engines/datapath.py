@@ -87,11 +87,13 @@ def run_levels_matmul(
     plan: LevelsPlan,
     engine: str,
     jobs: int = 1,
+    flags: Codes | None = None,
 ) -> Codes:
     """Return a matrix product by a datapath of levels: every output is one row of A and one column of B through all levels.
 
     a: [M, K].   b: [N, K], the columns of B.   scale_a: [M, K / block], scale_b: [N, K / block], or None.   c: [M * N] codes or None.
-    random: [M * N, words] or None.   jobs: threads, same bits.   Returns: [M, N] codes.   Raises: as the engines.
+    random: [M * N, words] or None.   jobs: threads, same bits.   flags: uint8 [M * N], filled as by run_levels; None: not asked for.
+    Returns: [M, N] codes.   Raises: as the engines.
     """
     m, n = len(a), len(b)
     if choose("levels", engine, plan) == "native" and random is None:
@@ -106,7 +108,8 @@ def run_levels_matmul(
         scales = [None if item is None else item[where] for item, where in ((scale_a, rows), (scale_b, columns))]
         place = slice(first * n, first * n + len(rows))
         given = (None if c is None else c[place], None if random is None else random[place])
-        parts.append(run_levels(a[rows], b[columns], scales[0], scales[1], *given, plan, engine)[0])
+        raised = None if flags is None else flags[place]  # a view, which the engine fills
+        parts.append(run_levels(a[rows], b[columns], scales[0], scales[1], *given, plan, engine, raised)[0])
     return np.concatenate(parts).reshape(m, n)
 
 

@@ -20,6 +20,8 @@ from emu.spec.levels import LevelsPlan, resolve_levels
 from emu.spec.models import Datapath, Format
 from emu.spec.models.levels import DatapathLevels
 
+NO_FLAGS = "flags: datapath {} reports none: leave flags out"
+
 
 @takes_tensors
 def dot(
@@ -65,12 +67,10 @@ def dot(
     rows_sa = None if scale_a is None else _rows(scale_a, lead, "a_scales")
     rows_sb = None if scale_b is None else _rows(scale_b, lead, "b_scales")
     check_operands(rows_a, rows_b, rows_sa, rows_sb, plan)
-    if flags and not (isinstance(plan, LevelsPlan) and plan.facts.flags is not None):
-        raise OperandError(f"flags: datapath {model.id} reports none: leave flags out")
+    raised = flag_bytes(model, (len(rows_a),)) if flags else None
     if isinstance(plan, LevelsPlan):
         words = None if random is None else _rows(read_codes(random, "random"), lead, "random")
         doing = "exact" if stages and engine == "auto" else engine  # no other engine keeps what levels left
-        raised = np.zeros(len(rows_a), np.uint8) if flags else None
         found, left = run_levels(rows_a, rows_b, rows_sa, rows_sb, levels_addend(c, lead, plan), words, plan, doing, raised)
         out = [found.reshape(lead), *([left] if stages else []), *([] if raised is None else [raised.reshape(lead)])]
         return tuple(out) if len(out) > 1 else out[0]
@@ -80,6 +80,13 @@ def dot(
     if stages:
         return _stages(rows_a, rows_b, rows_sa, rows_sb, addend, lead, plan, engine)
     return run_dot(rows_a, rows_b, rows_sa, rows_sb, addend, plan, engine).reshape(lead)
+
+
+def flag_bytes(model: Datapath, shape: tuple[int, ...]) -> Codes:
+    """Return uint8 zeros for the exception flags of results of a shape. Raises: OperandError (a datapath that reports none)."""
+    if not (isinstance(model.facts, DatapathLevels) and model.facts.flags is not None):
+        raise OperandError(NO_FLAGS.format(model.id))
+    return np.zeros(shape, np.uint8)
 
 
 def _block_of(model: Datapath, codes: Codes, scales: Codes | None) -> int | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_levels_matmul, run_matmul
-from emu.ops.dot import check_operands, levels_addend, read_addend
+from emu.ops.dot import NO_FLAGS, check_operands, flag_bytes, levels_addend, read_addend
 from emu.ops.interop import takes_tensors
 from emu.ops.operands import Operand, fp32_one, operand_of, read_codes
 from emu.ops.order import ASCENDING, Order
@@ -40,7 +40,8 @@ def matmul(
     engine: str = "auto",
     jobs: int = 1,
     random: Any = None,
-) -> NDArray[Any]:
+    flags: bool = False,
+) -> Any:
     """Multiply two quantized matrices as a datapath does: D = A @ B + C.
 
     a: [..., M, K], blocked along its last axis.   b: [K, N], blocked along its first axis (`Quantized.T` turns one round).
@@ -51,7 +52,10 @@ def matmul(
     bits: return codes instead of values.   jobs: threads; same bits.   random: unsigned integers [..., M, N, words] of a datapath of
     levels, one for each rounding that draws, in the order of LevelsPlan.draws.
     A datapath of levels runs as one chain over K, in the order of `order.direction`.
-    Returns: [..., M, N], dtype of the result format.   Exactness: equals `exact` bit for bit, for every engine, tile and number of jobs.
+    flags: also return the exception flags of the datapath for every output, uint8 [..., M, N]: bit i is the flag i of its flags.report;
+    what an epilogue does behind it raises none.
+    Returns: [..., M, N], dtype of the result format; with flags (it, flags).
+    Exactness: equals `exact` bit for bit, for every engine, tile and number of jobs.
     Raises: ShapeError (axes, K, tail), SpecError (formats and blocks the datapath does not take), OpenError, OperandError, EngineError.
     Source: the datapath's sources.   Tests: tests/ops/test_api_matmul.py.
     """
@@ -64,7 +68,11 @@ def matmul(
         raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
     if in_levels:
         shape = (*a.shape[:-1], b.shape[1])
-        return by_levels(model, left, right, c, shape, order, epilogue, random, engine, bits, jobs)
+        raised = flag_bytes(model, shape) if flags else None
+        found = by_levels(model, left, right, c, shape, order, epilogue, random, engine, bits, jobs, raised)
+        return found if raised is None else (found, raised)
+    if flags:
+        raise OperandError(NO_FLAGS.format(model.id))
     if random is not None:
         raise OperandError(f"random: datapath {model.id} draws nothing: leave random out")
     facts = known_facts(model)
@@ -94,10 +102,11 @@ def by_levels(
     engine: str,
     bits: bool,
     jobs: int,
+    flags: Codes | None = None,
 ) -> NDArray[Any]:
     """Multiply as a datapath of levels does: every output is one row of A and one column of B through all levels.
 
-    shape: of the result.
+    shape: of the result.   flags: uint8 of that shape, filled.
     Raises: OperandError (an epilogue without C, several chains, C where there is none), SpecError (tensor scales: as _epilogue_of).
     """
     check_formats(model, a, b)
@@ -114,7 +123,8 @@ def by_levels(
     addend = levels_addend(None if late else c, shape, plan)
     words = None if random is None else _words(random, shape)
     operands = left.codes, right.codes, left.scales, right.scales, addend, words
-    found: NDArray[Any] = run_levels_matmul(*operands, plan, engine, jobs).reshape(shape)
+    flat = None if flags is None else flags.reshape(-1)
+    found: NDArray[Any] = run_levels_matmul(*operands, plan, engine, jobs, flat).reshape(shape)
     if rules is not None:
         single = epilogue_plan(plan)
         found = scaled(found, a, b, read_addend(c, shape, single) if late else None, rules, single, engine)

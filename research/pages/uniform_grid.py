@@ -42,15 +42,15 @@ def uniform_grid_pages(root: Path) -> dict[str, str]:
         commands=[source.COMMAND for source in (study, datapath_study, cost, models)]
         + [FORKS, *(item["command"] for item in runs.values())],
         leads=[(text, best_lead(found, data), lead(found, data, False), lead(found, data, True)) for data, text in DATA.items()],
-        same=_same(found["equivalence"]["recipes"]),
+        same=same_grid(found["equivalence"]["recipes"]),
         forms=[Ref("instruction", name) for name in FORMS],
         gains=_gains(found),
         products=product_rows(found["model"]["gemm"], GRIDS),
         **models_part(whole),
         drawn=f"{found['tensors'][0]['elements']:,}",
-        verdicts=_verdicts(whole),
+        verdicts=verdicts(whole),
         given=parts_given(whole),
-        scales=_scales(found),
+        scales=scale_rows(found),
         **cost_part(gates, errors),
         forks=forks_section(root),
         duels=training_duels(runs),
@@ -84,7 +84,7 @@ def lead(found: Record, data: str, rotated: bool) -> float:
     return float(high - low)
 
 
-def _same(rows: list[Record]) -> Record:
+def same_grid(rows: list[Record]) -> Record:
     """Count the pairs of recipes in which nothing differs, and name the others."""
     same = [row for row in rows if not row["steps"] and not row["scales"] and not row["values"]]
     others = sorted({row["other"] for row in rows} - {row["other"] for row in same})
@@ -102,7 +102,7 @@ def _gains(found: Record) -> list[list[str]]:
     return rows
 
 
-def _verdicts(whole: Record) -> list[tuple[str, str, float]]:
+def verdicts(whole: Record) -> list[tuple[str, str, float]]:
     """Return (model and operands, which grid loses less or "open", ratio), each grid as it is best."""
     return [(row[0], row[-1], float(row[3].split()[0])) for row in models_part(whole)["best_rows"]]
 
@@ -115,7 +115,7 @@ def best_lead(found: Record, data: str) -> float:
 
 def _scales_chart(found: Record) -> str:
     """Return the picture of the lead of E1M2 under each scale, in dB."""
-    rows = _scales(found)
+    rows = scale_rows(found)
     marks = [Mark(place, series, float(row[cell])) for place, row in enumerate(rows) for series, cell in enumerate((4, 7))]
     ticks = [(place, f"{place:+d}") for place in range(-6, 4)]
     axis = Axis("lead of E1M2 over E2M1, dB; right of 0: E1M2 is better", -6, 3, ticks)
@@ -123,7 +123,8 @@ def _scales_chart(found: Record) -> str:
     return draw_dots(Dots("The scale decides: lead of E1M2 under each scale", axis, names, ("normal numbers", "outliers"), marks))
 
 
-def _scales(found: Record) -> list[list[Any]]:
+def scale_rows(found: Record) -> list[list[Any]]:
+    """Return scale, block, then SQNR of E2M1 and E1M2 and the lead in dB on normal numbers and on outliers, each as it is best."""
     keys = list(dict.fromkeys((row["codec"], row["block"]) for row in found["scales"]))
     rows = []
     for codec, block in keys:

@@ -13,12 +13,13 @@ from support.level_samples import drawn_datapath, write_datapath
 
 import emu
 from emu.check.run import check
+from emu.check.targets.exec import exec_target
 from emu.check.targets.python import python_target
 from emu.cli.main import run
 from emu.contracts import parse
 from emu.contracts.levels.contract import LevelsContract
 from emu.contracts.levels.deviations import changed, words_for
-from emu.contracts.levels.rows import LevelsRow, answers, engines_of
+from emu.contracts.levels.rows import LevelsRow, answers, engines_of, evaluate
 from emu.spec.levels import level_plans_of
 from emu.spec.registry import isolated, shipped_root
 
@@ -67,6 +68,67 @@ def kernel(op: LevelsContract, other=None, move: Callable[[LevelsRow], LevelsRow
 
 def _dtype(op: LevelsContract) -> str:
     return f"u{max(1, op.layout.results[0].bits // 8)}"
+
+
+def flagging(op: LevelsContract, change=lambda flags: flags, of=lambda codes, flags: (codes, flags)):
+    """A kernel with flags. change: what becomes of them.   of: how they are answered."""
+    form = op.form(op.plan.d)
+
+    def fn(a, **given):
+        found = [evaluate(row, op.plan) for row in form.rows({"a": a, **given})]
+        codes, flags = np.array([one.code for one in found], _dtype(op)), np.array([one.flags for one in found], np.uint8)
+        return of(codes, change(flags))
+
+    return fn
+
+
+FLAGGED = "dot/rvbna4_flags"
+
+
+def test_flags_are_judged_where_a_kernel_answers_them() -> None:
+    op = parse(FLAGGED)
+    for of in (lambda d, flags: (d, flags), lambda d, flags: {"flags": flags, "d": d}):
+        report = judged(op, flagging(op, of=of))
+        assert report.verdict == "pass" and not report.notes, report.text()
+    alone = judged(op, flagging(op, of=lambda d, flags: d))
+    assert alone.verdict == "pass" and 2 * alone.compared == report.compared
+    assert alone.notes == ["flags were not compared: the target answers d alone; its answer may be (d, flags), or name flags"]
+    assert not judged(parse(BF16), kernel(parse(BF16))).notes
+
+
+@pytest.mark.parametrize(
+    ("change", "want"),
+    [(lambda flags: flags & 1, "0x2 (2)"), (lambda flags: flags & 2, "0x1 (1)"), (lambda flags: flags | (flags == 0), "0x0 (0)")],
+    ids=["OF is never raised", "NV is never raised", "NV is raised for nothing"],
+)
+def test_wrong_flags_fail(change, want: str) -> None:
+    op = parse(FLAGGED)
+    report = judged(op, flagging(op, change))
+    assert report.verdict == "differs"
+    assert {(one.name, one.stage) for one in report.failures} == {("flags", "flags")}
+    assert want in {one.example.want for one in report.failures} and any("flags:" in line for line in report.failures[0].example.steps)
+
+
+def test_answers_with_flags_that_do_not_fit() -> None:
+    op = parse(FLAGGED)
+    wide = judged(op, flagging(op, lambda flags: flags + 4))
+    assert (wide.verdict, "more than the 2 bits of 2 flags" in wide.message) == ("dtype", True)
+    calls: list[int] = []
+
+    def sometimes(d, flags):
+        calls.append(1)
+        return d if len(calls) == 3 else (d, flags)
+
+    report = judged(op, flagging(op, of=sometimes), suites=("directed", "stratified"))
+    assert (report.verdict, report.message.partition(": ")[2]) == ("shape", "answer them each time, or never")
+
+
+def test_a_program_that_prints_no_flags(tmp_path: Path) -> None:
+    """The columns of a program are d alone, as they were; with gives the flags too."""
+    form = parse(FLAGGED).form(parse(FLAGGED).plan.d)
+    assert list(form.answers) == ["d", "flags"]
+    assert exec_target("true", FLAGGED).gives == ("d",)
+    assert exec_target("true", FLAGGED, gives=("d", "flags")).gives == ("d", "flags")
 
 
 def judged(op: LevelsContract, fn, suites=("directed",)):

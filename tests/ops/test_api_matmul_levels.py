@@ -92,6 +92,48 @@ def test_more_outputs_than_are_asked_at_once():
     assert np.array_equal(found[[0, 66, 67, 69]], emu.matmul(emu.quantize(_rows(a), RECIPE), b, machine(), bits=True, engine="c_ref"))
 
 
+def flagging() -> Datapath:
+    """The same into a register of fp16, which overflows; a NaN in C may signal."""
+    facts: Any = machine().facts.model_dump()
+    facts["levels"][1]["hold"] = {"format": "fp16", "rounding": "rne"}
+    facts |= {"out": {"format": "fp16", "rounding": "rne"}, "flags": {"report": ("NV", "OF"), "signalling": ("bf16",)}}
+    facts["special"] = {"when": "per_add", "nan": "0x7E00"}
+    found = machine().model_copy(update={"id": "e2m1_flags", "facts": DatapathLevels.model_validate(facts)})
+    check_levels(found)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["auto", "exact", "numpy", "c_ref"])
+@pytest.mark.parametrize("direction", ["ascending", "descending"])
+def test_flags_of_every_output(engine: str, direction: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some sums overflow, some C signal; one row of A at a time."""
+    monkeypatch.setattr("emu.engines.datapath.ROWS_AT_ONCE", 4)
+    rng, model = np.random.default_rng(11), flagging()
+    x, y = (rng.standard_normal(shape).astype(np.float32) * 100 for shape in ((5, 128), (128, 4)))
+    a, b = emu.quantize(x, RECIPE), emu.quantize(y, RECIPE, axis=0)
+    c = np.zeros((5, 4), np.uint16)
+    c[1], c[2, 1], c[3, 2] = 0x7F80, 0x7FA0, 0x7FC0
+    want = np.zeros((2, 5, 4), np.uint16)
+    plan, chain = resolve_levels(model), slice(None, None, 1 if direction == "ascending" else -1)
+    for i, j in np.ndindex(5, 4):
+        rows = [codes.reshape(2, -1)[chain].reshape(-1).tolist() for codes in (a.codes[i], b.codes[:, j], a.scales[i], b.scales[:, j])]
+        found = dot(*rows, int(c[i, j]), [], plan)
+        want[:, i, j] = found.code, found.flags
+    codes, flags = emu.matmul(a, b, model, c, bits=True, engine=engine, flags=True, order=Order(direction=direction))
+    assert np.array_equal(codes, want[0]) and np.array_equal(flags, want[1]) and flags.dtype == np.uint8
+    assert set(flags.reshape(-1).tolist()) >= {0, 1, 2}
+    values, same = emu.matmul(a, b, model, c, flags=True, engine=engine, order=Order(direction=direction))
+    assert values.dtype == np.float16 and np.array_equal(same, flags)
+
+
+def test_flags_that_nobody_reports_are_refused() -> None:
+    a, b = operands(2, 64, 2)
+    with pytest.raises(OperandError, match=r"^flags: datapath e2m1_rne reports none: leave flags out$"):
+        emu.matmul(a, b, machine(), flags=True)
+    with pytest.raises(OperandError, match=r"^flags: datapath blackwell_mxf4nvf4_b16_ue4m3 reports none: leave flags out$"):
+        emu.matmul(a, b, "blackwell_mxf4nvf4_b16_ue4m3", flags=True)
+
+
 def _rows(a: Any) -> np.ndarray:
     rng = np.random.default_rng(7)
     return (rng.standard_normal((70, 64)) * 4).astype(np.float32)[[0, 66, 67, 69]]

@@ -4,7 +4,9 @@ import itertools
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from support.whole import ALL
@@ -12,7 +14,10 @@ from support.whole import ALL
 from emu.base.errors import EngineError, FileError, ToolError
 from emu.cli.main import run
 from emu.engines.exact.convert import convert_code
+from emu.rtl.export import prove as prove_module
 from emu.rtl.export import prove_z3, yosys
+from emu.rtl.export.circuit import const
+from emu.rtl.export.equivalence import VACUOUS, Verdict
 from emu.rtl.export.functions import Golden, golden
 from emu.rtl.export.prove import prove, render_mem, render_tv
 from emu.rtl.simulate import simulator
@@ -59,7 +64,7 @@ QUICK = ["decode_int4", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "p
 @pytest.mark.parametrize("name", QUICK)
 def test_a_reference_design_is_the_golden_function(name: str) -> None:
     files, defines = sources_of(read_units(simulator.path())[name])
-    assert prove(golden(*contract_of(name)), files, defines) == ("proven", None, False, "")
+    assert prove(golden(*contract_of(name)), files, defines)[:4] == ("proven", None, False, "")
 
 
 @needs_yosys
@@ -67,7 +72,7 @@ def test_a_reference_design_is_the_golden_function(name: str) -> None:
 @pytest.mark.parametrize("name", ["decode_e2m1", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "convert_bf16_e1m2_rz_pipe"])
 def test_z3_proves_it_too_from_the_smt_lib_form(name: str) -> None:
     files, defines = sources_of(read_units(simulator.path())[name])
-    assert prove(golden(*contract_of(name)), files, defines, solver="z3") == ("proven", None, name.endswith("_pipe"), "")
+    assert prove(golden(*contract_of(name)), files, defines, solver="z3")[:4] == ("proven", None, name.endswith("_pipe"), "")
 
 
 @needs_yosys
@@ -95,7 +100,7 @@ def test_an_absent_z3_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_pipeline_is_proven_as_a_function() -> None:
     name = "convert_bf16_e1m2_rz_pipe"
     files, defines = sources_of(read_units(simulator.path())[name])
-    assert prove(golden(*contract_of(name)), files, defines) == ("proven", None, True, "")
+    assert prove(golden(*contract_of(name)), files, defines)[:4] == ("proven", None, True, "")
 
 
 def one_of_a_family(units: list[str]) -> list[str]:
@@ -195,11 +200,132 @@ def test_a_plain_function_needs_no_handshake(tmp_path: Path) -> None:
 
 
 @needs_yosys
+@needs_z3
+@pytest.mark.parametrize("solver", ["abc", "z3"])
+def test_a_function_that_is_open_everywhere_proves_nothing(solver: Literal["abc", "z3"], tmp_path: Path) -> None:
+    item = golden("product/int4xint4")
+    wires = [(name, const(1, 1) if name == "open" else node) for name, node in item.circuit.wires]
+    blind = replace(item, circuit=replace(item.circuit, wires=wires))
+    for body in (RIGHT, "assign p = 0;"):
+        found = prove(blind, written(tmp_path, body=body), solver=solver)
+        assert found[:4] == ("unknown", None, False, VACUOUS)
+
+
+@needs_yosys
+@pytest.mark.parametrize("new", ["1'b0 & (", "~valid | (valid ^ 1'b1) & ("])
+def test_a_miter_that_compares_nothing_is_found_out(new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, old = prove_module.TEMPLATE.read_text(), "~valid | ~want_open & ("
+    assert text.count(old) == 1
+    (tmp_path / "blind.v.j2").write_text(text.replace(old, new))
+    monkeypatch.setattr(prove_module, "TEMPLATE", tmp_path / "blind.v.j2")
+    for body in (RIGHT, "assign p = 0;"):
+        assert prove(golden("product/int4xint4"), written(tmp_path, body=body))[:4] == ("unknown", None, False, VACUOUS)
+
+
+@needs_yosys
+@needs_icarus
+def test_a_counterexample_that_does_not_come_back_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove_module, "solve", lambda work, seconds, output=None: Verdict("counterexample", {"a": 3, "b": 5}))
+    with pytest.raises(EngineError, match="a false counterexample: in icarus the design gives what the row wants, p = 0f"):
+        prove(golden("product/int4xint4"), written(tmp_path))
+
+
+@needs_yosys
+@needs_icarus
+def test_a_counterexample_is_replayed_and_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files, defines = sources_of(read_units(simulator.path())["convert_fp32_e2m1_rne"])
+    text = (simulator.path() / "rtl" / "convert4.sv").read_text()
+    wrong = tmp_path / "wrong.sv"
+    wrong.write_text(text.replace("0: up = half & (rest | is_odd);", "0: up = half;"))
+    words = [word for define in defines for word in ("-D", define)]
+    names = [str(wrong if path.name == "convert4.sv" else path) for path in files]
+    assert run(["rtl", "prove", "convert/e2m1/rne/nvidia", *names, *words]) == 1
+    said = capsys.readouterr()
+    line = said.out.splitlines()[2]
+    assert line.startswith("MISMATCH suite=convert__fp32_to_e2m1__nvidia_rne__formal tc=1 out=y in=")
+    assert "replayed in icarus: the design gives y = " in said.err
+    assert run(["explain", "mismatch", line]) == 0
+    assert "first wrong stage: round" in capsys.readouterr().out
+    assert run(["explain", "mismatch", line.replace(" in=", " in=0,")]) == 2
+    assert "write x of 32 bits" in capsys.readouterr().err
+
+
+@needs_yosys
 def test_an_accumulator_is_no_function_of_one_row(tmp_path: Path) -> None:
     body = "reg [7:0] s; wire signed [3:0] x = a, y = b; always @(posedge clk) s <= s + x * y; assign p = s;"
     found = prove(golden("product/int4xint4"), written(tmp_path, more="input clk,", body=body))
     assert (found.kind, found.row) == ("unknown", None)
     assert "registers feed themselves" in found.why
+
+
+@needs_yosys
+def test_a_register_that_waits_for_valid_is_no_loop(tmp_path: Path) -> None:
+    body = "reg [7:0] s; wire signed [3:0] x = a, y = b; always @(posedge clk) if (in_valid) s <= x * y; assign p = s;"
+    files = written(tmp_path, more="input clk, input in_valid,", body=body)
+    assert prove(golden("product/int4xint4"), files)[:4] == ("proven", None, True, "")
+
+
+LANE = """kind: "datapath"
+id: "my_lane"
+title: "Four products into six bits"
+status: "proposed"
+facts:
+  a: ["e2m1"]
+  b: ["e2m1"]
+  c: "none"
+  k: 2
+  levels:
+    - {id: "k", of: "all", add: "chain", start: "zero", hold: {bits: 6, unit_exp: 0, rounding: "rz", overflow: "saturate"}}
+  out: {format: "fp32"}
+  special: {when: "once", nan: "0x7FC00000"}
+open: []
+sources:
+  - {ref: "emu", where: "an example"}
+"""
+DESIGN = """module dut(input [7:0] a, input [7:0] b, output reg [31:0] d);
+    function signed [9:0] value(input [3:0] c);  // in halves
+        reg [4:0] m;
+        begin
+            m = c[2:1] == 0 ? {4'd0, c[0]} : {3'd0, 1'b1, c[0]} << (c[2:1] - 2'd1);
+            value = c[3] ? -$signed({5'd0, m}) : $signed({5'd0, m});
+        end
+    endfunction
+    function signed [9:0] cut(input signed [9:0] quarters);  // toward zero
+        cut = quarters < 0 ? -((-quarters) >>> 2) : quarters >>> 2;
+    endfunction
+    function signed [9:0] stop(input signed [9:0] s);
+        stop = s > 31 ? 10'sd31 : s < -32 ? LOWEST : s;
+    endfunction
+    wire signed [9:0] first = stop(cut(value(a[3:0]) * value(b[3:0])));
+    wire signed [9:0] s = stop(cut((first <<< 2) + value(a[7:4]) * value(b[7:4])));
+    wire [9:0] g = s < 0 ? -s : s;
+    integer i;
+    always @* begin
+        d = 0;
+        for (i = 0; i < 6; i = i + 1)
+            if (g[i]) d = {s < 0, 8'd127 + i[7:0], 23'd0} | ({22'd0, g} << (23 - i) & 32'h7fffff);
+    end
+endmodule
+"""
+
+
+@needs_yosys
+@needs_icarus
+def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec" / "datapath").mkdir(parents=True)
+    (tmp_path / "spec" / "datapath" / "my_lane.yaml").write_text(LANE)
+    design = tmp_path / "dut.sv"
+    design.write_text(DESIGN.replace("LOWEST", "-10'sd32"))
+    words = ["--spec", str(tmp_path / "spec")]
+    assert run(["rtl", "prove", "dot/my_lane", str(design), *words]) == 0
+    assert capsys.readouterr().out == "PROVEN dot/my_lane\n"
+    design.write_text(DESIGN.replace("LOWEST", "-10'sd31"))
+    assert run(["rtl", "prove", "dot/my_lane", str(design), *words]) == 1
+    said = capsys.readouterr()
+    line = said.out.splitlines()[2]
+    assert line.startswith("MISMATCH suite=dot__e2m1xe2m1_to_fp32__my_lane__formal tc=1 out=d in=") and "replayed in icarus" in said.err
+    assert run(["explain", "mismatch", line, *words]) == 0
+    assert "saturate_symmetric" in capsys.readouterr().out
 
 
 @needs_yosys

@@ -24,6 +24,7 @@ from tools.docs.foreign_kernels import foreign_pages
 from tools.docs.schemas import COMMENT, schema_pages
 from tools.docs.vectors_page import vector_pages
 from tools.docs.writers import reference_texts
+from tools.isa.page import isa_pages
 
 COMMAND = "python -m tools.docs build"
 MARK = "<!-- generated from spec/ by: python -m tools.docs build -->"
@@ -52,6 +53,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= foreign_pages(root)
         found |= training_pages(root)
         found |= uniform_grid_pages(root)
+        found |= isa_pages(root)
         found |= vector_pages(root)
     return found | dpi_pages(root) | api_pages(root)
 

@@ -26,8 +26,10 @@ from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import Question, Seen, Single, comparable, raw, sample, taken
 from emu.check.matmul.report import GemmReport, Stage
 from emu.check.matmul.sets import Limits, Operands, default_shapes, every_set, limits_of, one_hot, summed
+from emu.contracts.form import FLAGS
 from emu.spec import derive
 
+NO_FLAGS: Final = "flags were not compared: this contract names no datapath that says them; check dot/DATAPATH compares them row by row"
 # exponents of the tensor scales, alpha and beta of the first stage: powers of two keep every sum exact, and no two products are alike
 POWERS: Final = (
     {"ta": 1, "tb": -3, "alpha": 5, "beta": 2}, {"ta": -2, "tb": 6, "alpha": -1, "beta": -3}, {"ta": 0, "tb": 0, "alpha": 0, "beta": 0},
@@ -147,7 +149,10 @@ class Check:
         """Call the target; on the first call, twice. Raises: TargetError."""
         begin = perf_counter()
         try:
-            found = self.target(operands)["d"]
+            answer = self.target(operands)
+            found = answer["d"]
+            if FLAGS in answer and NO_FLAGS not in self.report.notes:
+                self.report.notes.append(NO_FLAGS)
             if self.asked == 0 and not self.stored and not np.array_equal(found, self.target(operands)["d"]):
                 raise TargetError("unstable", f"{self.target.name} gave another result when it was asked again: it is not deterministic")
         finally:

@@ -25,7 +25,7 @@ from emu.check.matmul.numbers import Bits
 from emu.check.matmul.pair import Pair, Side, pair_of
 from emu.check.targets.answers import LAYOUTS, PACKINGS, bits_of
 from emu.check.targets.signature import Parameter, parse_signature
-from emu.contracts.form import Arrays, integer_dtype
+from emu.contracts.form import FLAGS, Arrays, integer_dtype
 from emu.engines.numpy.layout import places
 from emu.spec import get
 from emu.spec.models.format import FloatFacts
@@ -101,9 +101,13 @@ class GemmTarget:
         return found.view(np.float32) if isinstance(side.scale and side.scale.facts, FloatFacts) and found.dtype.itemsize == 4 else found
 
     def answer(self, found: Any, operands: Arrays) -> dict[str, Bits]:
-        """Return what the kernel gave as codes [M, N]. Raises: TargetError (dtype, shape)."""
+        """Return what the kernel gave as codes [M, N], and flags where it gave any. Raises: TargetError (dtype, shape)."""
+        raised: Any = None
         if isinstance(found, Mapping):
+            raised = found.get(FLAGS)
             found = found["d"] if "d" in found else next(iter(found.values()), None)
+        if isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) > 1:
+            found, raised = found
         if isinstance(found, tuple | list) and len(found) == 1:
             found = found[0]
         bits, fmt = bits_of("d", found)
@@ -115,7 +119,8 @@ class GemmTarget:
         shape = result_shape(operands)
         if bits.shape != shape:
             raise TargetError("shape", f"{self.name} gave shape {bits.shape}, [{'M' if len(shape) == 2 else 'B, M'}, N] is {shape}")
-        return {"d": np.ascontiguousarray(bits).view(wanted).reshape(-1, shape[-1])}
+        told = {} if raised is None else {FLAGS: bits_of(FLAGS, raised)[0]}
+        return {"d": np.ascontiguousarray(bits).view(wanted).reshape(-1, shape[-1])} | told
 
 
 def result_shape(operands: Arrays) -> tuple[int, ...]:

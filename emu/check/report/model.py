@@ -190,6 +190,7 @@ CLASSES: Final = {
     "subnormal": "a subnormal source or result",
     "tie": "exactly half way between two codes",
     "double_rounding": "rounded to a narrower float first",
+    "flags": "exception flags that are missing, or raised for nothing",
     "random": "stochastic rounding: the random operand, or its distribution",
     "code": "another code",
     "value": "another value",

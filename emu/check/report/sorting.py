@@ -9,7 +9,7 @@ import numpy as np
 from emu.base.errors import EmuError
 from emu.check.cutting import cut
 from emu.check.judge import Difference, format_of, is_nan
-from emu.contracts.form import Arrays, Bits, Expected, Form, spread
+from emu.contracts.form import FLAGS, Arrays, Bits, Expected, Form, spread
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.round import locate, round_value
@@ -43,7 +43,7 @@ def whole_class(form: Form, case: Case, difference: Difference, known: bool = Fa
         swapped = even.reshape(-1, 2)[:, ::-1].reshape(even.shape)[:, : want.shape[1]]
         if bool((swapped == have)[difference.wrong].all()) and (known or _varied(want, difference.wrong)):
             return "nibble_order"
-    if difference.name in ("codes", "values") or not _varied(want, difference.wrong):
+    if difference.name in ("codes", "values", FLAGS) or not _varied(want, difference.wrong):
         return None
     if np.array_equal(np.sort(want, axis=None), np.sort(have, axis=None)) or _swizzled(want, have):
         return "layout"
@@ -63,6 +63,8 @@ def _swizzled(want: Bits, have: Bits) -> bool:
 
 def class_of(form: Form, case: Case, name: str, index: Index) -> str:
     """Return the class of one difference: a key of classes.CLASSES."""
+    if name == FLAGS:
+        return "flags"
     want, have = int(case.expected.arrays[name][index]), int(case.got[name][index])
     fmt = format_of(form, name, case.expected.arrays[name])
     if _only_sign(want, have, fmt) and not want & ~derive.codes(fmt).sign_bit:

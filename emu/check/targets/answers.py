@@ -10,7 +10,7 @@ import numpy as np
 
 from emu.arrays.values import _FORMAT_OF_DTYPE as FORMAT_OF_DTYPE
 from emu.base.errors import TargetError
-from emu.contracts.form import Arrays, Bits, Form, Shape, integer_dtype
+from emu.contracts.form import FLAGS, Arrays, Bits, Form, Shape, integer_dtype
 from emu.engines.numpy.layout import places
 from emu.ops.quantized import Quantized
 from emu.spec import derive, get
@@ -176,7 +176,7 @@ def _check_format(name: str, fmt: str | None, wanted: Format) -> None:
 
 
 def _innermost(form: Form) -> str:
-    levels = [name for name in form.answers if name not in ("codes", "values", "d")]
+    levels = [name for name in form.answers if name not in ("codes", "values", "d", FLAGS)]
     return levels[-1] if levels else ""
 
 

@@ -16,7 +16,7 @@ from emu.base.errors import OperandError, TargetError, ToolError
 from emu.check.model import Calls
 from emu.check.targets.answers import PACKED, Reading, _positions, read
 from emu.contracts import form_of
-from emu.contracts.form import EXTRAS, Arrays, Bits, Form, Shape, integer_dtype
+from emu.contracts.form import EXTRAS, FLAGS, Arrays, Bits, Form, Shape, integer_dtype
 from emu.spec import derive
 
 SECONDS = 600
@@ -136,7 +136,7 @@ def exec_target(
 ) -> ExecTarget:
     """Return a program as a target.
 
-    command: words as in a shell, no shell is started.   gives: columns that it prints; None: codes, then levels from the innermost.
+    command: words as in a shell, no shell is started.   gives: columns that it prints; None: codes, levels from the innermost, no flags.
     wants: which of tensor_amax, random and signs it reads; None: all.   seconds: limit of one run.
     Raises: OperandError, SpecError.   Tests: tests/check/test_check_exec.py.
     """
@@ -144,7 +144,7 @@ def exec_target(
     words = shlex.split(command)
     if not words:
         raise OperandError("exec: name a program")
-    names = tuple(gives) if gives is not None else _positions(form)
+    names = tuple(gives) if gives is not None else tuple(name for name in _positions(form) if name != FLAGS)
     for name in names:
         if name not in (*form.answers, "values", PACKED):
             raise OperandError(f"gives {name!r} is unknown: one of {', '.join((*form.answers, 'values', PACKED))}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from emu.cli.settings import common_options, note, print_json, settings_of
+
+if TYPE_CHECKING:
+    from emu.rtl.export.prove import Proof
 
 DIFFERS, NOTHING = 1, 3
 
@@ -40,19 +43,33 @@ def command(
     """
     from emu.base.atomic import check_target, write_text
     from emu.rtl.export import functions as export
-    from emu.rtl.export.prove import prove, render_mem, render_tv
+    from emu.rtl.export.prove import mismatches_of, prove, render_mem, render_tv
 
     if out is not None:
         check_target(out, force)
     item = export.golden(contract, source)
     proof = prove(item, files, defines, seconds, solver)
     line = "" if proof.row is None else render_mem(item, proof.row)
+    seen = mismatches_of(item, proof)
     if settings_of().json:
-        print_json({"golden": item.name, "result": proof.kind, "clocked": proof.clocked, "why": proof.why, "row": line})
+        told = {"golden": item.name, "result": proof.kind, "clocked": proof.clocked, "why": proof.why, "row": line}
+        print_json({**told, "simulator": proof.simulator, "got": proof.got, "mismatch": seen})
     else:
         click.echo(f"{proof.kind.upper()} {item.name}" + (f": {proof.why}" if proof.why else "") + (f"\n{line}" if line else ""))
+        for text in seen:
+            click.echo(text)
+    if proof.kind == "counterexample":
+        note(_replayed(proof))
     if proof.clocked:
         note("registers were taken as wires: the function was judged, not the timing")
     if proof.row is not None and out is not None:
         write_text(out, render_tv(item, proof.row), force)
     return {"proven": 0, "counterexample": DIFFERS, "unknown": NOTHING}[proof.kind]
+
+
+def _replayed(proof: Proof) -> str:
+    if proof.simulator.startswith("("):
+        return f"not replayed: {proof.simulator[1:-1]}"
+    if proof.got is None:
+        return f"replayed in {proof.simulator}: the design gives no answer"
+    return f"replayed in {proof.simulator}: the design gives " + ", ".join(f"{name} = {text}" for name, text in proof.got.items())

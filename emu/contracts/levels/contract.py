@@ -16,7 +16,7 @@ from emu.base.caches import lazy
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.cover import Subject
-from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, integer_dtype, masked, whole
+from emu.contracts.form import FLAGS, Arrays, Asked, Bits, Expected, Form, Question, Shape, integer_dtype, masked, whole
 from emu.contracts.levels import cases, deviations, suite
 from emu.contracts.levels.columns import Stage, stages_of
 from emu.contracts.levels.cover import LevelsCover
@@ -133,13 +133,13 @@ class LevelsContract(Contract):
         return tuple(pack(named[column.name], column.lane_bits) for column in self.layout.inputs)
 
     def form(self, result: Format) -> Form:
-        """a, b, scale_a, scale_b, c, words -> d."""
-        plan = self.plan
+        """a, b, scale_a, scale_b, c, words -> d, and flags where the datapath reports any."""
+        plan, words = self.plan, self.plan.facts.flags
         operands: dict[str, Format | None] = {"a": plan.a, "b": plan.b}
         operands |= {} if plan.scale is None else {"scale_a": plan.scale, "scale_b": plan.scale}
         operands |= {} if plan.c is None else {"c": plan.c}
         operands |= {"words": None} if self.field.draws else {}
-        return LevelsForm(self, operands, {"d": plan.d})
+        return LevelsForm(self, operands, {"d": plan.d} | ({} if words is None else {FLAGS: flag_format(len(words.report))}))
 
     def exact(self, values: Values) -> Answer:
         """Return d and the stages; OPEN for all of a row that is refused, for the stages that NaN or infinity decided."""
@@ -225,21 +225,30 @@ class LevelsContract(Contract):
         return "levels"
 
 
-# dot on whole arrays: a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows], random words [rows, words] -> d [rows].
+# dot on whole arrays: a, b [rows, K], scale_a, scale_b [rows, K / block], c [rows], random words [rows, words] -> d, flags [rows].
 
 
 NAMES = ("a", "b", "scale_a", "scale_b", "c", "words")
 STRATIFIED = 1 << 11  # rows at least
 
 
+def flag_format(count: int) -> Format:
+    """Return the format in which flags are told: an integer without sign, one bit each, the first flag of the report the lowest."""
+    one: Format = get("format", "uint1")
+    return one.model_copy(update={"id": f"{count} flags", "facts": one.facts.model_copy(update={"bits": count})})
+
+
 class LevelsForm(Form):
-    """a, b, scale_a, scale_b, c, words -> d. words: the random words of a row."""
+    """a, b, scale_a, scale_b, c, words -> d, flags. words: the random words of a row.
+
+    flags: where the datapath reports any, bit i the flag i of its report; of a kernel that answers d alone they are not compared.
+    """
 
     operation: LevelsContract
 
     def shapes(self, operands: Arrays) -> dict[str, Shape]:
         """One result a row."""
-        return {"d": operands["a"].shape[:1]}
+        return dict.fromkeys(self.answers, operands["a"].shape[:1])
 
     def arrays(self, rows: Sequence[LevelsRow]) -> dict[str, Bits]:
         """Return rows as operands."""
@@ -275,7 +284,7 @@ class LevelsForm(Form):
         return self.operation.lines(self.operation.trace(self.operation.packed_values(row)))
 
     def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
-        """Return d."""
+        """Return d and flags."""
         plan, op = self.operation.plan, self.operation
         rows = list(self.rows(operands))
         known = np.array([not op.has_open_bit(row) for row in rows], bool)
@@ -283,18 +292,28 @@ class LevelsForm(Form):
             try:
                 given = [operands.get(name) for name in NAMES]
                 chosen = self.engine(operands) if engine == "auto" else engine
-                found, _ = run_levels(*given, plan, chosen)  # type: ignore[call-arg, arg-type]
-                return whole("d", found, known)
+                raised = np.zeros(len(rows), np.uint8) if FLAGS in self.answers else None
+                found, _ = run_levels(*given, plan, chosen, raised)  # type: ignore[call-arg, arg-type]
+                return self._told(found, raised, known)
             except REFUSALS:
                 pass
 
-        def one(row: LevelsRow, here: bool) -> int:
+        def one(row: LevelsRow, here: bool) -> tuple[int, int]:
             try:
-                return dot(*row, plan).code if here else -1
+                made = dot(*row, plan) if here else None
             except REFUSALS:
-                return -1
+                made = None
+            return (-1, 0) if made is None else (made.code, made.flags)
 
-        return whole("d", *masked([one(row, bool(here)) for row, here in zip(rows, known, strict=True)], plan.d))
+        told = [one(row, bool(here)) for row, here in zip(rows, known, strict=True)]
+        codes, here = masked([code for code, _ in told], plan.d)
+        return self._told(codes, np.array([flags for _, flags in told], np.uint8), here)
+
+    def _told(self, codes: Bits, flags: Bits | None, known: Bits) -> Expected:
+        found = whole("d", codes, known)
+        if FLAGS not in self.answers or flags is None:
+            return found
+        return Expected(found.arrays | {FLAGS: flags}, dict.fromkeys(self.answers, known) if found.known else {})
 
     def engine(self, operands: Arrays) -> str:
         """The first engine beside the reference model that does this datapath."""

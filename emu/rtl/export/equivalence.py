@@ -19,6 +19,7 @@ Kind = Literal["proven", "counterexample", "unknown"]
 MITER: Final = "emu_miter"
 AIGER: Final = "miter.aig"
 MODEL: Final = "model.cex"
+VACUOUS: Final = "nothing is compared: for no input would a wrong lowest bit be seen"
 REGISTERS: Final = "registers.txt"
 _STATE: Final = "t:$dff t:$ff t:$dlatch t:$mem* t:$_*FF* t:$_*LATCH*"
 _BIT: Final = re.compile(r"(?m)^(\w+?)(?:\[(\d+)\])?@0=([01])$")
@@ -89,6 +90,12 @@ def decide(script: Sequence[str], work: Path, seconds: float) -> Verdict:
     return verdict._replace(model={name.removeprefix("in_"): value for name, value in verdict.model.items()})
 
 
+def outputs_of(work: Path) -> dict[str, int]:
+    """Return output -> number of `miter.aig` in a folder; a bit of a wide one as `seen[1]`."""
+    symbols = (work / AIGER).read_bytes().rpartition(b"\nc\n")[0].decode("latin-1")
+    return {name: int(number) for number, name in re.findall(r"(?m)^o(\d+) (\S+)$", symbols)}
+
+
 def _has_registers(work: Path) -> bool:
     return (work / REGISTERS).is_file() and bool((work / REGISTERS).read_text(encoding="ascii", errors="replace").split())
 
@@ -108,10 +115,14 @@ def _miter() -> list[str]:
     ]
 
 
-def solve(work: Path, seconds: float) -> Verdict:
-    """Tell whether the one output of `miter.aig` in a folder is 0 for all inputs; the model names the inputs as the file does."""
+def solve(work: Path, seconds: float, output: int | None = None) -> Verdict:
+    """Tell whether an output of `miter.aig` in a folder is 0 for all inputs; the model names the inputs as the file does.
+
+    output: its number; None: the only one.
+    """
+    chosen = [] if output is None else [f"cone -O {output}"]
     try:
-        log = run_abc([f"read_aiger {AIGER}", "strash", "iprove", f"write_cex -n {MODEL}"], work, seconds)
+        log = run_abc([f"read_aiger {AIGER}", "strash", *chosen, "iprove", f"write_cex -n {MODEL}"], work, seconds)
     except TimeoutError as error:
         return Verdict("unknown", {}, str(error))
     if re.search(r"(?m)^UNSATISFIABLE\b", log):

@@ -1,6 +1,6 @@
 """Golden functions: a contract as a combinational function in Verilog, SMT-LIB 2 or BTOR2, made from the spec and the exact engine alone.
 
-decode/<format>   convert/<dst>/<rounding>/<policy>   product/<a>x<b>   group_sum/<a>x<b>[/<lanes>]
+decode/<format>   convert/<dst>/<rounding>/<policy>   product/<a>x<b>   group_sum/<a>x<b>[/<lanes>]   dot/<datapath of levels>
 Nothing of a reference design is in it: thresholds, tables and linear conditions, all exact integers. Not here: proofs (prove).
 """
 
@@ -16,6 +16,8 @@ from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import stored_bits
 from emu.contracts.convert.contract import ConvertContract
 from emu.contracts.decode import DecodeContract
+from emu.contracts.dot.contract import DotContract
+from emu.contracts.levels.contract import LevelsContract
 from emu.contracts.rows import Answer
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
@@ -25,8 +27,9 @@ from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.circuit import Circuit
 from emu.rtl.export.convert import convert_circuit
 from emu.rtl.export.decode import decode_circuit, product_circuit
+from emu.rtl.export.levels import levels_circuit
 from emu.spec import derive
-from emu.spec.contract import parse
+from emu.spec.contract import ContractName, parse
 from emu.spec.derive import OPEN
 from emu.spec.models import Format
 from emu.spec.reach import reach
@@ -69,6 +72,21 @@ class Sums(NamedTuple):
         return ((int(units) & ((1 << self.bits) - 1),),)
 
 
+class Products(NamedTuple):
+    """The result of a datapath of levels, without what its levels leave on the way."""
+
+    contract: LevelsContract
+
+    @property
+    def name(self) -> ContractName:
+        """The contract."""
+        return self.contract.name
+
+    def exact(self, values: tuple[int, ...]) -> Answer:
+        """Return d, OPEN where the row has no result."""
+        return tuple(self.contract.exact(values)[:1])
+
+
 @dataclass(frozen=True)
 class Golden:
     """A golden function. name: contract, and source of a conversion.   layout: its columns.   operation: what the reference model says."""
@@ -76,7 +94,7 @@ class Golden:
     name: str
     circuit: Circuit
     layout: Layout
-    operation: ConvertContract | DecodeContract | Sums
+    operation: ConvertContract | DecodeContract | Sums | Products
 
 
 def golden(contract: str, source: str | None = None) -> Golden:
@@ -91,9 +109,12 @@ def golden(contract: str, source: str | None = None) -> Golden:
     if op in ("product", "group_sum"):
         _no_source(contract, source)
         return _sum(op, rest)
-    if op not in ("decode", "convert"):
-        raise SpecError(f"{contract}: golden functions exist for decode, convert, product and group_sum")
+    if op not in ("decode", "convert", "dot"):
+        raise SpecError(f"{contract}: golden functions exist for decode, convert, product, group_sum and dot")
     parsed = parse(contract)
+    if op == "dot":
+        _no_source(contract, source)
+        return _products(parsed)
     fmt: Format = get("format", parsed.parts[0])
     if op == "decode":
         _no_source(contract, source)
@@ -109,6 +130,17 @@ def golden(contract: str, source: str | None = None) -> Golden:
     circuit = Circuit(MODULE, _about(str(parsed), source, parsed.spec_sha256))
     convert_circuit(circuit, found.source, fmt, found.rounding, found.entry)
     return Golden(f"{parsed} from {source}", circuit, found.layout, found)
+
+
+def _products(parsed: ContractName) -> Golden:
+    """Return the golden function of a datapath of levels."""
+    contract = DotContract.of(parsed)
+    if not isinstance(contract, LevelsContract):
+        raise SpecError(f"{parsed}: a chain of aligned steps: golden functions hold no align")
+    circuit = Circuit(MODULE, _about(str(parsed), "", parsed.spec_sha256))
+    levels_circuit(circuit, contract)
+    result = next(column for column in contract.layout.results if column.name == "d")
+    return Golden(str(parsed), circuit, layout_of([*contract.layout.inputs, result]), Products(contract))
 
 
 def _no_source(contract: str, source: str | None) -> None:

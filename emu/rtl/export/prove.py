@@ -2,6 +2,10 @@
 
 A miter of both, decided by yosys' abc. The design may be clocked when no register feeds itself: registers are taken as wires, so that the
 function is proven and not the timing. Unknown and undriven bits are free values: a design that needs one is not proven.
+
+Two things keep the answer honest. Nothing is called proven before the solver has shown, for each result, an input that the same comparison
+calls wrong once the lowest bit of that result is turned: a miter that compares nothing is found out. A counterexample is run on the design
+itself in a simulator (replay): one that does not come back is an error of the proof, not of the design.
 """
 
 from __future__ import annotations
@@ -15,16 +19,23 @@ from typing import Final, Literal, NamedTuple
 
 from emu.base.errors import EngineError, FileError
 from emu.base.templates import filled
+from emu.contracts.columns import Column
 from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.export import verilog as export_verilog
-from emu.rtl.export.equivalence import AIGER, Kind, Verdict, solve
-from emu.rtl.export.functions import Golden
+from emu.rtl.export.equivalence import AIGER, VACUOUS, Kind, Verdict, outputs_of, solve
+from emu.rtl.export.functions import Golden, Sums
 from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
+from emu.rtl.export.replay import differ, replay
 from emu.rtl.export.yosys import ABC, YOSYS, find, run_yosys
+from emu.rtl.mismatch.golden_rows import mismatch_lines
+from emu.spec.models import Format
+from emu.spec.models.format import FloatFacts
+from emu.spec.registry import get
 from emu.vectors.files import writers
 
 Solver = Literal["abc", "z3"]
+TEMPLATE: Final = Path(__file__).with_name("prove.v.j2")
 TOP: Final = "dut"
 HANDSHAKE: Final = {"clk": "emu_clk", "rst": "1'b0", "in_valid": "1'b1"}  # a constant clock would drop the registers and what feeds them
 FLAG: Final = "counterexample"
@@ -38,12 +49,18 @@ endmodule
 
 
 class Proof(NamedTuple):
-    """kind: proven, counterexample or unknown.   row: the golden row of a counterexample.   clocked: were registers taken as wires."""
+    """kind: proven, counterexample or unknown.   row: the golden row of a counterexample.   clocked: were registers taken as wires.
+
+    why: of an unknown.   got: result column -> hex text of what the design gave in simulation, x possible; None: it gave no answer, or
+    nothing was simulated.   simulator: that ran it, or in brackets why none did.
+    """
 
     kind: Kind
     row: Row | None
     clocked: bool
     why: str = ""
+    got: dict[str, str] | None = None
+    simulator: str = ""
 
 
 def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seconds: float = 120, solver: Solver = "abc") -> Proof:
@@ -52,7 +69,8 @@ def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seco
     files: Verilog or SystemVerilog with a module `dut`, ports named as the columns; clk, rst, in_valid, out_valid may be there.
     defines: `NAME` or `NAME=value`.   seconds: processor time for each program.
     solver: abc on a miter of the golden Verilog; z3 on the golden SMT-LIB.
-    Raises: ToolError (a program is absent), FileError (a file, a port or its width), EngineError (yosys refuses the design).
+    Raises: ToolError (a program is absent), FileError (a file, a port or its width), EngineError (yosys refuses the design; a false
+    counterexample, which the design does not show in simulation).
     Tests: tests/rtl/test_rtl_prove.py.
     """
     find(ABC if solver == "abc" else YOSYS)
@@ -65,21 +83,47 @@ def prove(item: Golden, files: Sequence[Path], defines: Sequence[str] = (), seco
         try:
             ports = _ports(item, files, defines, work, seconds)
             clocked = _build(item, ports, solver, _reading(files, defines), work, seconds)
-            verdict = solve(work, seconds) if solver == "abc" else solve_z3(item, work, seconds)
+            verdict = _judged(work, seconds) if solver == "abc" else solve_z3(item, work, seconds)
         except TimeoutError as error:
             verdict = Verdict("unknown", {}, str(error))
         except EngineError as error:
             if "logic loop" not in str(error) and "SCC" not in str(error):
                 raise
             verdict = Verdict("unknown", {}, f"{_LOOP}: only the function of one row can be proven")
-    row = row_of(item, verdict.model) if verdict.kind == "counterexample" else None
-    return Proof(verdict.kind, row, clocked, verdict.why)
+    if verdict.kind != "counterexample":
+        return Proof(verdict.kind, None, clocked, verdict.why)
+    row = row_of(item, verdict.model)
+    simulator, got = replay(item.layout, row, files, defines, ports)
+    return Proof(verdict.kind, row, clocked, verdict.why, got, simulator)
+
+
+def _judged(work: Path, seconds: float) -> Verdict:
+    """Ask whether `bad` is always 0; if so, whether every bit of `seen` can be 1."""
+    outputs = outputs_of(work)
+    verdict = solve(work, seconds, outputs["bad"])
+    if verdict.kind != "proven":
+        return verdict
+    watched = [name for name in outputs if name != "bad"]
+    assert watched
+    for name in watched:
+        seen = solve(work, seconds, outputs[name])
+        if seen.kind != "counterexample":
+            return Verdict("unknown", {}, VACUOUS if seen.kind == "proven" else seen.why)
+    return verdict
 
 
 def row_of(item: Golden, model: Mapping[str, int]) -> Row:
     """Return the golden row of an input: the expected columns are the reference model's, never the solver's."""
     values = tuple(model.get(column.name, 0) for column in item.layout.inputs)
     return make_row(item.layout, Input("formal", (FLAG,), values), item.operation.exact(values))
+
+
+def mismatches_of(item: Golden, proof: Proof) -> list[str]:
+    """Return the MISMATCH lines of a counterexample that was replayed: what emu explain mismatch reads; none of a sum of products."""
+    if proof.row is None or proof.got is None or isinstance(item.operation, Sums):
+        return []
+    wrong = differ(item.layout, proof.row, proof.got)
+    return mismatch_lines(str(item.operation.name), item.layout, proof.row, proof.got, wrong)
 
 
 def render_tv(item: Golden, row: Row) -> str:
@@ -114,17 +158,27 @@ def _ports(item: Golden, files: Sequence[Path], defines: Sequence[str], work: Pa
     return ports
 
 
+def _fields(column: Column) -> tuple[str, str]:
+    """Return the ranges of the fraction and the exponent of a result whose NaN may have any payload."""
+    fmt: Format = get("format", column.format or "")
+    assert isinstance(fmt.facts, FloatFacts) and fmt.facts.nan == "ieee" and column.lanes == 1
+    frac, exp = fmt.facts.frac_bits, fmt.facts.exp_bits
+    return f"{frac - 1}:0", f"{frac + exp - 1}:{frac}"
+
+
 def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, reading: str, work: Path, seconds: float) -> bool:
     """Write the miter as an and-inverter graph, or the design alone as SMT-LIB; tell whether the design has registers."""
     (work / "golden.v").write_text(export_verilog.render(replace(item.circuit, name="emu_golden")), encoding="ascii")
     top = "emu_top" if solver == "abc" else DESIGN_TOP
+    outputs = {name for name, _ in item.circuit.outputs}
     text = filled(
-        Path(__file__).with_name("prove.v.j2"),
+        TEMPLATE,
         top=top,
         dut=TOP,
         inputs=item.circuit.inputs,
         wants=item.circuit.outputs if solver == "abc" else (),
         results=item.layout.results,
+        nans={column.name: _fields(column) for column in item.layout.results if f"k_{column.name}" in outputs},
         tied=[(name, value) for name, value in HANDSHAKE.items() if name in ports],
         valid=ports.get("out_valid") == ("output", 1),
     )
@@ -132,8 +186,9 @@ def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, r
     (work / "wires.v").write_text(_WIRES, encoding="ascii")
     begin = ["read_verilog golden.v top.v", reading, f"hierarchy -check -top {top}", "proc -norom", "flatten"]
     flat = ["memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
+    ready = ["opt_expr -mux_undef", "opt_clean"]  # the valid input is 1: what a register keeps without it is no loop
     wires = ["techmap -map wires.v t:$dff", "opt_clean", "scc -expect 0", "setundef -undriven -anyseq", "opt -full", "wreduce"]
     graph = ["techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -symbols {AIGER}"]
     words = ["setundef -undriven -anyseq", "opt_clean", f"write_smt2 -wires {DESIGN}"]
-    run_yosys([*begin, *flat, *wires, *(graph if solver == "abc" else words)], work, seconds)
+    run_yosys([*begin, *flat, *ready, *wires, *(graph if solver == "abc" else words)], work, seconds)
     return bool((work / "registers.txt").read_text(encoding="ascii", errors="replace").split())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from emu.base.errors import FileError
+from emu.contracts import OPERATIONS
 from emu.contracts.columns import KIND_BITS, Column, Layout
 from emu.contracts.rows import Answer, Input, Row, inputs_of, is_nan, make_row, unpack, value_of
 from emu.rtl.mismatch.lines import Log, Seen
@@ -15,8 +16,9 @@ from emu.rtl.portmap.rows import TIED
 from emu.rtl.portmap.suite import stored
 from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.files.suite import Suite, rows_sha256
-from emu.vectors.suites.plan import SuitePlan, find
+from emu.vectors.suites.plan import SuitePlan, families, find
 
+FORMAL = "formal"  # the suite of rows that a proof found
 MOST_KEPT = 1 << 15  # answers
 MOST_DIGESTED = 8192  # rows: larger suites are not computed whole for their digest
 
@@ -58,12 +60,15 @@ def fits(layout: Layout, row: Row, column: Column, got: dict[str, int | None]) -
 class Golden:
     """The golden rows of one suite: from a folder of vectors, or computed one by one by the reference model.
 
+    The suite `formal` is of no file: its rows are the inputs that a proof found (emu rtl prove).
+
     left_out: result column -> bits that are not compared.
     """
 
     def __init__(self, name: str, vectors: Path | None, left_out: dict[str, int] | None = None) -> None:
         stem, _, shard = name.partition(".s")
-        self.plan: SuitePlan = find(stem)
+        self.free = stem.endswith(f"__{FORMAL}")
+        self.plan: SuitePlan = any_plan(stem.removesuffix(FORMAL)) if self.free else find(stem)
         self.name, self.layout = name, self.plan.operation.layout
         self.first = 1 + int(shard[:4]) * SHARD_ROWS if shard else 1
         self.suite: Suite | None = None if vectors is None else stored(self.plan, vectors)
@@ -112,7 +117,8 @@ class Golden:
 
     def case(self, seen: Seen) -> Case:
         """Return a printed row beside the golden one. Raises: FileError (expected values are not those that the reference model gives)."""
-        row, layout = self.row(seen.tc), self.layout
+        layout = self.layout
+        row = self._free(seen) if self.free else self.row(seen.tc)
         pairs = zip(layout.inputs, inputs_of(layout, row), strict=True)
         if list(seen.given) != [f"{value:0{column.digits}x}" for column, value in pairs]:
             row = self._tied(seen, row)
@@ -134,6 +140,16 @@ class Golden:
                 )
         self.printed[seen.tc] = row
         return Case(seen.tc, row, {name: _number(value) for name, value in text.items()}, text)
+
+    def _free(self, seen: Seen) -> Row:
+        """Return the row of the printed inputs, of no suite. Raises: FileError (they are no inputs of this contract)."""
+        read = [_number(text) for text in seen.given]
+        columns = self.layout.inputs
+        if len(read) != len(columns) or any(value is None or value >> column.bits for value, column in zip(read, columns, strict=True)):
+            wanted = ", ".join(f"{column.name} of {column.bits} bits" for column in columns)
+            raise FileError(f"{self.name} tc={seen.tc}: in={','.join(seen.given)}: write {wanted}")
+        values = tuple(value or 0 for value in read)
+        return self._masked(make_row(self.layout, Input(FORMAL, (FORMAL,), values), self.plan.operation.exact(values)))
 
     def _tied(self, seen: Seen, golden: Row) -> Row:
         """Return the row of the printed inputs, some of which a port map ties. Raises: FileError (they are no inputs of this suite)."""
@@ -158,6 +174,37 @@ class Golden:
         if digests == {rows_sha256(self.layout, rows)}:
             return "the rows that were run are the golden ones (rows_sha256)"
         return "rows_sha256 is not the golden one: rows were masked (a port map) or edited; the rows below were compared one by one"
+
+
+def any_plan(head: str) -> SuitePlan:
+    """Return a plan of the contract whose stems begin with a text. Raises: FileError (the loaded spec has none)."""
+    for suite in ("directed", "all", "smoke"):
+        try:
+            return find(head + suite)
+        except FileError:
+            continue
+    return find(f"{head}directed")
+
+
+def mismatch_lines(contract: str, layout: Layout, row: Row, got: Mapping[str, str], wrong: Sequence[str]) -> list[str]:
+    """Return the MISMATCH lines of one row of no suite, for emu explain mismatch; none where vectors know no such contract.
+
+    got: result column -> hex text.   wrong: the columns that differ.
+    """
+    for name, aliases in families().items():
+        if contract in (str(name), *aliases):
+            for operation in OPERATIONS[name.op].openings(name):
+                if operation.layout.inputs == layout.inputs:
+                    return list(_lines(operation.stem(FORMAL), layout, row, got, wrong))
+    return []
+
+
+def _lines(stem: str, layout: Layout, row: Row, got: Mapping[str, str], wrong: Sequence[str]) -> Iterator[str]:
+    given = ",".join(f"{value:0{column.digits}x}" for column, value in zip(layout.inputs, inputs_of(layout, row), strict=True))
+    for name in wrong:
+        digits = layout.columns[layout.index(name)].digits
+        want, mask = (f"{value_of(layout, row, key):0{digits}x}" for key in (name, f"m_{name}"))
+        yield f"MISMATCH suite={stem} tc=1 out={name} in={given} want={want} got={got[name].lower()} mask={mask}"
 
 
 def _number(text: str) -> int | None:

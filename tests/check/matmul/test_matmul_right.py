@@ -206,6 +206,19 @@ def test_default_shapes_are_off_every_tile_size_and_one_pass_is_whole():
     assert "pass" in report.text() and report.junit() and report.data()["accumulator_bits"] == 24
 
 
+@pytest.mark.parametrize("answer", [lambda d, flags: (d, flags), lambda d, flags: {"flags": flags, "d": d}], ids=["pair", "names"])
+def test_flags_that_come_along_are_said_not_to_be_compared(answer):
+    def kernel(a, b):
+        d = binary64(a, b)
+        return answer(d, np.zeros(d.shape, np.uint8))
+
+    report = check_matmul(kernel, "nvfp4", "nvfp4", **QUICK)
+    assert report.verdict == "pass" and [note for note in report.notes if "flags were not compared" in note] == [
+        "flags were not compared: this contract names no datapath that says them; check dot/DATAPATH compares them row by row"
+    ]
+    assert not any("flags" in note for note in check_matmul(binary64, "nvfp4", "nvfp4", **QUICK).notes)
+
+
 def test_given_shapes_are_the_only_ones_that_are_asked():
     asked = set()
 
