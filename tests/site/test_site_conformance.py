@@ -1,0 +1,81 @@
+"""The pages that only the site has: every kernel, every instruction and every open question is on them, with the numbers of the record."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from emu.files.record import Data
+from emu.spec import KINDS, get, names
+from emu.spec.registry import digest
+from tools.foreign_kernels import KIND, RECORD
+from tools.site.conformance import conformance, explorer_link, open_questions, unrolled
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMED = (("format", "fp32"), ("format", "e2m1"), ("rounding", "rne"), ("policy", "gfloat_sat"))
+ROOMS = {"recipes": [{"id": "mxfp4_torchao_even"}]}
+
+
+def rows(page: str, table: str) -> list[str]:
+    return re.findall(r"<tr>(.*?)</tr>", page.partition(f'id="{table}"')[2].partition("</tbody>")[0].partition("<tbody>")[2], re.DOTALL)
+
+
+def test_every_kernel_has_its_row_with_the_counts_of_the_record() -> None:
+    record: Data = KIND.read(ROOT / RECORD)
+    found = rows(conformance(record, ROOMS), "libraries-table")
+    assert len(found) == len(record["rows"]) > 100
+    for row, text in zip(record["rows"], found, strict=True):
+        differing, compared = (sum(suite[key] for suite in row["suites"].values()) for key in ("differing", "compared"))
+        assert f"<code>{row['kernel']}</code>" in text and f"<code>{row['contract']}</code>" in text
+        assert f"{differing:,} of {compared:,}" in text
+        assert ("differs" in text) == bool(differing)
+        assert text.count(" must be ") == len(row["failures"])
+
+
+def test_every_instruction_and_open_question_has_its_row() -> None:
+    machines = rows(conformance(KIND.read(ROOT / RECORD), None), "machines-table")
+    assert len(machines) == len(names("instruction"))
+    for name, text in zip(names("instruction"), machines, strict=True):
+        assert f">{name}</a>" in text and f"<td>{get('instruction', name).status}</td>" in text
+    asked = sum(len(get(kind, name).open) for kind in KINDS for name in names(kind))
+    assert len(rows(open_questions(), "open-table")) == asked > 100
+
+
+def test_a_page_without_explorer_links_to_none() -> None:
+    page = conformance(KIND.read(ROOT / RECORD), None)
+    assert "explorer_page" not in page
+    assert "explorer_page.html#number?" in conformance(KIND.read(ROOT / RECORD), ROOMS)
+
+
+def test_the_link_of_a_conversion_holds_its_facts() -> None:
+    found = explorer_link("convert/e2m1/rne/gfloat_sat", {"codes": "7F800000"}, ROOMS)
+    assert found is not None
+    name, _, state = found.partition("#number?")
+    assert name == "explorer_page.html"
+    assert {key: value for key, (value,) in parse_qs(state).items()} == {
+        "from": "fp32",
+        "code": "0x7F800000",
+        "to": "e2m1",
+        "round": "rne",
+        "policy": "gfloat_sat",
+        "r": "0",
+        "spec": "".join(digest(get(*thing))[:8] for thing in NAMED),
+    }
+
+
+def test_the_link_of_a_block_holds_all_its_values() -> None:
+    found = explorer_link("quantize/mxfp4_torchao_even", {"x": "00000000 x3 7F600000 00000000 x28"}, ROOMS)
+    assert found is not None
+    state = parse_qs(found.partition("#block?")[2], keep_blank_values=True)
+    assert state["x"][0].split() == ["0x00000000"] * 3 + ["0x7F600000"] + ["0x00000000"] * 28
+    assert state["a"] == state["b"] == ["mxfp4_torchao_even"] and state["amax"] == [""]
+
+
+def test_rows_that_the_explorer_cannot_show_have_no_link() -> None:
+    assert explorer_link("convert/e8m0/rna/nvidia", {"codes": "7F40"}, ROOMS) is None  # bf16 or fp16: the record does not say
+    assert explorer_link("convert/e2m1/rne/ml_dtypes", {"codes": "4004000000000001"}, ROOMS) is None
+    assert explorer_link("quantize/nvfp4_te_ref", {"x": "00000000", "tensor_amax": "00000000"}, ROOMS) is None  # not offered by these rooms
+    assert explorer_link("decode/e2m1", {"codes": "1"}, ROOMS) is None
+
+
+def test_runs_are_unrolled() -> None:
+    assert unrolled("A x2 B C x3") == ["A", "A", "B", "C", "C", "C"]

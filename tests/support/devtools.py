@@ -1,0 +1,161 @@
+"""Headless Chromium over its debugging pipe: open an address, run scripts, see every request. Not here: what a page must do (the tests)."""
+
+import contextlib
+import functools
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MISSING = 5  # the exit code of a missing tool, as of the command
+WAIT = 60  # seconds for one answer
+
+
+def chromium(*packages: str, tools: tuple[str, ...] = ()) -> str:
+    """Return Chromium's path. Where something is missing the tests are skipped, or end with 5 (EMU_NEED_BROWSER)."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    lacking = [tool for tool in tools if shutil.which(tool) is None] + ([] if found else ["chromium"])
+    lacking += [package for package in packages if find_spec(package) is None]
+    if lacking and os.environ.get("EMU_NEED_BROWSER"):
+        pytest.exit(f"the browser tests need {', '.join(lacking)}: .ci/run says how to install them", MISSING)
+    if lacking or not os.environ.get("EMU_NEED_BROWSER"):
+        pytest.skip(f"no {', '.join(lacking)} here" if lacking else "EMU_NEED_BROWSER=1 runs the pages in Chromium: a step of .ci/run")
+    return found or ""
+
+
+def axe() -> str:
+    """Return the script of axe-core, which axe_playwright_python brings; nothing else of that package is used."""
+    found = find_spec("axe_playwright_python")
+    assert found is not None and found.submodule_search_locations
+    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+class Page:
+    """One tab. requests: every address that it asked for."""
+
+    def __init__(self, binary: str, folder: Path) -> None:
+        here_read, there_write = os.pipe()
+        there_read, here_write = os.pipe()
+        command = [binary, "--headless", "--disable-gpu", "--no-sandbox", "--hide-scrollbars", "--remote-debugging-pipe"]
+        command += [
+            "--disable-background-networking",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            f"--user-data-dir={folder}",
+        ]
+        # Chromium reads from 3 and writes to 4; the first step keeps either end from lying on the other's place.
+        moved = f'exec 8<&{there_read} 9>&{there_write} && exec 3<&8 4>&9 && exec "$@"'
+        joined = ["bash", "-c", moved, "bash", *command, "about:blank"]
+        self._process = subprocess.Popen(joined, pass_fds=(there_read, there_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(there_read)
+        os.close(there_write)
+        self._in, self._out = here_write, os.fdopen(here_read, "rb", buffering=0)
+        self._rest, self._count, self._session = b"", 0, ""
+        self._events: list[str] = []
+        self.requests: list[str] = []
+
+    def begin(self) -> None:
+        """Take the tab that is open."""
+        target = next(item for item in self._call("Target.getTargets")["targetInfos"] if item["type"] == "page")
+        self._session = self._call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Network", "Runtime"):
+            self._call(f"{domain}.enable")
+
+    def close(self) -> None:
+        """End the browser."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._in)
+        self._out.close()
+
+    def size(self, width: int, height: int = 900) -> None:
+        """Give the window another size."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def theme(self, name: str) -> None:
+        """Let the system prefer "light" or "dark"."""
+        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def open(self, address: str) -> None:
+        """Load an address and wait for its load event; another place of the page that is open has none."""
+        self._events.clear()
+        answer = self._call("Page.navigate", url=address)
+        assert "errorText" not in answer, f"{address}: {answer['errorText']}"
+        self._until("Page.loadEventFired")
+
+    def ask(self, script: str) -> Any:
+        """Return what an asynchronous function with this body returns, through JSON."""
+        answer = self._call("Runtime.evaluate", expression=f"(async () => {{ {script} }})()", awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"].get("exception", answer["exceptionDetails"])
+        return answer["result"].get("value")
+
+    def picture(self) -> bytes:
+        """Return what the window shows, as PNG."""
+        import base64
+
+        return base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])
+
+    def _call(self, method: str, **params: Any) -> Any:
+        self._count += 1
+        number = self._count
+        message = {"id": number, "method": method, "params": params} | ({"sessionId": self._session} if self._session else {})
+        os.write(self._in, json.dumps(message).encode() + b"\0")
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            found = self._read()
+            if found.get("id") == number:
+                assert "error" not in found, f"{method}: {found['error']}"
+                return found["result"]
+        raise AssertionError(f"{method}: no answer within {WAIT} s")
+
+    def _until(self, event: str) -> None:
+        end = time.monotonic() + WAIT
+        while event not in self._events:
+            assert time.monotonic() < end, f"no {event} within {WAIT} s"
+            self._read()
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            piece = self._out.read(1 << 16)
+            assert piece, "Chromium ended"
+            self._rest += piece
+        text, _, self._rest = self._rest.partition(b"\0")
+        found: dict[str, Any] = json.loads(text)
+        if "method" in found:
+            self._events.append(found["method"])
+            if found["method"] == "Network.requestWillBeSent":
+                self.requests.append(found["params"]["request"]["url"])
+        return found
+
+
+@contextlib.contextmanager
+def page(binary: str, folder: Path) -> Iterator[Page]:
+    """A tab, ended with the block. folder: of the browser's profile."""
+    tab = Page(binary, folder)
+    try:
+        tab.begin()
+        yield tab
+    finally:
+        tab.close()
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder to this machine; the value is its address."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()

@@ -1,0 +1,110 @@
+"""Building the site: stage the pages, run the generator, put the explorer beside them, check the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from emu.base.errors import FileError, ToolError
+from emu.explore.build import known_objects, words
+from emu.explore.build import page as explorer_page
+from tools.site.conformance import EXPLORER, site_pages
+from tools.site.faults import faults
+from tools.site.stage import staged
+
+HERE: Final = Path(__file__).parent
+GENERATOR: Final = "zensical"
+SHIM: Final = "https://unpkg.com/iframe-worker/shim"  # all that its pages ask for outside: theme/worker.js stands in
+SECONDS: Final = 300
+EMBEDDED: Final = f'\n<iframe class="explorer" src="{EXPLORER}" title="The explorer"></iframe>\n\n[Open it alone]({EXPLORER})\n'
+
+
+def build(root: Path, out: Path, version: str) -> list[str]:
+    """Write the site of the tree at `root` as the folder out/version, list it in out/versions.json, and return what is wrong with it.
+
+    out: a folder; a version that is there already is replaced.
+    Raises: FileError (no source tree, a link to no file), ToolError (generator, clang or wasm-ld absent or broken).
+    """
+    if not (root / "docs" / "index.md").is_file():
+        raise FileError(f"{root}: no docs/index.md here: run in the source tree, or say --root DIR")
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        pages = work / "pages"
+        pages.mkdir()
+        explorer = explorer_page()
+        staged(root, pages)
+        for path, text in site_pages(root, _rooms()).items():
+            (pages / path).write_text(text, encoding="utf-8")
+        (pages / EXPLORER).write_text(explorer, encoding="utf-8")
+        with (pages / "explorer.md").open("a", encoding="utf-8") as page:
+            page.write(EMBEDDED)
+        shutil.copytree(HERE / "theme", pages / "theme")
+        shutil.copyfile(HERE / "mkdocs.yml", work / "mkdocs.yml")
+        _generate(work)
+        _mend(work / "html")
+        found = faults(work / "html", HERE / "mkdocs.yml")
+        _put(work / "html", out, version)
+    return found
+
+
+def _rooms() -> dict[str, object]:
+    """Return what the explorer offers, as its page has it."""
+    from emu.engines.c_ref.descriptor_file import descriptor_text
+
+    objects = known_objects()
+    return words(objects, descriptor_text(objects))
+
+
+def _generate(work: Path) -> None:
+    command = [sys.executable, "-m", GENERATOR, "build", "--strict"]
+    plain = os.environ | {"NO_COLOR": "1"}
+    try:
+        done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=SECONDS, check=False, env=plain)
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"site: {GENERATOR} took more than {SECONDS} s") from None
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip()
+        if f"No module named {GENERATOR}" in said:
+            raise ToolError(f"site: {GENERATOR} is not installed: pip install -c constraints.txt {GENERATOR}")
+        raise ToolError(f"site: {GENERATOR} failed: {said[-2000:]}")
+
+
+def _mend(html: Path) -> None:
+    """Let the pages ask for nothing outside (the shim of the search is ours), and the logo lead to a file, which a folder is not under file://.
+
+    The page for addresses that are not there has absolute links, which only one host could serve: it goes.
+    """
+    (html / "404.html").unlink(missing_ok=True)
+    for path in html.rglob("*.html"):
+        climb = "/".join([".."] * (len(path.relative_to(html).parts) - 1)) or "."
+        text = path.read_text(encoding="utf-8")
+        made = text.replace(SHIM, f"{climb}/theme/worker.js")
+        for folder in {climb, f"./{climb}"}:
+            made = made.replace(f'href="{folder}"', f'href="{climb}/index.html"')
+        if made != text:
+            path.write_text(made, encoding="utf-8")
+
+
+def _put(html: Path, out: Path, version: str) -> None:
+    """Put a built site into its folder, and the folder into the list of versions, newest first."""
+    out.mkdir(parents=True, exist_ok=True)
+    target = out / version
+    if target.exists():
+        shutil.rmtree(target)
+    shutil.move(html, target)
+    names = sorted((path.name for path in out.iterdir() if (path / "index.html").is_file()), key=_newest, reverse=True)
+    versions = [{"version": name, "title": name, "aliases": []} for name in names]
+    (out / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
+    links = "".join(f'<li><a href="{name}/index.html">emu {name}</a></li>' for name in names)
+    start = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>emu: versions</title><h1>emu</h1><ul>{links}</ul></html>\n'
+    (out / "index.html").write_text(start, encoding="utf-8")
+
+
+def _newest(name: str) -> list[tuple[int, int | str]]:
+    return [(1, int(part)) if part.isdigit() else (0, part) for part in name.replace("-", ".").split(".")]

@@ -1,0 +1,126 @@
+"""The pages that only the site has: the conformance table, and the open questions of the spec. Not here: how they reach HTML (build.py)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from emu.explain.link import link
+from emu.files.record import Data
+from emu.pages.instruction import ISA
+from emu.spec import KINDS, Instruction, get, names
+from emu.spec.contract import parse
+from tools.docs.overviews import STATUS
+from tools.foreign_kernels import KIND, RECORD
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+EXPLORER: Final = "explorer_page.html"
+FLOATS: Final = {8: "fp32"}  # digits of a code -> its format: four digits are bf16 or fp16, and the record does not say which
+_RUN: Final = re.compile(r"x(\d+)")
+
+
+def site_pages(root: Path, rooms: Data | None) -> dict[str, str]:
+    """Return path -> Markdown of the pages that docs/ does not hold.
+
+    rooms: what the explorer offers (emu.explore.build.words), so that a link opens; None: no explorer, no links to it.
+    Raises: FileError (a damaged record).   Tests: tests/site/test_site_conformance.py.
+    """
+    return {"conformance.md": conformance(KIND.read(root / RECORD), rooms), "open_questions.md": open_questions()}
+
+
+def conformance(record: Data, rooms: Data | None) -> str:
+    """Return the page: every kernel of other libraries against its contract, and every instruction with what is known of it."""
+    kernels = [_kernel(row, record["libraries"], rooms) for row in record["rows"]]
+    machines = [_machine(get("instruction", name)) for name in names("instruction")]
+    return _render("conformance.md.j2", kernels=kernels, machines=machines, statuses=[(word, STATUS[word]) for word in STATUS])
+
+
+def open_questions() -> str:
+    """Return the page of everything that the sources leave open: object, question, what would settle it."""
+    rows = [(kind, name, point.what, point.until) for kind in KINDS for name in names(kind) for point in get(kind, name).open]
+    return _render("open_questions.md.j2", rows=rows, objects=len({row[:2] for row in rows}))
+
+
+def explorer_link(contract: str, operands: dict[str, str], rooms: Data) -> str | None:
+    """Return the link that opens a row of a conversion or of a quantizer in the explorer; None where it has no room for it."""
+    found = parse(contract)
+    if found.op == "convert" and set(operands) == {"codes"} and len(operands["codes"]) in FLOATS:
+        to, rounding, policy = found.parts
+        source, code = FLOATS[len(operands["codes"])], f"0x{operands['codes']}"
+        state = {"from": source, "code": code, "to": to, "round": rounding, "policy": policy, "r": "0"}
+        return f"{EXPLORER}#{link('number', **state)}"
+    if found.op == "quantize" and set(operands) <= {"x", "tensor_amax"}:
+        (recipe,) = found.parts
+        codes = unrolled(operands["x"])
+        if recipe not in {item["id"] for item in rooms["recipes"]} or any(len(code) not in FLOATS for code in codes):
+            return None
+        amax = operands.get("tensor_amax", "")
+        state = {"a": recipe, "b": recipe, "amax": f"0x{amax}" if amax else "", "x": " ".join(f"0x{code}" for code in codes)}
+        return f"{EXPLORER}#{link('block', **state)}"
+    return None
+
+
+def unrolled(text: str) -> list[str]:
+    """Return the codes of an operand as records write them: `00000000 x3` stands for three of them."""
+    found: list[str] = []
+    for word in text.split():
+        run = _RUN.fullmatch(word)
+        if run:
+            found += [found[-1]] * (int(run[1]) - 1)
+        else:
+            found.append(word)
+    return found
+
+
+def _kernel(row: Data, libraries: Data, rooms: Data | None) -> Data:
+    name = row["kernel"].partition(".")[0]
+    about = libraries[name]
+    failures = [
+        {
+            "class": item["class"],
+            "operands": [(operand, text) for operand, text in item["operands"].items()],
+            "place": item["place"],
+            "want": item["want"],
+            "got": item["got"],
+            "link": explorer_link(row["contract"], item["operands"], rooms) if rooms else None,
+        }
+        for item in row["failures"]
+    ]
+    return {
+        "kernel": row["kernel"],
+        "anchor": name,
+        "library": f"{about['package']} {about['version']}",
+        "call": row["call"],
+        "contract": row["contract"],
+        "claim": row["claim"],
+        "verdict": "equal" if row["verdict"] == "pass" else row["verdict"],
+        "differing": sum(suite["differing"] for suite in row["suites"].values()),
+        "compared": sum(suite["compared"] for suite in row["suites"].values()),
+        "failures": failures,
+    }
+
+
+def _machine(thing: Instruction) -> Data:
+    facts = thing.facts
+    return {
+        "id": thing.id,
+        "isa": ISA.get(facts.isa, facts.isa),
+        "mnemonic": facts.mnemonic,
+        "performs": facts.performs,
+        "status": thing.status,
+        "open": [point.what for point in thing.open],
+    }
+
+
+def _render(name: str, **given: Any) -> str:
+    pages = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True)
+    pages.trim_blocks = pages.lstrip_blocks = True
+    pages.filters["cut"] = _cut
+    return pages.get_template(name).render(given)
+
+
+def _cut(text: str, longest: int = 60) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
