@@ -1,13 +1,13 @@
-"""Mutants that nobody wrote: every deviation that a contract can make of itself, by class; which rows of a suite notice them.
+"""Mutants that nobody wrote: every deviation that a contract can make of itself, by class; which rows of its suites notice them.
 
-Directed rows were chosen without them, so each class is one that the suite has not seen. Kill rows are chosen on some classes and judged
-on the others.
+Directed rows were chosen without them, so each class is one that the suite has not seen. Rows of kill suites are chosen on some classes and
+judged on the others. docs/evidence/held_back.json keeps what came out, with the rows that were chosen on all classes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any, NamedTuple
@@ -16,21 +16,25 @@ from emu.contracts.rows import is_nan, unpack
 from emu.rtl.mismatch.deviations import Guess, Hypothesis, of_contract
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Golden
-from emu.vectors.suites.plan import rows_of_stems
+from emu.vectors.suites.plan import KILLS, rows_of_stems
 
 LOT = 128
 HELD = 4  # a class is one of so many parts that are held back in turn
+TWICE = 2  # rows that kill each mutant on which they were chosen
+SEED = "classes held back"
+ORDER = "rows in turn"
+Place = tuple[str, int]  # a suite and the tcId of one of its rows
 
 
 class Mutant(NamedTuple):
-    """text, kind: what is wrong, and its class.   rows: places of the first directed rows that notice it.
+    """text, kind: what is wrong, and its class.   rows: places of the first candidate rows that notice it, in the order they were tried.
 
-    published: does the kill suite notice it.
+    published: do the kill suites notice it.
     """
 
     text: str
     kind: str
-    rows: tuple[int, ...]
+    rows: tuple[Place, ...]
     published: bool
 
 
@@ -80,65 +84,99 @@ def differs(golden: Golden, values: tuple[int, ...], said: dict[str, int]) -> bo
     return False
 
 
-def judged(stem: str, every: int = 1, most: int = 400, fresh: int = 300) -> list[Mutant]:
-    """Return the mutants of a contract that some row notices, of the suite or of the fresh ones."""
+def candidates(golden: Golden) -> dict[Place, tuple[int, ...]]:
+    """Return the rows that a kill suite is chosen from: those of the suites `directed` and `bits`."""
+    found: dict[Place, tuple[int, ...]] = {}
+    for inputs in golden.plan.operation.suites():
+        if inputs.suite in ("directed", "bits"):
+            found |= {(inputs.suite, number): case.values for number, case in enumerate(inputs.cases(0, inputs.size), 1)}
+    return found
+
+
+def published(golden: Golden) -> list[Place]:
+    """Return the rows of the kill suites that there are."""
+    stem, found = golden.plan.operation.stem, list[Place]()
+    for kill in KILLS:
+        found += [(suite, row) for suite in ("directed", "bits") for row in rows_of_stems(kill).get(stem(suite), ())]
+    return found
+
+
+def judged(stem: str, every: int = 1, most: int = 100, fresh: int = 300) -> tuple[list[Mutant], int]:
+    """Return the mutants of a contract that some row notices, of its suites or of the fresh ones; and how many were tried.
+
+    most: rows that are looked for; they are tried in a drawn order, so that no category comes first.
+    """
     golden = golden_of(stem)
-    rows = [golden.values(tc) for tc in range(1, golden.size + 1)]
+    rows = candidates(golden)
+    order = sorted(rows)
+    Random(ORDER).shuffle(order)
+    values = [rows[place] for place in order]
     other = [] if golden.plan.operation.chooser is None else golden.fresh(fresh)
-    kill = [rows[number - 1] for number in rows_of_stems().get(stem, ())]
-    out = []
-    for item in mutants_of(golden, every):
-        killed = noticed(golden, item, rows, most)
+    kill = [rows[place] for place in published(golden)]
+    out, items = list[Mutant](), list(mutants_of(golden, every))
+    for item in items:
+        killed = tuple(order[place] for place in noticed(golden, item, values, most))
         if killed or noticed(golden, item, other, 1):
             out.append(Mutant(item.text, kind_of(item), killed, bool(noticed(golden, item, kill, 1))))
-    return out
+    return out, len(items)
 
 
-def held_back(stem: str, mutants: Sequence[Mutant], seed: str) -> dict[str, Any]:
+def held_back(stem: str, mutants: Sequence[Mutant], seed: str = SEED) -> dict[str, Any]:
     """Return what directed rows and kill rows make of classes that they were not chosen for.
 
-    directed, published: mutants that the directed and the kill suite kill; neither was chosen with any of these mutants.
-    chosen, chosen_thrice: classes are dealt into HELD parts; rows are chosen that kill each mutant of the other parts once, or by three
-    rows, the row that kills most first; so many mutants of the parts held back die.
+    directed, published: mutants that the directed suite and the kill suites kill as they are; no directed row was chosen with them.
+    chosen: classes are dealt into HELD parts; rows are chosen on the other parts as `choose` does; so many of the part held back die.
+    rows: those chosen on all classes, by stem.   missed, escaped: class -> mutants that the directed rows, that the chosen rows miss.
     """
+    golden = golden_of(stem)
+    flags = {("directed", number): case.flags for number, case in enumerate(golden.plan.cases(0, golden.size), 1)}
     kinds = sorted({item.kind for item in mutants})
     Random(seed).shuffle(kinds)
     part = {kind: place % HELD for place, kind in enumerate(kinds)}
-    chosen = {times: [0, 0] for times in (1, 3)}
+    died, sizes, escaped = 0, list[int](), Counter[str]()
     for held in range(HELD):
         rest, mine = [[item for item in mutants if (part[item.kind] == held) == here] for here in (False, True)]
-        for times, count in chosen.items():
-            rows = fewest(rest, times)
-            count[0] += sum(bool(set(item.rows) & rows) for item in mine)
-            count[1] += len(rows)
-    missed: dict[str, int] = defaultdict(int)
-    for item in mutants:
-        missed[item.kind] += not item.rows
-    worst = sorted((kind for kind, count in missed.items() if count), key=lambda kind: (-missed[kind], kind))
+        rows = choose(rest, flags)
+        sizes.append(len(rows))
+        died += sum(bool({*item.rows} & rows) for item in mine)
+        escaped.update(item.kind for item in mine if not {*item.rows} & rows)
+    missed = Counter(item.kind for item in mutants if not any(suite == "directed" for suite, _ in item.rows))
+    known = published(golden)
+    rows = choose(mutants, flags, known)
+    suites = {suite: sorted(row for of, row in rows if of == suite) for suite in sorted({suite for suite, _ in rows})}
     return {
         "stem": stem, "mutants": len(mutants), "classes": len(kinds),
-        "directed": sum(bool(item.rows) for item in mutants), "directed_rows": golden_of(stem).size,
-        "published": sum(item.published for item in mutants), "published_rows": len(rows_of_stems().get(stem, ())),
-        "chosen": chosen[1][0], "chosen_rows": chosen[1][1] // HELD,
-        "chosen_thrice": chosen[3][0], "chosen_thrice_rows": chosen[3][1] // HELD,
-        "missed": {kind: missed[kind] for kind in worst},
+        "directed": len(mutants) - sum(missed.values()), "directed_rows": golden.size,
+        "published": sum(item.published for item in mutants), "published_rows": len(known),
+        "chosen": died, "chosen_rows": sum(sizes) // HELD,
+        "missed": dict(sorted(missed.items())), "escaped": dict(sorted(escaped.items())),
+        "rows": {golden.plan.operation.stem(suite): numbers for suite, numbers in suites.items()},
     }  # fmt: skip
 
 
-def fewest(mutants: Sequence[Mutant], times: int) -> set[int]:
-    """Return few rows that kill every mutant so many times, as far as rows do: the one that kills most first, the lowest of equals."""
-    left = [[set(item.rows), min(times, len(item.rows))] for item in mutants if item.rows]
-    chosen: set[int] = set()
+def choose(mutants: Sequence[Mutant], flags: Mapping[Place, tuple[str, ...]], kept: Sequence[Place] = ()) -> set[Place]:
+    """Return few rows that kill every mutant twice, as far as rows do, and one row of every flag; beside those kept.
+
+    The row that kills most comes first, the lowest of equals.
+    """
+    left = [({*item.rows}, min(TWICE, len(item.rows)) - len({*item.rows} & {*kept})) for item in mutants]
+    left = [item for item in left if item[1] > 0]
+    chosen: set[Place] = set(kept)
     while left:
-        counts: dict[int, int] = defaultdict(int)
-        for rows, _ in left:
-            for row in rows:  # type: ignore[attr-defined]
-                counts[row] += 1
+        counts = Counter(row for rows, _ in left for row in rows - chosen)
         best = min(counts, key=lambda row: (-counts[row], row))
         chosen.add(best)
-        for item in left:
-            if best in item[0]:  # type: ignore[operator]
-                item[0] -= {best}  # type: ignore[operator]
-                item[1] -= 1  # type: ignore[operator]
-        left = [item for item in left if item[1]]
+        left = [(rows, wanted - (best in rows)) for rows, wanted in left if wanted - (best in rows) > 0]
+    seen = {flag for place in chosen for flag in flags.get(place, ())}
+    for place, names in flags.items():
+        if not seen >= {*names}:
+            chosen.add(place)
+            seen |= {*names}
     return chosen
+
+
+def record_of(stem: str, every: int) -> dict[str, Any]:
+    """Return the entry of a contract in the record. every: of its mutants every n-th is tried."""
+    golden = golden_of(stem)
+    mutants, tried = judged(stem, every)
+    return {"contract": str(golden.plan.operation.name), "every": every, "tried": tried} | held_back(stem, mutants)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError
+from emu.contracts.rows import Input
 from emu.vectors import build, find, load, verify
+from emu.vectors.suites.frozen import frozen_kills
 from emu.vectors.suites.notes import NOTES
-from emu.vectors.suites.plan import cover, of_class, plans, read_records, render, rows_of_stems, updated
+from emu.vectors.suites.plan import cover, of_class, plans, read_chosen, read_records, render, rows_of_stems, updated
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 
@@ -49,12 +51,16 @@ def test_a_row_that_is_about_the_fault_is_preferred() -> None:
 @pytest.mark.exhaustive
 def test_every_kill_suite_is_of_planned_rows() -> None:
     rows = rows_of_stems()
-    assert len(rows) >= 25
-    for stem, numbers in list(rows.items())[::6]:
-        directed, kill = find(stem), find(stem.replace("__directed", "__kill"))
-        assert len(set(numbers)) == len(numbers) <= directed.size
-        cases = directed.cases(0, directed.size)
-        assert kill.cases(0, kill.size) == [cases[number - 1] for number in numbers]
+    heads = sorted({stem.rpartition("__")[0] for stem in rows})
+    assert len(heads) >= 25
+    for head in heads[::6]:
+        kill, cases = find(f"{head}__kill"), list[Input]()
+        for stem in (f"{head}__directed", f"{head}__bits"):
+            numbers = rows.get(stem, ())
+            assert len(set(numbers)) == len(numbers)
+            made = find(stem).cases(0, find(stem).size) if numbers else []
+            cases += [made[number - 1] for number in numbers]
+        assert kill.cases(0, kill.size) == cases != []
     assert sum(plan.suite == "kill" for plan in plans("quantize")) == sum(stem.startswith("quantize") for stem in rows)
 
 
@@ -74,23 +80,39 @@ def test_new_records_append_rows(tmp_path: Path) -> None:
     """A record of mutants of a design: the suites that there are grow, new ones come, and nothing moves."""
     entry = {"id": "late", "class": "latency", "where": "a.sv", "text": "one cycle late"}
     killers = {
-        STEM: {"count": 9, "first": [200, 201], "ids": [200, 201, 300]},
+        STEM: {"count": 9, "first": [200, 201], "ids": [200, 201, 302]},
         "decode__e2m1_to_fp32__exact__all": {"count": 1, "first": [1]},
     }
     path = tmp_path / "KILL_rtl.json"
     path.write_text(json.dumps({"schema": "emu-kill-1", "mutants": [entry | {"killedBy": killers}], "survivors": []}), encoding="ascii")
     plan = find(STEM)
     about = [
-        number for number in (200, 201, 300) if any("latency" in NOTES[flag].kills for flag in plan.cases(number - 1, number)[0].flags)
+        number for number in (200, 201, 302) if any("latency" in NOTES[flag].kills for flag in plan.cases(number - 1, number)[0].flags)
     ]
-    before, after = rows_of_stems(), updated(read_records([path]))
+    before, after = rows_of_stems(), updated(read_records([path]))["kill"]
     assert after[STEM] == (*before[STEM], min(about or [200])) and {stem: after[stem] for stem in before if stem != STEM} == {
         stem: numbers for stem, numbers in before.items() if stem != STEM
     }
-    assert f'{{stem: "{STEM}", rows: [{", ".join(map(str, after[STEM]))}]}}' in render(after)["convert.yaml"]
+    assert f'{{stem: "{STEM}", rows: [{", ".join(map(str, after[STEM]))}]}}' in render({"kill": after})["convert.yaml"]
     path.write_text('{"schema": "other", "mutants": []}', encoding="ascii")
     with pytest.raises(FileError, match="schema is 'other'"):
         read_records([path])
+
+
+def test_rows_for_generated_mutants_append_and_leave_frozen_suites(tmp_path: Path) -> None:
+    """Rows of a record become rows of the suite, or of kill_more beside a frozen one; those that are there already come once."""
+    before = rows_of_stems()[STEM]
+    path = tmp_path / "held_back.json"
+    path.write_text(json.dumps({"schema": "emu-held-back-1", "contracts": [{"rows": {STEM: [before[0], 859, 860]}}]}), encoding="ascii")
+    chosen = read_chosen([path])
+    assert chosen == {STEM: (before[0], 859, 860)} and read_records([path]) == {}
+    more = rows_of_stems("kill_more").get(STEM, ())
+    added = tuple(row for row in (859, 860) if row not in before + more)
+    assert updated({}, chosen=chosen)["kill"][STEM] == (*before, *added)
+    frozen = updated({}, chosen=chosen, frozen=frozen_kills())
+    assert frozen["kill"] == rows_of_stems() and frozen["kill_more"][STEM] == (*more, *added)
+    with pytest.raises(FileError, match="row 861 of 860"):
+        updated({}, chosen={STEM: (861,)})
 
 
 def test_a_kill_suite_is_built_and_verified(tmp_path: Path) -> None:

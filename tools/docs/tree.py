@@ -21,6 +21,7 @@ from tools.docs.api import api_pages
 from tools.docs.c_tables import c_table_pages
 from tools.docs.dpi import dpi_pages
 from tools.docs.foreign_kernels import foreign_pages
+from tools.docs.held_back import held_back_pages
 from tools.docs.schemas import COMMENT, schema_pages
 from tools.docs.vectors_page import vector_pages
 from tools.docs.writers import reference_texts
@@ -51,6 +52,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= cost_pages(root)
         found |= families_pages(root)
         found |= foreign_pages(root)
+        found |= held_back_pages(root)
         found |= training_pages(root)
         found |= uniform_grid_pages(root)
         found |= isa_pages(root)

@@ -103,16 +103,18 @@ def merge_command(folders: tuple[Path, ...], out: Path) -> None:
 @click.option("--least", default=1, show_default=True, type=click.IntRange(1), help="Mutants that a suite must kill to get a kill suite.")
 @common_options
 def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
-    """Choose the directed rows that kill every mutant of RECORDS (KILL.json, KILL_rtl.json) and write them as data of the kill suites.
+    """Choose the directed rows that kill every mutant of RECORDS (KILL.json, KILL_rtl.json, held_back.json); write them as kill suites.
 
-    Rows that a kill suite has keep their places; rows for new mutants are appended.
+    Rows that a kill suite has keep their places; rows for new mutants are appended, or become kill_more where the suite is frozen.
     """
     from emu.base.atomic import write_text
-    from emu.vectors.suites.plan import read_records, render, updated
+    from emu.vectors.suites.frozen import frozen_kills
+    from emu.vectors.suites.plan import read_chosen, read_records, render, updated
 
     matrix = read_records(records)
-    rows = updated(matrix, least)
-    for name, text in render(rows).items():
+    suites = updated(matrix, least, read_chosen(records), frozen_kills())
+    for name, text in render(suites).items():
         write_text(out / name, text, force=True)
-    total = sum(len(numbers) for numbers in rows.values())
-    note(f"{out}: {len(rows)} kill suites, {total} rows, for {sum(map(len, matrix.values()))} kills of mutants")
+    count = [(len(rows), sum(map(len, rows.values()))) for rows in suites.values()]
+    said = ", ".join(f"{name} of {stems} suites: {rows} rows" for name, (stems, rows) in zip(suites, count, strict=True))
+    note(f"{out}: {said}; {sum(map(len, matrix.values()))} kills of seeded mutants")

@@ -213,6 +213,27 @@ def register_end(field: Field, draw: Draw) -> Draft:
     return draft
 
 
+def register_sums(field: Field, draw: Draw) -> Draft:
+    """Sums that a register in fixed point holds exactly: its ends, powers of two with one unit more or less, of both signs."""
+    draft = field.draft()
+    largest, unit = draw.of(_fixed_ends(field))
+    if field.scale is None and field.c is None:  # products alone may not reach the end
+        largest = min(largest, field.k * abs(field.a.value(field.a.largest) * field.b.value(field.b.largest)))
+    top = int(largest / unit)
+    power = 1 << max(0, top.bit_length() - 1 - draw.below(top.bit_length()))
+    units = draw.of((top, top, top - 1, power + 1, power + 1, power - 1, power, top - power))
+    target = -(units + draw.below(2)) * unit if draw.bits(1) else units * unit
+    lanes = list(range(field.k)) if draw.bits(1) else draw.some(field.k, field.k)
+    if field.scale is not None:
+        _scales_for(draft, abs(target), draw)
+    if field.c is not None and draw.chance(30):
+        draft.add_c(target)
+        assert draft.c is not None
+        target -= field.c.value(draft.c)
+    draft.fill(lanes, target)
+    return draft
+
+
 def _fixed_ends(field: Field) -> list[tuple[Fraction, Fraction]]:
     """Return the largest number and the unit of every register in fixed point."""
     plan = field.plan
@@ -537,7 +558,9 @@ MAKERS: Final[dict[str, Maker]] = {
     "nan_scale": nan_scale, "special_c": special_c, "element_pair": element_pairs, "scale_code": scale_codes,
     "flags": flags,
 }  # fmt: skip
-LATER_MAKERS: Final[dict[str, Maker]] = {"product_bits": product_bits}  # of suites of their own: the rows of the others stay as they are
+LATER_MAKERS: Final[dict[str, Maker]] = {  # of the suite `bits`: the rows of the others stay as they are
+    "product_bits": product_bits, "register_sums": register_sums,
+}  # fmt: skip
 
 
 def applies(category: str, field: Field) -> bool:
@@ -552,6 +575,10 @@ def applies(category: str, field: Field) -> bool:
         return field.plan.facts.flags is not None
     if category == "align_edge":
         return any(level.align is not None for level in field.plan.levels)
+    if category == "product_bits":
+        return any(isinstance(level.facts.hold, FloatHold) for level in field.plan.levels)
+    if category == "register_sums":
+        return bool(_fixed_ends(field))
     if category == "elem_special":
         operands = [codes for codes in (field.a, field.b, field.scale, field.c) if codes is not None]
         return any(codes.nan or codes.inf for codes in operands)

@@ -32,7 +32,6 @@ from emu.spec.contract import ContractName, any_plan_of
 from emu.spec.derive import OPEN
 from emu.spec.levels import LevelsPlan, products_of_row
 from emu.spec.models import Format
-from emu.spec.models.levels import FloatHold
 from emu.spec.registry import get
 
 FLAG_MEANS = {"NV": "NV, an operation was invalid", "OF": "OF, a finite value was beyond its register"}
@@ -79,10 +78,11 @@ class LevelsContract(Contract):
         return layout_of([*self.inputs(), *self.outputs()])
 
     def suites(self) -> Iterator[Inputs]:
-        """Yield the inputs of every suite; where a float register takes products, that of their last bits too."""
+        """Yield the inputs of every suite; where registers are float or fixed, that of single bits of products and sums too."""
         yield from super().suites()
-        if any(isinstance(level.facts.hold, FloatHold) for level in self.plan.levels):
-            told = about(False, "products of which the last bits alone are left; the flags say so", f"{self.name.op}.bits")
+        told_of = [words for name, words in suite.BITS.items() if cases.applies(name, self.field)]
+        if told_of:
+            told = about(False, f"{'; '.join(told_of)}; the flags say so", f"{self.name.op}.bits")
             yield Inputs("bits", told, lambda: suite.bits(self))
 
     def inputs(self) -> list[Column]:

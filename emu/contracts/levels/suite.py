@@ -31,11 +31,16 @@ def rows(op: LevelsContract, category: str, count: int, start: int = 0, stream: 
 
 
 BITS_ROWS: Final = 24
+BITS: Final = {
+    "product_bits": "products of which the last bits alone are left",
+    "register_sums": "sums that are the ends of a register, or a power of two with a unit more or less",
+}
 
 
 def bits(op: LevelsContract) -> list[Input]:
-    """Return the rows of the suite of product bits: what a float register rounds away of a product is all that is left of it."""
-    return [Input(name, (name,), op.packed_values(row)) for name in cases.LATER_MAKERS for row in rows(op, name, BITS_ROWS)]
+    """Return the rows of the suite `bits`: products of which only what a float register rounds away is left; sums of fixed registers."""
+    names = [name for name in cases.LATER_MAKERS if cases.applies(name, op.field)]
+    return [Input(name, (name,), op.packed_values(row)) for name in names for row in rows(op, name, BITS_ROWS)]
 
 
 _directed: Cache[tuple[str, ...], list[Input]] = Cache("emu.contracts.levels.suite._directed", 8)

@@ -47,9 +47,16 @@ def _away(n: F64) -> F64:
     return out
 
 
+def is_odd(whole: F64) -> NDArray[np.bool_]:
+    """Return where integers are odd; half of one is exact, and no integer then. Infinities and NaN: as np.fmod(whole, 2) has them."""
+    half = whole * 0.5
+    found: NDArray[np.bool_] = half != np.trunc(half)
+    return found
+
+
 def _odd(n: F64) -> F64:
     whole = np.trunc(n)
-    moves = (n != whole) & (np.fmod(whole, 2) == 0)
+    moves = (n != whole) & ~is_odd(whole)
     out: F64 = whole + np.copysign(moves, n)
     return out
 

@@ -30,7 +30,7 @@ from emu.spec.registry import get
 FAR = 900  # exponents of binary64 that numbers keep to
 WIDEST = 1000  # bits from the finest unit to the largest number: in units of any grid a number is within binary64
 EXACT_BITS = 53
-CHUNK = 1 << 18  # products that are worked on at a time
+CHUNK = 1 << 20  # products that are worked on at a time
 
 
 def can_levels(plan: LevelsPlan) -> bool:

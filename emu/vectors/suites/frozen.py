@@ -11,7 +11,7 @@ from emu.base.caches import bounded
 from emu.contracts.contract import stored_bits
 from emu.spec.loader import read
 from emu.spec.registry import get
-from emu.vectors.suites.plan import SuitePlan, plans
+from emu.vectors.suites.plan import KILLS, SuitePlan, plans
 
 RULES: Final = Path(__file__).with_name("frozen.yaml")
 
@@ -25,7 +25,7 @@ class Selection(NamedTuple):
 
 @bounded(1)
 def rules() -> dict[str, tuple[Mapping[str, Any], ...]]:
-    """Return operation -> its rules, in order; those of kill suites under `kill`. Raises: SpecError (a malformed file)."""
+    """Return operation -> its rules, in order; those of kill suites under their names. Raises: SpecError (a malformed file)."""
     found: dict[str, tuple[Mapping[str, Any], ...]] = read(RULES).data
     return found
 
@@ -34,11 +34,16 @@ def selection() -> Selection:
     """Return the frozen selection of the loaded spec, sorted by stem."""
     kept: dict[str, list[SuitePlan]] = {"files": [], "digests": []}
     for plan in sorted(plans(), key=lambda plan: plan.stem):
-        own = rules().get("kill" if plan.suite == "kill" else plan.operation.name.op, ())
+        own = rules().get(plan.suite if plan.suite in KILLS else plan.operation.name.op, ())
         chosen = next((rule for rule in own if _fits(rule, plan)), None)
         if chosen is not None:
             kept[chosen["keep"]].append(plan)
     return Selection(tuple(kept["files"]), tuple(kept["digests"]))
+
+
+def frozen_kills() -> set[str]:
+    """Return the stems, without their suite, whose kill suite is kept: its rows do not change."""
+    return {stem for rule in rules()["kill"] for stem in rule["stems"]}
 
 
 def _fits(rule: Mapping[str, Any], plan: SuitePlan) -> bool:

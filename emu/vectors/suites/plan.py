@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -90,25 +90,33 @@ def plans(op: str | None = None) -> Iterator[SuitePlan]:
 
 
 def plans_of(contract: ContractName, aliases: tuple[str, ...]) -> Iterator[SuitePlan]:
-    """Yield the plans of one family of contracts; after the directed suite the rows of it that kill every recorded mutant."""
+    """Yield the plans of one family of contracts; after the directed suite the rows that kill every mutant of the records."""
     for operation in OPERATIONS[contract.op].openings(contract):
-        for inputs in operation.suites():
+        suites = list(operation.suites())
+        for inputs in suites:
             yield SuitePlan(operation, inputs, aliases)
-            numbers = rows_of_stems().get(operation.stem("directed")) if inputs.suite == "directed" else None
-            if numbers:
-                yield SuitePlan(operation, _kill(inputs, contract.op, numbers), aliases)
+            for kill in KILLS if inputs.suite == "directed" else ():
+                parts = [
+                    (one, rows_of_stems(kill)[operation.stem(one.suite)])
+                    for one in suites
+                    if operation.stem(one.suite) in rows_of_stems(kill)
+                ]
+                if parts:
+                    yield SuitePlan(operation, _kill(kill, parts, contract.op), aliases)
 
 
-def _kill(directed: Inputs, op: str, numbers: tuple[int, ...]) -> Inputs:
-    """Return some of the directed rows. numbers: from 1."""
+def _kill(suite: str, parts: Sequence[tuple[Inputs, tuple[int, ...]]], op: str) -> Inputs:
+    """Return some rows of other suites. parts: (inputs of the suite, numbers of its rows from 1)."""
 
     def chosen() -> list[Input]:
-        assert directed.chosen is not None
-        made = directed.chosen()
-        return [made[number - 1] for number in numbers]
+        out: list[Input] = []
+        for inputs, numbers in parts:
+            assert inputs.chosen is not None
+            made = inputs.chosen()
+            out += [made[number - 1] for number in numbers]
+        return out
 
-    told = about(False, "the directed rows that together kill every recorded mutant", f"{op}.kill")
-    return replace(directed, suite="kill", about=told, chosen=chosen)
+    return replace(parts[0][0], suite=suite, about=about(False, KILLS[suite], f"{op}.{suite}"), chosen=chosen)
 
 
 def find(stem: str) -> SuitePlan:
@@ -122,48 +130,77 @@ def find(stem: str) -> SuitePlan:
     raise FileError(f"{stem}: the loaded spec plans no suite of this name: is a --spec folder missing?")
 
 
-# Kill suites: the directed rows that together kill every mutant of a record (`emu-kill-1`). Which rows, is data: kill_rows/*.yaml.
-# A row that was published keeps its place: new mutants append rows, nothing is taken away. The five first ids that a record lists of a
-# suite
-# suffice: each of them kills the mutant. A record may list all (`ids`); then fewer rows may be enough.
+# Kill suites: the directed rows that together kill every mutant of a record. Which rows, is data: kill_rows/*.yaml.
+# Records of seeded mutants (`emu-kill-1`) list the rows that kill each: one for each mutant is chosen here. The five first ids that a
+# record lists of a suite suffice: each of them kills the mutant. A record may list all (`ids`); then fewer rows may be enough. A record
+# of mutants that a contract makes of itself (`emu-held-back-1`) lists the rows that were chosen, also of the suite `bits`.
+# A published row keeps its place. A kill suite that is frozen does not grow: further rows are the suite `kill_more`.
 
 
 SCHEMA: Final = "emu-kill-1"
+CHOSEN: Final = "emu-held-back-1"
 FOLDER: Final = Path(__file__).with_name("kill_rows")
 CHAINED: Final = ("accumulate",)  # a row of a chain means nothing alone
+KILLS: Final = {
+    "kill": "the directed rows that together kill every recorded mutant",
+    "kill_more": "further rows for mutants that the contract makes of itself, which the suite kill was not chosen for",
+}
+KEYS: Final = {"kill": "rows", "kill_more": "more"}  # suite -> its key in the data
 HEADER: Final = (
     "# Rows of directed suites that together kill every recorded mutant, by: emu vectors kill. Rows are appended, never removed.\n"
 )
 Matrix = dict[str, dict[str, list[int]]]  # directed stem -> mutant -> ids of rows that kill it
+Rows = dict[str, tuple[int, ...]]  # stem -> ids of rows
 
 
-@bounded(1)
-def rows_of_stems() -> dict[str, tuple[int, ...]]:
-    """Return directed stem -> tcIds of its kill suite, in the order of that suite. Raises: SpecError (a malformed file)."""
-    found: dict[str, tuple[int, ...]] = {}
+@bounded(2)
+def rows_of_stems(suite: str = "kill") -> Rows:
+    """Return stem -> tcIds of its rows in a kill suite, in the order of that suite. Raises: SpecError (a malformed file)."""
+    found: Rows = {}
     for path in sorted(FOLDER.glob("*.yaml")):
         data: Any = read(path).data
-        found |= {str(item["stem"]): tuple(int(number) for number in item["rows"]) for item in data["suites"]}
+        found |= {str(item["stem"]): tuple(int(number) for number in item[KEYS[suite]]) for item in data["suites"] if KEYS[suite] in item}
     return found
 
 
 def read_records(paths: Iterable[Path]) -> Matrix:
-    """Return the kills of directed suites that records list. Raises: FileError (no record of this schema)."""
+    """Return the kills of directed suites that records list. Raises: FileError (no record of a schema)."""
     matrix: Matrix = {}
-    for path in paths:
+    for path, data in _of_schema(paths, SCHEMA):
         try:
-            data = read_json(path)
             entries = [(entry["id"], entry["class"], entry["killedBy"]) for entry in data["mutants"]]
-            schema = data["schema"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (KeyError, TypeError) as error:
             raise FileError(f"{path}: no record of mutants ({SCHEMA}): {error}") from None
-        if schema != SCHEMA:
-            raise FileError(f"{path}: schema is {schema!r}, not {SCHEMA}")
         for name, kind, killers in entries:
             for stem, kill in killers.items():
                 if stem.endswith("__directed") and not stem.startswith(CHAINED):
                     matrix.setdefault(stem, {})[f"{kind}/{path.stem}/{name}"] = [int(number) for number in kill.get("ids", kill["first"])]
     return matrix
+
+
+def read_chosen(paths: Iterable[Path]) -> Rows:
+    """Return the rows that records of generated mutants chose. Raises: FileError (no record of a schema)."""
+    out: Rows = {}
+    for path, data in _of_schema(paths, CHOSEN):
+        try:
+            out |= {str(stem): tuple(map(int, rows)) for entry in data["contracts"] for stem, rows in entry["rows"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileError(f"{path}: no record of generated mutants ({CHOSEN}): {error}") from None
+    return out
+
+
+def _of_schema(paths: Iterable[Path], wanted: str) -> Iterator[tuple[Path, Any]]:
+    """Yield the records of one schema. Raises: FileError (another file than a record)."""
+    for path in paths:
+        try:
+            data = read_json(path)
+            schema = data["schema"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FileError(f"{path}: no record of mutants ({SCHEMA}, {CHOSEN}): {error}") from None
+        if schema not in (SCHEMA, CHOSEN):
+            raise FileError(f"{path}: schema is {schema!r}, not {SCHEMA} or {CHOSEN}")
+        if schema == wanted:
+            yield path, data
 
 
 def of_class(matrix: Mapping[str, Sequence[int]], flags: Sequence[Sequence[str]]) -> dict[str, list[int]]:
@@ -204,27 +241,42 @@ def cover(mutants: Mapping[str, Sequence[int]], kept: Sequence[int] = ()) -> lis
     return [*kept, *sorted(chosen)]
 
 
-def updated(matrix: Matrix, least: int = 1) -> dict[str, tuple[int, ...]]:
-    """Return directed stem -> rows of its kill suite, those of the data first. least: mutants that a new suite must have.
+def updated(matrix: Matrix, least: int = 1, chosen: Rows | None = None, frozen: Container[str] = ()) -> dict[str, Rows]:
+    """Return suite -> stem -> its rows, those of the data first.
 
+    least: mutants that a new suite must have.   chosen: rows of generated mutants.   frozen: stems whose `kill` does not change.
     Raises: FileError (a stem that the spec does not plan; a record of other rows).
     """
-    known = rows_of_stems()
-    out = dict(known)
+    out, more = dict(rows_of_stems()), dict(rows_of_stems("kill_more"))
+
+    def add(stem: str, rows: Sequence[int]) -> None:
+        grown = more if stem.rpartition("__")[0] in frozen else out
+        there = {*out.get(stem, ()), *more.get(stem, ())}
+        if added := [row for row in rows if row not in there]:
+            grown[stem] = (*grown.get(stem, ()), *added)
+
     for stem, mutants in matrix.items():
-        if stem not in known and len(mutants) < least:
+        if stem not in out and len(mutants) < least:
             continue
         plan = find(stem)
         flags = [case.flags for case in plan.cases(0, plan.size)]
-        out[stem] = tuple(cover(of_class(mutants, flags), known.get(stem, ())))
-    return out
+        add(stem, cover(of_class(mutants, flags), (*out.get(stem, ()), *more.get(stem, ()))))
+    for stem, rows in (chosen or {}).items():
+        if max(rows, default=0) > find(stem).size:
+            raise FileError(f"{stem}: row {max(rows)} of {find(stem).size}: the record is of other rows, make it again")
+        add(stem, rows)
+    return {"kill": out, "kill_more": more}
 
 
-def render(rows: Mapping[str, Sequence[int]]) -> dict[str, str]:
-    """Return file name -> text of the data files, one per operation. Raises: FileError (no stem)."""
+def render(suites: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, str]:
+    """Return file name -> text of the data files, one per operation. suites: as `updated` returns. Raises: FileError (no stem)."""
     out = {}
     for op in OPERATIONS:
-        mine = [f'  - {{stem: "{stem}", rows: [{", ".join(map(str, rows[stem]))}]}}' for stem in sorted(rows) if parse_stem(stem).op == op]
+        mine = []
+        for stem in sorted({stem for rows in suites.values() for stem in rows}):
+            if parse_stem(stem).op == op:
+                lists = [f"{KEYS[suite]}: [{', '.join(map(str, rows[stem]))}]" for suite, rows in suites.items() if stem in rows]
+                mine.append(f'  - {{stem: "{stem}", {", ".join(lists)}}}')
         if mine:
             out[f"{op}.yaml"] = HEADER + "\n".join(["suites:", *mine]) + "\n"
     return out

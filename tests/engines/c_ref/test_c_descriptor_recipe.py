@@ -223,7 +223,7 @@ def test_a_fault_of_a_step_is_refused(operation: str, old: str, new: str, why: s
 
 
 def test_a_program_that_mixes_values_and_codes_is_refused() -> None:
-    text = descriptor_text([get("recipe", "mxfp4_torchao_floor")])
+    text = descriptor_text([get("format", "e4m3"), get("recipe", "mxfp4_torchao_floor")])
     lines = text.split("\n")
     quantize = lines.index("quantize")
 
@@ -234,10 +234,12 @@ def test_a_program_that_mixes_values_and_codes_is_refused() -> None:
     words = lines[decode].split(" ")
     changes = [
         (decode, f"step decode {words[2]} 1 {words[4]}"),  # the maximum, a value, is decoded
+        (decode, f"step decode {words[2]} 1 fp32"),  # and in its own format
         (decode, f"step decode {words[2]} {words[3]} e2m1"),  # an E8M0 code is decoded as E2M1
         (first("codes ", quantize), "codes 0"),  # x itself as codes
         (first("level scale ", quantize), "level scale 1"),  # the maximum as the scale
-        (cast, lines[cast].replace(" e2m1 ", " fp32 ").replace("0x0 0x0", "0x7fc00000 0x7fc00000")),  # codes wider than the element
+        (cast, lines[cast].replace(" e2m1 ", " fp32 ").replace("0x0 0x0", "0x7fc00000 0x7fc00000")),  # values as codes
+        (cast, lines[cast].replace(" e2m1 ", " e4m3 ")),  # codes wider than the element
     ]
     for at, new in changes:
         changed = [*lines[:at], new, *lines[at + 1 :]]
