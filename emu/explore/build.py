@@ -14,13 +14,18 @@ from typing import Any, Final
 from emu.base.errors import EmuError, SpecError, ToolError
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
+from emu.explain.link import DIGITS, OBJECTS
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, get, names
+from emu.spec.contract import level_plans, plans
+from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
+from emu.spec.levels import LevelsPlan
 from emu.spec.programs.program import quantize_program
+from emu.spec.registry import digest
 
-KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe")
-SCRIPTS: Final = ("core.js", "number.js", "block.js", "layout.js", "app.js")
+KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
+SCRIPTS: Final = ("core.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "app.js")
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
     "-Wl,--no-entry", "-Wl,--stack-first", "-Wl,-z,stack-size=1048576",
@@ -71,6 +76,9 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "roundings": ids["rounding"],
         "policies": policies,
         "layouts": ids["layout"],
+        "objects": OBJECTS,
+        "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
+        "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
     }
 
@@ -85,13 +93,25 @@ def compiled() -> bytes:
     source, here = c_reference(), Path(str(files("emu.explore") / "page"))
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "explorer.wasm"
-        sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(here / "bridge.c")]
+        sources = [*sorted(map(str, source.glob("src/*/*.c"))), *sorted(map(str, here.glob("*.c")))]
         command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "error" in line] or ["no reason given"]
             raise ToolError(f"clang: {said[0].strip()}: the page needs clang 14 or later with the target wasm32")
         return module.read_bytes()
+
+
+def _machines(known: set[str]) -> list[tuple[str, list[str]]]:
+    """Return the names of datapaths with their operands chosen, those together that take the same codes, with what they take."""
+    found: dict[str, list[str]] = {}
+    every: list[DatapathPlan | LevelsPlan] = [*plans(), *level_plans()]
+    for plan in every:
+        if plan.datapath.id in known:
+            c = "no C" if plan.c is None else f"C {plan.c.id}"
+            scale = f", {plan.scale.id} scales per {plan.block}" if plan.scale is not None else ""
+            found.setdefault(f"{plan.a.id} x {plan.b.id}{scale}, {c}", []).append(plan.name)
+    return sorted(found.items())
 
 
 def _literal(value: object) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.explorer import answers, browser, digits, link, texts
+from support.explorer import answers, digits, link, texts
 
 from emu.base.errors import EmuError, OpenError, OperandError
 from emu.cli.convert import parse_value
@@ -15,7 +15,7 @@ from emu.cli.main import run
 from emu.engines.exact import block, convert, layout
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
-from emu.explore.build import page as built
+from emu.explain.link import link as page_link
 from emu.spec import get, names
 from emu.spec.derive import policy_entry
 from emu.spec.programs.program import quantize_program
@@ -40,12 +40,6 @@ SPECIALS = {
     "bf16": (0x0, 0x8000, 0x1, 0x7F7F, 0x7F80, 0xFF80, 0x7FC0, 0x4020, 0x40C0, 0x40E0),
     "fp16": (0x0, 0x8000, 0x1, 0x7BFF, 0x7C00, 0xFC00, 0x7E00, 0x4100, 0x4600, 0x4700),
 }
-
-
-@pytest.fixture(scope="module")
-def page() -> str:
-    browser()
-    return built()
 
 
 def number_rows(count: int) -> list[dict]:
@@ -331,13 +325,17 @@ def test_everything_on_the_page_answers(page, tmp_path):
     assert (said["belowZero"], said["zero"], said["most"], said["other"]) == ("0x80000001", "0x00000000", "0x7F7FFFFF", "0x7F80")
     assert "convert/e4m3/rz/nvidia" in said["target"]
     assert said["shell"] == "emu convert e4m3 0x7F80 --source bf16 --rounding rz --policy nvidia"
-    digest = re.search(r"spec=([0-9a-f]{16})$", said["hash"])[1]
+    assert re.search(r"spec=[0-9a-f]{32}$", said["hash"])
     assert said["kept"] == said["fault"]
     assert said["fault"] == "code hello: write a code as hex digits behind 0x" and said["gone"] is None and said["noShell"] == ""
     assert said["mended"].startswith("bf16 0x3F80 is 1") and said["noFault"] == ""
     assert said["labels"] and said["requests"] == []
-    old = answers(page, "return document.querySelector('#digest').textContent;", tmp_path, "number?spec=0123456789abcdef")
-    assert "another version of the spec (0123456789abcdef)" in old and digest in old
+    new = page_link("number", **{"from": "fp32", "to": "e2m1", "round": "rne", "policy": "nvidia"})
+    digests = new.partition("spec=")[2]
+    changed = {digests[:8] + "01234567" + digests[16:]: "of e2m1:", digests[:16]: "of rne, nvidia:", "0" * 32: "of fp32, e2m1,"}
+    for spec, told in {digests: "", **changed}.items():
+        old = answers(page, "return document.querySelector('#digest').textContent;", tmp_path, new.replace(digests, spec))
+        assert (told in old and "made with other facts" in old) if told else old == ""
     here = answers(
         page,
         "document.querySelector('[data-row=\"3\"][data-index=\"1\"]').click(); return document.querySelector('#sentence').textContent;",
@@ -379,7 +377,7 @@ def test_the_page_is_one_file_that_asks_for_nothing(page):
     )
     assert "default-src 'none'" in page
     scripts = re.sub(r"const (WASM|DESCRIPTOR|META) = .*;\n", "", page)
-    assert not re.search(r"parseFloat|Math\.(?!max|min|ceil)|toFixed|toPrecision", scripts)
+    assert not re.search(r"parseFloat|Math\.(?!max|min|ceil|trunc)|toFixed|toPrecision", scripts)
 
 
 def test_without_clang_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):

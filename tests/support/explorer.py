@@ -69,3 +69,8 @@ def digits(number: Fraction) -> str:
     assert number.denominator == 1 << power
     whole, rest = divmod(abs(number.numerator) * 5**power, 10**power)
     return ("-" if number < 0 else "") + str(whole) + (f".{rest:0{power}d}" if power else "")
+
+
+def integer(text: str) -> int:
+    """Return a BigInt as answers() hands it over: 0x2a, 0x-2a."""
+    return int(text.replace("0x-", "-0x"), 16)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from emu.explain.link import link
 from emu.files.record import Data
 from emu.pages.instruction import ISA
 from emu.spec import KINDS, Instruction, get, names
@@ -51,7 +51,7 @@ def explorer_link(contract: str, operands: dict[str, str], rooms: Data) -> str |
         to, rounding, policy = found.parts
         source, code = FLOATS[len(operands["codes"])], f"0x{operands['codes']}"
         state = {"from": source, "code": code, "to": to, "round": rounding, "policy": policy, "r": "0"}
-        return f"{EXPLORER}#number?{urlencode(state | {'spec': rooms['digest']})}"
+        return f"{EXPLORER}#{link('number', **state)}"
     if found.op == "quantize" and set(operands) <= {"x", "tensor_amax"}:
         (recipe,) = found.parts
         codes = unrolled(operands["x"])
@@ -59,7 +59,7 @@ def explorer_link(contract: str, operands: dict[str, str], rooms: Data) -> str |
             return None
         amax = operands.get("tensor_amax", "")
         state = {"a": recipe, "b": recipe, "amax": f"0x{amax}" if amax else "", "x": " ".join(f"0x{code}" for code in codes)}
-        return f"{EXPLORER}#block?{urlencode(state | {'spec': rooms['digest']})}"
+        return f"{EXPLORER}#{link('block', **state)}"
     return None
 
 

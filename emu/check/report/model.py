@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 from emu.check.model import Verdict
 from emu.contracts.reach import Reach
+from emu.explain.link import see
 
 EXIT_CODES = {"pass": 0, "nothing": 3, "too_little": 3}
 
@@ -26,6 +27,7 @@ class Example:
     steps: tuple[str, ...] = ()
     calls: int = 0
     note: str = ""
+    link: str | None = None  # into the explorer's page, None where no room shows it
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def _failure(number: int, failure: Failure) -> Iterator[str]:
     yield f"   smallest counterexample ({example.why}, {example.calls} calls to shrink it):"
     yield from (f"     {name:<12} {text}" for name, text in example.operands.items())
     yield from (f"     {step}" for step in example.steps)
+    yield from (f"   {line}" for line in see(example.link))
     if example.note:
         yield f"   {example.note}"
 

@@ -67,6 +67,7 @@ def dot_command(
     from emu.base.atomic import check_target, write_text
     from emu.contracts.dot.trace import explain_dot, vcd_text
     from emu.contracts.dot.trace_text import lines_of
+    from emu.explain.link import of_dot
 
     if vcd is not None:
         check_target(vcd, force)
@@ -81,6 +82,7 @@ def dot_command(
             write_text(vcd, vcd_levels(*told), force)
             note(f"{vcd}: golden stages of {len(found['levels'])} level{'s' if len(found['levels']) > 1 else ''}")
         show(found, level_lines(found))
+        _see(of_dot(*told))
         return
     if words is not None:
         raise OperandError("explain dot: --words are of a datapath of levels")
@@ -90,6 +92,15 @@ def dot_command(
         write_text(vcd, vcd_text(row, plan), force)
         note(f"{vcd}: golden stages of {len(trace['steps'])} fused step{'s' if len(trace['steps']) > 1 else ''}")
     show(trace, lines_of(trace))
+    _see(of_dot(row, plan))
+
+
+def _see(made: str | None) -> None:
+    """Say how the page of the explorer shows a row."""
+    from emu.explain.link import see
+
+    for line in see(made):
+        note(line)
 
 
 def _levels(
@@ -197,6 +208,7 @@ def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path
         write_text(vcd, text, force)
         note(f"{vcd}: tc={found['tc']} of {found['suite']}")
     show(found, lines_of(found))
+    _see(found["link"])
 
 
 def _text(what: str) -> tuple[list[str], str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from emu.rtl.simulate.simulator import Simulator
 
 HEADER = ("suite", "simulator", "rows", "compared", "unsupported", "open", "mismatch", "x", "ways", "verdict")
+MOST_SEEN = 16  # rows with a link
 WORDS = {0: "pass", 1: "FAIL", 2: "BAD", 3: "NOTHING COMPARED", 4: "X"}
 
 
@@ -114,6 +115,22 @@ def _show(report: Report, log: Path | None) -> None:
             note(f"emu: {item.suite}, {item.simulator}: {left}: give each entry of `unsupported` a `why`, or say --allow-partial")
     if any(item.exit_code == 1 for item in report.runs):
         note(f"emu: why: emu explain mismatch {log or 'LINE (a MISMATCH line above, in quotes)'}")
+        _see(report)
+
+
+def _see(report: Report) -> None:
+    """Say how the page of the explorer shows rows that differ."""
+    from emu.explain.link import of_values, see
+    from emu.rtl.mismatch.lines import parse_log
+    from emu.vectors.suites.plan import find
+
+    lines = dict.fromkeys(line for item in report.runs for line in item.lines if line.startswith("MISMATCH "))
+    if not lines:
+        return
+    for seen in parse_log(lines).mismatches()[:MOST_SEEN]:
+        operation = find(seen.suite.partition(".s")[0]).operation
+        for line in see(of_values(operation, [int(text, 16) for text in seen.given])):
+            note(f"emu: {seen.suite} tc={seen.tc}: {line}")
 
 
 def _remarks(item: SuiteRun) -> list[str]:

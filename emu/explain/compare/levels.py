@@ -26,6 +26,7 @@ from emu.engines.exact.encode import code_of_one
 from emu.engines.exact.levels import Number, multiply, read
 from emu.explain.compare.datapaths import Tally, ulp_of, ulps_between
 from emu.explain.dot.suite import levels_samples
+from emu.explain.link import of_dot, see
 from emu.spec.levels import MOST_INSTRUCTIONS, LevelsPlan, level_plans_of
 
 ROWS: Final = 32
@@ -243,7 +244,7 @@ def example(row: LevelsRow, first: LevelsPlan, second: LevelsPlan) -> Data:
     stages.sort(key=lambda stage: stage["stage"] in ("out", "D"))
     changed = next((stage["stage"] for stage in stages if stage["first"] != stage["second"]), None)
     out: Data = {"row": row.texts(first), "k": len(row.a), "products": _size(row)[0], "exact": None if exact is None else dyadic(exact)}
-    return out | {"traces": traces, "stages": stages, "first_difference": changed}
+    return out | {"link": of_dot(row, first, second), "traces": traces, "stages": stages, "first_difference": changed}
 
 
 def _trace(row: LevelsRow, plan: LevelsPlan) -> Data:
@@ -279,6 +280,7 @@ def lines_of(found: LevelsComparison) -> list[str]:
     out += ["", f"smallest example found ({counts}; made from {found.origin}):"]
     out += [f"  {name:<3} {text}" for name, text in data["row"].items()]
     out += [f"  exact value {data['exact']}"] if data["exact"] is not None else []
+    out += [f"  {line}" for line in see(data["link"])]
     out += ["", f"first stage that differs: {data['first_difference']}", ""]
     rows = [("stage", found.first.name, found.second.name, "")]
     rows += [

@@ -10,6 +10,7 @@ from emu.contracts.dot.trace import explain_dot
 from emu.contracts.text import dyadic
 from emu.engines.exact.value import power_of_two
 from emu.explain.compare.datapaths import Comparison, exact_value
+from emu.explain.link import of_dot, see
 from emu.spec.datapath import DatapathPlan
 
 Data = dict[str, Any]
@@ -29,6 +30,7 @@ def verdict(found: Comparison) -> str:
 def example(row: DotRow, first: DatapathPlan, second: DatapathPlan) -> Data:
     """Return a row on which two datapaths differ: codes, both results, the exact value, both traces and the first stage that differs."""
     out: Data = {"row": row.texts(first), "k": len(row.a), "products": sum(pair != (0, 0) for pair in zip(row.a, row.b, strict=True))}
+    out["link"] = of_dot(row, first, second)
     exact = exact_value(row, first)
     out["exact"] = None if exact is None else dyadic(exact)
     traces = [_trace(row, plan) for plan in (first, second)]
@@ -118,6 +120,7 @@ def lines_of(found: Comparison) -> list[str]:
     out += ["", f"smallest example found ({counts}; made from {found.origin}):"]
     out += [f"  {name:<3} {text}" for name, text in data["row"].items()]
     out += [f"  exact value {data['exact']}"] if data["exact"] is not None else []
+    out += [f"  {line}" for line in see(data["link"])]
     out += ["", f"first stage that differs: {data['first_difference']}", ""]
     rows = [("stage", found.first.name, found.second.name, "")]
     rows += [

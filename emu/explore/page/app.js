@@ -2,6 +2,7 @@
 const ROOMS = {
   number: {title: "Number", start: NUMBER, compute: numberOf, draw: drawNumber},
   block: {title: "Block", start: BLOCK, compute: blockOf, draw: drawBlock},
+  dot: {title: "Dot", start: DOT, compute: dotOf, draw: drawDot},
   layout: {title: "Layout", start: LAYOUT, compute: layoutOf_, draw: drawLayout},
 };
 const escape_ = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`);
@@ -15,12 +16,25 @@ const field = (name, label, text, mode) =>
 function stateOf(hash) { // the room, its state, and the digest of the spec that the link was made with
   const [name, words = ""] = hash.replace(/^#/, "").split("?"), room_ = name in ROOMS ? name : "block", given = new URLSearchParams(words), state = {...ROOMS[room_].start};
   for (const key of Object.keys(state)) if (given.has(key)) state[key] = given.get(key);
-  return {name: room_, state, digest: given.get("spec")};
+  return {name: room_, state, digest: given.get("spec"), named: [...given.keys()]};
 }
-const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec: META.digest})}`;
+/** The objects of the spec that fields of a room name, in the order of META.objects: [id, first digits of the digest of its facts]. */
+function objectsOf(name, state, fields) {
+  return Object.entries(META.objects[name] || {}).filter(([field_]) => fields.includes(field_) && state[field_] !== "none")
+    .map(([field_, kind]) => { const id = state[field_].split("/")[0]; return [id, META.digests[kind][id] || "?"]; });
+}
+const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec: objectsOf(name, state, Object.keys(state)).map(([, digest]) => digest).join("")})}`;
+/** What a link made with other facts says; empty where all that it names has the facts of this page. */
+function olderFacts({name, state, digest, named}) {
+  if (!digest) return "";
+  const objects = objectsOf(name, state, named), size = objects.length ? objects[0][1].length : 0;
+  const changed = objects.filter(([, here], i) => digest.slice(i * size, (i + 1) * size) !== here).map(([id]) => id);
+  return changed.length || digest.length !== objects.length * size ? `This link was made with other facts of ${[...new Set(changed)].join(", ") || "the spec"}: numbers may differ.` : "";
+}
 function shellOf(name, state) {
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return `emu show ${state.a} ${state.b}`;
+  if (name === "dot") return dotShell(state);
   return `emu layout show ${state.layout} --shape ${state.rows}x${state.codes}`;
 }
 
@@ -33,8 +47,7 @@ function go(changes, focus) { // a change of the state: the address first, then 
 function draw(focus) {
   const page = document.querySelector("#room"), fault = document.querySelector("#fault");
   document.querySelectorAll("nav a").forEach(link => link.toggleAttribute("aria-current", link.dataset.room === now.name));
-  document.querySelector("#digest").textContent = now.digest && now.digest !== META.digest
-    ? `This link was made with another version of the spec (${now.digest}); this page has ${META.digest}: numbers may differ.` : "";
+  document.querySelector("#digest").textContent = olderFacts(now);
   try {
     fault.textContent = "";
     ROOMS[now.name].draw(now.state, page);
@@ -56,6 +69,7 @@ function guarded(work) { // what cannot be done is said, and the page stays as i
   }
 }
 function changed({name, value}) {
+  if (name === "m1") return go(otherMachine(now.state, value), "[name=m1]");
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
   if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
@@ -80,18 +94,18 @@ function begin() {
   document.querySelector("#copy-shell").addEventListener("click", () => navigator.clipboard.writeText(document.querySelector("#shell").textContent));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
-    if (!figure) { document.querySelector("#fault").textContent = "no figure here: the Number room has one for formats of up to 8 bits"; return; }
+    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Dot one for each step that aligns"; return; }
     const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     const text = copy.outerHTML.replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim());
     link.href = URL.createObjectURL(new Blob([text], {type: "image/svg+xml"}));
-    link.download = "emu-number.svg";
+    link.download = `emu-${now.name}.svg`;
     link.click();
   });
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {smallestDifference, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};

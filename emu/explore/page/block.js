@@ -14,7 +14,7 @@ const recipesHere = () => runnable ??= META.recipes.map(recipe => recipe.id).fil
 const FP32 = () => formatOf("fp32");
 
 function valuesOf(text) { // codes of fp32 out of what is pasted: numbers, lists, tensor(...), hex
-  const words = text.replace(/tensor\(|dtype=[\w.]+|device='[^']*'|[()[\],;]/g, " ").trim().split(/\s+/).filter(Boolean);
+  const words = wordsOf(text);
   if (!words.length) refuse("no values: write numbers or fp32 codes, 32 of them fit every block");
   if (words.length > 512) refuse(`${words.length} values: at most 512 are shown`);
   return words.map(text_ => /^0x/i.test(text_) ? parseHex(text_, 32, "code") : codeOfDecimal(text_, "fp32"));

@@ -1,9 +1,6 @@
 /* bridge.c: what the page calls. It finds descriptors, makes matrices of what lies in memory and copies results out of structs; every
  * number is made by emu_ref.h. Results of a call lie in `out`, 64 bits each; a call returns EMU_OK or an EMU_ERROR_* number. */
-#include "src/steps.h"
-#include "string.h"
-
-#define EXPORT(name) __attribute__((export_name(#name)))
+#include "bridge.h"
 
 extern uint8_t __heap_base;
 static uint8_t *top;

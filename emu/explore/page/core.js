@@ -87,6 +87,7 @@ function meet(a, b) {
 }
 function minus(a, b) { const [x, y, e] = meet(a, b); return {n: x - y, e}; }
 function plus(a, b) { const [x, y, e] = meet(a, b); return {n: x + y, e}; }
+function times(a, b) { return {n: a.n * b.n, e: a.e + b.e}; }
 function compare(a, b) { const [x, y] = meet(a, b); return x < y ? -1 : x > y ? 1 : 0; }
 function decimal({n, e}) { // all digits
   const sign = n < 0n ? "-" : "";
@@ -103,12 +104,27 @@ function valueText(value) {
   if (value.cls === "infinity") return value.sign ? "-infinity" : "infinity";
   return value.cls === "zero" ? (value.sign ? "-0" : "0") : decimal(dyadic(value));
 }
+/** A number as emu prints it: all decimals where they are few, else a whole number times a power of two. Never rounded. */
+function dyadicText({n, e}) {
+  if (n === 0n) return "0";
+  const sign = n < 0n ? "-" : "";
+  let odd = n < 0n ? -n : n;
+  while ((odd & 1n) === 0n) { odd >>= 1n; e += 1; }
+  if (e >= -6 && (e >= 0 ? e < 20 && odd << BigInt(e) < 1n << 20n : odd < 1n << BigInt(20 - e))) return decimal({n: sign ? -odd : odd, e});
+  return e === 0 ? `${sign}${odd}` : odd === 1n ? `${sign}2^${e}` : `${sign}${odd}*2^${e}`;
+}
+function shortText(value) { return isFinite_(value) && value.cls !== "zero" ? dyadicText(dyadic(value)) : valueText(value); }
 const hex = (code, width) => "0x" + code.toString(16).toUpperCase().padStart(Math.ceil(width / 4), "0");
 function parseHex(text, width, what) {
   if (!/^0x[0-9a-f]{1,16}$/i.test(text)) refuse(`${what} ${text}: write a code as hex digits behind 0x`);
   const code = BigInt(text);
   if (code >> BigInt(width)) refuse(`${what} ${text}: the format has ${width} bits`);
   return code;
+}
+
+/** The words of what is pasted: numbers, lists, tensor(...), array(...), hex, or a row of a .tv file. */
+function wordsOf(text) {
+  return text.replace(/#[^\n]*/g, " ").replace(/(?:tensor|array|np\.float\d*)\(|dtype=[\w.]+|device='[^']*'|[()[\],;]/g, " ").trim().split(/\s+/).filter(Boolean);
 }
 
 // What somebody types: a number of any length -> the nearest code of a float format, ties to even, rounded once by C: what C sees has 62
@@ -136,6 +152,9 @@ function codeOfDecimal(text, id) {
   while (significand >> 62n) { lost ||= (significand & 1n) === 1n; significand >>= 1n; exp += 1; }
   const rounded = round(format, roundingOf("rne"), {sign, exp, significand: lost ? significand | 1n : significand}, 0);
   const most = maxMagnitude(format, sign);
-  if (rounded.beyond || rounded.magnitude > most) return encode(format, sign, most + 1n);
+  if (rounded.beyond || rounded.magnitude > most) {
+    if (facts.cls !== 0 || maxMagnitude(format, sign) + 1n >> BigInt(facts.exp + facts.frac) || decode(format, encode(format, sign, most + 1n)).cls !== "infinity") refuse(`${text}: beyond the largest value of ${id}`);
+    return encode(format, sign, most + 1n);
+  }
   return encode(format, sign, rounded.magnitude);
 }

@@ -1,0 +1,148 @@
+"""Links into the page of the explorer: the room, what is chosen in it, and which facts it was made with.
+
+A link is what stands behind the # of the page's address: room, ?, and the fields of its form. Its last field, spec, holds eight digits of
+the digest of each object that the fields name, in their order: the page says so where one of them has other facts now.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from emu.spec import Recipe, get
+from emu.spec.ieee import binary_format
+from emu.spec.models import Format
+from emu.spec.programs.program import quantize_program
+from emu.spec.registry import added_folders, digest
+
+if TYPE_CHECKING:
+    from emu.contracts.contract import Contract
+    from emu.contracts.dot.rows import DotRow
+    from emu.contracts.levels.rows import LevelsRow
+    from emu.spec.datapath import DatapathPlan
+    from emu.spec.levels import LevelsPlan
+
+DIGITS: Final = 8  # of the digest of an object
+OBJECTS: Final[dict[str, dict[str, str]]] = {
+    "number": {"from": "format", "to": "format", "round": "rounding", "policy": "policy"},
+    "block": {"a": "recipe", "b": "recipe"},
+    "dot": {"m1": "datapath", "m2": "datapath", "m3": "datapath"},
+    "layout": {"layout": "layout"},
+}  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
+SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what a number may come from
+SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32
+MOST: Final = 512  # values of a block, products of a row
+
+
+def link(room: str, **state: object) -> str:
+    """Return the link of a state. room: a key of OBJECTS.   state: fields of its form; what is left out is as the room begins.
+
+    Raises: SpecError (a field names no object of the spec).   Tests: tests/explain/test_explain_link.py.
+    """
+    given = {name: str(value) for name, value in state.items()}
+    found = []
+    for name, kind in OBJECTS[room].items():
+        if given.get(name, "none") != "none":
+            found.append(digest(get(kind, given[name].partition("/")[0]))[:DIGITS])
+    return f"{room}?{urlencode({**given, 'spec': ''.join(found)})}"
+
+
+def see(made: str | None) -> list[str]:
+    """Return the line that a report prints of a link; none where there is no link."""
+    if made is None:
+        return []
+    added = "".join(f"--spec {shlex.quote(str(folder))} " for folder in added_folders())
+    return [f"see it: emu explore {added}--open '{made}'"]
+
+
+def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan) -> str | None:
+    """Return the link of a dot product through one to three machines; None where the row is too long for the page."""
+    if len(row.a) > MOST:
+        return None
+    told: dict[str, str] = row.texts(plans[0])  # type: ignore[arg-type]
+    names = [*(plan.name for plan in plans if _takes(plan) == _takes(plans[0])), "none", "none"]
+    fields = {"m1": names[0], "m2": names[1], "m3": names[2]}
+    fields |= {name: told.get(name, "") for name in ("a", "b", "sa", "sb", "c")} | {"words": told.get("random", "").replace(",", " ")}
+    return link("dot", **fields)
+
+
+def _takes(plan: DatapathPlan | LevelsPlan) -> tuple[str | int | None, ...]:
+    """What machines that the page shows side by side have in common."""
+    formats = (plan.a, plan.b, plan.scale, plan.c)
+    return *(None if fmt is None else fmt.id for fmt in formats), plan.block
+
+
+def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> str | None:
+    """Return the link of the place of an answer, out of the operands of a contract; None where no room shows it.
+
+    operands: name -> array of codes, as the contract's form names them.   index: of the answer that is looked at.
+    """
+    op, at = operation.name.op, tuple(index)
+    if op == "convert":
+        codes, random = operands["codes"], operands.get("random")
+        at = at if len(at) == codes.ndim else (0,) * codes.ndim
+        drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
+        return _of_number(operation, int(codes[at]), drawn) if codes.size else None
+    if op == "quantize":
+        x, amax = operands["x"], operands.get("tensor_amax")
+        rows: list[list[int]] = x.reshape(-1, x.shape[-1]).tolist()
+        if operands.get("random") is not None or operands.get("signs") is not None:
+            return None
+        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), at)
+    return _of_row(operation, operands, at) if op == "dot" else None
+
+
+def of_values(operation: Contract, values: Sequence[int]) -> str | None:
+    """Return the link of a row of a suite; None where no room shows it. values: of its input columns."""
+    made: Any = operation
+    if made.name.op == "convert":
+        return _of_number(made, values[0], values[1] if made.rounding.random_bits else 0)
+    if made.name.op == "quantize":
+        rows, amax, random = made.taken(values)
+        return None if random is not None else _of_block(made, rows, amax, ())
+    return of_dot(made.taken(values), made.plan) if made.name.op == "dot" else None
+
+
+def _of_number(operation: Any, code: int, random: int) -> str | None:
+    source: Format = operation.source
+    if binary_format(source) not in SOURCES:
+        return None
+    to, rounding, policy = operation.name.parts
+    fields = {"from": source.id, "code": f"0x{code:X}", "to": get("format", to).id}
+    return link("number", **fields, round=get("rounding", rounding).id, policy=get("policy", policy).id, r=random)
+
+
+def _of_block(operation: Any, rows: Sequence[Sequence[int]], amax: int | None, index: tuple[int, ...]) -> str | None:
+    recipe: Recipe = operation.recipe
+    program, shift = quantize_program(recipe), SHIFTS.get(str(binary_format(operation.source)))
+    height, width = program.block.facts.shape
+    at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
+    whole = not rows[at] or len(rows[at]) > MOST or len(rows[at]) % width > 0
+    if (
+        shift is None
+        or height != 1
+        or whole
+        or program.reads("random")
+        or (program.reads("tensor_amax") and amax is None and len(rows) > 1)
+    ):
+        return None
+    codes = " ".join(f"0x{code << shift:08X}" for code in rows[at])
+    return link("block", a=recipe.id, b=recipe.id, x=codes, amax="" if amax is None else f"0x{amax:08X}")
+
+
+def _of_row(operation: Any, operands: Mapping[str, Any], index: tuple[int, ...]) -> str | None:
+    from emu.contracts.dot.rows import DotRow
+    from emu.contracts.levels.rows import LevelsRow
+    from emu.spec.levels import LevelsPlan
+
+    at, plan = index[0] if index else 0, operation.plan
+
+    def codes(name: str) -> tuple[int, ...]:
+        return () if operands.get(name) is None else tuple(int(code) for code in operands[name][at].reshape(-1))
+
+    c = codes("c")[0] if codes("c") else None
+    if isinstance(plan, LevelsPlan):
+        return of_dot(LevelsRow(codes("a"), codes("b"), codes("scale_a"), codes("scale_b"), c, codes("words")), plan)
+    return of_dot(DotRow(codes("a"), codes("b"), codes("scale_a"), codes("scale_b"), c or 0), plan)

@@ -1,0 +1,7 @@
+/* bridge.h: what the files of the bridge share. */
+#include "src/dot/levels.h"
+#include "string.h"
+
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+void *ex_room(size_t bytes);

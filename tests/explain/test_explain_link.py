@@ -1,0 +1,111 @@
+"""Links into the explorer's page: what they say, that reports print them, and where there is none."""
+
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+
+from emu.base.errors import SpecError
+from emu.cli.main import run
+from emu.contracts import parse
+from emu.contracts.dot.rows import row_of
+from emu.explain.link import OBJECTS, link, of_dot, of_operands, of_values, see
+from emu.spec import get
+from emu.spec.datapath import resolve
+from emu.spec.registry import digest, replaced
+
+
+def fields(made: str) -> dict[str, str]:
+    room, _, words = made.partition("?")
+    assert room in OBJECTS
+    return {name: values[0] for name, values in parse_qs(words, keep_blank_values=True).items()}
+
+
+def test_a_link_names_its_objects_by_their_facts():
+    made = link("block", a="mxfp4_torchao_floor", b="mxfp4_triton_up", x="1 2")
+    assert made.startswith("block?a=mxfp4_torchao_floor&b=mxfp4_triton_up&x=1+2&spec=")
+    assert fields(made)["spec"] == digest(get("recipe", "mxfp4_torchao_floor"))[:8] + digest(get("recipe", "mxfp4_triton_up"))[:8]
+    assert fields(link("dot", m1="hopper_fp8/e4m3xe4m3", m2="none"))["spec"] == digest(get("datapath", "hopper_fp8"))[:8]
+    assert see(made) == [f"see it: emu explore --open '{made}'"] and see(None) == []
+    with pytest.raises(SpecError):
+        link("block", a="no_such_recipe")
+
+
+def test_a_changed_fact_changes_the_link():
+    before = link("number", to="e2m1", round="rne")
+    fmt = get("format", "e2m1")
+    changed = fmt.model_copy(update={"facts": fmt.facts.model_copy(update={"bias": fmt.facts.bias + 1})})
+    with replaced(changed):
+        assert link("number", to="e2m1", round="rne") != before
+    assert link("number", to="e2m1", round="rne") == before
+
+
+CONTRACTS = {
+    "convert/e2m1/rne/nvidia": True,
+    "convert/e2m1/sr_add8/nvidia": True,
+    "quantize/mxfp4_torchao_floor": True,
+    "quantize/nvfp4_modelopt": True,
+    "dot/hopper_fp8/e4m3xe4m3": True,
+    "dot/int12_cut": True,
+    "dequantize/mxfp4_torchao_floor/torchao": False,
+}
+
+
+@pytest.mark.parametrize("text", CONTRACTS)
+def test_rows_have_links_where_a_room_shows_them(text):
+    operation = parse(text)
+    (case,) = operation.draw(0, 1)
+    made = of_values(operation, case.values)
+    assert (made is not None) == CONTRACTS[text]
+    if operation.name.op == "dot":
+        assert fields(made)["m1"] == operation.plan.name and fields(made)["a"] == operation.taken(case.values).texts(operation.plan)["a"]
+
+
+def test_operands_of_a_check_have_links():
+    convert = parse("convert/e2m1/rne/nvidia")
+    made = of_operands(convert, {"codes": np.array([[1, 0x40200000]], np.uint32)}, (0, 1))
+    assert fields(made) | {"spec": ""} == {
+        "from": "fp32", "code": "0x40200000", "to": "e2m1", "round": "rne", "policy": "nvidia", "r": "0", "spec": "",
+    }  # fmt: skip
+    quantize = parse("quantize/mxfp4_torchao_floor")
+    x = np.arange(64, dtype=np.uint32).reshape(2, 32)
+    made = of_operands(quantize, {"x": x}, (1, 3))
+    assert fields(made)["x"].split()[:2] == ["0x00000020", "0x00000021"] and fields(made)["a"] == "mxfp4_torchao_floor"
+    assert of_operands(quantize, {"x": x[:, :31]}) is None  # no whole block
+    dot = parse("dot/hopper_fp8/e4m3xe4m3")
+    codes = np.full((2, 32), 0x38, np.uint8)
+    made = of_operands(dot, {"a": codes, "b": codes, "c": np.array([0, 0x3F800000], np.uint32)}, (1,))
+    assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
+
+
+def test_machines_stand_side_by_side_where_they_take_the_same():
+    one, two = resolve("hopper_fp8", "e4m3", "e4m3"), resolve("ada_fp8", "e4m3", "e4m3")
+    other = resolve("hopper_fp8", "e5m2", "e4m3")
+    row = row_of(one, "38" * 32, "38" * 32, None, None, None)
+    assert [fields(of_dot(row, one, *more))["m2"] for more in ((), (two,), (other,))] == ["none", two.name, "none"]
+    assert of_dot(row._replace(a=row.a * 17, b=row.b * 17), one) is None  # longer than the page shows
+
+
+SEE = "see it: emu explore --open '"
+
+
+def test_explain_dot_says_how_to_see_it(capsys):
+    assert run(["explain", "dot", "hopper_fp8/e4m3xe4m3", "--a", "38" * 32, "--b", "38" * 32]) == 0
+    out, err = capsys.readouterr()
+    assert "see it" not in out and err.startswith(f"{SEE}dot?m1=hopper_fp8%2Fe4m3xe4m3&m2=none")
+    assert run(["explain", "dot", "int12_cut", "--a", "2" * 16, "--b", "2" * 16, "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("pair", [("hopper_fp8/e4m3xe4m3", "ada_fp8/e4m3xe4m3"), ("int12_cut", "int12_wrap")])
+def test_a_comparison_says_how_to_see_its_example(pair, capsys):
+    assert run(["compare-datapaths", *pair, "--rows", "2"]) == 1
+    line = next(line for line in capsys.readouterr().out.splitlines() if "see it" in line)
+    told = fields(line.strip().removeprefix(SEE).rstrip("'"))
+    assert (told["m1"], told["m2"]) == pair
+
+
+def test_a_mismatch_says_how_to_see_it(capsys):
+    line = "MISMATCH suite=convert__fp32_to_e2m1__nvidia_rne__directed tc=28 out=y in=3e800001 want=1 got=0 mask=f"
+    assert run(["explain", "mismatch", line]) == 0
+    assert f"{SEE}number?from=fp32&code=0x3E800001&to=e2m1&round=rne&policy=nvidia&r=0&spec=" in capsys.readouterr().err
