@@ -25,7 +25,9 @@ from emu.spec.programs.program import quantize_program
 from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
-SCRIPTS: Final = ("core.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "app.js")
+SCRIPTS: Final = (
+    "core.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "app.js",
+)  # fmt: skip
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
     "-Wl,--no-entry", "-Wl,--stack-first", "-Wl,-z,stack-size=1048576",

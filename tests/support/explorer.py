@@ -24,15 +24,18 @@ def browser() -> str:
     pytest.skip(f"no {', '.join(lacking)} here" if lacking else "EMU_NEED_BROWSER=1 runs the explorer in Chromium: a step of .ci/run")
 
 
-def answers(page: str, script: str, folder: Path, start: str = "") -> object:
-    """Return what `script` returns in the page, through JSON; codes that are BigInt come back as hex. start: what stands after the #."""
+def answers(page: str, script: str, folder: Path, start: str = "", flags: tuple[str, ...] = ()) -> object:
+    """Return what `script` returns in the page, or promises, through JSON; codes that are BigInt come back as hex.
+
+    start: what stands after the #.   flags: of Chromium.
+    """
     file = folder / "page.html"
     body = (
-        "<pre id=answers></pre><script>{ let said; try { said = (() => {"
-        + script
-        + "})(); } catch (error) { said = {thrown: String(error)}; }"
-        "document.querySelector('#answers').textContent = encodeURIComponent(JSON.stringify(said === undefined ? null : said, "
-        "(_, value) => typeof value === 'bigint' ? '0x' + value.toString(16) : value)); }</script>"
+        "<pre id=answers></pre><script>{ let said; const tell = said => { document.querySelector('#answers').textContent = "
+        "encodeURIComponent(JSON.stringify(said === undefined ? null : said, "
+        "(_, value) => typeof value === 'bigint' ? '0x' + value.toString(16) : value)); };"
+        "try { said = (() => {" + script + "})(); } catch (error) { said = {thrown: String(error)}; }"
+        "if (said instanceof Promise) said.then(tell, error => tell({thrown: String(error)})); else tell(said); }</script>"
     )
     assert page.count("</body>") == 1
     file.write_text(page.replace("</body>", body + "</body>"), encoding="utf-8")
@@ -42,6 +45,8 @@ def answers(page: str, script: str, folder: Path, start: str = "") -> object:
         "--disable-gpu",
         "--no-sandbox",
         f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=60000",
+        *flags,
         "--dump-dom",
         f"{file.as_uri()}#{start}",
     ]

@@ -90,13 +90,16 @@ function begin() {
     event.preventDefault();
     guarded(() => go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`));
   });
-  document.querySelector("#copy-link").addEventListener("click", () => navigator.clipboard.writeText(location.href.split("#")[0] + hashOf(now.name, now.state)));
-  document.querySelector("#copy-shell").addEventListener("click", () => navigator.clipboard.writeText(document.querySelector("#shell").textContent));
+  const copies = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": shellOf, "copy-python": pythonOf, "copy-c": cOf};
+  for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
     if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Dot one for each step that aligns"; return; }
     const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const words = document.createElementNS("http://www.w3.org/2000/svg", "style"); // the figure stands alone: its letters and colours go with it
+    words.textContent = "text { font-family: ui-monospace, monospace; font-size: 11px; fill: var(--ink); } .lost { fill: var(--accent); }";
+    copy.prepend(words);
     const text = copy.outerHTML.replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim());
     link.href = URL.createObjectURL(new Blob([text], {type: "image/svg+xml"}));
     link.download = `emu-${now.name}.svg`;
@@ -105,7 +108,7 @@ function begin() {
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {smallestDifference, text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {smallestDifference, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};

@@ -51,7 +51,7 @@ function drawDot(state, page) {
   try { told = dotOf(state); } catch (error) { if (!(error instanceof Refusal)) throw error; refused = error; }
   const count = scratch(() => { try { return codesOf(state.a, machine.a, "a").length; } catch { return machine.k; } });
   page.innerHTML = fields({splits: machine.fused && machine.cKind !== C_LAST, instructions: Math.max(Math.trunc(count / machine.k), 1), units: Math.max(Math.trunc(count / (machine.block || 1)), 1)}) + (told ?
-    `<p id="sentence" role="status">${escape_(told.sentence)}</p><div class="halves machines">${told.runs.map((run, i) => `<section class="half" aria-labelledby="run${i}"><h3 id="run${i}">${escape_(run.name)}</h3>${runBody(run)}</section>`).join("")}</div>` : "");
+    `<p id="sentence" role="status">${escape_(told.sentence)}</p><h2>Stage by stage</h2><div class="halves machines">${told.runs.map((run, i) => `<section class="half" aria-labelledby="run${i}"><h3 id="run${i}">${escape_(run.name)}</h3>${runBody(run)}</section>`).join("")}</div>` : "");
   page.querySelector("#part-them").addEventListener("click", () => guarded(partThem));
   if (refused) throw refused;
 }

@@ -10,6 +10,11 @@ function bitsOf({n, e}, top, bottom) {
   }
   return text;
 }
+/** A number without the zeros that stand below a weight. */
+function whole_({n, e}, weight) {
+  for (; e < weight && n % 2n === 0n; e += 1) n /= 2n;
+  return {n, e};
+}
 /** An SVG figure of a step; empty where nothing is aligned. */
 function lanesOf(step, name) {
   const lines = [...step.terms.filter(term => term.number.n !== 0n && term.aligned !== null), ...(step.cLine && step.cLine.number.n !== 0n ? [step.cLine] : [])];
@@ -20,7 +25,7 @@ function lanesOf(step, name) {
   bottom = Math.max(bottom, top - LANES.most + 1);
   const cell = 8, left = 90, x = weight => left + (top - weight) * cell, edge = x(step.lsb) + cell, width = Math.max(x(bottom) + cell + 14, 320), rows = [...lines, {label: "sum", number: total, sum: true}];
   const row = (line, i) => {
-    const text = bitsOf(line.number, top, bottom), y = 30 + 16 * i, cut = Math.max(0, Math.min(text.length, top - step.lsb + 1));
+    const text = bitsOf(line.lost === "0" ? whole_(line.number, step.lsb) : line.number, top, bottom), y = 30 + 16 * i, cut = Math.max(0, Math.min(text.length, top - step.lsb + 1));
     const part = (from, to, kind) => [...text.slice(from, to)].map((bit, k) => bit === " " ? "" : `<tspan x="${left + (from + k) * cell}" class="${kind}">${bit}</tspan>`).join("");
     const hidden = line.number.e < bottom && line.number.n !== 0n && bottom <= step.lsb;
     return `<text x="4" y="${y}">${line.number.n < 0n ? "−" : "+"} ${line.label}</text><text y="${y}">${part(0, cut, line.sum ? "total" : "kept")}${part(cut, text.length, "lost")}${hidden ? `<tspan x="${x(bottom) + cell}" class="lost">…</tspan>` : ""}</text>`;
