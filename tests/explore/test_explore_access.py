@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from importlib.resources import files
 
 import numpy as np
 import pytest
+from support import devtools
+from support.devtools import chromium
 from support.explorer import answers, link, texts
 
 import emu
@@ -23,8 +24,9 @@ REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1",
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The source of axe-core, from the package that the tests bring."""
-    return (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+    """The script of axe-core."""
+    chromium("axe_playwright_python")
+    return devtools.axe()
 
 
 AUDIT = """return axe.run(document).then(found => ({
