@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 Command = tuple[str, str]  # the command, and what it prints
 
@@ -18,3 +22,18 @@ def prints(wanted: str, got: str) -> bool:
     """Whether text is what the page says; `...` stands for any text, on a line of its own for any lines or none."""
     lines = (line if line == "..." else re.escape(line).replace(re.escape("..."), "[^\n]*") for line in wanted.splitlines())
     return re.fullmatch("".join("(?:[^\n]*\n)*" if line == "..." else line + "\n" for line in lines), got) is not None
+
+
+def differing(page: Path, place: Path) -> list[str]:
+    """Run the commands of a page in one shell in the folder `place`; return a text for each that prints something else."""
+    asked = commands(page.read_text(encoding="utf-8"))
+    script = [f"{{ {command}\n}} >{number}.out 2>&1" for number, (command, _) in enumerate(asked)]
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTEST_CURRENT_TEST", "MAKEFLAGS", "EMU_SPEC_PATH")}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    subprocess.run(["sh", "-c", "\n".join(script)], cwd=place, check=False, env=environment)
+    found = []
+    for number, (command, wanted) in enumerate(asked):
+        got = (place / f"{number}.out").read_text()
+        if not prints(wanted, got):
+            found.append(f"$ {command}\nprinted:\n{got}\nthe page says:\n{wanted}")
+    return found
