@@ -156,7 +156,7 @@ def hash_of(text: str) -> int:
         ("convert/e2m1/rne/nvidia", "fp64", "is exported from fp32, bf16, fp16"),
         ("decode/e2m1", "fp32", "leave --source out"),
         ("decode/bf16", None, "bf16 has 16 bits"),
-        ("quantize/nvfp4_te_ref", None, "exist for decode, convert, product and group_sum"),
+        ("quantize/nvfp4_te_ref", None, "exist for decode, convert, product, group_sum and dot"),
         ("product/e2m1", None, "write product/"),
         ("product/e2m1xnf4", None, "nf4 is a codebook"),
         ("group_sum/e2m1xe2m1/12", None, "lanes one of|lanes 2, 4"),

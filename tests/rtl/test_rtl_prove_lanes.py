@@ -1,7 +1,6 @@
 """Sums of 4, 8 and 16 products of E2M1, E1M2 and INT4 with adders of several shapes: proven lane by lane, the proofs kept as a record."""
 
 import hashlib
-import json
 import os
 import resource
 import shutil
@@ -11,6 +10,7 @@ import pytest
 
 from emu.base.errors import SpecError
 from emu.cli.main import run
+from emu.files.record import Record, opens
 from emu.rtl.export import lemmas as lemmas_module
 from emu.rtl.export.equivalence import VACUOUS
 from emu.rtl.export.functions import golden
@@ -18,6 +18,8 @@ from emu.rtl.export.prove import Proof, prove
 
 LANES_SV = Path(__file__).with_name("lanes.sv")
 RECORD = Path(__file__).parents[2] / "docs" / "evidence" / "rtl_proofs.json"
+COMMAND = "EMU_ALL=1 EMU_PROOFS=write pytest -m exhaustive tests/rtl/test_rtl_prove_lanes.py"
+KIND = Record("record of proofs", f"run {COMMAND}", opens("proofs"), ("design_sha256", "proofs"))
 FORMATS, LANES, ADDERS = ("e2m1", "e1m2", "int4"), (4, 8, 16), ("CHAIN", "HALVES", "SAVE", "SIGNS")
 SECONDS = 600
 
@@ -93,7 +95,7 @@ def sources() -> str:
 
 
 def test_the_record_holds_every_lane() -> None:
-    kept = json.loads(RECORD.read_text(encoding="ascii"))
+    kept = KIND.read(RECORD)
     assert kept["design_sha256"] == sources()
     wanted = {(fmt, lanes, adders) for fmt in FORMATS for lanes in LANES for adders in ("chain", "halves")}
     wanted |= {("int4", lanes, "save") for lanes in LANES}
@@ -121,12 +123,10 @@ def test_a_lane_is_proven_again(fmt: str, lanes: int, adders: str) -> None:
 
 
 def keep(entry: dict[str, object]) -> None:
-    kept = json.loads(RECORD.read_text(encoding="ascii")) if RECORD.is_file() else {"proofs": []}
+    kept = KIND.read(RECORD) if RECORD.is_file() else {"proofs": []}
     proofs = kept["proofs"] if kept.get("design_sha256") == sources() else []
     key = ("format", "lanes", "adders")
     others = [known for known in proofs if any(known[name] != entry[name] for name in key)]
     ordered = sorted([*others, entry], key=lambda known: (str(known["format"]), int(str(known["lanes"])), str(known["adders"])))
-    head = {"schema": "emu-rtl-proofs-1", "command": "EMU_ALL=1 EMU_PROOFS=write pytest -m exhaustive tests/rtl/test_rtl_prove_lanes.py"}
-    lines = ",\n".join("  " + json.dumps(item) for item in ordered)
-    text = json.dumps(head | {"design": "tests/rtl/lanes.sv", "design_sha256": sources()})[:-1]
-    RECORD.write_text(f'{text}, "proofs": [\n{lines}\n]}}\n', encoding="ascii")
+    head = {"schema": "emu-rtl-proofs-1", "command": COMMAND, "design": "tests/rtl/lanes.sv", "design_sha256": sources()}
+    KIND.write(RECORD, head | {"proofs": ordered})
