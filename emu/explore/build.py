@@ -34,12 +34,13 @@ FLAGS: Final = (
 )  # fmt: skip
 
 
-def page() -> str:
+def page(objects: list[SpecObject] | None = None) -> str:
     """Return the page as one HTML text. It needs no other file and asks for nothing over a network.
 
+    objects: what it offers; None: known_objects().
     Raises: ToolError (clang or wasm-ld absent, or they failed).   Tests: tests/explore/test_explore_page.py.
     """
-    objects = known_objects()
+    objects = known_objects() if objects is None else objects
     text = descriptor_text(objects)
     constants = {"WASM": base64.b64encode(compiled()).decode("ascii"), "DESCRIPTOR": text, "META": words(objects, text)}
     script = [f"const {name} = {_literal(value)};" for name, value in constants.items()]

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support import mutation_kill
+from support import lane_proofs, mutation_kill
 
 from emu.analysis import records as studies
 from emu.base.errors import FileError, SpecError
@@ -23,6 +23,7 @@ from research.models import study as models
 from research.reproduction import record as reproduction
 from research.train import results
 from tools import foreign_kernels
+from tools.docs import held_back
 
 COVERAGE = Record("record of coverage", "run scripts/c-coverage", all_open, ("command", "total"), indent=2)
 KINDS = {
@@ -36,11 +37,11 @@ KINDS = {
     "forks.json": forks.KIND,
     "gradients.json": gradients.KIND,
     "hardware_cost.json": measure.KIND,
-    "held_back.json": Record("record of classes held back", "run the test that it names", all_open, ("contracts",)),
+    "held_back.json": held_back.KIND,
     "models.json": models.KIND,
     "netlist_mutants.json": netlist.RECORD,
     "KILL_rtl.json": mutation_kill.KIND,
-    "rtl_proofs.json": Record("record of proofs", "run the test that it names", opens("proofs"), ("design_sha256", "proofs")),
+    "rtl_proofs.json": lane_proofs.KIND,
     "rtl_sweeps.json": rtl_sweep.RECORD,
     "shrinkage.json": reproduction.KIND,
     "sweeps.json": sweeps.RECORD,

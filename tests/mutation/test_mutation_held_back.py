@@ -4,7 +4,6 @@ docs/evidence/held_back.json keeps what came out, docs/held_back.md is its text.
 To make it again: EMU_HELD=write pytest tests/mutation -m mutants -k held_back; EMU_HELD=STEM,STEM those alone.
 """
 
-import json
 import os
 
 import pytest
@@ -12,7 +11,7 @@ from support.generated_mutants import Mutant, choose, held_back, judged, record_
 
 from emu.vectors import find
 from emu.vectors.suites.plan import rows_of_stems
-from tools.docs.held_back import COMMAND, RECORD, WANTED, reached
+from tools.docs.held_back import COMMAND, KIND, RECORD, WANTED, reached
 
 QUICK = ["convert__fp32_to_e2m1__nvidia_rne__directed", "quantize__bf16_to_mxfp4__mxfp4_torchao_floor__directed"]
 OTHERS = ["dot__e2m1xe2m1_to_fp32__int12_saturate__directed", "dot__e4m3xe4m3_to_fp32__hopper_fp8__directed"]
@@ -20,7 +19,7 @@ OTHERS = ["dot__e2m1xe2m1_to_fp32__int12_saturate__directed", "dot__e4m3xe4m3_to
 
 @pytest.fixture(scope="module")
 def record(checkout):
-    return json.loads((checkout / RECORD).read_text(encoding="ascii"))
+    return KIND.read(checkout / RECORD)
 
 
 @pytest.mark.parametrize("stem", [*QUICK, *(pytest.param(stem, marks=pytest.mark.exhaustive) for stem in OTHERS)])
@@ -65,7 +64,7 @@ def test_the_record_of_classes_held_back(checkout, record):
     path, asked = checkout / RECORD, os.environ.get("EMU_HELD", "")
     only = set(asked.split(",")) - {"", "write"}
     found = [record_of(entry["stem"], entry["every"]) if not only or entry["stem"] in only else entry for entry in record["contracts"]]
-    text = json.dumps(record | {"contracts": found}, indent=1) + "\n"
+    made = record | {"contracts": found}
     if asked == "write":
-        path.write_text(text, encoding="ascii")
-    assert path.read_text(encoding="ascii") == text, COMMAND
+        KIND.write(path, made)
+    assert path.read_text(encoding="ascii") == KIND.text(made), COMMAND

@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.lane_proofs import COMMAND, KIND
 
 from emu.base.errors import SpecError
 from emu.cli.main import run
-from emu.files.record import Record, opens
 from emu.rtl.export import lemmas as lemmas_module
 from emu.rtl.export.equivalence import VACUOUS
 from emu.rtl.export.functions import golden
@@ -18,8 +18,6 @@ from emu.rtl.export.prove import Proof, prove
 
 LANES_SV = Path(__file__).with_name("lanes.sv")
 RECORD = Path(__file__).parents[2] / "docs" / "evidence" / "rtl_proofs.json"
-COMMAND = "EMU_ALL=1 EMU_PROOFS=write pytest -m exhaustive tests/rtl/test_rtl_prove_lanes.py"
-KIND = Record("record of proofs", f"run {COMMAND}", opens("proofs"), ("design_sha256", "proofs"))
 FORMATS, LANES, ADDERS = ("e2m1", "e1m2", "int4"), (4, 8, 16), ("CHAIN", "HALVES", "SAVE", "SIGNS")
 SECONDS = 600
 

@@ -12,7 +12,7 @@ from tools.site.conformance import conformance, explorer_link, open_questions, u
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = (("format", "fp32"), ("format", "e2m1"), ("rounding", "rne"), ("policy", "gfloat_sat"))
-ROOMS = {"recipes": [{"id": "mxfp4_torchao_even"}]}
+RECIPES = {"mxfp4_torchao_even"}
 
 
 def rows(page: str, table: str) -> list[str]:
@@ -21,7 +21,7 @@ def rows(page: str, table: str) -> list[str]:
 
 def test_every_kernel_has_its_row_with_the_counts_of_the_record() -> None:
     record: Data = KIND.read(ROOT / RECORD)
-    found = rows(conformance(record, ROOMS), "libraries-table")
+    found = rows(conformance(record, RECIPES), "libraries-table")
     assert len(found) == len(record["rows"]) > 100
     for row, text in zip(record["rows"], found, strict=True):
         differing, compared = (sum(suite[key] for suite in row["suites"].values()) for key in ("differing", "compared"))
@@ -43,11 +43,11 @@ def test_every_instruction_and_open_question_has_its_row() -> None:
 def test_a_page_without_explorer_links_to_none() -> None:
     page = conformance(KIND.read(ROOT / RECORD), None)
     assert "explorer_page" not in page
-    assert "explorer_page.html#number?" in conformance(KIND.read(ROOT / RECORD), ROOMS)
+    assert "explorer_page.html#number?" in conformance(KIND.read(ROOT / RECORD), RECIPES)
 
 
 def test_the_link_of_a_conversion_holds_its_facts() -> None:
-    found = explorer_link("convert/e2m1/rne/gfloat_sat", {"codes": "7F800000"}, ROOMS)
+    found = explorer_link("convert/e2m1/rne/gfloat_sat", {"codes": "7F800000"}, RECIPES)
     assert found is not None
     name, _, state = found.partition("#number?")
     assert name == "explorer_page.html"
@@ -63,7 +63,7 @@ def test_the_link_of_a_conversion_holds_its_facts() -> None:
 
 
 def test_the_link_of_a_block_holds_all_its_values() -> None:
-    found = explorer_link("quantize/mxfp4_torchao_even", {"x": "00000000 x3 7F600000 00000000 x28"}, ROOMS)
+    found = explorer_link("quantize/mxfp4_torchao_even", {"x": "00000000 x3 7F600000 00000000 x28"}, RECIPES)
     assert found is not None
     state = parse_qs(found.partition("#block?")[2], keep_blank_values=True)
     assert state["x"][0].split() == ["0x00000000"] * 3 + ["0x7F600000"] + ["0x00000000"] * 28
@@ -71,10 +71,10 @@ def test_the_link_of_a_block_holds_all_its_values() -> None:
 
 
 def test_rows_that_the_explorer_cannot_show_have_no_link() -> None:
-    assert explorer_link("convert/e8m0/rna/nvidia", {"codes": "7F40"}, ROOMS) is None  # bf16 or fp16: the record does not say
-    assert explorer_link("convert/e2m1/rne/ml_dtypes", {"codes": "4004000000000001"}, ROOMS) is None
-    assert explorer_link("quantize/nvfp4_te_ref", {"x": "00000000", "tensor_amax": "00000000"}, ROOMS) is None  # not offered by these rooms
-    assert explorer_link("decode/e2m1", {"codes": "1"}, ROOMS) is None
+    assert explorer_link("convert/e8m0/rna/nvidia", {"codes": "7F40"}, RECIPES) is None  # bf16 or fp16: the record does not say
+    assert explorer_link("convert/e2m1/rne/ml_dtypes", {"codes": "4004000000000001"}, RECIPES) is None
+    assert explorer_link("quantize/nvfp4_te_ref", {"x": "00000000", "tensor_amax": "00000000"}, RECIPES) is None  # not offered here
+    assert explorer_link("decode/e2m1", {"codes": "1"}, RECIPES) is None
 
 
 def test_runs_are_unrolled() -> None:

@@ -16,13 +16,15 @@ from typing import Any
 
 import pytest
 
+from tools.isa.printed import BROWSERS
+
 MISSING = 5  # the exit code of a missing tool, as of the command
 WAIT = 60  # seconds for one answer
 
 
 def chromium(*packages: str, tools: tuple[str, ...] = ()) -> str:
     """Return Chromium's path. Where something is missing the tests are skipped, or end with 5 (EMU_NEED_BROWSER)."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     lacking = [tool for tool in tools if shutil.which(tool) is None] + ([] if found else ["chromium"])
     lacking += [package for package in packages if find_spec(package) is None]
     if lacking and os.environ.get("EMU_NEED_BROWSER"):
@@ -96,12 +98,6 @@ class Page:
         answer = self._call("Runtime.evaluate", expression=f"(async () => {{ {script} }})()", awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"].get("exception", answer["exceptionDetails"])
         return answer["result"].get("value")
-
-    def picture(self) -> bytes:
-        """Return what the window shows, as PNG."""
-        import base64
-
-        return base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])
 
     def _call(self, method: str, **params: Any) -> Any:
         self._count += 1

@@ -1,27 +1,17 @@
 """The page of the explorer in headless Chromium: scripts run in it, and what they answer comes back."""
 
 import json
-import os
-import shutil
 import subprocess
 from fractions import Fraction
 from pathlib import Path
 from urllib.parse import unquote, urlencode
 
-import pytest
-
-MISSING = 5  # the exit code of a missing tool, as of the command
+from support.devtools import chromium
 
 
 def browser() -> str:
-    """Return Chromium's path; without it the tests end with exit code 5 where EMU_NEED_BROWSER asks for them, else they are skipped."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    lacking = [tool for tool in ("clang", "wasm-ld") if shutil.which(tool) is None] + ([] if found else ["chromium"])
-    if not lacking and os.environ.get("EMU_NEED_BROWSER"):
-        return found or ""
-    if lacking and os.environ.get("EMU_NEED_BROWSER"):
-        pytest.exit(f"the explorer needs {', '.join(lacking)}: apt-get install clang lld chromium", MISSING)
-    pytest.skip(f"no {', '.join(lacking)} here" if lacking else "EMU_NEED_BROWSER=1 runs the explorer in Chromium: a step of .ci/run")
+    """Return Chromium's path; raises as devtools.chromium does where it, or what makes the page, is missing."""
+    return chromium(tools=("clang", "wasm-ld"))
 
 
 def answers(page: str, script: str, folder: Path, start: str = "", flags: tuple[str, ...] = ()) -> object:

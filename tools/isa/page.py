@@ -46,7 +46,7 @@ def isa_pages(root: Path) -> dict[str, str]:
     if not all((root / source.RECORD).is_file() for source in SOURCES):
         return {}
     found, errors, gates, whole = (source.read_record(root / source.RECORD) for source in SOURCES)
-    hardware = cost_part(gates, errors)
+    hardware, best = cost_part(gates, errors), models_part(whole)
     forks = forks_section(root)
     if forks is None:
         return {}
@@ -54,8 +54,8 @@ def isa_pages(root: Path) -> dict[str, str]:
         "isa_proposal",
         Links("reference/"),
         TEMPLATES,
-        best_rows=[[*row[:6], row[-1]] for row in models_part(whole)["best_rows"]],
-        models_command=models_part(whole)["models_command"],
+        best_rows=[[*row[:6], row[-1]] for row in best["best_rows"]],
+        models_command=best["models_command"],
         verdicts=verdicts(whole),
         leads=[(text, best_lead(found, data)) for data, text in DATA.items()],
         forks=forks,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from emu.base.errors import FileError, ToolError
-from emu.explore.build import known_objects, words
+from emu.explore.build import known_objects
 from emu.explore.build import page as explorer_page
 from tools.site.conformance import EXPLORER, site_pages
 from tools.site.faults import faults
@@ -37,9 +37,10 @@ def build(root: Path, out: Path, version: str) -> list[str]:
         work = Path(folder)
         pages = work / "pages"
         pages.mkdir()
-        explorer = explorer_page()
+        offered = known_objects()
+        explorer = explorer_page(offered)
         staged(root, pages)
-        for path, text in site_pages(root, _rooms()).items():
+        for path, text in site_pages(root, {thing.id for thing in offered if thing.kind == "recipe"}).items():
             (pages / path).write_text(text, encoding="utf-8")
         (pages / EXPLORER).write_text(explorer, encoding="utf-8")
         with (pages / "explorer.md").open("a", encoding="utf-8") as page:
@@ -51,14 +52,6 @@ def build(root: Path, out: Path, version: str) -> list[str]:
         found = faults(work / "html", HERE / "mkdocs.yml")
         _put(work / "html", out, version)
     return found
-
-
-def _rooms() -> dict[str, object]:
-    """Return what the explorer offers, as its page has it."""
-    from emu.engines.c_ref.descriptor_file import descriptor_text
-
-    objects = known_objects()
-    return words(objects, descriptor_text(objects))
 
 
 def _generate(work: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from emu.explain.link import link
+from emu.contracts import contract_of
+from emu.explain.link import of_operands
 from emu.files.record import Data
 from emu.pages.instruction import ISA
 from emu.spec import KINDS, Instruction, get, names
@@ -18,22 +21,23 @@ from tools.foreign_kernels import KIND, RECORD
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 EXPLORER: Final = "explorer_page.html"
-FLOATS: Final = {8: "fp32"}  # digits of a code -> its format: four digits are bf16 or fp16, and the record does not say which
+SOURCE: Final = "fp32"  # of codes of so many digits: of four they are bf16 or fp16, and the record does not say which
+DIGITS: Final = 8
 _RUN: Final = re.compile(r"x(\d+)")
 
 
-def site_pages(root: Path, rooms: Data | None) -> dict[str, str]:
+def site_pages(root: Path, recipes: Collection[str] | None) -> dict[str, str]:
     """Return path -> Markdown of the pages that docs/ does not hold.
 
-    rooms: what the explorer offers (emu.explore.build.words), so that a link opens; None: no explorer, no links to it.
+    recipes: those that the explorer offers, so that a link opens; None: no explorer, no links to it.
     Raises: FileError (a damaged record).   Tests: tests/site/test_site_conformance.py.
     """
-    return {"conformance.md": conformance(KIND.read(root / RECORD), rooms), "open_questions.md": open_questions()}
+    return {"conformance.md": conformance(KIND.read(root / RECORD), recipes), "open_questions.md": open_questions()}
 
 
-def conformance(record: Data, rooms: Data | None) -> str:
+def conformance(record: Data, recipes: Collection[str] | None) -> str:
     """Return the page: every kernel of other libraries against its contract, and every instruction with what is known of it."""
-    kernels = [_kernel(row, record["libraries"], rooms) for row in record["rows"]]
+    kernels = [_kernel(row, record["libraries"], recipes) for row in record["rows"]]
     machines = [_machine(get("instruction", name)) for name in names("instruction")]
     return _render("conformance.md.j2", kernels=kernels, machines=machines, statuses=[(word, STATUS[word]) for word in STATUS])
 
@@ -44,23 +48,21 @@ def open_questions() -> str:
     return _render("open_questions.md.j2", rows=rows, objects=len({row[:2] for row in rows}))
 
 
-def explorer_link(contract: str, operands: dict[str, str], rooms: Data) -> str | None:
-    """Return the link that opens a row of a conversion or of a quantizer in the explorer; None where it has no room for it."""
-    found = parse(contract)
-    if found.op == "convert" and set(operands) == {"codes"} and len(operands["codes"]) in FLOATS:
-        to, rounding, policy = found.parts
-        source, code = FLOATS[len(operands["codes"])], f"0x{operands['codes']}"
-        state = {"from": source, "code": code, "to": to, "round": rounding, "policy": policy, "r": "0"}
-        return f"{EXPLORER}#{link('number', **state)}"
-    if found.op == "quantize" and set(operands) <= {"x", "tensor_amax"}:
-        (recipe,) = found.parts
-        codes = unrolled(operands["x"])
-        if recipe not in {item["id"] for item in rooms["recipes"]} or any(len(code) not in FLOATS for code in codes):
-            return None
-        amax = operands.get("tensor_amax", "")
-        state = {"a": recipe, "b": recipe, "amax": f"0x{amax}" if amax else "", "x": " ".join(f"0x{code}" for code in codes)}
-        return f"{EXPLORER}#{link('block', **state)}"
-    return None
+def explorer_link(contract: str, operands: dict[str, str], recipes: Collection[str]) -> str | None:
+    """Return the link that opens a row of a conversion or of a quantizer in the explorer; None where it has no room for it.
+
+    recipes: those that the explorer offers.
+    """
+    found, given = parse(contract), {name: unrolled(text) for name, text in operands.items()}
+    if found.op not in ("convert", "quantize") or not given.keys() <= {"codes", "x", "tensor_amax"}:
+        return None
+    if found.op == "quantize" and found.parts[0] not in recipes:
+        return None
+    if any(len(code) != DIGITS for codes in given.values() for code in codes):
+        return None
+    arrays = {name: np.array([int(code, 16) for code in codes], np.uint32) for name, codes in given.items()}
+    made = of_operands(contract_of(found, SOURCE), arrays)
+    return None if made is None else f"{EXPLORER}#{made}"
 
 
 def unrolled(text: str) -> list[str]:
@@ -75,7 +77,7 @@ def unrolled(text: str) -> list[str]:
     return found
 
 
-def _kernel(row: Data, libraries: Data, rooms: Data | None) -> Data:
+def _kernel(row: Data, libraries: Data, recipes: Collection[str] | None) -> Data:
     name = row["kernel"].partition(".")[0]
     about = libraries[name]
     failures = [
@@ -85,7 +87,7 @@ def _kernel(row: Data, libraries: Data, rooms: Data | None) -> Data:
             "place": item["place"],
             "want": item["want"],
             "got": item["got"],
-            "link": explorer_link(row["contract"], item["operands"], rooms) if rooms else None,
+            "link": explorer_link(row["contract"], item["operands"], recipes) if recipes else None,
         }
         for item in row["failures"]
     ]

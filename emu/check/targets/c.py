@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError, ToolError
-from emu.check.targets.answers import PACKED, Reading, read
+from emu.check.targets.answers import PACKED, Reading, _innermost, read
 from emu.check.targets.signature import Parameter, parse_signature
 from emu.contracts import form_of
-from emu.contracts.form import EXTRAS, FLAGS, Arrays, Bits, Form, integer_dtype
+from emu.contracts.form import EXTRAS, Arrays, Bits, Form, integer_dtype
 
 SIZES: Final = ("n", "rows", "columns")
 GUARD: Final = 1 << 14  # bytes before and behind each operand and answer
@@ -107,8 +107,7 @@ class CTarget:
 
     def _memory(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a level in memory: of 128x4 tiles, padding included, where the scales lie so."""
-        inner = [level for level in self.form.answers if level not in ("codes", "values", "d", FLAGS)][-1:]
-        if self.reading.scale_layout == "row_major" or name not in inner:
+        if self.reading.scale_layout == "row_major" or name != _innermost(self.form):
             return shape
         return (-(-shape[0] // 128) * -(-shape[1] // 4) * 512,)
 
