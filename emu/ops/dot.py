@@ -12,6 +12,7 @@ from emu.engines.datapath import run_dot, run_levels
 from emu.engines.exact.datapath import check_lengths
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.decode import decode_code
+from emu.engines.operands import check_flags
 from emu.ops.interop import takes_tensors
 from emu.ops.operands import read_codes
 from emu.spec import derive, get
@@ -19,8 +20,6 @@ from emu.spec.datapath import DatapathPlan, known_facts, resolve
 from emu.spec.levels import LevelsPlan, resolve_levels
 from emu.spec.models import Datapath, Format
 from emu.spec.models.levels import DatapathLevels
-
-NO_FLAGS = "flags: datapath {} reports none: leave flags out"
 
 
 @takes_tensors
@@ -84,8 +83,7 @@ def dot(
 
 def flag_bytes(model: Datapath, shape: tuple[int, ...]) -> Codes:
     """Return uint8 zeros for the exception flags of results of a shape. Raises: OperandError (a datapath that reports none)."""
-    if not (isinstance(model.facts, DatapathLevels) and model.facts.flags is not None):
-        raise OperandError(NO_FLAGS.format(model.id))
+    check_flags(model)
     return np.zeros(shape, np.uint8)
 
 

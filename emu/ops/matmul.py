@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_levels_matmul, run_matmul
-from emu.ops.dot import NO_FLAGS, check_operands, flag_bytes, levels_addend, read_addend
+from emu.engines.operands import check_flags
+from emu.ops.dot import check_operands, flag_bytes, levels_addend, read_addend
 from emu.ops.interop import takes_tensors
 from emu.ops.operands import Operand, fp32_one, operand_of, read_codes
 from emu.ops.order import ASCENDING, Order
@@ -72,7 +73,7 @@ def matmul(
         found = by_levels(model, left, right, c, shape, order, epilogue, random, engine, bits, jobs, raised)
         return found if raised is None else (found, raised)
     if flags:
-        raise OperandError(NO_FLAGS.format(model.id))
+        check_flags(model)
     if random is not None:
         raise OperandError(f"random: datapath {model.id} draws nothing: leave random out")
     facts = known_facts(model)

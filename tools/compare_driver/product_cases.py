@@ -37,7 +37,9 @@ def choices(facts: Any) -> list[tuple[str, str, str | None, int]]:
     """Return operand formats, scale format and block (0: none) that a datapath names; every pair, so some are refused."""
     if not hasattr(facts, "a"):
         return [("e2m1", "e2m1", None, 0)]
-    scales = [(name, block) for name in facts.scale.formats for block in facts.scale.blocks or (16,)] or [(None, 0)]
+    offered = facts.offered if hasattr(facts, "offered") else facts.scale  # of a datapath of levels; of one fused step
+    scales = [(name, block) for name in offered.formats for block in offered.blocks or (16,)] if offered else []
+    scales = scales or [(None, 0)]
     return [(a, b, scale, block) for a, b in product(facts.a, facts.b) for scale, block in scales]
 
 

@@ -23,7 +23,9 @@ _DECODE = "(Tensor codes, str format, str result) -> Tensor"
 _TRANSFORM = "(Tensor x, str transform, str source, int? signs) -> Tensor"
 _QUANTIZE = "(Tensor x, str recipe, str source, Tensor? tensor_amax, Tensor? random, int? signs) -> Tensor[]"
 _DEQUANTIZE = "(Tensor codes, Tensor[] levels, str recipe, str profile, str result) -> Tensor"
-_PRODUCT = "(Tensor a, Tensor b, Tensor? a_scales, Tensor? b_scales, Tensor? c, Tensor? random, str[] plan, bool pairs) -> Tensor"
+_PRODUCT = (
+    "(Tensor a, Tensor b, Tensor? a_scales, Tensor? b_scales, Tensor? c, Tensor? random, str[] plan, bool pairs, bool flags) -> Tensor[]"
+)
 
 
 def _result(fmt: Format) -> torch.dtype:
@@ -140,16 +142,20 @@ def product(
     random: torch.Tensor | None,
     plan: list[str],
     pairs: bool,
-) -> torch.Tensor:
-    """Return the codes of dot products of rows: in pairs, or every row of A with every row of B; see datapath.py, levels.py."""
+    flags: bool,
+) -> list[torch.Tensor]:
+    """Return the codes of dot products of rows, in pairs or every row of A with every row of B, and with flags those of each result, uint8;
+    see datapath.py, levels.py."""
     chosen = plan_named(plan)
     if isinstance(chosen, LevelsPlan):
-        return (levels.dot if pairs else levels.matmul)(a, b, a_scales, b_scales, c, random, chosen)
+        raised = torch.zeros((len(a),) if pairs else (len(a), len(b)), dtype=torch.uint8, device=a.device) if flags else None
+        found = (levels.dot if pairs else levels.matmul)(a, b, a_scales, b_scales, c, random, chosen, raised)
+        return [found] if raised is None else [found, raised]
     datapath.check_codes(a, b, a_scales, b_scales, chosen)
     if pairs:
         addend = torch.zeros(len(a), dtype=torch.int64, device=a.device) if c is None else c
-        return datapath.dot(a, b, a_scales, b_scales, addend, chosen)
-    return datapath.matmul(a, b, a_scales, b_scales, c, chosen)
+        return [datapath.dot(a, b, a_scales, b_scales, addend, chosen)]
+    return [datapath.matmul(a, b, a_scales, b_scales, c, chosen)]
 
 
 @product.register_fake
@@ -162,6 +168,8 @@ def _(
     random: torch.Tensor | None,
     plan: list[str],
     pairs: bool,
-) -> torch.Tensor:
+    flags: bool,
+) -> list[torch.Tensor]:
     shape = (a.shape[0],) if pairs else (a.shape[0], b.shape[0])
-    return torch.empty(shape, dtype=code_dtype(plan_named(plan).d), device=a.device)
+    dtypes = [code_dtype(plan_named(plan).d), *([torch.uint8] if flags else [])]
+    return [torch.empty(shape, dtype=dtype, device=a.device) for dtype in dtypes]

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from emu.base.errors import OperandError, ShapeError
+from emu.engines.operands import check_flags
 from emu.engines.torch import ops
 from emu.engines.torch.tensors import float_dtype, name_of, signed_view, to_int64
 from emu.spec import derive
@@ -15,23 +16,26 @@ from emu.spec.levels import LevelsPlan
 from emu.spec.models import Datapath, Format
 
 
-def dot(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor:
+def dot(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Return the dot product of each row of A with the same row of B, as a datapath computes it: one ascending chain over K.
 
     a, b: element codes [R, K], K a multiple of the instruction's k.   operands: as matmul; c: [R], random: [R, words].
-    Returns: codes of the result, [R].   Raises: as matmul.   Source: the datapath's sources.   Tests: tests/engines/torch.
+    Returns: codes of the result, [R]; with flags (codes, flags).
+    Raises: as matmul.   Source: the datapath's sources.   Tests: tests/engines/torch.
     """
     return _product(a, b, datapath, pairs=True, **operands)
 
 
-def matmul(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor:
+def matmul(a: torch.Tensor, b: torch.Tensor, datapath: str | Datapath, **operands: Any) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Return A times B transposed plus C, as a datapath computes it: one ascending chain over K for each output.
 
     a, b: element codes [M, K] and [N, K]: rows of A, columns of B.
     operands: a_scales, b_scales: codes [M, K / block], [N, K / block], where the datapath takes scales; c: codes or floats of its format
     [M, N], None: +0, or nothing where a datapath of levels has no C; a_format, b_format, scale_format: where the datapath leaves them free;
-    random: unsigned integers [M, N, words], where a datapath of levels draws, in the order of LevelsPlan.draws.
-    Returns: codes of the result format [M, N].   Exactness: equals emu.engines.exact.datapath bit for bit, eager and compiled.
+    random: unsigned integers [M, N, words], where a datapath of levels draws, in the order of LevelsPlan.draws;
+    flags: True: also return the exception flags of every output, uint8 [M, N]: bit i is the flag i of the datapath's flags.report.
+    Returns: codes of the result format [M, N]; with flags (codes, flags).
+    Exactness: equals emu.engines.exact.datapath bit for bit, eager and compiled.
     Raises: SpecError, OpenError, ShapeError, OperandError as emu.dot; EngineError (can.dot_fault, can.levels_fault).
     Source: the datapath's sources.   Tests: tests/engines/torch.
     """
@@ -51,7 +55,8 @@ def _product(
     a_format: str | Format | None = None,
     b_format: str | Format | None = None,
     scale_format: str | Format | None = None,
-) -> torch.Tensor:
+    flags: bool = False,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     names = [name_of("datapath", datapath), *("" if x is None else name_of("format", x) for x in (a_format, b_format, scale_format))]
     block = "" if a_scales is None or not a_scales.shape[-1] else str(a.shape[-1] // a_scales.shape[-1])
     plan = ops.plan_named([*names, block])
@@ -59,8 +64,10 @@ def _product(
     shape = (a.shape[0],) if pairs else (a.shape[0], b.shape[0])
     addend = _addend(c, plan, shape, a.device)
     _check_random(random, plan, shape)
-    found: torch.Tensor = ops.product(a, b, a_scales, b_scales, addend, random, [*names, block], pairs)
-    return found
+    if flags:
+        check_flags(plan.datapath)
+    found: list[torch.Tensor] = ops.product(a, b, a_scales, b_scales, addend, random, [*names, block], pairs, flags)
+    return (found[0], found[1]) if flags else found[0]
 
 
 def _check_shapes(

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import emu
+from emu.base.errors import OpenError
 from emu.cli.main import run as run_cli
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.spec import derive
 from emu.spec.levels import LevelsPlan, level_plans_of
 from emu.spec.models.levels import DatapathLevels
+from emu.spec.models.rounding import Word
 from emu.spec.registry import get, names
+from emu.spec.training import derived_recipe
 from tests.support.descriptor_samples import drawn_format
 from tests.support.level_compare import exact
 from tests.support.level_samples import Row
@@ -83,6 +89,36 @@ def test_a_recipe_of_the_user_is_generated_and_checked(built: Path, path: Path, 
         assert emu_ref(built, "gen", mine)[0] == 2
     code, out, said = emu_ref(built, "gen", "dequantize/my_recipe/none_such", *more)
     assert (code, out) == (2, "") and "no such recipe with this profile" in said
+
+
+SHARED = [name for name in names("rounding") if isinstance(get("rounding", name).facts.random, Word)]
+
+
+@pytest.mark.parametrize("rounding", SHARED)
+def test_a_recipe_whose_elements_share_random_words_draws_as_the_reference_model(built: Path, path: Path, rounding: str) -> None:
+    recipe = derived_recipe("mxfp4_torchao_floor", rounding)
+    path.write_text(descriptor_text([recipe]), encoding="ascii")
+    words = (f"quantize/{recipe.id}", "--descriptor", str(path), "--source", "bf16")
+    code, rows, said = emu_ref(built, "gen", *words, "--random", "40", "--key", "7")
+    assert (code, said) == (0, "")
+    assert emu_ref(built, "check", *words, stdin=rows)[1].startswith("RESULT PASS")
+    lines = [line.split()[1:] for line in rows.splitlines()[:-1]]
+    lanes = get("rounding", rounding).facts.random.lanes
+    known = differing = 0
+    for x, r, codes, scale, _, mask, *_ in lines:
+        values = np.array([[int(x, 16) >> 16 * i & 0xFFFF for i in range(32)]], np.uint16)
+        random = np.array([[int(r, 16) >> 32 * i & 0xFFFFFFFF for i in range(32 // lanes)]], np.uint32)
+        given: dict[str, Any] = {"recipe": recipe, "source": "bf16", "engine": "exact"}
+        if int(mask, 16) == 0:
+            with pytest.raises(OpenError):
+                emu.quantize(values, random=random, **given)
+            continue
+        found, other = (emu.quantize(values, random=drawn, **given) for drawn in (random, random[:, ::-1]))
+        known += 1
+        assert found.codes[0].tolist() == [int(codes, 16) >> 4 * i & 15 for i in range(32)]
+        assert [level.codes.tolist() for level in found.levels] == [[[int(scale, 16)]]]
+        differing += found.codes.tolist() != other.codes.tolist()
+    assert len(lines) == 40 and known > 20 and differing > known // 2
 
 
 def test_transforms_and_layouts_of_the_user_are_generated_and_checked(built: Path, path: Path) -> None:

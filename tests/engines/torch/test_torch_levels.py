@@ -94,8 +94,17 @@ def test_flags_of_many_rows_by_the_public_functions(monkeypatch: pytest.MonkeyPa
     c = torch.zeros((5, 5), dtype=torch.int64)
     every = in_torch.matmul(_tensor(a), _tensor(b), None, None, c, None, plan, raised)
     rows, columns = np.repeat(a, 5, 0), np.tile(b, (5, 1))
-    want = emu.dot(rows, columns, "rvbna4_flags", flags=True, engine="exact")
-    assert (every.flatten().tolist(), raised.flatten().tolist()) == tuple(x.tolist() for x in want)
+    want = tuple(x.tolist() for x in emu.dot(rows, columns, "rvbna4_flags", flags=True, engine="exact"))
+    assert (every.flatten().tolist(), raised.flatten().tolist()) == want
+    given: dict[str, Any] = {"a_format": plan.a, "b_format": plan.b, "flags": True}
+    x, y = _tensor(a), _tensor(b)
+    for ask in (emu.torch.matmul, torch.compile(emu.torch.matmul, backend="eager")):
+        found = ask(x, y, "rvbna4_flags", **given)
+        assert tuple(item.flatten().tolist() for item in found) == want and found[1].dtype == torch.uint8
+    pairs = emu.torch.dot(x, y, "rvbna4_flags", **given)
+    assert (pairs[0].tolist(), pairs[1].tolist()) == (codes.tolist(), flags.tolist())
+    with pytest.raises(OperandError, match=r"^flags: datapath int12_wrap reports none: leave flags out$"):
+        emu.torch.dot(torch.zeros((1, 16), dtype=torch.uint8), torch.zeros((1, 16), dtype=torch.uint8), "int12_wrap", flags=True)
 
 
 def test_tiles_never_matter(monkeypatch: pytest.MonkeyPatch) -> None:
