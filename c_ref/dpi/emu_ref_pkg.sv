@@ -155,6 +155,10 @@ package emu_ref_pkg;
   localparam int EMU_RAISED_INVALID = 1;
   localparam int EMU_RAISED_OVERFLOW = 2;
   localparam int EMU_MAX_DESCRIPTOR = 1048576;
+  localparam int EMU_DPI_ERROR_HANDLE = 64;
+  localparam int EMU_DPI_ERROR_FILE = 65;
+  localparam int EMU_DPI_SHIPPED = 0;
+  localparam int EMU_DPI_LIBRARIES = 64;
   localparam int EMU_DPI_BITS = 8192;
 
   import "DPI-C" function int emu_check_format(input chandle format);
@@ -195,6 +199,10 @@ package emu_ref_pkg;
   import "DPI-C" function chandle emu_find_recipe_in(input chandle library_, input string id);
   import "DPI-C" function chandle emu_find_program_in(input chandle library_, input string recipe, input string profile);
 
+  import "DPI-C" function int emu_dpi_open(input string path);
+  import "DPI-C" function int emu_dpi_close(input int handle);
+  import "DPI-C" function string emu_dpi_fault();
+  import "DPI-C" function int emu_dpi_fault_line();
   import "DPI-C" function int emu_dpi_decode(input string format, input longint unsigned code, output int value_class, output int sign,
       output longint unsigned significand, output int lsb_exp);
   import "DPI-C" function int emu_dpi_decode_to(input string format, input string result, input longint unsigned code,
@@ -211,6 +219,32 @@ package emu_ref_pkg;
   import "DPI-C" function int emu_dpi_dot(input string datapath, input bit [EMU_DPI_BITS-1:0] a, input bit [EMU_DPI_BITS-1:0] scale_a,
       input bit [EMU_DPI_BITS-1:0] b, input bit [EMU_DPI_BITS-1:0] scale_b, input longint unsigned c, output longint unsigned d,
       output byte unsigned open);
+  import "DPI-C" function int emu_dpi_decode_in(input int handle, input string format, input longint unsigned code,
+      output int value_class, output int sign, output longint unsigned significand, output int lsb_exp);
+  import "DPI-C" function int emu_dpi_decode_to_in(input int handle, input string format, input string result,
+      input longint unsigned code, output longint unsigned decoded);
+  import "DPI-C" function int emu_dpi_convert_in(input int handle, input string source, input string destination, input string rounding,
+      input string policy, input longint unsigned code, input int unsigned random, output longint unsigned converted,
+      output byte unsigned open);
+  import "DPI-C" function int emu_dpi_quantize_in(input int handle, input string recipe, input string source,
+      input bit [EMU_DPI_BITS-1:0] x, input int columns, input int unsigned tensor_amax, input bit [EMU_DPI_BITS-1:0] random,
+      output bit [EMU_DPI_BITS-1:0] codes, output bit [EMU_DPI_BITS-1:0] levels, output byte unsigned open);
+  import "DPI-C" function int emu_dpi_dequantize_in(input int handle, input string recipe, input string profile, input string result,
+      input bit [EMU_DPI_BITS-1:0] codes, input bit [EMU_DPI_BITS-1:0] levels, output bit [EMU_DPI_BITS-1:0] values);
+  import "DPI-C" function int emu_dpi_transform_in(input int handle, input string transform, input string source,
+      input bit [EMU_DPI_BITS-1:0] x, input bit [EMU_DPI_BITS-1:0] signs, output bit [EMU_DPI_BITS-1:0] y);
+  import "DPI-C" function int emu_dpi_layout_place_in(input int handle, input string layout, input longint unsigned row,
+      input longint unsigned index, input longint unsigned rows, input longint unsigned codes, output longint unsigned place);
+  import "DPI-C" function int emu_dpi_layout_size_in(input int handle, input string layout, input longint unsigned rows,
+      input longint unsigned codes, output longint unsigned size);
+  import "DPI-C" function int emu_dpi_layout_locate_in(input int handle, input string layout, input longint unsigned place,
+      input longint unsigned rows, input longint unsigned codes, output longint unsigned row, output longint unsigned index);
+  import "DPI-C" function int emu_dpi_dot_in(input int handle, input string datapath, input int products, input bit [EMU_DPI_BITS-1:0] a,
+      input bit [EMU_DPI_BITS-1:0] scale_a, input bit [EMU_DPI_BITS-1:0] b, input bit [EMU_DPI_BITS-1:0] scale_b,
+      input longint unsigned c, input bit [EMU_DPI_BITS-1:0] random, output longint unsigned d, output int unsigned flags,
+      output byte unsigned open);
+  import "DPI-C" function int emu_dpi_dot_row_in(input int handle, input string datapath, input int products, output int row_products,
+      output int draws, output int draw_bits, output int unsigned flags, output byte unsigned any_nan);
 
   // not here, because they take structs or arrays:
   //   emu_decode_code

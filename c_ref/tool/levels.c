@@ -3,61 +3,7 @@
 #include "../src/tables/tables.h"
 #include "tool.h"
 
-enum { RUN = 4, MOST_INSTRUCTIONS = 64, MOST_NUMBERS = 1024, MOST_STAGES = 4096 };
-
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static void see_hold(const emu_hold *hold, int32_t *most, int32_t *least)
-{
-    int32_t bits = hold->rounding ? hold->rounding->random_bits : 0;
-    *most = larger(*most, bits);
-    *least = bits ? smaller(*least, bits) : *least;
-}
-
-static void see_scaling(const emu_scaling *scaling, int32_t *most, int32_t *least)
-{
-    see_hold(&scaling->each, most, least);
-    see_hold(&scaling->product, most, least);
-    see_hold(&scaling->term, most, least);
-}
-
-/* The most and the fewest bits of a random integer; least: EMU_MAX_RANDOM_BITS where nothing draws. */
-static void see_random(const emu_levels *facts, int32_t *most, int32_t *least)
-{
-    *most = 0;
-    *least = EMU_MAX_RANDOM_BITS;
-    see_hold(&facts->product, most, least);
-    see_scaling(&facts->product_scaling, most, least);
-    for (int32_t i = 0; i < facts->level_count; i++) {
-        see_hold(&facts->levels[i].hold, most, least);
-        see_scaling(&facts->levels[i].scaling, most, least);
-    }
-    see_hold(&facts->out, most, least);
-}
-
-static size_t greatest_divisor(size_t a, size_t b)
-{
-    return b ? greatest_divisor(b, a % b) : a;
-}
-
-/* The products of a row: so many instructions, or as many more as the levels and the blocks need. 0: there is no such number. */
-static size_t products_of(const emu_levels *facts, size_t first, size_t *draws)
-{
-    size_t k = (size_t)facts->k, block = facts->scale ? (size_t)facts->block : 1, size = k / greatest_divisor(k, block) * block, numbers;
-    for (size_t count = first; count <= MOST_INSTRUCTIONS && size * count <= MAX_LANES; count++) {
-        if (emu_count_dot_levels(facts, size * count, draws, &numbers) == EMU_OK)
-            return numbers <= MOST_NUMBERS && *draws <= MAX_LANES ? size * count : 0;
-    }
-    return 0;
-}
+enum { RUN = 4, MOST_NUMBERS = 1024, MOST_STAGES = 4096 };
 
 static void add_operand(operation *op, const char *name, const emu_format *format, const char *scale_name)
 {
@@ -70,29 +16,27 @@ static void add_operand(operation *op, const char *name, const emu_format *forma
 int make_levels(const char *name, operation *op)
 {
     emu_levels *facts = &op->of_levels;
-    int32_t most, least;
-    size_t products, draws = 0;
+    emu_row_size found;
     if (emu_find_levels_in(op->library, name, facts))
         return unknown("datapath with these operands", name);
-    products = products_of(facts, op->op == OP_ACCUMULATE ? RUN : 1, &draws);
-    if (!products)
+    if (emu_shortest_level_row(facts, op->op == OP_ACCUMULATE ? RUN : 1, MAX_LANES, &found) || found.numbers > MOST_NUMBERS ||
+        found.draws > MAX_LANES)
         return complain(name, "its levels cover no row that fits here");
-    see_random(facts, &most, &least);
     op->has_levels = 1;
-    op->random_bits = least;
+    op->random_bits = found.least_bits;
     op->source = op->datapath.a = facts->a;
     op->datapath.b = facts->b;
     op->datapath.scale = facts->scale;
     op->datapath.block = facts->block;
-    op->datapath.k = (int32_t)products;
+    op->datapath.k = (int32_t)found.products;
     op->result = op->datapath.result = facts->out.format;
     op->addend = facts->c;
     add_operand(op, "a", facts->a, "sa");
     add_operand(op, "b", facts->b, "sb");
     if (facts->c)
         add_column(op, "c", ROLE_IN, 1, stored_bits(facts->c), facts->c, 0);
-    if (draws)
-        add_column(op, "r", ROLE_R, (int32_t)draws, most, NULL, 0);
+    if (found.draws)
+        add_column(op, "r", ROLE_R, (int32_t)found.draws, found.most_bits, NULL, 0);
     add_column(op, "d", ROLE_OUT, 1, stored_bits(op->result), op->result, emu_find_levels_row(op->library, name)->any_nan);
     if (facts->invalid_levels | facts->overflow_levels)
         add_column(op, "fl", ROLE_OUT, (facts->invalid_levels != 0) + (facts->overflow_levels != 0), 1, NULL, 0);

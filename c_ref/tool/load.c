@@ -13,15 +13,8 @@ int load_descriptor(options *given)
     } memory;
     emu_fault fault;
     size_t length;
-    FILE *file = fopen(given->descriptor, "rb");
-    if (!file)
+    if (emu_read_text(given->descriptor, text, sizeof text, &length))
         return complain(given->descriptor, "cannot be read");
-    length = fread(text, 1, sizeof text, file);
-    if (ferror(file)) {
-        fclose(file);
-        return complain(given->descriptor, "cannot be read");
-    }
-    fclose(file);
     if (!emu_load_descriptor(text, length, &memory, sizeof memory, &given->library, &fault))
         return 0;
     fprintf(stderr, "emu_ref: %s:%d: %s\n", given->descriptor, (int)fault.line, fault.text);

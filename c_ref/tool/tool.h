@@ -7,6 +7,7 @@
 
 #include "../emu_ref.h"
 #include "../src/descriptor/sha256.h"
+#include "shared.h"
 
 enum { MAX_COLUMNS = 160, MAX_LANES = 256, MAX_STEPS = 16, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 14, MAX_LEVELS = 17 };
 

@@ -74,7 +74,7 @@ def functions(text: str) -> Iterator[tuple[str, str, list[Parameter]]]:
     """Yield result type, name and parameters of every function. text: C declarations without comments."""
     for result, name, inside in _FUNCTION.findall(text):
         parameters = []
-        for part in inside.split(","):
+        for part in inside.split(",") if inside.strip() != "void" else ():
             words = re.match(r"(.*?)(\w+)$", " ".join(part.split()))
             assert words is not None, f"{name}: {part}"
             parameters.append(Parameter(words[1].strip().replace(" *", "*"), words[2]))
@@ -84,7 +84,7 @@ def functions(text: str) -> Iterator[tuple[str, str, list[Parameter]]]:
 def import_of(result: str, name: str, parameters: list[Parameter]) -> str | None:
     """Return the import of a function; None when DPI-C cannot carry a parameter."""
     formals = [formal_of(parameter) for parameter in parameters]
-    returned = SCALARS.get(result) or ("chandle" if result.endswith("*") else None)
+    returned = SCALARS.get(result) or ("string" if result == "const char*" else "chandle" if result.endswith("*") else None)
     if returned is None or None in formals:
         return None
     return f'import "DPI-C" function {returned} {name}(' + ", ".join(filter(None, formals)) + ");"

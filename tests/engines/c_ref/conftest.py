@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,20 @@ def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=root / "c_ref", capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     return root / "c_ref"
+
+
+@pytest.fixture(scope="session")
+def verilated(built: Path) -> Callable[[Path], Path]:
+    """A function of a SystemVerilog bench with module `bench`: its simulation by Verilator, with the C reference behind DPI-C."""
+    for tool in ("verilator", "g++"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} here (Debian: verilator g++)")
+
+    def simulation(source: Path) -> Path:
+        words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench"]
+        words += ["--Mdir", source.stem, "-CFLAGS", "-O0", str(built / "dpi/emu_ref_pkg.sv"), str(source), str(built / "libemu_dpi.a")]
+        done = subprocess.run(words, cwd=built, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return built / source.stem / "Vbench"
+
+    return simulation

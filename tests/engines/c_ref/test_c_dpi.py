@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,27 +23,6 @@ DOTS = sorted(path.name.removesuffix(".tv") for path in (ROOT / "vectors" / "dot
 LEVELS = levels_stems(ROOT / "vectors", DOTS)  # C has their functions, DPI has not their tables
 NVFP4 = "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"
 SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
-
-
-@pytest.fixture
-def library(built: Path) -> Path:
-    """The built c_ref with libemu_dpi.a, where there is a simulator."""
-    for tool in ("verilator", "g++"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} here (Debian: verilator g++)")
-    return built
-
-
-def run(words: list[str], folder: Path) -> None:
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def verilate(library: Path, source: Path) -> Path:
-    """The simulation of a bench."""
-    words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench", "--Mdir", source.stem]
-    run([*words, str(library / "dpi/emu_ref_pkg.sv"), str(source), str(library / "libemu_dpi.a")], library)
-    return library / source.stem / "Vbench"
 
 
 def result_of(bench: Path, given: dict[str, str]) -> tuple[dict[str, str], str]:
@@ -88,8 +67,8 @@ OTHER_CODES = ({"rounding": "rz"}, {"policy": "onnx_spec"}, {"rounding": "none"}
 OTHER_TILES = ({"recipe": "nvfp4_te_2d_ref"}, {"recipe": "nvfp4_f46_static_6"}, {"recipe": "none"}, {"valid": "0"})
 
 
-def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, library: Path, tmp_path: Path) -> None:
-    bench = verilate(library, checkout / "tests/engines/c_ref/dpi_bench.sv")
+def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Callable[[Path], Path], tmp_path: Path) -> None:
+    bench = verilated(checkout / "tests/engines/c_ref/dpi_bench.sv")
     assert len(STEMS) > 50
     for stem in STEMS:
         rows, known = known_rows(stem)
@@ -105,8 +84,8 @@ def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, library: Path,
 
 
 @pytest.mark.exhaustive  # one more bench to compile; codes are the default
-def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, library: Path) -> None:
-    bench = verilate(library, checkout / "tests/engines/c_ref/dpi_tile_bench.sv")
+def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Callable[[Path], Path]) -> None:
+    bench = verilated(checkout / "tests/engines/c_ref/dpi_tile_bench.sv")
     for stem, names in TILES.items():
         rows, known = known_rows(stem)
         found, _ = result_of(bench, names | place_of(stem))
@@ -117,8 +96,8 @@ def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, library: Path)
 
 
 @pytest.mark.exhaustive  # one more bench to compile; codes are the default
-def test_dot_products_meet_the_golden_rows_and_no_others(checkout: Path, library: Path) -> None:
-    bench = verilate(library, checkout / "tests/engines/c_ref/dpi_dot_bench.sv")
+def test_dot_products_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Callable[[Path], Path]) -> None:
+    bench = verilated(checkout / "tests/engines/c_ref/dpi_dot_bench.sv")
     assert len(DOTS) - len(LEVELS) > 6
     for stem in sorted(set(DOTS) - LEVELS):
         rows, known = known_rows(stem)

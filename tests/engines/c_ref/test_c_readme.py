@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from support.golden import levels_stems
 
+from emu.cli.main import run as run_cli
+
 
 @pytest.fixture
 def folder(built: Path) -> Path:
@@ -73,10 +75,15 @@ def test_make_test_passes_every_vector(folder: Path) -> None:
 
 
 @pytest.mark.exhaustive  # compiles the reference
-def test_the_module_prints_what_it_says(folder: Path) -> None:
+def test_the_modules_print_what_they_say(folder: Path) -> None:
     if shutil.which("verilator") is None or shutil.which("g++") is None:
         pytest.skip("no verilator or no g++ here (Debian: verilator g++)")
-    (text,) = blocks(folder, "systemverilog")
-    (folder / "hello.sv").write_text(text)
+    hello, mine = blocks(folder, "systemverilog")
+    (folder / "hello.sv").write_text(hello)
     (command,) = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("verilator ")]
     assert "2.5 -> 4\n" in run(["bash", "-c", command], folder)
+    (folder / "mine.sv").write_text(mine)
+    export = re.search(r"// emu (export descriptor .*)", mine)
+    assert export is not None and run_cli([*export[1].split()[:-1], str(folder / "register.txt")]) == 0
+    said = run(["bash", "-c", command.replace("hello", "mine")], folder)
+    assert "4 products, 4 random integers of 8 bits\n" in said and "1 + 2^-8 = 3f81\n" in said
