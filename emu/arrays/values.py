@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from emu.base.errors import OpenError, OperandError
 from emu.spec import derive, get
 from emu.spec.ieee import BinaryFormat, binary_format, same_facts
-from emu.spec.models import Format
+from emu.spec.models import Datapath, Format
+from emu.spec.models.levels import DatapathLevels
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -98,6 +99,12 @@ def check_codes(array: NDArray[Any], fmt: Format, name: str = "") -> Codes:
     if largest >> bits:
         raise OpenError(f"{where}{fmt.id} code {largest:#04x}: what a set bit {bits} means is open")
     return array
+
+
+def check_flags(datapath: Datapath) -> None:
+    """Check that a datapath reports exception flags, since they are asked for. Raises: OperandError."""
+    if not (isinstance(datapath.facts, DatapathLevels) and datapath.facts.flags is not None):
+        raise OperandError(f"flags: datapath {datapath.id} reports none: leave flags out")
 
 
 def float_dtype(fmt: Format) -> np.dtype[Any]:

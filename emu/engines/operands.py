@@ -2,7 +2,7 @@
 
 Checked where the public functions take them: dtypes and codes of x (emu.arrays.values), axes (emu.ops.functions), operands
 of dot products (emu.ops.dot). Here: random words, tensor maxima, values that recipes cannot start from,
-codes and levels of a quantized matrix, flags of a datapath that reports none.
+codes and levels of a quantized matrix.
 Source: the spec objects themselves.   Tests: tests/engines/together/test_differential_operands.py.
 """
 
@@ -19,8 +19,7 @@ from emu.base.caches import bounded
 from emu.base.errors import OperandError, ShapeError
 from emu.spec import derive, get
 from emu.spec.ieee import binary_format, is_binary32
-from emu.spec.models import Block, Datapath, Format, Recipe, Rounding
-from emu.spec.models.levels import DatapathLevels
+from emu.spec.models import Block, Format, Recipe, Rounding
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import padded_size, quantize_program
 from emu.spec.programs.types import Extent, extent_of
@@ -73,12 +72,6 @@ def check_quantize(recipe: Recipe, codes: Codes, source: Format, tensor_amax: in
             raise OperandError(f"recipe {recipe.id} draws no random bits: leave random out")
         return None
     return random_words(random, program.drawing, codes.size, f"recipe {recipe.id}")
-
-
-def check_flags(datapath: Datapath) -> None:
-    """Check that a datapath reports exception flags, since they are asked for. Raises: OperandError."""
-    if not (isinstance(datapath.facts, DatapathLevels) and datapath.facts.flags is not None):
-        raise OperandError(f"flags: datapath {datapath.id} reports none: leave flags out")
 
 
 def check_binary32(codes: Codes) -> None:

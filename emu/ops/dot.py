@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from emu.arrays.values import Codes, float_dtype, plain_array, to_codes
+from emu.arrays.values import Codes, check_flags, float_dtype, plain_array, to_codes
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.datapath import run_dot, run_levels
 from emu.engines.exact.datapath import check_lengths
 from emu.engines.exact.datapath import dot as dot_exact
 from emu.engines.exact.decode import decode_code
-from emu.engines.operands import check_flags
 from emu.ops.interop import takes_tensors
 from emu.ops.operands import read_codes
 from emu.spec import derive, get

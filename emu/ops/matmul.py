@@ -11,10 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.values import Codes, float_dtype
+from emu.arrays.values import Codes, check_flags, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_levels_matmul, run_matmul
-from emu.engines.operands import check_flags
 from emu.ops.dot import check_operands, flag_bytes, levels_addend, read_addend
 from emu.ops.interop import takes_tensors
 from emu.ops.operands import Operand, fp32_one, operand_of, read_codes

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from emu.arrays.values import check_flags
 from emu.base.errors import OperandError, ShapeError
-from emu.engines.operands import check_flags
 from emu.engines.torch import ops
 from emu.engines.torch.tensors import float_dtype, name_of, signed_view, to_int64
 from emu.spec import derive
