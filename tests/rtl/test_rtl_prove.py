@@ -174,7 +174,7 @@ def test_a_seeded_fault_comes_back_as_a_golden_row(name: str, file: str, old: st
     proof = prove(item, mutant, defines)
     assert proof.kind == "counterexample"
     assert proof.row is not None
-    line, trailer = render_tv(item, proof.row).splitlines()
+    line, trailer = render_tv(item, [proof.row]).splitlines()
     assert trailer.startswith("e")
     assert render_mem(item, proof.row).endswith("// tc=1 counterexample")
     assert judge_in_icarus(item, line, files, defines, tmp_path)

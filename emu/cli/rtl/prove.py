@@ -16,8 +16,11 @@ DIFFERS, NOTHING = 1, 3
 
 
 @click.command("prove")
-@click.argument("contract")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("contract", required=False)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--map", "map_file", type=click.Path(path_type=Path, dir_okay=False), help="Port map of a design, in the place of FILES: over time.")
+@click.option("--rows", type=click.IntRange(1, 16), help="With --map: rows after the reset.  [default: 2; 4 with ready ports]")
+@click.option("--edges", type=click.IntRange(1, 1024), help="With --map: clock edges that an answer may take.  [default: 16]")
 @click.option("--source", help="Source of a conversion: fp32, bf16 or fp16.  [default: fp32]")
 @click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for the files; repeatable.")
 @click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="New .tv file for the row of a counterexample.")
@@ -27,8 +30,11 @@ DIFFERS, NOTHING = 1, 3
 @click.option("--lemmas", is_flag=True, help="A sum of products lane by lane: for adders of any shape.")
 @common_options
 def command(
-    contract: str,
+    contract: str | None,
     files: tuple[Path, ...],
+    map_file: Path | None,
+    rows: int | None,
+    edges: int | None,
     source: str | None,
     defines: tuple[str, ...],
     out: Path | None,
@@ -41,13 +47,26 @@ def command(
 
     Ports as in the bench kit: the columns of the suite; clk, rst, in_valid and out_valid may be there. A clocked design whose registers do
     not feed themselves is proven as a function; its timing is not. Needs yosys, and z3 for --solver z3.
-    Exit code: 0 proven, 1 a counterexample, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is missing.
+
+    With --map FILE the design is the one of a port map, with its own ports, clock, reset and handshake, and what is proven is what happens
+    after a reset: the answers to some rows, in order, and that each comes. CONTRACT left out is the map's.
+
+    Exit code: 0 proven, 1 a counterexample or an answer that does not come, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is
+    missing.
     """
     from emu.base.atomic import check_target, write_text
     from emu.base.errors import OperandError
     from emu.rtl.export import functions as export
     from emu.rtl.export.prove import mismatches_of, prove, render_mem, render_tv
 
+    if map_file is not None:
+        if files or defines or lemmas or solver != "abc":
+            raise OperandError("--map names the files and macros of the design, and abc decides: leave FILES, -D, --lemmas and --solver out")
+        return _over_time(map_file, contract, source, (rows, edges, seconds), out, force)
+    if contract is None or not files:
+        raise click.UsageError("name CONTRACT and FILES, or --map FILE")
+    if rows is not None or edges is not None:
+        raise OperandError("--rows and --edges go with --map")
     if lemmas and solver == "z3":
         raise OperandError("--lemmas is decided by abc: leave --solver out")
     if out is not None:
@@ -70,7 +89,7 @@ def command(
     if proof.clocked:
         note("registers were taken as wires: the function was judged, not the timing")
     if proof.row is not None and out is not None:
-        write_text(out, render_tv(item, proof.row), force)
+        write_text(out, render_tv(item, [proof.row]), force)
     return {"proven": 0, "counterexample": DIFFERS, "unknown": NOTHING}[proof.kind]
 
 
@@ -84,3 +103,44 @@ def _replayed(proof: Proof) -> str:
     if proof.got is None:
         return f"replayed in {proof.simulator}: the design gives no answer"
     return f"replayed in {proof.simulator}: the design gives " + ", ".join(f"{name} = {text}" for name, text in proof.got.items())
+
+
+def _over_time(
+    path: Path, contract: str | None, source: str | None, limits: tuple[int | None, int | None, int], out: Path | None, force: bool
+) -> int:
+    """Prove the design of a port map."""
+    from emu.base.atomic import check_target, write_text
+    from emu.base.errors import SpecError
+    from emu.rtl.export import functions as export
+    from emu.rtl.export.prove import render_mem, render_tv
+    from emu.rtl.export.sequence import mismatches_of, prove_map
+    from emu.rtl.portmap.file import load_map
+
+    if out is not None:
+        check_target(out, force)
+    file = load_map(path)
+    if contract is None and file.map.contract is None:
+        raise SpecError(f"{path}: the map names a suite: say the contract before --map")
+    item = export.golden(contract or file.map.contract or "", source or (file.map.source if contract is None else None))
+    proof = prove_map(item, file, *limits)
+    lines = [render_mem(item, row) for row in proof.rows]
+    seen = mismatches_of(item, proof)
+    scope = proof.scope
+    if settings_of().json:
+        told = {"golden": item.name, "result": proof.kind, "why": proof.why, "fault": proof.fault, "rows": lines}
+        print_json({**told, **scope.data(), "simulator": proof.simulator, "got": proof.got, "mismatch": seen})
+    else:
+        head = f"{proof.kind.upper()} {item.name}"
+        click.echo("\n".join([head + (f": {proof.why or proof.fault}" if proof.why or proof.fault else ""), *lines, *seen]))
+    note(scope.words())
+    if proof.rows:
+        note(_replayed_fault(proof.simulator, proof.got))
+        if out is not None:
+            write_text(out, render_tv(item, proof.rows), force)
+    return {"proven": 0, "counterexample": DIFFERS, "silent": DIFFERS, "unknown": NOTHING}[proof.kind]
+
+
+def _replayed_fault(simulator: str, got: dict[str, str] | None) -> str:
+    if simulator.startswith("("):
+        return f"not replayed: {simulator[1:-1]}"
+    return f"replayed in {simulator}" + (": the design gives " + ", ".join(f"{name} = {text}" for name, text in got.items()) if got else "")

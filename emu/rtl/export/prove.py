@@ -158,9 +158,9 @@ def mismatches_of(item: Golden, proof: Proof) -> list[str]:
     return mismatch_lines(str(item.operation.name), item.layout, proof.row, proof.got, wrong)
 
 
-def render_tv(item: Golden, row: Row) -> str:
-    """Return a `.tv` file of one row, with its trailer."""
-    return writers.render_tv(item.layout, [row])
+def render_tv(item: Golden, rows: Sequence[Row]) -> str:
+    """Return a `.tv` file of rows, with its trailer."""
+    return writers.render_tv(item.layout, rows)
 
 
 def render_mem(item: Golden, row: Row) -> str:

@@ -43,8 +43,8 @@ def wrapper_text(model: PortMap, layout: Layout, name: str, judge: str) -> str:
         stages=stages if any(column.name in model.ports for column in stages) else [],
         wires=wires,
         arrays={array.port: array for array in model.unpacked},
-        links=_links(model, wires),
-        **(_streams(model, layout, outputs) if model.streams else {}),
+        links=links_of(model, wires),
+        **(stream_words(model, layout, outputs) if model.streams else {}),
     )
 
 
@@ -63,8 +63,8 @@ class Beats:
         return beat if self.rising else f"({self.beats - 1} - {beat})"
 
 
-def _streams(model: PortMap, layout: Layout, outputs: Sequence[Column]) -> dict[str, Any]:
-    """Return what only the wrapper of several clocks or beats asks for."""
+def stream_words(model: PortMap, layout: Layout, outputs: Sequence[Column]) -> dict[str, Any]:
+    """Return what only a wrapper of several clocks or beats, or a proof over time, asks for."""
     parts = {}
     for column in (*layout.inputs, *outputs):
         place = model.ports.get(column.name)
@@ -125,7 +125,7 @@ def _column_words(model: PortMap, layout: Layout) -> Iterator[str]:
             yield f"{what}: the design has no such port" + ("" if column in layout.inputs else "; not compared")
 
 
-def _links(model: PortMap, wires: Wires) -> list[tuple[str, str]]:
+def links_of(model: PortMap, wires: Wires) -> list[tuple[str, str]]:
     """Return (port, wire) of the instance of the design."""
     links = [(model.clock, "clk")] if model.clock else []
     links += [(clock.port, _clock_wire(model, clock.port)) for clock in model.clocks]

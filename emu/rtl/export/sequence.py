@@ -1,0 +1,411 @@
+"""A design of a port map against a golden function over time: from reset, some rows, at any edges that the map allows.
+
+The environment of the map presents rows that are free values, at free edges, between them whatever nobody may look at; it takes the answers,
+or makes them wait. All of it is unrolled from a reset over a window of clock edges and decided by abc. Asked is, for each row: can its answer
+differ from the golden function? Then: can an answer come without a row, or change while it waits? Can an answer fail to come within the bound?
+Nothing is called proven before each row has an answer that the same comparison calls wrong once the lowest bit of a result is turned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from emu.base.errors import FileError, SpecError
+from emu.base.templates import filled
+from emu.contracts.rows import Input, Row, make_row, value_of
+from emu.rtl.export import verilog as export_verilog
+from emu.rtl.export.aig import RIGID, START, Sequential, Unrolled, read, unroll
+from emu.rtl.export.equivalence import AIGER, VACUOUS, Verdict, solve
+from emu.rtl.export.functions import Golden, Sums
+from emu.rtl.export.replay import differ
+from emu.rtl.export.sequence_replay import Stimulus, replay_sequence
+from emu.rtl.export.special import class_condition, float_fields
+from emu.rtl.export.yosys import ABC, find, run_yosys
+from emu.rtl.portmap.environment import Environment, environment
+from emu.rtl.portmap.file import MapFile, check_columns
+from emu.rtl.portmap.model import PortMap
+from emu.rtl.mismatch.golden_rows import mismatch_lines
+from emu.rtl.simulate.vhdl import as_verilog
+
+Kind = Literal["proven", "counterexample", "silent", "unknown"]
+TEMPLATE: Final = Path(__file__).with_name("sequence.v.j2")
+TOP: Final = "emu_top"
+RESET_EDGES: Final = 4  # as in the bench
+EDGES: Final = 16
+ROWS, ROWS_OF_QUEUES = 2, 4
+SPARE: Final = 4  # edges of the window beyond those that rows need
+MOST_FOUND: Final = 16  # edges of a latency that is looked for
+FLAG: Final = "counterexample"
+_SEQUENTIAL: Final = "sequential.aag"
+_CELLS: Final = "cells.json"
+_STATE: Final = re.compile(r"\$_?(dff|adff|sdff|aldff|ff|sr|dlatch|adlatch|mem|fsm|DFF|ALDFF|SDFF|FF|SR|DLATCH)")
+_BIT: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
+
+
+class Scope(NamedTuple):
+    """What a proof is about. rows: after the reset.   edges: bound on an answer, or the latency.   window: edges after the reset.
+
+    free_start: registers held anything before the reset.   waived: why rows are left out.   latency: that was found.
+    """
+
+    rows: int
+    edges: int
+    window: int
+    free_start: bool
+    waived: tuple[str, ...]
+    latency: int | None = None
+
+    def data(self) -> dict[str, object]:
+        """Return it by name, for JSON."""
+        return {**self._asdict(), "waived": list(self.waived)}
+
+    def words(self) -> str:
+        """Return it as a line."""
+        started = "whatever the registers held before" if self.free_start else "from the registers' initial values"
+        found = f"; latency found: {self.latency} clock edges" if self.latency is not None else ""
+        left = f"; left out: {', '.join(self.waived)}" if self.waived else ""
+        if not self.window:
+            return f"nothing was decided{left}"
+        rows = f"{self.rows} row{'s' if self.rows > 1 else ''}"
+        return f"scope: {rows} in {self.window} clock edges after a reset, {started}; answers within {self.edges} edges{found}{left}"
+
+
+class SequenceProof(NamedTuple):
+    """kind: proven, counterexample (fault says which), silent (an answer that does not come), unknown (why).
+
+    rows: golden rows of a counterexample, in the order in which the design took them, the wrong one last.   got: result column -> hex text
+    of what the design gave for it in simulation; None: nothing, or nothing was simulated.   simulator: that ran it, or in brackets why none.
+    """
+
+    kind: Kind
+    scope: Scope
+    why: str = ""
+    fault: str = ""
+    rows: tuple[Row, ...] = ()
+    got: dict[str, str] | None = None
+    simulator: str = ""
+
+
+def prove_map(item: Golden, file: MapFile, rows: int | None = None, edges: int | None = None, seconds: float = 120) -> SequenceProof:
+    """Compare the design of a port map with a golden function, over time.
+
+    item: the golden function of the map's contract.   rows: how many follow a reset; None: 2, with ready ports 4.   edges: bound on an
+    answer where the map has valid ports; None: 16.   seconds: processor time for each question.
+    Raises: SpecError (the map does not fit, or says what a proof cannot hold), FileError, ToolError (yosys, ghdl), EngineError (yosys refuses
+    the design; a false counterexample).   Tests: tests/rtl/test_rtl_prove_sequence.py.
+    """
+    find(ABC)
+    model = file.map
+    _check(file, item)
+    if model.latency != "find":
+        return _proved(item, file, model, rows, edges, seconds)
+    last: SequenceProof | None = None
+    for latency in range(MOST_FOUND + 1):
+        last = _proved(item, file, model.model_copy(update={"latency": latency}), rows, edges, seconds, replayed=False)
+        if last.kind in ("proven", "unknown"):
+            return last._replace(scope=last.scope._replace(latency=latency))
+    assert last is not None
+    why = f"no latency of 0 to {MOST_FOUND} clock edges fits: write the latency into the map, and a counterexample is shown"
+    return SequenceProof("unknown", last.scope, why)
+
+
+def mismatches_of(item: Golden, proof: SequenceProof) -> list[str]:
+    """Return the MISMATCH lines of the last row of a counterexample: what emu explain mismatch reads; none of a sum of products."""
+    if proof.got is None or proof.kind != "counterexample" or isinstance(item.operation, Sums):
+        return []
+    row, found = proof.rows[-1], proof.got
+    shown = {column.name: found.get(column.name, f"{value_of(item.layout, row, column.name):x}") for column in item.layout.results}
+    return mismatch_lines(str(item.operation.name), item.layout, row, shown, differ(item.layout, row, shown))
+
+
+def _check(file: MapFile, item: Golden) -> None:
+    """Raises: SpecError (the map does not fit the columns; what a proof cannot hold)."""
+    model = file.map
+    full = getattr(getattr(item.operation, "contract", None), "layout", item.layout)
+    check_columns(file, full, item.name.replace("/", "__"))
+    if model.clocks:
+        raise file.fault(("clocks",), "a proof over time knows one clock: emu rtl run judges designs of several")
+    if model.flags is not None:
+        raise file.fault(("flags",), "golden functions have no flags: leave them out")
+    for number, waiver in enumerate(model.unsupported):
+        if waiver.flag is not None:
+            raise file.fault(("unsupported", number, "flag"), "a flag is of a suite's rows, and a proof has none: name a class")
+        if not waiver.why:
+            raise file.fault(("unsupported", number), "a proof leaves rows out for a reason only: say why")
+    if all(column.name in model.missing for column in item.layout.results):
+        raise file.fault(("missing",), "no result is left to compare")
+
+
+def _proved(
+    item: Golden, file: MapFile, model: PortMap, rows: int | None, edges: int | None, seconds: float, replayed: bool = True
+) -> SequenceProof:
+    clocked = model.clock is not None
+    rows = (rows or (ROWS_OF_QUEUES if model.ready is not None else ROWS)) if clocked else 1
+    bound = model.latency if isinstance(model.latency, int) else (edges or EDGES)
+    env = environment(model, item.layout, file.path.name, rows, bound)
+    waived = tuple(sorted(set(_reasons(model, item))))
+    scope = Scope(rows, bound, 0, model.reset is not None and clocked, waived)
+    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
+        work = Path(folder)
+        sources = as_verilog(file.files, model.module, work)
+        try:
+            why = _build(item, file, model, env, sources, work, scope.free_start, seconds)
+            if why:
+                return SequenceProof("unknown", scope, why)
+            question = _Question(read(work / _SEQUENTIAL), env, model, work, seconds)
+            units = [question.judged(slot) for slot in range(env.units)]
+        except TimeoutError as error:
+            return SequenceProof("unknown", scope, str(error))
+        scope = scope._replace(edges=max(one.edges for one in units), window=max(one.window for one in units))
+        for one in units:
+            if one.kind in ("counterexample", "silent"):
+                return _shown(item, file, env, sources, one, scope) if replayed else SequenceProof("counterexample", scope)
+            if one.kind == "unknown":
+                return SequenceProof("unknown", scope, one.why)
+    return SequenceProof("proven", scope)
+
+
+def _reasons(model: PortMap, item: Golden) -> Iterator[str]:
+    """Yield what is not claimed, in the words of `emu rtl run`."""
+    for waiver in model.unsupported:
+        columns = [column.name for column in item.layout.inputs if column.format and waiver.column in (None, column.name)]
+        yield f"{(waiver.class_ or '').replace('_', ' ')} in {' or '.join(columns)} ({waiver.why})"
+    for name, place in model.ports.items():
+        if place.value is not None:
+            yield f"{name} other than {place.value}"
+        if place.low_bits is not None:
+            yield f"{name} of more than {place.low_bits} bits"
+
+
+def _waived(model: PortMap, item: Golden, row: int) -> list[str]:
+    """Return the Verilog conditions of a row that is not compared."""
+    out = []
+    for waiver in model.unsupported:
+        for column in item.layout.inputs:
+            if column.format and waiver.column in (None, column.name):
+                signal = f"row{row}_{column.name}"
+                if model.ports[column.name].value is None:
+                    out.append(class_condition(waiver.class_ or "", column, signal))
+    for name, place in model.ports.items():
+        if place.low_bits is not None:
+            bits = next(column.bits for column in item.layout.inputs if column.name == name)
+            if bits > place.low_bits:
+                out.append(f"|row{row}_{name}[{bits - 1}:{place.low_bits}]")
+    return out
+
+
+def _build(
+    item: Golden, file: MapFile, model: PortMap, env: Environment, sources: Sequence[Path], work: Path, free_start: bool, seconds: float
+) -> str:
+    """Write the environment with the design and the comparison as a graph with registers; return why that cannot be, or nothing."""
+    (work / "golden.v").write_text(export_verilog.render(replace(item.circuit, name="emu_golden")), encoding="ascii")
+    (work / "environment.v").write_text(env.text, encoding="utf-8")
+    wanted = {name for name, _ in item.circuit.outputs}
+    shown = {column.name for column in env.outputs}
+    fixed = {name: int(place.value, 16) for name, place in model.ports.items() if place.value is not None}
+    text = filled(
+        TEMPLATE,
+        top=TOP,
+        inputs=item.layout.inputs,
+        given={column.name: f"{column.bits}'h{fixed[column.name]:x}" if column.name in fixed else "" for column in item.layout.inputs},
+        wants=[(name, bits) for name, bits in item.circuit.outputs],
+        outputs=env.outputs,
+        nans={column.name: float_fields(column) for column in env.outputs if f"k_{column.name}" in wanted},
+        mapped=env.mapped,
+        any_bits=env.any_bits,
+        rows=env.rows,
+        units=env.units,
+        limit=env.limit,
+        waived=[_waived(model, item, row) for row in range(env.rows)],
+    )
+    assert shown
+    (work / "top.v").write_text(text, encoding="ascii")
+    folders = "".join(f'-I"{folder.resolve()}" ' for folder in (*dict.fromkeys(path.parent for path in file.files), *file.includes))
+    words = "".join(f"-D {define.name}" + (f"={define.value}" if define.value != "" else "") + " " for define in model.defines)
+    reading = [f'read_verilog -sv {words}{folders}"{source.resolve()}"' for source in sources]
+    begin = ["read_verilog golden.v", "read_verilog -sv environment.v top.v", *reading, f"hierarchy -check -top {TOP}", "proc -norom"]
+    run_yosys([*begin, f"write_json {_CELLS}"], work, seconds)
+    _check_ports(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"], file, env)
+    # passes that merge or drop registers are left out: they take an unknown start as the one that suits them
+    flat = ["flatten", "memory_collect", "memory_map", "async2sync", "dffunmap", "opt_expr", "opt_clean"]
+    starts = ["setattr -unset init w:*"] if free_start else []
+    run_yosys([*begin, *flat, *starts, "write_rtlil flat.il", f"write_json {_CELLS}"], work, seconds)
+    why = _one_clock(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"][TOP])
+    if why:
+        return why
+    last = ["techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -ascii -symbols {_SEQUENTIAL}"]
+    run_yosys(["read_rtlil flat.il", *last], work, seconds)
+    return ""
+
+
+def _check_ports(modules: Mapping[str, Any], file: MapFile, env: Environment) -> None:
+    """Raises: FileError (a port of another width than the map says; an input that nothing drives)."""
+    environment = modules["emu_environment"]
+    cell = environment["cells"]["u_design"]
+    ports = modules[cell["type"]]["ports"]
+    for name, port in ports.items():
+        if name not in cell["connections"]:
+            if port["direction"] != "output":
+                raise FileError(f"{file.path}: input port {name} of {file.map.module} is not in the map: tie it (ties)")
+            continue
+        given = len(cell["connections"][name])
+        wide = len(port["bits"])
+        if given != wide and not (port["direction"] == "output" and given < wide):
+            raise FileError(f"{file.path}: port {name} of {file.map.module} has {wide} bits, the map says {given}")
+
+
+def _one_clock(top: Mapping[str, Any]) -> str:
+    """Return what keeps a flat design from being steps of one clock, or nothing."""
+    clock = top["ports"]["emu_clk"]["bits"]
+    for name, cell in top["cells"].items():
+        kind = cell["type"]
+        if not _STATE.match(kind):
+            continue
+        where = cell["attributes"].get("src", name)
+        if kind != "$dff":
+            return f"{where}: a latch or a memory that is no register ({kind}): a proof over time knows flip-flops of one clock"
+        if cell["connections"]["CLK"] != clock or not int(cell["parameters"]["CLK_POLARITY"], 2):
+            return f"{where}: a flip-flop that is not of the rising edge of clock: a proof over time knows one clock"
+    return ""
+
+
+class _Found(NamedTuple):
+    """A verdict about one unit. edges: the bound that was enough.   window: edges after the reset.   fault: the output that is not 0."""
+
+    kind: Kind
+    edges: int
+    window: int
+    why: str = ""
+    fault: str = ""
+    stimulus: Stimulus | None = None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A design with its environment as steps, and all that is asked about it."""
+
+    design: Sequential
+    env: Environment
+    model: PortMap
+    work: Path
+    seconds: float
+
+    def judged(self, slot: int) -> _Found:
+        """Ask about one unit: with the smallest bound, of 2, 4, 8 and so on, within which every answer comes."""
+        if self.model.valid is None:
+            return self._answered(slot, self.env.edges)
+        bound = min(2, self.env.edges)
+        while bound < self.env.edges:
+            verdict = self._write(slot, bound, self._window(bound))[0]("late")
+            if verdict.kind == "unknown":
+                return _Found("unknown", bound, self._window(bound), f"late: {verdict.why}")
+            if verdict.kind == "proven":
+                break
+            bound = min(2 * bound, self.env.edges)
+        return self._answered(slot, bound)
+
+    def _window(self, bound: int) -> int:
+        """Return the edges after the reset that the rows need, and some to spare."""
+        if self.model.clock is None:
+            return 1
+        if self.model.valid is not None or self.model.pipelined == "no":
+            return self.env.rows * (bound + self.env.beats_in + self.env.beats_out) + SPARE
+        return bound + self.env.rows + SPARE
+
+    def _answered(self, slot: int, bound: int) -> _Found:
+        window = self._window(bound)
+        asked, names = self._write(slot, bound, window)
+        bads, seen = ([name for name in names if name.startswith(word)] for word in ("bad", "seen"))
+        assert len(bads) == self.env.rows and len(seen) == self.env.rows * len(self.env.outputs)
+        for name in (*bads, "broken", "late"):
+            verdict = asked(name)
+            if verdict.kind == "unknown":
+                return _Found("unknown", bound, window, f"{name}: {verdict.why}")
+            if verdict.kind == "counterexample":
+                return self._shortest(name, slot, bound)
+        for name in seen:
+            verdict = asked(name)
+            if verdict.kind != "counterexample":
+                return _Found("unknown", bound, window, VACUOUS if verdict.kind == "proven" else verdict.why)
+        return _Found("proven", bound, window)
+
+    def _write(self, slot: int, bound: int, window: int) -> tuple[Callable[[str], Verdict], list[str]]:
+        """Write the outputs over a window; return who answers for one of them, and their names."""
+        unrolled = self._unrolled(slot, bound, window)
+        unrolled.graph.write(self.work / AIGER, unrolled.outputs)
+        names = list(unrolled.outputs)
+        return lambda name: solve(self.work, self.seconds, names.index(name)), names
+
+    def _unrolled(self, slot: int, bound: int, window: int) -> Unrolled:
+        known = {"slot": slot, "limit": bound + self.env.beats_out - 1, "emu_clk": 0}
+        resets = self._resets
+
+        def fixed(name: str, edge: int) -> int | None:
+            base, bit = _parts(name)
+            if base == "rst":
+                return int(edge < resets)
+            return known[base] >> bit & 1 if base in known else None
+
+        free_start = self.model.reset is not None
+        return unroll(self.design, resets + window, fixed, lambda name: re.match(r"row\d+_", name) is not None, free_start)
+
+    @property
+    def _resets(self) -> int:
+        return 1 if self.model.clock is None else RESET_EDGES
+
+    def _shortest(self, name: str, slot: int, bound: int) -> _Found:
+        """Return the counterexample of the shortest window that has one."""
+        low, high, best = 0, self._window(bound), None
+        while best is None or high - low > 1:
+            middle = (low + high) // 2 if best is not None else high
+            shorter = self._unrolled(slot, bound, middle)
+            shorter.graph.write(self.work / AIGER, {name: shorter.outputs[name]})
+            verdict = solve(self.work, self.seconds, 0)
+            if verdict.kind == "counterexample":
+                best, high = _stimulus(verdict.model, shorter, self._resets, middle, slot, bound + self.env.beats_out - 1), middle
+            elif best is None:
+                return _Found("unknown", bound, high, f"{name}: {verdict.why}")
+            else:
+                low = middle
+        return _Found("silent" if name == "late" else "counterexample", bound, high, "", name, best)
+
+
+def _parts(name: str) -> tuple[str, int]:
+    found = _BIT.fullmatch(name)
+    assert found is not None
+    return found[1], int(found[2] or 0)
+
+
+def _stimulus(model: Mapping[str, int], unrolled: Unrolled, resets: int, edges: int, slot: int, limit: int) -> Stimulus:
+    """Return the values of a model by port and edge."""
+    rigid: dict[str, int] = {}
+    start: dict[str, int] = {}
+    steps: list[dict[str, int]] = [{} for _ in range(resets + edges)]
+    for number, (name, edge) in unrolled.inputs.items():
+        base, bit = _parts(name)
+        if edge == START:
+            start[name] = model.get(f"v{number}", 0)
+        elif base and "$" not in base:
+            place = rigid if edge == RIGID else steps[edge]
+            place[base] = place.get(base, 0) | model.get(f"v{number}", 0) << bit
+    return Stimulus(rigid, start, steps, resets, slot, limit)
+
+
+def _shown(
+    item: Golden, file: MapFile, env: Environment, sources: Sequence[Path], found: _Found, scope: Scope
+) -> SequenceProof:
+    """Return the proof of a counterexample: its rows by the reference model, replayed."""
+    assert found.stimulus is not None
+    fixed = {name: int(place.value, 16) for name, place in file.map.ports.items() if place.value is not None}
+    rows = []
+    for number in range(env.rows):
+        values = tuple(fixed.get(column.name, found.stimulus.rigid.get(f"row{number}_{column.name}", 0)) for column in item.layout.inputs)
+        rows.append(make_row(item.layout, Input("formal", (FLAG,), values), item.operation.exact(values)))
+    replayed = replay_sequence(item.layout, rows, file, env, sources, found.stimulus, found.fault)
+    return SequenceProof(found.kind, scope, "", replayed.fault, tuple(rows[: replayed.number + 1]), replayed.got, replayed.simulator)
