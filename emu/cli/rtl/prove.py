@@ -10,6 +10,7 @@ import click
 from emu.cli.settings import common_options, note, print_json, settings_of
 
 if TYPE_CHECKING:
+    from emu.rtl.export.functions import Golden
     from emu.rtl.export.prove import Proof
 
 DIFFERS, NOTHING = 1, 3
@@ -18,9 +19,11 @@ DIFFERS, NOTHING = 1, 3
 @click.command("prove")
 @click.argument("contract", required=False)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--map", "map_file", type=click.Path(path_type=Path, dir_okay=False), help="Port map of a design, in the place of FILES: over time.")
+@click.option(
+    "--map", "map_file", type=click.Path(path_type=Path, dir_okay=False), help="Port map of a design, in the place of FILES: over time."
+)
 @click.option("--rows", type=click.IntRange(1, 16), help="With --map: rows after the reset.  [default: 2; 4 with ready ports]")
-@click.option("--edges", type=click.IntRange(1, 1024), help="With --map: clock edges that an answer may take.  [default: 16]")
+@click.option("--cycles", type=click.IntRange(1, 1024), help="With --map: clock cycles that an answer may take.  [default: 16]")
 @click.option("--source", help="Source of a conversion: fp32, bf16 or fp16.  [default: fp32]")
 @click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for the files; repeatable.")
 @click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="New .tv file for the row of a counterexample.")
@@ -34,7 +37,7 @@ def command(
     files: tuple[Path, ...],
     map_file: Path | None,
     rows: int | None,
-    edges: int | None,
+    cycles: int | None,
     source: str | None,
     defines: tuple[str, ...],
     out: Path | None,
@@ -54,25 +57,41 @@ def command(
     Exit code: 0 proven, 1 a counterexample or an answer that does not come, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is
     missing.
     """
-    from emu.base.atomic import check_target, write_text
     from emu.base.errors import OperandError
     from emu.rtl.export import functions as export
-    from emu.rtl.export.prove import mismatches_of, prove, render_mem, render_tv
 
     if map_file is not None:
         if files or defines or lemmas or solver != "abc":
-            raise OperandError("--map names the files and macros of the design, and abc decides: leave FILES, -D, --lemmas and --solver out")
-        return _over_time(map_file, contract, source, (rows, edges, seconds), out, force)
+            raise OperandError(
+                "--map names the files and macros of the design, and abc decides: leave FILES, -D, --lemmas and --solver out"
+            )
+        return _over_time(map_file, contract, source, (rows, cycles, seconds), out, force)
     if contract is None or not files:
         raise click.UsageError("name CONTRACT and FILES, or --map FILE")
-    if rows is not None or edges is not None:
-        raise OperandError("--rows and --edges go with --map")
-    if lemmas and solver == "z3":
-        raise OperandError("--lemmas is decided by abc: leave --solver out")
+    for given, why in (
+        (rows is not None or cycles is not None, "--rows and --cycles go with --map"),
+        (lemmas and solver == "z3", "--lemmas is decided by abc: leave --solver out"),
+    ):
+        if given:
+            raise OperandError(why)
+    return _one_function(export.golden(contract, source), files, defines, (seconds, solver, lemmas), out, force)
+
+
+def _one_function(
+    item: Golden,
+    files: tuple[Path, ...],
+    defines: tuple[str, ...],
+    how: tuple[int, Literal["abc", "z3"], bool],
+    out: Path | None,
+    force: bool,
+) -> int:
+    """Prove module `dut` as a function of one row."""
+    from emu.base.atomic import check_target, write_text
+    from emu.rtl.export.prove import mismatches_of, prove, render_mem, render_tv
+
     if out is not None:
         check_target(out, force)
-    item = export.golden(contract, source)
-    proof = prove(item, files, defines, seconds, solver, lemmas)
+    proof = prove(item, files, defines, *how)
     line = "" if proof.row is None else render_mem(item, proof.row)
     seen = mismatches_of(item, proof)
     if settings_of().json:
@@ -128,7 +147,7 @@ def _over_time(
     scope = proof.scope
     if settings_of().json:
         told = {"golden": item.name, "result": proof.kind, "why": proof.why, "fault": proof.fault, "rows": lines}
-        print_json({**told, **scope.data(), "simulator": proof.simulator, "got": proof.got, "mismatch": seen})
+        print_json({**told, "scope": scope.data(), "simulator": proof.simulator, "got": proof.got, "mismatch": seen})
     else:
         head = f"{proof.kind.upper()} {item.name}"
         click.echo("\n".join([head + (f": {proof.why or proof.fault}" if proof.why or proof.fault else ""), *lines, *seen]))

@@ -131,7 +131,10 @@ def _leb(value: int) -> bytes:
 
 
 class Unrolled(NamedTuple):
-    """outputs: name -> literal of "1 at some edge".   inputs: number of an input -> (symbol, edge; RIGID: the same at all; START: a register)."""
+    """outputs: name -> literal of "1 at some edge".
+
+    inputs: number of an input -> (symbol, edge); RIGID: the same at all edges, START: of a register before the first one.
+    """
 
     graph: Graph
     outputs: dict[str, int]

@@ -19,7 +19,6 @@ from typing import Final, Literal, NamedTuple
 
 from emu.base.errors import EngineError, FileError
 from emu.base.templates import filled
-from emu.contracts.columns import Column
 from emu.contracts.rows import Input, Row, make_row
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.equivalence import AIGER, VACUOUS, Kind, Verdict, outputs_of, solve
@@ -28,11 +27,9 @@ from emu.rtl.export.lemmas import Lemmas, halves_of, judge_lemmas, lemmas_text, 
 from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
 from emu.rtl.export.replay import FalseCounterexample, differ, replay
+from emu.rtl.export.special import float_fields
 from emu.rtl.export.yosys import ABC, YOSYS, find, run_yosys
 from emu.rtl.mismatch.golden_rows import mismatch_lines
-from emu.spec.models import Format
-from emu.spec.models.format import FloatFacts
-from emu.spec.registry import get
 from emu.vectors.files import writers
 
 Solver = Literal["abc", "z3"]
@@ -190,14 +187,6 @@ def _ports(item: Golden, files: Sequence[Path], defines: Sequence[str], work: Pa
     return ports
 
 
-def _fields(column: Column) -> tuple[str, str]:
-    """Return the ranges of the fraction and the exponent of a result whose NaN may have any payload."""
-    fmt: Format = get("format", column.format or "")
-    assert isinstance(fmt.facts, FloatFacts) and fmt.facts.nan == "ieee" and column.lanes == 1
-    frac, exp = fmt.facts.frac_bits, fmt.facts.exp_bits
-    return f"{frac - 1}:0", f"{frac + exp - 1}:{frac}"
-
-
 def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, reading: str, work: Path, seconds: float) -> bool:
     """Write the miter as an and-inverter graph, or the design alone as SMT-LIB; tell whether the design has registers."""
     (work / "golden.v").write_text(export_verilog.render(replace(item.circuit, name="emu_golden")), encoding="ascii")
@@ -210,7 +199,7 @@ def _build(item: Golden, ports: Mapping[str, tuple[str, int]], solver: Solver, r
         inputs=item.circuit.inputs,
         wants=item.circuit.outputs if solver == "abc" else (),
         results=item.layout.results,
-        nans={column.name: _fields(column) for column in item.layout.results if f"k_{column.name}" in outputs},
+        nans={column.name: float_fields(column) for column in item.layout.results if f"k_{column.name}" in outputs},
         tied=_tied(ports),
         valid=_answers(ports),
     )

@@ -15,9 +15,7 @@ from emu.contracts.columns import Column
 from emu.rtl.export import smt2 as export_smt2
 from emu.rtl.export.equivalence import VACUOUS, Verdict
 from emu.rtl.export.functions import Golden
-from emu.spec.models import Format
-from emu.spec.models.format import FloatFacts
-from emu.spec.registry import get
+from emu.rtl.export.special import float_fields
 
 Z3: Final = "z3"
 DESIGN: Final = "design.smt2"
@@ -84,9 +82,8 @@ def _wrong(item: Golden, column: Column, flipped: bool = False) -> str:
     plain = f"(not (= {port} {prefix}{column.name}))"
     if f"k_{column.name}" not in {name for name, _ in item.circuit.outputs}:
         return plain
-    fmt: Format = get("format", column.format or "")
-    assert isinstance(fmt.facts, FloatFacts)
-    nan = f"(bvugt ((_ extract {column.bits - 2} 0) {port}) #b{((1 << fmt.facts.exp_bits) - 1) << fmt.facts.frac_bits:0{column.bits - 1}b})"
+    frac, exp = float_fields(column)
+    nan = f"(bvugt ((_ extract {frac + exp - 1} 0) {port}) #b{((1 << exp) - 1) << frac:0{frac + exp}b})"
     return f"(ite (= {prefix}k_{column.name} #x0) {plain} (not {nan}))"
 
 

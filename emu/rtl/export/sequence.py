@@ -1,8 +1,8 @@
 """A design of a port map against a golden function over time: from reset, some rows, at any edges that the map allows.
 
-The environment of the map presents rows that are free values, at free edges, between them whatever nobody may look at; it takes the answers,
-or makes them wait. All of it is unrolled from a reset over a window of clock edges and decided by abc. Asked is, for each row: can its answer
-differ from the golden function? Then: can an answer come without a row, or change while it waits? Can an answer fail to come within the bound?
+The environment of the map presents rows that are free values, at free edges, between them whatever nobody may look at; it takes the
+answers, or makes them wait. All of it is unrolled from a reset over a window of clock edges and decided by abc. Asked is: can an answer come
+without a row, or change while it waits? For each row: can its answer differ from the golden function? Can an answer be late?
 Nothing is called proven before each row has an answer that the same comparison calls wrong once the lowest bit of a result is turned.
 """
 
@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from emu.base.errors import FileError, SpecError
+from emu.base.errors import FileError
 from emu.base.templates import filled
-from emu.contracts.rows import Input, Row, make_row, value_of
+from emu.contracts.rows import Input, Row, make_row, unpack, value_of
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.aig import RIGID, START, Sequential, Unrolled, read, unroll
 from emu.rtl.export.equivalence import AIGER, VACUOUS, Verdict, solve
@@ -27,11 +27,13 @@ from emu.rtl.export.replay import differ
 from emu.rtl.export.sequence_replay import Stimulus, replay_sequence
 from emu.rtl.export.special import class_condition, float_fields
 from emu.rtl.export.yosys import ABC, find, run_yosys
+from emu.rtl.mismatch.golden_rows import mismatch_lines
 from emu.rtl.portmap.environment import Environment, environment
 from emu.rtl.portmap.file import MapFile, check_columns
 from emu.rtl.portmap.model import PortMap
-from emu.rtl.mismatch.golden_rows import mismatch_lines
+from emu.rtl.portmap.rows import has_class
 from emu.rtl.simulate.vhdl import as_verilog
+from emu.spec.registry import get
 
 Kind = Literal["proven", "counterexample", "silent", "unknown"]
 TEMPLATE: Final = Path(__file__).with_name("sequence.v.j2")
@@ -73,14 +75,15 @@ class Scope(NamedTuple):
         if not self.window:
             return f"nothing was decided{left}"
         rows = f"{self.rows} row{'s' if self.rows > 1 else ''}"
-        return f"scope: {rows} in {self.window} clock edges after a reset, {started}; answers within {self.edges} edges{found}{left}"
+        return f"scope: {rows} in {self.window} clock cycles after a reset, {started}; answers within {self.edges} cycles{found}{left}"
 
 
 class SequenceProof(NamedTuple):
     """kind: proven, counterexample (fault says which), silent (an answer that does not come), unknown (why).
 
-    rows: golden rows of a counterexample, in the order in which the design took them, the wrong one last.   got: result column -> hex text
-    of what the design gave for it in simulation; None: nothing, or nothing was simulated.   simulator: that ran it, or in brackets why none.
+    rows: golden rows of a counterexample, in the order in which the design took them, the wrong one last.   got: result column -> hex
+    text of what the design gave for it in simulation; None: nothing, or nothing was simulated.   simulator: that ran it, or in brackets
+    why none did.
     """
 
     kind: Kind
@@ -97,8 +100,8 @@ def prove_map(item: Golden, file: MapFile, rows: int | None = None, edges: int |
 
     item: the golden function of the map's contract.   rows: how many follow a reset; None: 2, with ready ports 4.   edges: bound on an
     answer where the map has valid ports; None: 16.   seconds: processor time for each question.
-    Raises: SpecError (the map does not fit, or says what a proof cannot hold), FileError, ToolError (yosys, ghdl), EngineError (yosys refuses
-    the design; a false counterexample).   Tests: tests/rtl/test_rtl_prove_sequence.py.
+    Raises: SpecError (the map does not fit, or says what a proof cannot hold), FileError, ToolError (yosys, ghdl), EngineError (yosys
+    refuses the design; a false counterexample).   Tests: tests/rtl/test_rtl_prove_sequence.py.
     """
     find(ABC)
     model = file.map
@@ -189,9 +192,11 @@ def _waived(model: PortMap, item: Golden, row: int) -> list[str]:
     for waiver in model.unsupported:
         for column in item.layout.inputs:
             if column.format and waiver.column in (None, column.name):
-                signal = f"row{row}_{column.name}"
-                if model.ports[column.name].value is None:
-                    out.append(class_condition(waiver.class_ or "", column, signal))
+                tied = model.ports[column.name].value
+                if tied is None:
+                    out.append(class_condition(waiver.class_ or "", column, f"row{row}_{column.name}"))
+                elif any(has_class(code, get("format", column.format), waiver.class_ or "") for code in unpack(int(tied, 16), column)):
+                    out.append("1'b1")
     for name, place in model.ports.items():
         if place.low_bits is not None:
             bits = next(column.bits for column in item.layout.inputs if column.name == name)
@@ -246,18 +251,13 @@ def _build(
 
 def _check_ports(modules: Mapping[str, Any], file: MapFile, env: Environment) -> None:
     """Raises: FileError (a port of another width than the map says; an input that nothing drives)."""
-    environment = modules["emu_environment"]
-    cell = environment["cells"]["u_design"]
-    ports = modules[cell["type"]]["ports"]
-    for name, port in ports.items():
-        if name not in cell["connections"]:
-            if port["direction"] != "output":
-                raise FileError(f"{file.path}: input port {name} of {file.map.module} is not in the map: tie it (ties)")
-            continue
-        given = len(cell["connections"][name])
-        wide = len(port["bits"])
-        if given != wide and not (port["direction"] == "output" and given < wide):
-            raise FileError(f"{file.path}: port {name} of {file.map.module} has {wide} bits, the map says {given}")
+    cell = modules["emu_environment"]["cells"]["u_design"]
+    for name, port in modules[cell["type"]]["ports"].items():
+        wide, known = len(port["bits"]), env.widths.get(name, 1)
+        if name not in cell["connections"] and port["direction"] != "output":
+            raise FileError(f"{file.path}: input port {name} of {file.map.module} is not in the map: tie it (ties)")
+        if name in cell["connections"] and (wide < known or (wide > known and port["direction"] != "output")):
+            raise FileError(f"{file.path}: port {name} of {file.map.module} has {wide} bits, the map says {known}")
 
 
 def _one_clock(top: Mapping[str, Any]) -> str:
@@ -323,7 +323,7 @@ class _Question:
         asked, names = self._write(slot, bound, window)
         bads, seen = ([name for name in names if name.startswith(word)] for word in ("bad", "seen"))
         assert len(bads) == self.env.rows and len(seen) == self.env.rows * len(self.env.outputs)
-        for name in (*bads, "broken", "late"):
+        for name in ("broken", *bads, "late"):
             verdict = asked(name)
             if verdict.kind == "unknown":
                 return _Found("unknown", bound, window, f"{name}: {verdict.why}")
@@ -397,9 +397,7 @@ def _stimulus(model: Mapping[str, int], unrolled: Unrolled, resets: int, edges: 
     return Stimulus(rigid, start, steps, resets, slot, limit)
 
 
-def _shown(
-    item: Golden, file: MapFile, env: Environment, sources: Sequence[Path], found: _Found, scope: Scope
-) -> SequenceProof:
+def _shown(item: Golden, file: MapFile, env: Environment, sources: Sequence[Path], found: _Found, scope: Scope) -> SequenceProof:
     """Return the proof of a counterexample: its rows by the reference model, replayed."""
     assert found.stimulus is not None
     fixed = {name: int(place.value, 16) for name, place in file.map.ports.items() if place.value is not None}

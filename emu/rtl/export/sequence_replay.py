@@ -45,7 +45,10 @@ class Stimulus(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """What came back. fault: in words.   number: of the row that is wrong.   got: of it.   simulator: that ran it, or in brackets why none."""
+    """What came back. fault: in words.   number: of the row that is wrong.   got: of it.
+
+    simulator: that ran it, or in brackets why none did.
+    """
 
     fault: str
     number: int
@@ -83,16 +86,22 @@ def replay_sequence(
             return Replayed(_words(found, row, env), len(rows) - 1 if row is None else row, None, f"({error})")
         for event in events:
             if not event.known or event.number is None:
-                fault = f"{file.map.valid.out if file.map.valid else 'an output'} is X or Z {event.edge} edges after the reset"
+                fault = f"{file.map.valid.out if file.map.valid else 'an output'} is X or Z {event.edge} cycles after the reset"
                 unknown = unknown or Replayed(fault, 0, None, simulator.name)
                 break
             if _is(event, found, row, layout, rows, env):
                 number = event.number if row is None else row
-                return Replayed(_words(event.kind if row is None else found, row, env, event), min(number, len(rows) - 1), event.got or None, simulator.name)
+                return Replayed(
+                    _words(event.kind if row is None else found, row, env, event),
+                    min(number, len(rows) - 1),
+                    event.got or None,
+                    simulator.name,
+                )
     if unknown is not None:
         return unknown
     raise FalseCounterexample(
-        f"a false counterexample ({_words(found, row, env)}): in {simulator.name} it does not come back: yosys and the simulator read the design in two ways"
+        f"a false counterexample ({_words(found, row, env)}): in {simulator.name} it does not come back: "
+        "yosys and the simulator read the design in two ways"
     )
 
 
@@ -107,11 +116,11 @@ def _is(event: _Event, found: str, row: int | None, layout: Layout, rows: Sequen
 
 
 def _words(found: str, row: int | None, env: Environment, event: _Event | None = None) -> str:
-    when = f", {event.edge} edges after the reset" if event is not None else ""
+    when = f", {event.edge} cycles after the reset" if event is not None else ""
     if row is not None:
         return f"row {row + 1} after the reset is answered wrong{when}"
     if found == "late":
-        return f"no answer, or a row not taken, within {env.edges} clock edges{when}"
+        return f"no answer, or a row not taken, within {env.edges} clock cycles{when}"
     return _WORDS.get(found, "an answer without a row, one that changes while it waits, or a wrong mark") + when
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from emu.base.errors import SpecError
 from emu.base.templates import filled
 from emu.contracts.columns import Column, Layout
-from emu.spec.models import Format
-from emu.spec.models.format import FloatFacts
-from emu.spec.registry import get
+from emu.rtl.export.special import float_fields
 
 SELECTOR: Final = "mutsel"
 
@@ -55,8 +52,5 @@ def _same(layout: Layout, column: Column) -> str:
 
 def _nan(column: Column) -> str:
     """Return the test for a NaN of a column whose NaN payload is free."""
-    fmt: Format = get("format", column.format or "")
-    if column.lanes != 1 or not isinstance(fmt.facts, FloatFacts) or fmt.facts.nan != "ieee":
-        raise SpecError(f"column {column.name}: a free NaN payload is judged in one lane of a format with infinity only")
-    frac, exp = fmt.facts.frac_bits, fmt.facts.exp_bits
+    frac, exp = float_fields(column)
     return f"(&{column.name}[{frac} +: {exp}] && |{column.name}[0 +: {frac}])"

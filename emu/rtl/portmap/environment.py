@@ -23,13 +23,15 @@ class Environment:
     """The text of `emu_environment` and what its ports are.
 
     mapped: input columns that the design has as ports.   outputs: result columns that it shows.   edges: that an answer may take.
-    beats_in, beats_out: clock edges of a row.
+    widths: port of the design -> bits that
+    the map knows of it.   beats_in, beats_out: clock edges of a row.
     """
 
     text: str
     mapped: tuple[Column, ...]
     outputs: tuple[Column, ...]
     any_bits: dict[str, int]
+    widths: dict[str, int]
     rows: int
     units: int
     edges: int
@@ -71,4 +73,6 @@ def environment(model: PortMap, layout: Layout, name: str, rows: int, edges: int
         **words,
     )
     any_bits = {column.name: model.rows_per_beat * words["parts"][column.name].bits for column in mapped}
-    return Environment(text, mapped, outputs, any_bits, rows, model.rows_per_beat, edges, beats_in, beats_out)
+    return Environment(
+        text, mapped, outputs, any_bits, wires.widths(True) | wires.widths(False), rows, model.rows_per_beat, edges, beats_in, beats_out
+    )
