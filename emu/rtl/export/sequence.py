@@ -1,8 +1,8 @@
 """A design of a port map against a golden function over time: from reset, some rows, at any edges that the map allows.
 
 The environment of the map presents rows that are free values, at free edges, between them whatever nobody may look at; it takes the
-answers, or makes them wait. All of it is unrolled from a reset over a window of clock edges and decided by abc. Asked is: can an answer come
-without a row, or change while it waits? For each row: can its answer differ from the golden function? Can an answer be late?
+answers, or makes them wait. All of it is unrolled from a reset over a window of clock edges and decided by abc. Asked is: can an answer
+come without a row, or change while it waits? For each row: can its answer differ from the golden function? Can an answer be late?
 Nothing is called proven before each row has an answer that the same comparison calls wrong once the lowest bit of a result is turned.
 """
 
