@@ -15,6 +15,7 @@ from emu.base.errors import EmuError
 from emu.cli.examples.run import faults
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 from emu.spec import KINDS, get, names
+from emu.spec.models import PLURALS
 from emu.spec.registry import broken
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")
@@ -67,7 +68,7 @@ def _spec() -> Iterator[Check]:
     with progress() as bar:
         for kind in KINDS:
             held, total, bad = 0, 0, False
-            for name in bar.track(names(kind), description=f"{kind}s"):
+            for name in bar.track(names(kind), description=PLURALS[kind]):
                 try:
                     results = list(faults(get(kind, name)))
                 except EmuError as error:
@@ -78,7 +79,7 @@ def _spec() -> Iterator[Check]:
                 held, total = held + len(results) - len(wrong), total + len(results)
                 yield from (Check(f"{kind}/{name}", "WRONG", f"worked example {number}: {fault}") for number, fault in wrong)
             state = "ok" if held == total and not bad else "note"
-            yield Check(f"{kind}s", state, f"{len(names(kind))} files, {held} of {total} worked examples hold")
+            yield Check(PLURALS[kind], state, f"{len(names(kind))} files, {held} of {total} worked examples hold")
 
 
 def _environment() -> Iterator[Check]:

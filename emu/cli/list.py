@@ -8,20 +8,21 @@ import click
 
 from emu.cli.settings import common_options, print_json, print_table, settings_of, show
 from emu.spec import KINDS, SpecObject, get, names
+from emu.spec.models import PLURALS
 
-_WORDS = {f"{kind}s": kind for kind in KINDS} | {kind: kind for kind in KINDS}
+_WORDS = {plural: kind for kind, plural in PLURALS.items()} | {kind: kind for kind in KINDS}
 
 
-@click.command("list")
+@click.command("list", help=f"List spec objects: all, one KIND ({' '.join(PLURALS.values())}), or contracts.")
 @click.argument("kind", required=False)
 @common_options
 def command(kind: str | None) -> None:
-    """List spec objects: all, one KIND (formats roundings conversions blocks transforms recipes), or contracts."""
+    """Print spec objects of one kind, or all; the help text is the decorator's."""
     if kind in ("contracts", "contract"):
         _list_contracts()
         return
     if kind is not None and kind not in _WORDS:
-        raise click.UsageError(f"kind {kind!r} is unknown: one of {', '.join(f'{name}s' for name in KINDS)}, contracts")
+        raise click.UsageError(f"kind {kind!r} is unknown: one of {', '.join(PLURALS.values())}, contracts")
     chosen = tuple(KINDS) if kind is None else (_WORDS[kind],)
     rows = [_row(get(name, item)) for name in chosen for item in names(name)]
     if settings_of().json:

@@ -19,6 +19,7 @@ from emu.pages.training import PRODUCTS, RANDOM, SIGNS, TAIL
 from emu.spec import KINDS, Block, Datapath, Format, Instruction, Policy, Recipe, SpecObject, Training, derive, digest, get, names
 from emu.spec.datapath import DatapathPlan
 from emu.spec.family import family, family_line, table
+from emu.spec.models import PLURALS
 from emu.spec.models.block import OneElement, Sub
 from emu.spec.models.instruction import FormFacts, IeeeFlags, InstructionVariant, RandomOperand, Register, ScaleOperand, forms
 from emu.spec.models.levels import DatapathLevels
@@ -46,7 +47,7 @@ def find(name: str) -> list[SpecObject]:
     """Return every object an id, an alias or kind/id means. Raises: SpecError with the nearest names."""
     kind, _, rest = name.rpartition("/")
     if kind:
-        return [get(kind.removesuffix("s") if kind.removesuffix("s") in KINDS else kind, rest)]
+        return [get(next((one for one, plural in PLURALS.items() if plural == kind), kind), rest)]
     found = [get(kind, name) for kind in KINDS if name in names(kind)]
     if found:
         return found

@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from emu.spec.models import PLURALS
+
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
@@ -133,7 +135,7 @@ def fence(lines: Iterable[str], language: str = "") -> str:
 
 def plural(count: int, word: str) -> str:
     """Return `1 thing` or `2 things`."""
-    return f"{count} {word}" + ("" if count == 1 else "s")
+    return f"{count} {word if count == 1 else PLURALS.get(word, f'{word}s')}"
 
 
 @pass_context

@@ -27,9 +27,10 @@ def test_list_names_everything(capsys):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_list_of_one_kind(capsys, kind):
-    plain = out_of(capsys, "list", f"{kind}s")
+    plain = out_of(capsys, "list", "policies" if kind == "policy" else f"{kind}s")
     assert [line.split()[0] for line in plain.splitlines()[1:]] == list(names(kind))
     assert out_of(capsys, "list", kind) == plain
+    assert run(["list", "policys"]) == 2 and "one of formats, roundings, policies, " in capsys.readouterr().err
 
 
 def test_list_contracts(capsys):

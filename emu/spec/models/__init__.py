@@ -28,8 +28,9 @@ KINDS: dict[str, type[SpecObject]] = {
     "checkpoint": Checkpoint,
     "training": Training,
 }
+PLURALS = {kind: f"{kind}s" for kind in KINDS} | {"policy": "policies"}  # as texts and commands say them
 
 __all__ = [
-    "KINDS", "Block", "Checkpoint", "Policy", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
+    "KINDS", "PLURALS", "Block", "Checkpoint", "Policy", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
     "SpecObject", "Training", "Transform",
 ]  # fmt: skip
