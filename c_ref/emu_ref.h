@@ -777,7 +777,10 @@ int32_t emu_find_datapath(const char *name, emu_datapath *datapath);
  *
  * emu_measure_descriptor: how many bytes of memory a text of at most EMU_MAX_DESCRIPTOR bytes needs, whatever it says.
  * emu_load_descriptor: text -> *library. memory: so many bytes, aligned as malloc does it; it must outlive every use of the library.
- *   fault: the first line that is refused and why; on every error but EMU_ERROR_NULL. *library is written on success alone. */
+ *   fault: the first line that is refused and why; on every error but EMU_ERROR_NULL. *library is written on success alone.
+ * emu_write_descriptor: library -> the canonical text of what it holds, byte for byte that of `emu export descriptor`, without remarks.
+ *   text: room for so many bytes, no 0 is put behind the last. *length: how long the text is, also on EMU_ERROR_SPACE, where nothing is
+ *   written to `text`; text NULL: only that is asked. */
 enum { EMU_MAX_DESCRIPTOR = 1048576 };
 
 typedef struct emu_library emu_library;
@@ -789,6 +792,7 @@ typedef struct emu_fault {
 
 int32_t emu_measure_descriptor(const char *text, size_t length, size_t *bytes);
 int32_t emu_load_descriptor(const char *text, size_t length, void *memory, size_t bytes, const emu_library **library, emu_fault *fault);
+int32_t emu_write_descriptor(const emu_library *library, char *text, size_t bytes, size_t *length);
 
 /* As the functions above, but of a library first; what it does not have is one of the shipped spec. library NULL: the shipped spec alone. */
 const emu_format *emu_find_format_in(const emu_library *library, const char *id);

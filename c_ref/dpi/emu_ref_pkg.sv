@@ -278,6 +278,7 @@ package emu_ref_pkg;
   //   emu_find_datapath
   //   emu_measure_descriptor
   //   emu_load_descriptor
+  //   emu_write_descriptor
   //   emu_find_datapath_in
   //   emu_find_levels_in
 endpackage

@@ -6,6 +6,7 @@ static const char usage[] =
     "emu_ref fill  WHAT                               < inputs    input columns -> whole rows and trailer\n"
     "emu_ref gen   WHAT [--all | --directed | --random N --key K]  rows made here, filled\n"
     "emu_ref list                                                 every name that a contract can be made of\n"
+    "emu_ref descriptor                               < file      loads a descriptor file and writes its canonical form\n"
     "WHAT: the stem of a vector suite (name of the file without .tv; --desc FILE names it too), or a contract:\n"
     "  decode/e2m1 convert/e2m1/rne/nvidia quantize/nvfp4_te_ref dequantize/nvfp4_te_ref/te transform/rht16_te\n"
     "  dot/blackwell_mxf4nvf4_b16_ue4m3 dot/nv_like/e1m2xe1m2/ue4m3/16 accumulate/hopper_fp8/e4m3xe4m3\n"
@@ -116,7 +117,9 @@ int main(int count, char **words)
     }
     if (strcmp(words[1], "list") == 0)
         return count > 2 ? complain(words[2], "list takes no arguments") : run_list();
+    if (strcmp(words[1], "descriptor") == 0)
+        return count > 2 ? complain(words[2], "descriptor takes no arguments, the file comes on stdin") : run_descriptor();
     if (strcmp(words[1], "check") != 0 && strcmp(words[1], "fill") != 0 && strcmp(words[1], "gen") != 0)
-        return complain(words[1], "no such command: check, fill, gen or list");
+        return complain(words[1], "no such command: check, fill, gen, list or descriptor");
     return take_arguments(count, words, &given) ? EXIT_BAD : run(words[1], &given);
 }

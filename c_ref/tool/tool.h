@@ -90,8 +90,9 @@ typedef struct options {
 int complain(const char *what, const char *why);
 int unknown(const char *kind, const char *name);
 
-/* load.c: --descriptor; 0, or EXIT_BAD after a line on stderr. */
+/* load.c: --descriptor; 0, or EXIT_BAD after a line on stderr. run_descriptor: the text on stdin in its canonical form; an exit code. */
 int load_descriptor(options *given);
+int run_descriptor(void);
 
 /* operation.c: contract or stem -> operation; 0, or EXIT_BAD after a line on stderr. */
 int make_operation(const options *given, operation *op);

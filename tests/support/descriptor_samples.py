@@ -1,4 +1,4 @@
-"""Formats, roundings and policies out of a seed, which no file has: to write them as descriptors and read them again."""
+"""Objects of most kinds out of a seed, which no file has: to write them as descriptors and read them again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from emu.base.errors import EmuError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.descriptors import format_descriptor, policy_descriptor
 from emu.spec import derive
-from emu.spec.models import Format, Layout, Policy, Rounding, SpecObject, Transform
+from emu.spec.models import Block, Datapath, Format, Layout, Policy, Rounding, SpecObject, Transform
+from emu.spec.registry import get
 
 Thing = TypeVar("Thing", bound=SpecObject)
 CHOICES = ("keep", "next", "to_even_code", "to_odd_code")
@@ -48,6 +49,37 @@ def drawn_layout(seed: int) -> Layout:
     return _model(Layout, f"drawn_{seed}", facts)
 
 
+def renamed(name: str, new: str, seed: int | None = None) -> Datapath:
+    """A datapath under another id; seed: with another alignment, rounding or flush."""
+    model: Datapath = get("datapath", name)
+    facts = model.facts
+    if seed is not None:
+        rng = Random(seed)
+        width = facts.align.fraction_bits if isinstance(facts.align.fraction_bits, str) else rng.randint(5, 40)
+        align = facts.align.model_copy(update={"fraction_bits": width})
+        mode, overflow = rng.choice(("rne", "rz", "rna", "odd", "rd")), rng.choice(("inf", "saturate"))
+        rounds = facts.round.model_copy(update={"mode": mode, "overflow": overflow})
+        kept = facts.subnormal.model_copy(update={part: rng.choice(("keep", "flush")) for part in ("elements", "c")})
+        facts = facts.model_copy(update={"align": align, "round": rounds, "subnormal": kept})
+    return model.model_copy(update={"id": new, "facts": facts})
+
+
+def drawn_block(seed: int) -> Block:
+    """Return a block format that no file has: a tile of one row or several, and up to four levels."""
+    rng = Random(f"block {seed}")
+    shape = (rng.choice((1, 1, 2, 5, 16)), rng.choice((1, 2, 6, 8, 16, 32, 48)))
+    whole, parts = ("block", "tile")[shape[0] > 1], [part for part in range(1, shape[1] + 1) if shape[1] % part == 0]
+    extents: list[Any] = ["tensor", "row", whole, {"sub": rng.choice(parts)}]
+    levels = tuple(
+        {"name": f"level_{number}", "format": rng.choice(("fp32", "e8m0", "ue4m3", "bf16")), "granularity": extent, "meaning": "multiply"}
+        for number, extent in enumerate(extents)
+        if rng.random() < 0.6
+    )
+    element = {"format": rng.choice(("e2m1", "e1m2", "int4", "e4m3", "e3m2", "nf4"))}
+    facts = {"element": element, "shape": shape, "packing": "none", "scale_layout": "row_major", "levels": levels}
+    return _model(Block, f"drawn_{seed}", facts)
+
+
 class Loaded:
     """A library and the memory it lies in."""
 
@@ -64,6 +96,15 @@ class Loaded:
     def line(self) -> str:
         """Line and text of the fault."""
         return f"{self.fault.line}: {ffi.string(self.fault.text).decode()}"
+
+    def written(self) -> str:
+        """What C writes of it."""
+        assert self.error == lib.EMU_OK, self.line
+        size = ffi.new("size_t *")
+        assert lib.emu_write_descriptor(self.library, ffi.NULL, 0, size) == lib.EMU_ERROR_SPACE
+        text = ffi.new("char[]", size[0])  # of exactly its size
+        assert lib.emu_write_descriptor(self.library, text, size[0], size) == lib.EMU_OK
+        return bytes(ffi.buffer(text, size[0])).decode("ascii")
 
     def found(self, kind: str, *ids: str) -> Any:
         """The object of an id."""

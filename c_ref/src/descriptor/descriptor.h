@@ -1,12 +1,14 @@
-/* descriptor.h: what the files that read a descriptor share. Private.
+/* descriptor.h: what the files that read and write a descriptor share. Private.
  *
  * A text is read once, line after line. The first fault ends it: every function below does nothing once reader->error is set.
+ * Each file reads and writes the lines of its kinds: emu_load_* and emu_save_* take the same tables of fields and lists of words.
  */
 #ifndef EMU_DESCRIPTOR_H
 #define EMU_DESCRIPTOR_H
 
 #include "../steps.h"
 #include "../tables/tables.h"
+#include "sha256.h"
 
 enum { EMU_MOST_WORDS = 40, EMU_MOST_LINE = 400 };
 
@@ -27,6 +29,14 @@ typedef struct emu_reader {
     size_t said;                         /* characters of its text */
     int32_t error;
 } emu_reader;
+
+/* What has been written: only counted where there is no text. */
+typedef struct emu_writer {
+    const emu_library *library;
+    char *text;
+    size_t length;
+    emu_sha256 hash; /* of what stands in the text */
+} emu_writer;
 
 /* One line `key value ...` of an object. */
 enum {
@@ -70,6 +80,7 @@ void emu_refuse_taken(emu_reader *reader, const void *rows, size_t size, int32_t
 const char *emu_read_new_id(emu_reader *reader, const void *rows, size_t size, int32_t count);
 void emu_end_object(emu_reader *reader, int32_t line, int32_t error, const char *what, const char *how);
 void *emu_take(emu_reader *reader, size_t bytes); /* zeros; NULL where there is no room */
+const char *emu_decimal(int64_t number, char digits[24]); /* its first digit or sign, in `digits` */
 
 /* descriptor_fields.c */
 void emu_read_fields(emu_reader *reader, const emu_field *fields, void *object);
@@ -77,28 +88,55 @@ const emu_format *emu_read_format(emu_reader *reader, int32_t place);
 const emu_rounding *emu_read_rounding(emu_reader *reader, int32_t place);
 void emu_read_special(emu_reader *reader, int32_t place, emu_special *special);
 const emu_transform *emu_read_transform(emu_reader *reader, int32_t place);
-const char *emu_id_of(const emu_reader *reader, const emu_format *format);
+const char *emu_id_of(const emu_library *library, const emu_format *format);
+void emu_write_fields(emu_writer *writer, const emu_field *fields, const void *object);
+void emu_write_format(emu_writer *writer, const emu_format *format);       /* NULL: none */
+void emu_write_rounding(emu_writer *writer, const emu_rounding *rounding); /* NULL: none */
+void emu_write_special(emu_writer *writer, const emu_special *special);
+
+/* descriptor_write.c: lines and words of the text that is written. */
+void emu_write_key(emu_writer *writer, const char *key); /* begins a line */
+void emu_write_word(emu_writer *writer, const char *word);
+void emu_write_integer(emu_writer *writer, int64_t number);
+void emu_write_hex(emu_writer *writer, uint64_t bits);
+void emu_write_line(emu_writer *writer, const char *key, const char *word);
+void emu_write_count(emu_writer *writer, const char *key, int32_t count);
+int32_t emu_count_rows(const void *rows, size_t size); /* structs that begin with a name, up to one without */
 
 /* descriptor_convert.c */
 void emu_load_formats(emu_reader *reader);
 void emu_load_roundings(emu_reader *reader);
 void emu_load_policies(emu_reader *reader);
+void emu_save_formats(emu_writer *writer);
+void emu_save_roundings(emu_writer *writer);
+void emu_save_policies(emu_writer *writer);
 
 /* descriptor_block.c */
 extern const char *const emu_shipped_facts; /* refused: an id of the shipped spec with other facts */
 void emu_load_transforms(emu_reader *reader);
 void emu_load_blocks(emu_reader *reader);
 void emu_load_layouts(emu_reader *reader);
+void emu_save_transforms(emu_writer *writer);
+void emu_save_blocks(emu_writer *writer);
+void emu_save_layouts(emu_writer *writer);
 
 /* descriptor_recipe.c */
 void emu_load_recipes(emu_reader *reader);
+void emu_save_recipes(emu_writer *writer);
+
+/* descriptor_program.c: one program of a recipe, whose first line has been read or written. */
+void emu_load_program(emu_reader *reader, const emu_block *block, const emu_program *shared, int32_t wants_values, emu_program *program);
+void emu_save_program(emu_writer *writer, const emu_recipe *recipe, const emu_program *program);
 
 /* descriptor_datapath.c */
 const emu_choices *emu_read_choices(emu_reader *reader);
 const emu_format *emu_widest_scale(const emu_choices *choices);
 void emu_load_datapaths(emu_reader *reader);
+void emu_save_datapaths(emu_writer *writer);
+void emu_write_choices(emu_writer *writer, const emu_choices *choices);
 
-/* descriptor_levels.c: one datapath of levels, whose first line has been read. */
+/* descriptor_levels.c: one datapath of levels; its first line has been read. */
 void emu_load_levels(emu_reader *reader, const char *id, emu_named_levels *row);
+void emu_save_levels(emu_writer *writer, const emu_named_levels *row);
 
 #endif

@@ -1,4 +1,4 @@
-/* descriptor_block.c: transforms, blocks and layouts of a descriptor. */
+/* descriptor_block.c: transforms, blocks and layouts of a descriptor, read and written. */
 #include "descriptor.h"
 
 enum { MOST_OBJECTS = 4096, MOST_LEVELS = 16, MOST_ELEMENTS = 2 };
@@ -64,6 +64,16 @@ void emu_load_transforms(emu_reader *reader)
         emu_end_object(reader, line, other && !same_transform(other, &transforms[i]), emu_shipped_facts, "give it an id of its own");
         rows[i].id = rows[i].name = id;
         rows[i].transform = &transforms[i];
+    }
+}
+
+void emu_save_transforms(emu_writer *writer)
+{
+    const emu_named_transform *row = writer->library->transforms;
+    emu_write_count(writer, "transforms", emu_count_rows(row, sizeof *row));
+    for (; row->name; row++) {
+        emu_write_line(writer, "transform", row->name);
+        emu_write_fields(writer, transform_fields, row->transform);
     }
 }
 
@@ -142,6 +152,32 @@ void emu_load_blocks(emu_reader *reader)
     }
 }
 
+static void write_block(emu_writer *writer, const emu_block *block)
+{
+    emu_write_count(writer, "tile", block->rows);
+    emu_write_integer(writer, block->columns);
+    emu_write_key(writer, "elements");
+    for (int32_t i = 0; i < block->element_count; i++)
+        emu_write_format(writer, block->elements[i]);
+    emu_write_count(writer, "level_count", block->level_count);
+    for (int32_t i = 0; i < block->level_count; i++) {
+        emu_write_line(writer, "level", block->levels[i].name);
+        emu_write_format(writer, block->levels[i].format);
+        emu_write_integer(writer, block->levels[i].rows);
+        emu_write_integer(writer, block->levels[i].columns);
+    }
+}
+
+void emu_save_blocks(emu_writer *writer)
+{
+    const emu_named_block *row = writer->library->blocks;
+    emu_write_count(writer, "blocks", emu_count_rows(row, sizeof *row));
+    for (; row->name; row++) {
+        emu_write_line(writer, "block", row->name);
+        write_block(writer, row->block);
+    }
+}
+
 /* Layouts */
 
 static void read_digits(emu_reader *reader, emu_layout *layout)
@@ -187,5 +223,25 @@ void emu_load_layouts(emu_reader *reader)
         emu_end_object(reader, line, other && !same_layout(other, &layouts[i]), emu_shipped_facts, "give it an id of its own");
         rows[i].id = rows[i].name = id;
         rows[i].layout = &layouts[i];
+    }
+}
+
+void emu_save_layouts(emu_writer *writer)
+{
+    const emu_named_layout *row = writer->library->layouts;
+    emu_write_count(writer, "layouts", emu_count_rows(row, sizeof *row));
+    for (; row->name; row++) {
+        emu_write_line(writer, "layout", row->name);
+        emu_write_fields(writer, layout_fields, row->layout);
+        emu_write_count(writer, "digits", row->layout->digit_count);
+        for (int32_t i = 0; i < row->layout->digit_count; i++) {
+            const emu_digit *digit = &row->layout->digits[i];
+            emu_write_line(writer, "digit", axes[digit->is_row | digit->down << 1]);
+            emu_write_integer(writer, digit->step);
+            if (digit->count)
+                emu_write_integer(writer, digit->count);
+            else
+                emu_write_word(writer, "rest");
+        }
     }
 }

@@ -1,4 +1,4 @@
-/* descriptor_convert.c: formats, roundings and policies of a descriptor. */
+/* descriptor_convert.c: formats, roundings and policies of a descriptor, read and written. */
 #include "descriptor.h"
 
 enum { MOST_OBJECTS = 4096, MOST_LANES = 64, MOST_EXPONENT = 1 << 20, FLOAT = 1 << EMU_FLOAT, INTEGER = 1 << EMU_INTEGER, EXPONENT = 1 << EMU_EXPONENT,
@@ -201,7 +201,62 @@ void emu_load_policies(emu_reader *reader)
         emu_end_object(reader, line, emu_check_policy(&policies[i], destination), "a policy that does not fit its format",
                        "a code has at most the bits of the format, and Inf and NaN can be asked of a format that has them");
         rows[i].name = id;
-        rows[i].destination = emu_id_of(reader, destination);
+        rows[i].destination = emu_id_of(reader->library, destination);
         rows[i].policy = &policies[i];
+    }
+}
+
+void emu_save_formats(emu_writer *writer)
+{
+    const emu_named_format *row = writer->library->formats;
+    emu_write_count(writer, "formats", emu_count_rows(row, sizeof *row));
+    for (; row->name; row++) {
+        const emu_format *format = row->format;
+        emu_write_line(writer, "format", row->name);
+        emu_write_fields(writer, format_fields, format);
+        if (format->nan == EMU_NAN_LIST)
+            emu_write_key(writer, "nan_codes");
+        for (int32_t i = 0; i < format->nan_count; i++)
+            emu_write_hex(writer, format->nan_codes[i]);
+        for (int32_t i = 0; format->format_class == EMU_CODEBOOK && i < 1 << format->bits; i++) {
+            emu_write_key(writer, "value");
+            emu_write_integer(writer, format->values[i]);
+        }
+    }
+}
+
+static void write_word(emu_writer *writer, const emu_word *word)
+{
+    emu_write_count(writer, "word", word ? word->lanes : 0);
+    emu_write_integer(writer, word ? word->bits : 0);
+    for (int32_t lane = 0; word && lane < word->lanes; lane++) {
+        emu_write_key(writer, "lane");
+        for (int32_t bit = 0; bit < word->random_bits; bit++)
+            emu_write_integer(writer, word->positions[lane * word->random_bits + bit]);
+    }
+}
+
+void emu_save_roundings(emu_writer *writer)
+{
+    const emu_named_rounding *row = writer->library->roundings;
+    const emu_named_word *word = writer->library->words; /* in the order of the roundings that have one */
+    emu_write_count(writer, "roundings", emu_count_rows(row, sizeof *row));
+    for (; row->name; row++) {
+        int32_t has_word = word->name == row->name;
+        emu_write_line(writer, "rounding", row->name);
+        emu_write_fields(writer, rounding_fields, row->rounding);
+        write_word(writer, has_word ? word->word : NULL);
+        word += has_word;
+    }
+}
+
+void emu_save_policies(emu_writer *writer)
+{
+    const emu_named_policy *row = writer->library->policies;
+    emu_write_count(writer, "policies", emu_count_rows(row, sizeof *row));
+    for (; row->name; row++) {
+        emu_write_line(writer, "policy", row->name);
+        emu_write_word(writer, row->destination);
+        emu_write_fields(writer, policy_fields, row->policy);
     }
 }

@@ -1,4 +1,4 @@
-/* descriptor_datapath.c: datapaths of a descriptor, the fused ones here, and the operands that a datapath leaves free. */
+/* descriptor_datapath.c: datapaths of a descriptor, read and written: the fused ones here, and the operands that a datapath leaves free. */
 #include "../dot/datapath.h"
 #include "descriptor.h"
 
@@ -92,6 +92,24 @@ const emu_choices *emu_read_choices(emu_reader *reader)
     return choices;
 }
 
+void emu_write_choices(emu_writer *writer, const emu_choices *choices)
+{
+    emu_write_count(writer, "pairs", choices->pair_count);
+    for (int32_t i = 0; i < choices->pair_count; i++) {
+        emu_write_key(writer, "pair");
+        emu_write_format(writer, choices->pairs[2 * i]);
+        emu_write_format(writer, choices->pairs[2 * i + 1]);
+    }
+    emu_write_count(writer, "scales", choices->scale_count);
+    for (int32_t i = 0; i < choices->scale_count; i++) {
+        emu_write_key(writer, "scale");
+        emu_write_format(writer, choices->scales[i]);
+    }
+    emu_write_count(writer, "blocks", choices->block_count);
+    for (int32_t i = 0; i < choices->block_count; i++)
+        emu_write_count(writer, "block", choices->blocks[i]);
+}
+
 /* The offered scale whose codes have the largest significand, the first of them; each has passed the check of a datapath. */
 const emu_format *emu_widest_scale(const emu_choices *choices)
 {
@@ -169,4 +187,19 @@ void emu_load_datapaths(emu_reader *reader)
         of_levels += has_levels;
         fused += !has_levels;
     }
+}
+
+/* The fused ones first. */
+void emu_save_datapaths(emu_writer *writer)
+{
+    const emu_named_datapath *row = writer->library->datapaths;
+    const emu_named_levels *levels = writer->library->levels;
+    emu_write_count(writer, "datapaths", emu_count_rows(row, sizeof *row) + emu_count_rows(levels, sizeof *levels));
+    for (; row->name; row++) {
+        emu_write_line(writer, "datapath", row->name);
+        emu_write_fields(writer, datapath_fields, row->facts);
+        emu_write_choices(writer, row->choices);
+    }
+    for (; levels->name; levels++)
+        emu_save_levels(writer, levels);
 }

@@ -1,12 +1,9 @@
-/* descriptor_fields.c: the lines of one object into its struct, as a table of fields says; references to objects above. */
+/* descriptor_fields.c: the lines of one object into its struct and back, as a table of fields says; references to objects above. */
 #include "descriptor.h"
 
 const char *const emu_no_yes[] = {"no", "yes", NULL};
 
-static void *at_place(void *object, size_t place)
-{
-    return (char *)object + place;
-}
+static const char *const special_words[] = {"rule", NULL, "open", "refused"}; /* by EMU_BY_RULE .. EMU_IS_REFUSED; NULL: a code */
 
 const emu_format *emu_read_format(emu_reader *reader, int32_t place)
 {
@@ -18,9 +15,9 @@ const emu_format *emu_read_format(emu_reader *reader, int32_t place)
     return row->format;
 }
 
-const char *emu_id_of(const emu_reader *reader, const emu_format *format)
+const char *emu_id_of(const emu_library *library, const emu_format *format)
 {
-    const emu_named_format *row = reader->library->formats;
+    const emu_named_format *row = library->formats;
     while (row->format != format)
         row++;
     return row->name;
@@ -48,23 +45,19 @@ const emu_transform *emu_read_transform(emu_reader *reader, int32_t place)
 
 void emu_read_special(emu_reader *reader, int32_t place, emu_special *special)
 {
-    if (emu_is_word(reader, place, "rule"))
-        special->rule = EMU_BY_RULE;
-    else if (emu_is_word(reader, place, "open"))
-        special->rule = EMU_IS_OPEN;
-    else if (emu_is_word(reader, place, "refused"))
-        special->rule = EMU_IS_REFUSED;
-    else {
-        special->rule = EMU_BY_CODE;
+    int32_t rule = EMU_IS_REFUSED;
+    while (rule >= EMU_BY_RULE && !(special_words[rule] && emu_is_word(reader, place, special_words[rule])))
+        rule--;
+    special->rule = rule < EMU_BY_RULE ? EMU_BY_CODE : rule;
+    if (special->rule == EMU_BY_CODE)
         special->code = emu_read_hex(reader, place);
-    }
 }
 
 /* The value at `place` of the line, the number `place` - 1 of the field. */
 static void read_value(emu_reader *reader, const emu_field *field, int32_t place, void *object)
 {
     size_t number = (size_t)place - 1;
-    void *to = at_place(object, field->place);
+    void *to = (char *)object + field->place;
     switch (field->kind) {
     case EMU_FIELD_NUMBER:
         ((int32_t *)to)[number] = (int32_t)emu_read_integer(reader, place, field->low, field->high);
@@ -87,11 +80,11 @@ static void read_value(emu_reader *reader, const emu_field *field, int32_t place
     }
 }
 
-/* The object has this line: what it depends on has been read before. */
-static int32_t is_there(const emu_field *field, void *object)
+/* The object has this line: what it depends on stands before it. */
+static int32_t is_there(const emu_field *field, const void *object)
 {
     for (int32_t i = 0; i < 2; i++) {
-        if (field->is[i] && !(field->is[i] >> *(int32_t *)at_place(object, field->when[i]) & 1))
+        if (field->is[i] && !(field->is[i] >> *(const int32_t *)((const char *)object + field->when[i]) & 1))
             return 0;
     }
     return 1;
@@ -104,5 +97,62 @@ void emu_read_fields(emu_reader *reader, const emu_field *fields, void *object)
             continue;
         for (int32_t place = 1; place <= field->count; place++)
             read_value(reader, field, place, object);
+    }
+}
+
+void emu_write_format(emu_writer *writer, const emu_format *format)
+{
+    emu_write_word(writer, format ? emu_id_of(writer->library, format) : "none");
+}
+
+void emu_write_rounding(emu_writer *writer, const emu_rounding *rounding)
+{
+    const emu_named_rounding *row = writer->library->roundings;
+    while (rounding && row->rounding != rounding)
+        row++;
+    emu_write_word(writer, rounding ? row->name : "none");
+}
+
+void emu_write_special(emu_writer *writer, const emu_special *special)
+{
+    if (special->rule == EMU_BY_CODE)
+        emu_write_hex(writer, special->code);
+    else
+        emu_write_word(writer, special_words[special->rule]);
+}
+
+static void write_value(emu_writer *writer, const emu_field *field, int32_t number, const void *object)
+{
+    const void *from = (const char *)object + field->place;
+    switch (field->kind) {
+    case EMU_FIELD_NUMBER:
+        emu_write_integer(writer, ((const int32_t *)from)[number]);
+        break;
+    case EMU_FIELD_WORD:
+        emu_write_word(writer, field->names[((const int32_t *)from)[number]]);
+        break;
+    case EMU_FIELD_HEX:
+        emu_write_hex(writer, ((const uint64_t *)from)[number]);
+        break;
+    case EMU_FIELD_SPECIAL:
+        emu_write_special(writer, (const emu_special *)from + number);
+        break;
+    case EMU_FIELD_FORMAT:
+        emu_write_format(writer, *(const emu_format *const *)from);
+        break;
+    default:
+        emu_write_rounding(writer, *(const emu_rounding *const *)from);
+        break;
+    }
+}
+
+void emu_write_fields(emu_writer *writer, const emu_field *fields, const void *object)
+{
+    for (const emu_field *field = fields; field->key; field++) {
+        if (!is_there(field, object))
+            continue;
+        emu_write_key(writer, field->key);
+        for (int32_t number = 0; number < field->count; number++)
+            write_value(writer, field, number, object);
     }
 }

@@ -1,4 +1,4 @@
-/* descriptor_levels.c: datapaths of levels of a descriptor. */
+/* descriptor_levels.c: datapaths of levels of a descriptor, read and written. */
 #include "descriptor.h"
 
 enum { MOST_PRODUCTS = 1 << 20, MOST_WIDTH = 1 << 14, MOST_BITS = 1 << 20, MOST_LEVELS = (1 << 18) - 1 };
@@ -76,7 +76,7 @@ static const emu_policy *read_policy(emu_reader *reader, int32_t place, const em
     const char *id;
     if (reader->error || emu_is_word(reader, place, "none"))
         return NULL;
-    id = emu_id_of(reader, format);
+    id = emu_id_of(reader->library, format);
     while (row->name && !(emu_is_word(reader, place, row->name) && row->destination == id))
         row++;
     if (!row->name)
@@ -220,4 +220,81 @@ void emu_load_levels(emu_reader *reader, const char *id, emu_named_levels *row)
         check_choices(reader, row, line);
     }
     row->name = id;
+}
+
+static void write_policy(emu_writer *writer, const emu_policy *policy)
+{
+    const emu_named_policy *row = writer->library->policies;
+    while (policy && row->policy != policy)
+        row++;
+    emu_write_word(writer, policy ? row->name : "none");
+}
+
+static void write_hold(emu_writer *writer, const char *key, const emu_hold *hold)
+{
+    emu_write_line(writer, key, hold_kinds[hold->kind]);
+    if (hold->kind == EMU_HOLD_EXACT)
+        return;
+    if (hold->kind == EMU_HOLD_FLOAT) {
+        emu_write_format(writer, hold->format);
+        emu_write_rounding(writer, hold->rounding);
+        emu_write_integer(writer, hold->keep);
+        emu_write_word(writer, beyonds[hold->beyond]);
+        emu_write_word(writer, emu_no_yes[hold->flushes]);
+        write_policy(writer, hold->policy);
+        return;
+    }
+    if (hold->kind == EMU_HOLD_CUT)
+        emu_write_word(writer, cuts[hold->is_fraction]);
+    emu_write_integer(writer, hold->bits);
+    if (hold->kind == EMU_HOLD_FIXED && hold->unit_rule == EMU_DERIVED)
+        emu_write_word(writer, "derived");
+    else if (hold->kind == EMU_HOLD_FIXED)
+        emu_write_integer(writer, hold->unit_exp);
+    emu_write_rounding(writer, hold->rounding);
+    if (hold->kind == EMU_HOLD_FIXED)
+        emu_write_word(writer, beyonds[hold->beyond]);
+}
+
+static void write_scaling(emu_writer *writer, const emu_scaling *scaling)
+{
+    emu_write_line(writer, "applies", emu_no_yes[scaling->applies]);
+    if (!scaling->applies)
+        return;
+    write_hold(writer, "each", &scaling->each);
+    write_hold(writer, "product", &scaling->product);
+    write_hold(writer, "term", &scaling->term);
+}
+
+static void write_level(emu_writer *writer, const emu_sum_level *level)
+{
+    emu_write_line(writer, "level", level->name);
+    emu_write_fields(writer, level_fields, level);
+    if (level->aligns) {
+        emu_write_key(writer, "running");
+        emu_write_rounding(writer, level->align.running);
+        if (level->align.running) {
+            emu_write_integer(writer, level->align.running_bits);
+            emu_write_integer(writer, level->align.drop_below);
+        }
+    }
+    write_hold(writer, "hold", &level->hold);
+    write_scaling(writer, &level->scaling);
+}
+
+void emu_save_levels(emu_writer *writer, const emu_named_levels *row)
+{
+    const emu_levels *facts = row->facts;
+    emu_write_line(writer, "levels", row->name);
+    emu_write_key(writer, "c");
+    emu_write_format(writer, facts->c);
+    emu_write_fields(writer, facts_fields, facts);
+    emu_write_line(writer, "any_nan", emu_no_yes[row->any_nan]);
+    write_hold(writer, "products", &facts->product);
+    write_scaling(writer, &facts->product_scaling);
+    emu_write_count(writer, "level_count", facts->level_count);
+    for (int32_t i = 0; i < facts->level_count; i++)
+        write_level(writer, &facts->levels[i]);
+    write_hold(writer, "out", &facts->out);
+    emu_write_choices(writer, row->choices);
 }

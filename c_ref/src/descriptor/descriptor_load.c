@@ -1,6 +1,5 @@
 /* descriptor_load.c: a descriptor file from its first line to its last. */
 #include "descriptor.h"
-#include "sha256.h"
 
 /* What a line of a text can need, at most, and what a file needs whatever it says: the library and the end of each of its tables. */
 enum { BYTES_OF_LINE = 256, BYTES_OF_FILE = 1 << 16 };

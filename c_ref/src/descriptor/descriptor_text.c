@@ -19,10 +19,9 @@ static void say_quoted(emu_reader *reader, int32_t word)
     say(reader, "'", 1);
 }
 
-static void say_number(emu_reader *reader, int64_t number)
+const char *emu_decimal(int64_t number, char digits[24])
 {
-    char digits[24];
-    size_t first = sizeof digits - 1;
+    size_t first = 23;
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     digits[first] = 0;
     do {
@@ -31,7 +30,7 @@ static void say_number(emu_reader *reader, int64_t number)
     } while (rest);
     if (number < 0)
         digits[--first] = '-';
-    say(reader, digits + first, MOST_ID);
+    return digits + first;
 }
 
 void emu_refuse(emu_reader *reader, const char *what, int32_t word, const char *how)
@@ -139,11 +138,12 @@ int32_t emu_read_values(emu_reader *reader, const char *key, int32_t most)
 static void refuse_number(emu_reader *reader, const char *what, int32_t place, int64_t low, int64_t high)
 {
     int32_t is_first = !reader->error;
+    char digits[24];
     emu_refuse(reader, what, place, "write an integer without leading zeros from ");
     if (is_first) {
-        say_number(reader, low);
+        say(reader, emu_decimal(low, digits), MOST_ID);
         say(reader, " to ", 4);
-        say_number(reader, high);
+        say(reader, emu_decimal(high, digits), MOST_ID);
     }
 }
 

@@ -236,8 +236,8 @@ class _Writer:
         """Return the whole file."""
         lines = [f"emu descriptor {VERSION}"]
         for kind, section in zip(KINDS, SECTIONS, strict=True):
-            lines.append(f"{section} {len(self.objects[kind])}")
-            lines += [line for body in self.objects[kind].values() for line in body]
+            bodies = sorted(self.objects[kind].values(), key=lambda body: body[0].startswith("levels "))  # behind the fused datapaths
+            lines += [f"{section} {len(bodies)}", *(line for body in bodies for line in body)]
         text = "\n".join([*lines, ""])
         return f"{text}end {sha256(text.encode('ascii')).hexdigest()}\n"
 

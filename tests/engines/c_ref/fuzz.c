@@ -214,7 +214,7 @@ static const struct {
     FUNCTION(find_program), FUNCTION(check_datapath), FUNCTION(derive_widths), FUNCTION(dot),
     FUNCTION(matmul), FUNCTION(alpha), FUNCTION(epilogue), FUNCTION(add_results),
     FUNCTION(find_datapath), FUNCTION(finish_register), FUNCTION(check_dot_levels), FUNCTION(count_dot_levels),
-    FUNCTION(dot_levels), FUNCTION(dot_levels_flags), FUNCTION(measure_descriptor), FUNCTION(load_descriptor), FUNCTION(find_format_in),
+    FUNCTION(dot_levels), FUNCTION(dot_levels_flags), FUNCTION(measure_descriptor), FUNCTION(load_descriptor), FUNCTION(write_descriptor), FUNCTION(find_format_in),
     FUNCTION(find_rounding_in), FUNCTION(find_policy_in), FUNCTION(find_datapath_in), FUNCTION(find_levels_in),
     FUNCTION(check_layout), FUNCTION(layout_place), FUNCTION(layout_size), FUNCTION(layout_locate), FUNCTION(type_registers), FUNCTION(find_word_in),
     FUNCTION(find_transform_in), FUNCTION(find_block_in), FUNCTION(find_layout_in), FUNCTION(find_recipe_in),

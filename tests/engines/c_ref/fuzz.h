@@ -45,6 +45,13 @@ void add_to(tally *all, uint64_t number);
 void add_error(tally *all, int32_t error);
 void add_value(tally *all, const emu_value *value);
 
+/* fuzz_text.c: a sound descriptor in memory of exactly its size; one in `broken_in` is changed in one to three places, and most of those have
+ * the digest of what they hold. changed_places: how many so far. */
+enum { STRANGE_WORDS = 31 };
+extern const char *const strange_words[STRANGE_WORDS + 1]; /* NULL at the end */
+extern uint64_t changed_places;
+char *any_text(stream *random, size_t *length, uint64_t broken_in);
+
 /* fuzz_arrays.c */
 void fuzz_decode_array(stream *random, tally *all);
 void fuzz_decode_to_array(stream *random, tally *all);
@@ -93,6 +100,7 @@ void fuzz_trace_levels(stream *random, tally *all);
 /* fuzz_descriptor.c */
 void fuzz_measure_descriptor(stream *random, tally *all);
 void fuzz_load_descriptor(stream *random, tally *all);
+void fuzz_write_descriptor(stream *random, tally *all);
 void fuzz_find_format_in(stream *random, tally *all);
 void fuzz_find_rounding_in(stream *random, tally *all);
 void fuzz_find_policy_in(stream *random, tally *all);

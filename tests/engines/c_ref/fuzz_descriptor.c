@@ -1,110 +1,12 @@
-/* Calls of the functions that load a descriptor: a sound text, and texts in which bytes, words and lines were changed, left out, doubled and
- * exchanged. What is loaded all the same must pass its own checks. */
+/* Calls of the functions that load and write a descriptor: of a sound text and of changed ones. What is loaded all the same must pass its
+ * own checks, and what is written is loaded again. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "fuzz_descriptor_text.h"
-#include "src/descriptor/sha256.h"
 
 enum { MOST = 1 << 16 };
-
-static const char *const strange[] = {"none", "rule", "open", "refused", "0", "1", "-1", "-0", "2", "3", "4096", "99999999999999999999", "9223372036854775807",
-                                      "-9223372036854775807", "0x0", "0x", "0x00", "0x1", "0xffffffffffffffff", "0xG", "E", "end", "nan_codes",
-                                      "a_very_long_id_that_has_more_than_sixty_three_characters_in_it_for_sure", "x y", "", " ", "\n", "\xff", "#",
-                                      "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"};
-
-/* Where a word, or with `in_lines` a line, begins at or behind a place. */
-static size_t find_begin(const char *text, size_t length, size_t at, int in_lines)
-{
-    while (at < length && at > 0 && text[at - 1] != '\n' && (in_lines || text[at - 1] != ' '))
-        at++;
-    return at;
-}
-
-static size_t find_end(const char *text, size_t length, size_t at, int in_lines)
-{
-    while (at < length && text[at] != '\n' && (in_lines || text[at] != ' '))
-        at++;
-    return at + (in_lines && at < length);
-}
-
-/* Put `size` bytes in the place of those from first to last; what does not fit is left alone. */
-static size_t replace(char *text, size_t length, size_t first, size_t last, const char *piece, size_t size)
-{
-    char copy[256];
-    size = size > sizeof copy ? sizeof copy : size;
-    if (length - (last - first) + size > MOST)
-        return length;
-    memcpy(copy, piece, size); /* it may lie in the text */
-    memmove(text + first + size, text + last, length - last);
-    memcpy(text + first, copy, size);
-    return length - (last - first) + size;
-}
-
-static size_t change(stream *random, char *text, size_t length)
-{
-    uint64_t kind = below(random, 9);
-    int in_lines = kind >= 5;
-    size_t first = find_begin(text, length, (size_t)below(random, length), in_lines), last = find_end(text, length, first, in_lines);
-    size_t other = find_begin(text, length, (size_t)below(random, length), in_lines), end = find_end(text, length, other, in_lines);
-    const char *piece = strange[below(random, sizeof strange / sizeof *strange)];
-    char byte = (char)next_word(random);
-    switch (kind) {
-    case 0: /* any byte */
-        text[below(random, length)] = byte;
-        return length;
-    case 1: /* a number one more or less */
-        if (first < last && text[last - 1] >= '0' && text[last - 1] <= '9')
-            text[last - 1] = (char)('0' + (text[last - 1] - '0' + 1 + (byte & 8)) % 10);
-        return length;
-    case 2:
-    case 3:
-        return replace(text, length, first, last, piece, strlen(piece));
-    case 4:
-    case 5:
-        return replace(text, length, first, last, text + other, end - other);
-    case 6:
-        return replace(text, length, first, first, text + other, end - other);
-    case 7:
-        return replace(text, length, first, last, "", 0);
-    default:
-        return one_in(random, 4) ? (size_t)below(random, length) + 1 : length;
-    }
-}
-
-/* Write the digest that the last line must hold, where there is such a line. */
-static void seal(char *text, size_t length)
-{
-    emu_sha256 hash;
-    char digest[65];
-    size_t above = length < 70 ? 0 : length - 69; /* "end ", 64 digits, a line end */
-    if (!above || memcmp(text + above - 1, "\nend ", 5) || text[length - 1] != '\n')
-        return;
-    emu_sha256_begin(&hash);
-    emu_sha256_add(&hash, text, above);
-    emu_sha256_end(&hash, digest);
-    memcpy(text + above + 4, digest, 64);
-}
-
-/* A text in memory of exactly its size: sound, or changed in some places. */
-static char *any_text(stream *random, size_t *length, uint64_t broken_in)
-{
-    static char text[MOST + 1];
-    char *exact;
-    *length = 0;
-    for (size_t i = 0; i < sizeof sound_lines / sizeof *sound_lines; i++) {
-        memcpy(text + *length, sound_lines[i], strlen(sound_lines[i]));
-        *length += strlen(sound_lines[i]);
-    }
-    for (uint64_t changes = one_in(random, broken_in) ? 1 + below(random, 3) : 0; changes > 0 && *length > 1; changes--)
-        *length = change(random, text, *length);
-    if (!one_in(random, 16))
-        seal(text, *length);
-    exact = block(*length);
-    memcpy(exact, text, *length);
-    return exact;
-}
 
 void fuzz_measure_descriptor(stream *random, tally *all)
 {
@@ -185,11 +87,68 @@ void fuzz_load_descriptor(stream *random, tally *all)
     free(memory);
 }
 
+/* A text in memory of its own, NULL where there is none. */
+static char *written(const emu_library *library, size_t *length)
+{
+    char *text = NULL;
+    if (emu_write_descriptor(library, NULL, 0, length) == EMU_ERROR_SPACE) {
+        text = block(*length);
+        emu_write_descriptor(library, text, *length, length);
+    }
+    return text;
+}
+
+/* What is written is loaded again, and then written as it was. */
+static void check_written(const char *text, size_t length, tally *all)
+{
+    const emu_library *library = NULL;
+    emu_fault fault;
+    size_t bytes = 0, again = 0;
+    char *memory, *other;
+    emu_measure_descriptor(text, length, &bytes);
+    memory = block(bytes);
+    all->is_broken |= emu_load_descriptor(text, length, memory, bytes, &library, &fault) != EMU_OK;
+    other = written(library, &again);
+    all->is_broken |= !other || again != length || memcmp(text, other, length);
+    free(other);
+    free(memory);
+}
+
+void fuzz_write_descriptor(stream *random, tally *all)
+{
+    void *memory;
+    const emu_library *library = any_kept_library(random, &memory);
+    size_t whole = 0, room, length = 77;
+    char *sound = library ? written(library, &whole) : NULL, *text;
+    int null = null_of(random, 3);
+    int32_t error;
+    if (sound && one_in(random, 8))
+        check_written(sound, whole, all);
+    room = one_in(random, 6) ? (size_t)below(random, whole + 1) : whole;
+    text = block(room);
+    error = emu_write_descriptor(null == 0 ? NULL : library, null == 1 ? NULL : text, room, null == 2 ? NULL : &length);
+    add_error(all, error);
+    if (error == EMU_ERROR_NULL)
+        all->is_broken |= length != 77;
+    else
+        all->is_broken |= length != whole || (error != EMU_OK) != (room < whole || null == 1);
+    for (size_t i = 0; error && i < room; i++)
+        all->is_broken |= (unsigned char)text[i] != 0xA5;
+    if (!error && sound) {
+        all->is_broken |= memcmp(text, sound, whole) != 0;
+        for (size_t i = 0; i < whole; i += 64)
+            add_to(all, (uint64_t)(unsigned char)text[i]);
+    }
+    free(text);
+    free(sound);
+    free(memory);
+}
+
 static const char *any_id(stream *random, const char *const *list, uint64_t count)
 {
     if (one_in(random, 20))
         return NULL;
-    return one_in(random, 6) ? strange[below(random, sizeof strange / sizeof *strange)] : list[below(random, count)];
+    return one_in(random, 6) ? strange_words[below(random, STRANGE_WORDS)] : list[below(random, count)];
 }
 
 #define ANY_ID(list) any_id(random, list, sizeof(list) / sizeof *(list))

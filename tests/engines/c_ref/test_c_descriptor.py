@@ -28,7 +28,7 @@ from emu.spec.models import Datapath, Format, Policy, Rounding, SpecObject
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get, names
 from tests.support import fuzz_text
-from tests.support.descriptor_samples import Loaded, drawn_format, drawn_policy, drawn_rounding, sealed
+from tests.support.descriptor_samples import Loaded, drawn_format, drawn_policy, drawn_rounding, renamed, sealed
 from tests.support.level_samples import drawn_datapath
 from tests.support.structs import plain
 
@@ -212,21 +212,6 @@ def test_every_line_is_on_the_page(checkout: Path) -> None:
 
 FUSED = [name for name in names("datapath") if not isinstance(get("datapath", name).facts, DatapathLevels)]
 OPEN = ("blackwell_e0m3", "blackwell_sparse", "cdna4", "sm_103")
-
-
-def renamed(name: str, new: str, seed: int | None = None) -> Datapath:
-    """A datapath under another id; seed: with another alignment, rounding or flush."""
-    model: Datapath = get("datapath", name)
-    facts = model.facts
-    if seed is not None:
-        rng = Random(seed)
-        width = facts.align.fraction_bits if isinstance(facts.align.fraction_bits, str) else rng.randint(5, 40)
-        align = facts.align.model_copy(update={"fraction_bits": width})
-        mode, overflow = rng.choice(("rne", "rz", "rna", "odd", "rd")), rng.choice(("inf", "saturate"))
-        rounds = facts.round.model_copy(update={"mode": mode, "overflow": overflow})
-        kept = facts.subnormal.model_copy(update={part: rng.choice(("keep", "flush")) for part in ("elements", "c")})
-        facts = facts.model_copy(update={"align": align, "round": rounds, "subnormal": kept})
-    return model.model_copy(update={"id": new, "facts": facts})
 
 
 def _codes(rng: Random, fmt: Format, count: int) -> Any:

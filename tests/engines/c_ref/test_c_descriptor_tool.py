@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from emu.spec.models.levels import DatapathLevels
 from emu.spec.models.rounding import Word
 from emu.spec.registry import get, names
 from emu.spec.training import derived_recipe
-from tests.support.descriptor_samples import drawn_format
+from tests.support.descriptor_samples import drawn_format, sealed
 from tests.support.level_compare import exact
 from tests.support.level_samples import Row
 
@@ -258,6 +259,32 @@ def test_a_file_that_is_wrong_is_one_line_and_exit_2(built: Path, path: Path) ->
     path.write_text("# " + "x" * (1 << 20))
     code, out, said = emu_ref(built, "gen", "decode/fp4", "--descriptor", str(path))
     assert (code, said) == (2, f"emu_ref: {path}:0: the file is too long: at most 1 MiB, export fewer objects at a time\n")
+
+
+def test_a_descriptor_is_written_in_its_canonical_form(built: Path, path: Path) -> None:
+    text = path.read_text(encoding="ascii")
+    assert emu_ref(built, "descriptor", stdin=text) == (0, text, "")
+    remarks = sealed(text.replace("formats 1\n", "# a remark\nformats 1\n", 1))
+    assert emu_ref(built, "descriptor", stdin=remarks) == (0, text, "")
+    code, out, said = emu_ref(built, "descriptor", stdin=text.replace("formats 1", "formats 2", 1))
+    assert (code, out) == (2, "") and said.startswith("emu_ref: stdin:") and said.count("\n") == 1
+    said = "emu_ref: more: descriptor takes no arguments, the file comes on stdin\n"
+    assert emu_ref(built, "descriptor", "more", stdin=text) == (2, "", said)
+
+
+def test_changed_descriptors_give_right_rows_or_one_line(built: Path, checkout: Path, tmp_path: Path) -> None:
+    """A small count of what .ci/c-reference sanitizers does under the sanitizers: every run is judged by the driver."""
+    here = checkout / "tests" / "engines" / "c_ref"
+    sources = [*(here / f"{name}.c" for name in ("drive_tool", "fuzz_text", "fuzz_random"))]
+    sources += [item for item in sorted((built / "tool").glob("*.c")) if item.name != "main.c"]
+    command = ["gcc", "-std=c99", "-O1", f"-I{built}", *map(str, sources), str(built / "libemu_ref.a"), "-o", str(tmp_path / "drive")]
+    subprocess.run(command, check=True)
+    done = subprocess.run([tmp_path / "drive", tmp_path, "500", "7"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    runs, changed, loaded, written = map(int, re.findall(r"(?:runs|places|loaded|codes) (\d+)", done.stdout))
+    assert changed >= 500 and runs >= 150
+    assert loaded > 30 and written > 30
+    assert runs > loaded + 30
 
 
 def test_the_command_writes_a_file_whole_or_not_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

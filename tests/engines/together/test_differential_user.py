@@ -21,6 +21,7 @@ from emu.spec import derive, get
 from emu.spec.models import Format, Policy
 from emu.spec.models.format import CodebookFacts
 from emu.spec.programs.program import quantize_program
+from tests.support.program_samples import random_recipe
 
 
 def sibling(name: str) -> Any:
@@ -110,8 +111,7 @@ def a_program_on_a_drawn_block(data: st.DataObject) -> None:
     rng, names = np.random.default_rng(seed), [fmt.id for fmt in pool]
     shape = SHAPES[rng.integers(len(SHAPES))]
     with USER.loaded(*pool, block_of(shape, *names)):
-        PROGRAMS.BLOCKS, PROGRAMS.NARROW = {"drawn_block": None}, (*names, *names, "e2m1", "e4m3", "bf16", "int8")
-        recipe = PROGRAMS.random_recipe(rng)
+        recipe = random_recipe(rng, ("drawn_block",), (*names, *names, "e2m1", "e4m3", "bf16", "int8"))
         try:
             program = quantize_program(recipe)
         except SpecError:
