@@ -51,6 +51,7 @@ enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 
  *           fraction field M and m = frac_bits:  E > 0: (2^m + M) * 2^(E - bias - m);  E = 0: M * 2^(1 - bias - m).
  *           subnormals 0: E = 0 is a normal binade too, and the format has no zero.
  *           exp_bits 1..15, frac_bits 0..62, their sum at most 63, unused_high_bits 0..7, |bias| <= 2^20. nan ieee needs inf ieee.
+ *           inf top: Inf has the magnitude above the largest number; every magnitude above that is NaN.
  * integer:  `bits` 1..63, sign included; value = integer * 2^unit_exp.
  * exponent: `bits` 1..16, no sign; value = 2^(code - bias).
  * codebook: value of code i = values[i] * 2^unit_exp, 2^bits values, bits 1..8, |values[i]| < 2^61, |unit_exp| <= 2^20.
@@ -58,7 +59,7 @@ enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 
  */
 enum { EMU_FLOAT = 0, EMU_INTEGER = 1, EMU_EXPONENT = 2, EMU_CODEBOOK = 3 };
 enum { EMU_TWOS_COMPLEMENT = 0, EMU_SIGN_MAGNITUDE = 1, EMU_UNSIGNED = 2 };
-enum { EMU_INF_NONE = 0, EMU_INF_IEEE = 1 };                   /* ieee: exponent field all ones, fraction zero */
+enum { EMU_INF_NONE = 0, EMU_INF_IEEE = 1, EMU_INF_TOP = 2 };  /* ieee: exponent field all ones, fraction zero; top: the highest magnitude not NaN */
 enum { EMU_NAN_NONE = 0, EMU_NAN_IEEE = 1, EMU_NAN_LIST = 2 }; /* ieee: exponent field all ones, fraction not zero */
 enum { EMU_TIE_EVEN_CODE = 0, EMU_TIE_LOWER = 1, EMU_TIE_AWAY = 2 };
 

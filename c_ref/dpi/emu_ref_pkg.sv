@@ -31,6 +31,7 @@ package emu_ref_pkg;
   localparam int EMU_UNSIGNED = 2;
   localparam int EMU_INF_NONE = 0;
   localparam int EMU_INF_IEEE = 1;
+  localparam int EMU_INF_TOP = 2;
   localparam int EMU_NAN_NONE = 0;
   localparam int EMU_NAN_IEEE = 1;
   localparam int EMU_NAN_LIST = 2;

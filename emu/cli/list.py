@@ -25,6 +25,8 @@ def command(kind: str | None) -> None:
         raise click.UsageError(f"kind {kind!r} is unknown: one of {', '.join(PLURALS.values())}, contracts")
     chosen = tuple(KINDS) if kind is None else (_WORDS[kind],)
     rows = [_row(get(name, item)) for name in chosen for item in names(name)]
+    if kind is not None:  # a series stands for its members
+        rows += [_row(thing) for thing in (get("series", item) for item in names("series")) if thing.facts.of == chosen[0]]
     if settings_of().json:
         print_json(rows)
         return

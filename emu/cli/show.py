@@ -15,8 +15,10 @@ from emu.pages.datapath_levels import datapath_words, level_lines
 from emu.pages.datapath_widths import choices
 from emu.pages.format_facts import MOST_BITS, derived
 from emu.pages.formulas import emitted, expression, place_text
+from emu.pages.series import facts as rule_facts
+from emu.pages.series import parts, when
 from emu.pages.training import PRODUCTS, RANDOM, SIGNS, TAIL
-from emu.spec import KINDS, Block, Datapath, Format, Instruction, Policy, Recipe, SpecObject, Training, derive, digest, get, names
+from emu.spec import KINDS, Block, Datapath, Format, Instruction, Policy, Recipe, Series, SpecObject, Training, derive, digest, get, names
 from emu.spec.datapath import DatapathPlan
 from emu.spec.family import family, family_line, table
 from emu.spec.models import PLURALS
@@ -26,6 +28,8 @@ from emu.spec.models.levels import DatapathLevels
 from emu.spec.models.policy import BySign
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.registry import broken
+from emu.spec.series import choice_of, member_id
+from emu.spec.series import choices as members_of
 from emu.spec.steps import in_levels
 from emu.spec.training import SUMMED, plan_of
 
@@ -51,6 +55,10 @@ def find(name: str) -> list[SpecObject]:
     found = [get(kind, name) for kind in KINDS if name in names(kind)]
     if found:
         return found
+    series: list[Series] = [get("series", item) for item in names("series")]
+    owner = next((item for item in series if choice_of(item, name) is not None), None)
+    if owner is not None:
+        return [get(owner.facts.of, name)]
     for kind in KINDS:
         found += [thing for thing in (get(kind, item) for item in names(kind)) if name in thing.accepted]
     fault = next((text for path, text in broken().items() if path.stem == name), None)
@@ -96,9 +104,19 @@ def _body(thing: SpecObject, every: bool) -> list[str]:
         return lines_instruction(thing)
     if isinstance(thing, Training):
         return lines_training(thing)
+    if isinstance(thing, Series):
+        return lines_series(thing)
     if isinstance(thing, Datapath):
         return ["", *datapath_words(thing), *lines_datapath(thing)]
     return ["", *plain(thing.facts_json())]
+
+
+def lines_series(series: Series) -> list[str]:
+    """Return how members are called, and the rules that make their facts."""
+    every = [member_id(series, choice) for choice in members_of(series)]
+    rules = [(when(rule), "; ".join(rule_facts(rule))) for rule in series.facts.rules]
+    lines = ["", f"{len(every)} {series.facts.of}s {series.facts.name}, from {every[0]} to {every[-1]}: `emu show {every[-1]}`"]
+    return [*lines, *(f"  {line}" for line in aligned(parts(series))), "", "facts", *(f"  {line}" for line in aligned(rules))]
 
 
 def _members(thing: SpecObject) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from emu.base.errors import OperandError, SpecError
-from emu.pages import block, checkpoint, coverage, datapath, instruction, layout, policy, recipe, rounding, training, transform
+from emu.pages import block, checkpoint, coverage, datapath, instruction, layout, policy, recipe, rounding, series, training, transform
 from emu.pages import format as format_page
 from emu.pages.block import granularity
 from emu.pages.frame import Users, Writer, all_users, page
@@ -31,6 +31,7 @@ WRITERS: dict[str, Writer] = {
     "coverage": coverage.WRITER,
     "checkpoint": checkpoint.WRITER,
     "training": training.WRITER,
+    "series": series.WRITER,
 }
 
 

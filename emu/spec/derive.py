@@ -72,7 +72,7 @@ def _float_codes(facts: FloatFacts) -> Codes:
     width = facts.exp_bits + facts.frac_bits
     sign_bit = 1 << width if facts.signed == "yes" else 0
     top = ((1 << facts.exp_bits) - 1) << facts.frac_bits
-    inf = top if facts.inf == "ieee" else None
+    inf = top if facts.inf == "ieee" else None if facts.inf == "none" else int(facts.inf[0], 16) & ~sign_bit
     if facts.nan == "ieee":
         quiet = top | ((1 << facts.frac_bits) >> 1 if facts.frac_bits else 0)
         nan: tuple[int, ...] = (quiet, quiet | sign_bit) if sign_bit else (quiet,)
@@ -331,6 +331,8 @@ def codebook_codes(facts: CodebookFacts, source: Format) -> list[int]:
 def arithmetic_entry(fmt: Format) -> EntryCodes:
     """Return the entry that arithmetic steps round with: IEEE overflow, canonical positive NaN. Raises: SpecError without Inf or NaN."""
     check_overflow("ieee_inf", fmt)
+    if isinstance(fmt.facts, FloatFacts) and fmt.facts.lists_inf:
+        raise SpecError(f"{fmt.id} lists its infinities: arithmetic needs a format with those of IEEE 754, convert to {fmt.id} afterwards")
     if not codes(fmt).nan:
         raise SpecError(f"{fmt.id} has no NaN: arithmetic needs one")
     nan = codes(fmt).nan[0]

@@ -14,6 +14,7 @@ from emu.spec.loader import Document, Path
 from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID, NAME
 from emu.spec.models.policy import OUTCOME
 from emu.spec.models.recipe import ARGUMENT
+from emu.spec.models.series import EXPRESSION, TEMPLATE
 
 FORMS = {
     ID: "an id of a-z, 0-9 and _",
@@ -22,6 +23,8 @@ FORMS = {
     HEX_STRING: 'upper-case hex digits without 0x, such as "0F3A"',
     EXACT: 'an exact number: "p", "p/q", "2^k", "-0", "nan", "+inf" or "-inf"',
     OUTCOME: 'a code such as "0x7F", or one of max, min, nan, negative_nan, inf, negative_inf, zero, negative_zero, smallest, open, refuse',
+    EXPRESSION: 'whole numbers, names, + - * ^ and brackets, such as "2^(k - p - 1)"',
+    TEMPLATE: 'letters, digits, _ and names in braces, such as "float{k}p{p}"',
     ARGUMENT: 'a name, an exact number ("p", "p/q", "2^k") or a bit pattern ("0x7F")',
 }
 _TYPES = {

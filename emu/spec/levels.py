@@ -611,6 +611,8 @@ def _check_operands(facts: DatapathLevels) -> None:
 def _check_float(hold: FloatHold, place: tuple[str | int, ...]) -> None:
     fmt: Format = get("format", hold.format)
     codes = derive.codes(fmt)
+    if isinstance(fmt.facts, FloatFacts) and fmt.facts.lists_inf:
+        raise LevelFault((*place, "format"), f"format: {fmt.id} lists its infinities: values are held in formats with those of IEEE 754")
     if hold.policy is not None:
         derive.policy_entry(get("policy", hold.policy), fmt)
     elif codes.inf is None and hold.overflow != "saturate":

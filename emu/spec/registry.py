@@ -18,8 +18,9 @@ from emu.base.errors import SpecError
 from emu.base.forks import fork_safe_lock
 from emu.spec.known import Key, Known, base_of, kind_of, shipped_root, source_ids, validate, with_base
 from emu.spec.loader import Document, read
-from emu.spec.models import KINDS, SpecObject
+from emu.spec.models import KINDS, Series, SpecObject
 from emu.spec.models.common import digest_json
+from emu.spec.series import choice_of, choices, member_document, member_id, near_line
 
 __all__ = ["Registry", "added_folders", "broken", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
 
@@ -124,6 +125,8 @@ class Registry:
         with self.restored():
             users = self._users(key)
             known = self._known.copy()
+            for item in [item for item in known.models if item[1] not in known.paths[item[0]]]:  # members of series: made again
+                known.forget(item)
             known.models[key] = model
             known.digests.clear()
             self._known = known
@@ -163,6 +166,9 @@ class Registry:
         aliases = self._alias_table(kind)
         if name in aliases:
             return self._find(kind, aliases[name])
+        member = self._member(kind, name)
+        if member is not None:
+            return member
         for path, fault in now.broken.items():
             if path.stem == name:
                 raise SpecError(fault)
@@ -170,9 +176,24 @@ class Registry:
             line = _asking.family_line(name)
             if line is not None:
                 raise SpecError(f"recipe {name!r} {line}")
+        for series in now.paths["series"]:
+            line = near_line(self._find("series", series), kind, name)  # type: ignore[arg-type]
+            if line is not None:
+                raise SpecError(f"{kind} {name!r} {line}")
         close = difflib.get_close_matches(name, [*known, *aliases], n=3, cutoff=0.5)
         near = list(dict.fromkeys(aliases.get(item, item) for item in close))  # an alias is accepted, never printed
         raise SpecError(f"{kind} {name!r} is unknown: " + (f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(known)}"))
+
+    def _member(self, kind: str, name: str) -> SpecObject | None:
+        """Return the member of a series that an id means, read and checked as if it had a file; None where no series has it."""
+        now = self._now()
+        for series in (self._find("series", item) for item in now.paths["series"]):
+            assert isinstance(series, Series)
+            choice = choice_of(series, name) if series.facts.of == kind else None
+            if choice is not None:
+                document = now.documents["series", series.id]
+                return self._checked(kind, name, member_document(series, document, choice))
+        return None
 
     def _alias_table(self, kind: str) -> dict[str, str]:
         """Return alias -> id of every file of a kind (reads them all, once)."""
@@ -184,7 +205,7 @@ class Registry:
                     if alias in now.paths[kind] and self._added_after(kind, alias) > self._added_after(kind, name):
                         where, other = now.documents[kind, alias].where(("id",)), name
                         raise SpecError(f"{where}: id {alias!r} is an alias of {kind} {other}: rename yours")
-                    if alias in table or alias in now.paths[kind]:
+                    if alias in table or alias in now.paths[kind] or self._member(kind, alias) is not None:
                         where = now.documents[kind, name].where(("aliases", number))
                         raise SpecError(f"{where}: alias {alias!r} already names {kind} {table.get(alias, alias)}: remove it")
                     table[alias] = name
@@ -234,7 +255,36 @@ class Registry:
                 now.paths[kind][path.stem] = path
                 added.append((kind, path.stem))
         now.aliases.clear()
-        return self._read(added, skip_broken)
+        good = self._read(added, skip_broken)
+        clashes = dict(self._clashes([key for key in added if "/".join(key) in good]))
+        for key, why in clashes.items():
+            if not skip_broken:
+                raise SpecError(why)
+            now.broken[now.paths[key[0]][key[1]]] = why
+            now.forget(key)
+        return tuple(item for item in good if tuple(item.split("/")) not in clashes)
+
+    def _clashes(self, added: list[Key]) -> Iterator[tuple[Key, str]]:
+        """Yield what was added and is called as a member of a series, or has a member called as something else; and the line to say."""
+        now = self._now()
+        for kind, name in added:
+            owner = next((item for item in now.paths["series"] if self._owns(item, kind, name)), None)
+            if owner is not None:
+                yield (kind, name), f"{now.paths[kind][name]}:1: {kind} {name} is a member of the series {owner}: rename yours"
+        for name in (name for kind, name in added if kind == "series"):
+            series: Series = self._find("series", name)  # type: ignore[assignment]
+            for member in (member_id(series, choice) for choice in choices(series)):
+                other = next((item for item in now.paths["series"] if item != name and self._owns(item, series.facts.of, member)), None)
+                if other is not None or member in now.paths[series.facts.of]:
+                    what = f"a member of the series {other}" if other else f"a {series.facts.of}"
+                    where = now.documents["series", name].where(("facts", "name"))
+                    yield ("series", name), f"{where}: {member} is {what} already: rename yours"
+                    break
+
+    def _owns(self, series: str, kind: str, name: str) -> bool:
+        """Tell whether a series has a member of an id."""
+        found: Series = self._find("series", series)  # type: ignore[assignment]
+        return found.facts.of == kind and choice_of(found, name) is not None
 
     def _read(self, left: list[Key], skip_broken: bool) -> tuple[str, ...]:
         """Read and check registered files; return "kind/id" of those that are good. Raises: SpecError (unless broken ones are skipped)."""
@@ -257,12 +307,15 @@ class Registry:
 
     def _load(self, kind: str, path: Path) -> SpecObject:
         """Read, validate and check one file, then keep it."""
-        now, key = self._now(), (kind, path.stem)
         document = read(path)
         if kind_of(document, path) != kind:
             raise SpecError(f"{document.where(('kind',))}: kind {document.data['kind']!r} where a {kind} is needed")
-        document = self._with_base(kind, document)
-        model = validate(kind, document, path.stem)
+        return self._checked(kind, path.stem, self._with_base(kind, document))
+
+    def _checked(self, kind: str, name: str, document: Document) -> SpecObject:
+        """Validate and check one document, then keep it."""
+        now, key = self._now(), (kind, name)
+        model = validate(kind, document, name)
         self._unchecked[key] = model
         try:
             self._check(model, document)

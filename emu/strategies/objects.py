@@ -32,6 +32,8 @@ def formats(draw: st.DrawFn, max_bits: int = 8) -> Format:
     sign, top = 1 << (exp_bits + frac_bits), (1 << (exp_bits + frac_bits)) - 1
     listed = [(), (sign,), (top, top | sign)] if signed == "yes" else [(), (top,)]
     nan = draw(st.sampled_from(listed)) if not ieee else ()
+    last = top - (top in nan)  # the highest magnitude that is not NaN
+    inf = (last, last | sign)[: 2 if signed == "yes" else 1] if not ieee and last > 1 and draw(st.integers(0, 3)) == 0 else ()
     facts: dict[str, Any] = {
         "class": "float",
         "signed": signed,
@@ -39,7 +41,7 @@ def formats(draw: st.DrawFn, max_bits: int = 8) -> Format:
         "frac_bits": frac_bits,
         "bias": draw(st.integers(-2, (1 << exp_bits) + 2)),
         "subnormals": "yes",
-        "inf": "ieee" if ieee else "none",
+        "inf": "ieee" if ieee else tuple(f"0x{code:0{digits}X}" for code in inf) or "none",
         "nan": "ieee" if ieee else tuple(f"0x{code:0{digits}X}" for code in nan) or "none",
         "neg_zero": "yes" if signed == "yes" and nan != (sign,) else "no",
     }

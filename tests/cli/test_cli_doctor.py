@@ -35,13 +35,15 @@ def test_examples_of_another_object_are_refused(kind):
     swapped = [one.model_copy(update={"expect": other.expect}) for one, other in zip(things, [*things[1:], things[0]], strict=True)]
     if kind == "instruction":  # whose worked examples name their form: the next result in the place of each
         swapped = [one.model_copy(update={"expect": shifted(one.expect)}) for one in things]
+    if kind == "series":
+        swapped = [one.model_copy(update={"expect": shifted(one.expect, "value")}) for one in things]
     assert any(fault is not None for thing in swapped for _, fault in faults(thing))
 
 
-def shifted(examples):
+def shifted(examples, key="result"):
     """Worked examples with the results of their neighbours."""
-    results = [item.result for item in examples]
-    return tuple(item.model_copy(update={"result": result}) for item, result in zip(examples, [*results[1:], results[0]], strict=True))
+    results = [getattr(item, key) for item in examples]
+    return tuple(item.model_copy(update={key: result}) for item, result in zip(examples, [*results[1:], results[0]], strict=True))
 
 
 def doctor(folder, *words):

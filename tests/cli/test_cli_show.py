@@ -27,8 +27,9 @@ def test_list_names_everything(capsys):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_list_of_one_kind(capsys, kind):
-    plain = out_of(capsys, "list", "policies" if kind == "policy" else f"{kind}s")
-    assert [line.split()[0] for line in plain.splitlines()[1:]] == list(names(kind))
+    plain = out_of(capsys, "list", {"policy": "policies", "series": "series"}.get(kind, f"{kind}s"))
+    series = [name for name in names("series") if get("series", name).facts.of == kind]  # each in the place of its members
+    assert [line.split()[0] for line in plain.splitlines()[1:]] == [*names(kind), *series]
     assert out_of(capsys, "list", kind) == plain
     assert run(["list", "policys"]) == 2 and "one of formats, roundings, policies, " in capsys.readouterr().err
 

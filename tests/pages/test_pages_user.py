@@ -22,6 +22,7 @@ OBJECTS = {
     "checkpoint": "gguf_nvfp4",
     "training": "ufp4",
     "coverage": "dot",
+    "series": "p3109",
 }
 LINK = re.compile(r"\[([^][]*)\]\(([^)]*)\)")
 
@@ -32,6 +33,7 @@ def twin(checkout: Path, folder: Path, kind: str) -> str:
     lines = (checkout / "spec" / kind / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("aliases:")).replace(f'id: "{name}"', f'id: "my_{name}"', 1)
     text = text.replace("cvt_rht16", "my_cvt_rht16").replace("cvt.rht16", "my_cvt.rht16")  # a mnemonic names one instruction
+    text = text.replace('"binary', '"my_binary')  # and an id one member of one series
     (folder / kind).mkdir(parents=True, exist_ok=True)
     (folder / kind / f"my_{name}.yaml").write_text(text + "\n", encoding="utf-8")
     return f"my_{name}"

@@ -33,6 +33,7 @@ from emu.spec import (  # fmt: skip
     Policy,
     Recipe,
     Rounding,
+    Series,
     SpecObject,
     Training,
     Transform,
@@ -43,6 +44,7 @@ from emu.spec import (  # fmt: skip
 from emu.spec.contract import fits
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import quantize_program
+from emu.spec.series import choices, member_id
 from emu.spec.training import kept_layers, plan_of
 
 NUMBERS = tuple(Fraction(n, 64) for n in (1, 3, 7, 8, 16, 17, 24, 31, 40, 48, 56, 63, 65, 80, 96, 112, 160, 225, 352))
@@ -248,6 +250,14 @@ def _tensors(rows: int, columns: int) -> Iterator[list[list[int]]]:
     yield [[int(word, 16) for word in itertools.islice(_words(7), columns + 3)] for _ in range(rows + 1)]
 
 
+def _series(series: Series) -> Iterator[Any]:
+    """Yield every member and the value of each of its codes."""
+    for choice in choices(series):
+        fmt: Format = get(series.facts.of, member_id(series, choice))
+        values = (decode_code(code, fmt) for code in range(1 << derive.codes(fmt).bits))
+        yield fmt.id, [(value.kind, value.sign, str(value.magnitude)) for value in values]
+
+
 _RUNS: dict[str, Any] = {
     "format": _format,
     "rounding": _rounding,
@@ -259,4 +269,5 @@ _RUNS: dict[str, Any] = {
     "coverage": _coverage,
     "checkpoint": _checkpoint,
     "training": _training,
+    "series": _series,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from fractions import Fraction
@@ -12,6 +13,7 @@ from emu.spec import KINDS, Recipe, SpecObject, derive, get
 from emu.spec.models.common import EXACT, HEX, HEX_STRING, ID, Part
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.recipe import ARGUMENT
+from emu.spec.models.series import EXPRESSION
 
 Path = tuple[str | int, ...]
 OPS = {"add": "sub", "sub": "add", "mul": "div", "div": "mul", "min": "max", "max": "min", "abs": "neg", "neg": "abs"}
@@ -156,8 +158,18 @@ def _text(value: str, patterns: set[str], key: str, context: _Context) -> Iterat
         yield from _constant(value, context)
     elif value.startswith("0x") and (HEX in patterns or value[2:].isalnum()):
         yield from (f"0x{item}" for item in _hex(value[2:], len(value) - 2))
+    elif EXPRESSION in patterns:
+        yield from _expression(value)
     elif EXACT in patterns:
         yield from _exact(value)
+
+
+def _expression(text: str) -> Iterator[str]:
+    """Yield an expression with each of its numbers one up and down, and with each sign turned."""
+    for found in re.finditer(r"[0-9]+|[+-]", text):
+        before, part, after = text[: found.start()], found[0], text[found.end() :]
+        news = [{"+": "-", "-": "+"}[part]] if part in "+-" else [str(int(part) + 1), *([str(int(part) - 1)] if int(part) else [])]
+        yield from (before + new + after for new in news)
 
 
 def _hex(digits: str, width: int) -> Iterator[str]:

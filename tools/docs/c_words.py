@@ -9,7 +9,7 @@ from emu.engines.c_ref._c import lib
 # Fields whose numbers have names, and the names; their order does not matter.
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "emu_format.format_class": ("EMU_FLOAT", "EMU_INTEGER", "EMU_EXPONENT", "EMU_CODEBOOK"),
-    "emu_format.inf": ("EMU_INF_NONE", "EMU_INF_IEEE"),
+    "emu_format.inf": ("EMU_INF_NONE", "EMU_INF_IEEE", "EMU_INF_TOP"),
     "emu_format.nan": ("EMU_NAN_NONE", "EMU_NAN_IEEE", "EMU_NAN_LIST"),
     "emu_format.integer_sign": ("EMU_TWOS_COMPLEMENT", "EMU_SIGN_MAGNITUDE", "EMU_UNSIGNED"),
     "emu_format.tie": ("EMU_TIE_EVEN_CODE", "EMU_TIE_LOWER", "EMU_TIE_AWAY"),

@@ -6,7 +6,7 @@ enum { MOST_OBJECTS = 4096, MOST_LANES = 64, MOST_EXPONENT = 1 << 20, FLOAT = 1 
 
 static const char *const classes[] = {"float", "integer", "exponent", "codebook", NULL};
 static const char *const integer_signs[] = {"twos_complement", "sign_magnitude", "no", NULL};
-static const char *const infs[] = {"none", "ieee", NULL};
+static const char *const infs[] = {"none", "ieee", "top", NULL};
 static const char *const nans[] = {"none", "ieee", "list", NULL};
 static const char *const ties[] = {"even_code", "lower", "away", NULL};
 static const char *const choices[] = {"keep", "next", "to_even_code", "to_odd_code", NULL};

@@ -30,7 +30,7 @@ static int32_t is_float_sound(const emu_format *format)
 {
     int32_t sized = is_between(format->exp_bits, 1, 15) && is_between(format->frac_bits, 0, 62) && format->exp_bits + format->frac_bits <= 63;
     int32_t worded = is_between(format->has_sign, 0, 1) && is_between(format->subnormals, 0, 1) && is_between(format->neg_zero, 0, 1) &&
-                     is_between(format->inf, EMU_INF_NONE, EMU_INF_IEEE) && is_between(format->nan, EMU_NAN_NONE, EMU_NAN_LIST) &&
+                     is_between(format->inf, EMU_INF_NONE, EMU_INF_TOP) && is_between(format->nan, EMU_NAN_NONE, EMU_NAN_LIST) &&
                      is_between(format->unused_high_bits, 0, 7) && is_exponent(format->bias);
     if (!sized || !worded)
         return 0;
@@ -111,6 +111,8 @@ static void make_float(const emu_format *format, emu_grid *grid)
     grid->is_signed = has_sign;
     if (!is_exponent_class && format->inf == EMU_INF_IEEE)
         grid->inf_magnitude = emu_low_bits(grid->exp_bits) << grid->frac_bits;
+    else if (!is_exponent_class && format->inf == EMU_INF_TOP)
+        grid->inf_magnitude = largest_float(grid); /* no Inf yet: the highest magnitude that is not NaN */
     grid->largest[0] = grid->largest[1] = largest_float(grid);
 }
 

@@ -12,9 +12,11 @@ from emu.checkpoint.store import matches
 from emu.checkpoint.value import stored_value
 from emu.contracts import replay
 from emu.contracts.examples import exact_text
+from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value
-from emu.spec import Checkpoint, Coverage, SpecObject, Training, derive
+from emu.spec import Checkpoint, Coverage, Series, SpecObject, Training, derive, get
 from emu.spec.models.checkpoint import NamesExample, StoredExample
+from emu.spec.models.series import SeriesExample
 from emu.spec.models.training import KeptExample, OperandExample
 from emu.spec.training import SUMMED, kept_layers, plan_of, rotation_of
 from emu.vectors.coverage.count import subject_of
@@ -95,10 +97,20 @@ def check_training(model: Training, example: OperandExample | KeptExample) -> st
     return None if found == wanted else f"{example.operand} gives {found}, not {wanted}"
 
 
+# Worked examples of series: a code of a member and its value.
+
+
+def check_series(_series: Series, example: SeriesExample) -> str | None:
+    """Return None when a worked example holds, else the value that the code has."""
+    found = exact_text(decode_code(int(example.code, 16), get("format", example.member)))
+    return None if found == example.value else f"{example.member} {example.code} is {found}, not {example.value}"
+
+
 _OTHERS: Final[dict[str, Callable[[Any, Any], str | None]]] = {
     "coverage": check_coverage,
     "checkpoint": check_checkpoint,
     "training": check_training,
+    "series": check_series,
 }
 
 

@@ -129,6 +129,7 @@ class _Lib:
     EMU_UNSIGNED: Final[int]
     EMU_INF_NONE: Final[int]
     EMU_INF_IEEE: Final[int]
+    EMU_INF_TOP: Final[int]
     EMU_NAN_NONE: Final[int]
     EMU_NAN_IEEE: Final[int]
     EMU_NAN_LIST: Final[int]

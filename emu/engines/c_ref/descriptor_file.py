@@ -62,7 +62,7 @@ FORMAT: Final = (
     Line("subnormals", YES_NO, _in_class(FLOAT)),
     Line("neg_zero", YES_NO, _in_class(FLOAT)),
     Line("unused_high_bits", when=_in_class(FLOAT)),
-    Line("inf", ("none", "ieee"), _in_class(FLOAT)),
+    Line("inf", ("none", "ieee", "top"), _in_class(FLOAT)),
     Line("nan", ("none", "ieee", "list"), _in_class(FLOAT, EXPONENT)),
     Line("integer_sign", ("twos_complement", "sign_magnitude", "no"), _in_class(INTEGER)),
     Line("unit_exp", when=_in_class(INTEGER, CODEBOOK)),

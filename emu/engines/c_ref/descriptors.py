@@ -33,6 +33,7 @@ OVERFLOW: Final = {
     "ieee_nan": lib.EMU_IEEE_NAN,
     "wrap": lib.EMU_WRAP,
 }
+INF: Final = {"none": lib.EMU_INF_NONE, "ieee": lib.EMU_INF_IEEE}
 SIGNIFICAND_BITS: Final = 61
 
 
@@ -69,7 +70,7 @@ def _fill_float(out: Any, facts: FloatFacts) -> None:
     out.format_class, out.has_sign = lib.EMU_FLOAT, facts.signed == "yes"
     out.exp_bits, out.frac_bits, out.bias = facts.exp_bits, facts.frac_bits, facts.bias
     out.subnormals, out.neg_zero, out.unused_high_bits = facts.subnormals == "yes", facts.neg_zero == "yes", facts.unused_high_bits
-    out.inf = lib.EMU_INF_IEEE if facts.inf == "ieee" else lib.EMU_INF_NONE
+    out.inf = INF[facts.inf] if isinstance(facts.inf, str) else lib.EMU_INF_TOP
     _fill_nan(out, facts.nan)
 
 

@@ -83,7 +83,10 @@ def _magnitude_is(kind: str, codes: Codes, source: Format) -> Any:
     magnitudes = codes & codes.dtype.type((1 << known.bits) - 1 - known.sign_bit)
     if kind == "inf":
         return magnitudes == known.inf if known.inf is not None else np.zeros(codes.shape, bool)
-    return magnitudes > known.inf if known.inf is not None else np.isin(codes, np.array(known.nan, codes.dtype))
+    mask, top, listed = derive.nan_codes(source)
+    if listed:
+        return np.isin(codes, np.array(sorted(listed), codes.dtype))
+    return magnitudes > top if mask else np.zeros(codes.shape, bool)
 
 
 def _scaled(codes: Codes, source: Format, scale: ScaleOperand, value: Any) -> Codes:

@@ -24,6 +24,8 @@ def check_format(fmt: Format, document: Document) -> None:
     for number, code in enumerate(listed):
         if int(code, 16) >> facts.bits:
             raise fault(document, ("facts", "nan", number), f"{code} has more than {facts.bits} bits")
+    if isinstance(facts, FloatFacts) and not isinstance(facts.inf, str):
+        _check_infinities(fmt, facts.inf, document)
     if isinstance(facts, CodebookFacts):
         key = "values" if facts.values is not None else "values_bits"
         try:
@@ -66,8 +68,21 @@ def _check_specials(fmt: Format, listed: tuple[str, ...], document: Document) ->
     if magnitudes and min(magnitudes) != first:
         raise fault(document, where, f"{min(magnitudes):#x} is NaN below a code that is none: NaN codes are the highest, {first:#x} and up")
     if known.inf is not None and known.inf != first - 1:
+        if isinstance(fmt.facts, FloatFacts) and not isinstance(fmt.facts.inf, str):
+            wanted = ", ".join(f"0x{code:X}" for code in sorted({first - 1, known.sign_bit | first - 1}))
+            raise fault(document, ("facts", "inf"), f"Inf must be the highest magnitude that is not NaN: list {wanted}")
         above = f"the codes above {known.inf:#x}, and no other," if known.inf + 1 >> known.magnitude_bits == 0 else "no code"
         raise fault(document, where, f"inf: ieee makes {known.inf:#x} Inf, so {above} must be NaN: say nan: ieee or inf: none")
+
+
+def _check_infinities(fmt: Format, listed: tuple[str, ...], document: Document) -> None:
+    """Prove that a list of infinities names one magnitude with each sign, the positive code first, and leaves a number."""
+    known, codes = derive.codes(fmt), [int(code, 16) for code in listed]
+    magnitude = codes[0] & (1 << known.magnitude_bits) - 1
+    wanted = [magnitude, magnitude | known.sign_bit] if known.sign_bit else [magnitude]
+    if codes != wanted or not magnitude:
+        signs = "a code above 0 and the same with the sign bit" if known.sign_bit else "one code above 0"
+        raise fault(document, ("facts", "inf"), f"must list {signs}: {', '.join(f'0x{code:X}' for code in wanted)}")
 
 
 def _check_range(fmt: Format, document: Document) -> None:

@@ -9,14 +9,16 @@ from emu.spec.checks.datapath import check_datapath
 from emu.spec.checks.datapath import settled as settled_datapath
 from emu.spec.checks.format import check_format
 from emu.spec.instruction import check_instruction
+from emu.spec.known import validate
 from emu.spec.levels import LevelFault
 from emu.spec.loader import Document, Path, fault, placed
-from emu.spec.models import Block, Checkpoint, Datapath, Format, Instruction, Policy, Recipe, SpecObject, Training, Transform
+from emu.spec.models import Block, Checkpoint, Datapath, Format, Instruction, Policy, Recipe, Series, SpecObject, Training, Transform
 from emu.spec.models.format import FloatFacts
 from emu.spec.models.rounding import PerElement
 from emu.spec.models.training import OperandFacts
 from emu.spec.programs.program import StepFault, build
 from emu.spec.registry import get
+from emu.spec.series import check_names, choices, member_document
 from emu.spec.training import GEMMS, Operand, operand_of, rotation_of
 
 
@@ -39,6 +41,8 @@ def check_facts(model: SpecObject, document: Document) -> None:
             check_checkpoint(model)
         elif isinstance(model, Training):
             check_training(model)
+        elif isinstance(model, Series):
+            _check_series(model, document)
     except SpecError as error:
         raise placed(error, document, ("facts", *(error.path if isinstance(error, LevelFault) else ()))) from None
     if isinstance(model, Recipe):
@@ -48,6 +52,23 @@ def check_facts(model: SpecObject, document: Document) -> None:
 def settled(model: SpecObject) -> SpecObject:
     """Return an object that passed its checks in the form that engines ask: a datapath whose levels are a chain of fused steps as such."""
     return settled_datapath(model) if isinstance(model, Datapath) else model
+
+
+def _check_series(series: Series, document: Document) -> None:
+    """Check that every member is a format, and that no two of them have one id."""
+    check_names(series, document)
+    seen: set[str] = set()
+    for choice in choices(series):
+        member = member_document(series, document, choice)
+        name = str(member.data["id"])
+        if name in seen:
+            raise fault(document, ("facts", "name"), f"two members are called {name}: put letters between the numbers")
+        seen.add(name)
+        model = validate(series.facts.of, member, name)
+        assert isinstance(model, Format)
+        check_format(model, member)
+    if not seen:
+        raise fault(document, ("facts", "numbers"), "there is no member: the largest value of a number is below the smallest")
 
 
 def _check_block(block: Block, document: Document) -> None:

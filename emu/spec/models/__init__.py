@@ -11,6 +11,7 @@ from emu.spec.models.layout import Layout
 from emu.spec.models.policy import Policy
 from emu.spec.models.recipe import Recipe
 from emu.spec.models.rounding import Rounding
+from emu.spec.models.series import Series
 from emu.spec.models.training import Training
 from emu.spec.models.transform import Transform
 
@@ -27,10 +28,11 @@ KINDS: dict[str, type[SpecObject]] = {
     "coverage": Coverage,
     "checkpoint": Checkpoint,
     "training": Training,
+    "series": Series,
 }
-PLURALS = {kind: f"{kind}s" for kind in KINDS} | {"policy": "policies"}  # as texts and commands say them
+PLURALS = {kind: f"{kind}s" for kind in KINDS} | {"policy": "policies", "series": "series"}  # as texts and commands say them
 
 __all__ = [
     "KINDS", "PLURALS", "Block", "Checkpoint", "Policy", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
-    "SpecObject", "Training", "Transform",
+    "Series", "SpecObject", "Training", "Transform",
 ]  # fmt: skip

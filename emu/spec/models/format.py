@@ -23,7 +23,10 @@ class FloatFacts(Part):
     frac_bits: int = Field(ge=0, le=52, description="width of the fraction field")
     bias: int = Field(ge=-BIAS, le=BIAS, description=f"exp = exp_field - bias; {RANGE}")
     subnormals: YesNo = Field(description="yes: exponent field 0 holds zero and subnormals; no: it is a normal binade and there is no zero")
-    inf: Literal["none", "ieee"] = Field(description="ieee: exponent all ones, fraction zero")
+    inf: Literal["none", "ieee"] | Annotated[tuple[Hex, ...], Field(min_length=1, max_length=2)] = Field(
+        description="ieee: exponent all ones, fraction zero; or the list of codes, +Inf first: one of each sign, "
+        "the highest magnitude that is not NaN"
+    )
     nan: NanCodes = Field(
         description="ieee: exponent all ones, fraction not zero; or the list of codes, the canonical one first: "
         "the highest codes of each sign, or sign bit alone where there is no -0"
@@ -36,13 +39,18 @@ class FloatFacts(Part):
         """Width of a code, unused bits not counted."""
         return (self.signed == "yes") + self.exp_bits + self.frac_bits
 
+    @property
+    def lists_inf(self) -> bool:
+        """Tell whether infinities are listed codes, not those of IEEE 754."""
+        return not isinstance(self.inf, str)
+
     @model_validator(mode="after")
     def _consistent(self) -> FloatFacts:
         if self.neg_zero == "yes" and (self.signed == "no" or self.subnormals == "no"):
             raise ValueError("neg_zero needs a sign bit and a zero")
         if self.inf == "ieee" and self.nan == "none" and self.frac_bits:
             raise ValueError("inf: ieee leaves the other codes of the top exponent without meaning: say nan: ieee")
-        if self.nan == "ieee" and self.inf == "none":
+        if self.nan == "ieee" and self.inf != "ieee":
             raise ValueError(
                 "nan: ieee leaves the code with exponent all ones and fraction zero without meaning: say inf: ieee, or list the NaN codes"
             )

@@ -46,7 +46,10 @@ static void any_float(stream *random, emu_format *format)
     format->neg_zero = format->has_sign && format->subnormals && !one_in(random, 4);
     if (format->has_sign + format->exp_bits + format->frac_bits < 57 && one_in(random, 6))
         format->unused_high_bits = (int32_t)below(random, 8);
-    if (one_in(random, 3)) {
+    if (one_in(random, 6)) {
+        format->inf = EMU_INF_TOP;
+        format->nan = one_in(random, 3) ? EMU_NAN_NONE : EMU_NAN_LIST;
+    } else if (one_in(random, 3)) {
         format->inf = EMU_INF_IEEE;
         format->nan = format->frac_bits && !one_in(random, 5) ? EMU_NAN_IEEE : EMU_NAN_NONE;
     } else if (one_in(random, 2)) {
@@ -98,6 +101,7 @@ static const emu_format known[] = {
     {EMU_FLOAT, 0, 1, 4, 3, 7, 1, 1, 0, EMU_INF_NONE, EMU_NAN_LIST, 2, {0x7F, 0xFF}, 0, 0, 0, -1, NULL},
     {EMU_FLOAT, 0, 0, 4, 3, 7, 1, 0, 1, EMU_INF_NONE, EMU_NAN_LIST, 1, {0x7F}, 0, 0, 0, -1, NULL},
     {EMU_FLOAT, 0, 1, 4, 3, 8, 1, 0, 0, EMU_INF_NONE, EMU_NAN_LIST, 1, {0x80}, 0, 0, 0, -1, NULL},
+    {EMU_FLOAT, 0, 1, 5, 2, 16, 1, 0, 0, EMU_INF_TOP, EMU_NAN_LIST, 1, {0x80}, 0, 0, 0, -1, NULL},
     {EMU_EXPONENT, 8, 0, 0, 0, 127, 0, 0, 0, 0, EMU_NAN_LIST, 1, {0xFF}, 0, 0, 0, -1, NULL},
     {EMU_INTEGER, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, EMU_TWOS_COMPLEMENT, 0, 0, -1, NULL},
     {EMU_INTEGER, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, EMU_SIGN_MAGNITUDE, -2, 0, -1, NULL},
@@ -202,7 +206,7 @@ void any_policy(stream *random, emu_policy *policy, const emu_format *destinatio
 {
     int32_t is_float = destination->format_class == EMU_FLOAT || destination->format_class == EMU_EXPONENT;
     int32_t has_nan = is_float && destination->nan != EMU_NAN_NONE;
-    int32_t has_inf = destination->format_class == EMU_FLOAT && destination->inf == EMU_INF_IEEE;
+    int32_t has_inf = destination->format_class == EMU_FLOAT && destination->inf != EMU_INF_NONE;
     int32_t word = destination->format_class == EMU_CODEBOOK ? EMU_SATURATE : (int32_t)below(random, 6);
     if (((word == EMU_TO_INF || word == EMU_IEEE_INF) && !has_inf) || ((word == EMU_TO_NAN || word == EMU_IEEE_NAN) && !has_nan))
         word = EMU_SATURATE;

@@ -115,7 +115,7 @@ BAD_FORMATS: list[dict[str, Any]] = [
     {"subnormals": 0},
     {"neg_zero": 1, "has_sign": 0},
     {"bias": 1 << 21},
-    {"inf": 2},
+    {"inf": 3},
     {"nan": lib.EMU_NAN_IEEE},
     {"nan": lib.EMU_NAN_LIST},
     {"nan": lib.EMU_NAN_LIST, "nan_count": 17},

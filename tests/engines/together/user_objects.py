@@ -45,6 +45,8 @@ def floats(draw: st.DrawFn, most: int = 32, *, plain: bool = False) -> Format:
     lists = [(), (top, top | sign)] if signed == "yes" else [(), (top,)]
     lists += [(sign,)] if signed == "yes" and subnormals == "yes" else []
     nan = () if ieee else draw(st.sampled_from(lists))
+    last = top - (top in nan)  # the highest magnitude that is not NaN
+    inf = (last, last | sign)[: 2 if signed == "yes" else 1] if not ieee and last > 1 and draw(st.integers(0, 2)) == 0 else ()
     usual = (1 << (exp_bits - 1)) - 1
     spare = -(width + (signed == "yes")) % 8 if draw(st.integers(0, 7)) == 0 else 0
     facts = {
@@ -54,7 +56,7 @@ def floats(draw: st.DrawFn, most: int = 32, *, plain: bool = False) -> Format:
         "frac_bits": frac_bits,
         "bias": draw(st.one_of(st.just(usual), st.integers(-2, (1 << exp_bits) + 2), st.integers(usual - 150, usual + 150))),
         "subnormals": subnormals,
-        "inf": "ieee" if ieee else "none",
+        "inf": "ieee" if ieee else tuple(f"0x{code:0{digits}X}" for code in inf) or "none",
         "nan": "ieee" if ieee else tuple(f"0x{code:0{digits}X}" for code in nan) or "none",
         "neg_zero": "yes" if signed == subnormals == "yes" and nan != (sign,) else "no",
         "unused_high_bits": 0 if plain else spare,
