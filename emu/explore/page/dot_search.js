@@ -10,8 +10,7 @@ function tellingCodes(format) {
     [one, 0, all.length - 1, Math.trunc((one + all.length) / 2), one + 1].forEach(i => { if (all[i]) keep(all[i].code); });
   } else {
     ["1", "1.9921875", "0.0078125", "300"].forEach(text => keep(codeOfDecimal(text, nameOf(format))));
-    const {magnitude} = {magnitude: maxMagnitude(format, 0)};
-    [1n, magnitude].forEach(one => keep(encode(format, 0, one)));
+    [1n, maxMagnitude(format, 0)].forEach(one => keep(encode(format, 0, one)));
   }
   if (factsOf(format).sign) [...found.keys()].slice(0, 3).forEach(code => { const value = found.get(code), twin = codeOfValue(format, {n: -value.significand, e: value.exp}); if (twin !== null) keep(twin); });
   return [...found.keys()];
