@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from emu.cli.main import run
 from emu.contracts.columns import Column, layout_from, layout_of
 from emu.contracts.rows import Input, Row, make_row
+from emu.rtl.portmap.file import load_map
 from emu.rtl.simulate.units import Unit
+from emu.rtl.simulate.vhdl import as_verilog
 from emu.vectors.files import lint as lint_files
 from emu.vectors.files import suite, writers
 from emu.vectors.files.manifest import shard_name
@@ -119,3 +122,24 @@ def synthesized(need: Callable[..., None]) -> Callable[..., Done]:
 def table() -> Path:
     """The design that looks its answers up in the golden rows, with faults to choose: table.sv."""
     return Path(__file__).parent / "table.sv"
+
+
+@pytest.fixture
+def wrapped(kit: Path, tmp_path: Path, need: Callable[..., None]) -> Callable[..., list[str]]:
+    """A function of an example with a port map, and (old, new) texts of its design: the files of design and wrapper, all in Verilog."""
+
+    def files(name: str, *changes: tuple[str, str]) -> list[str]:
+        folder = tmp_path / "wrapped"
+        shutil.copytree(kit / "examples", folder, dirs_exist_ok=True)
+        design = next(path for path in folder.glob(f"{name}.*") if path.suffix in (".sv", ".vhd"))
+        for old, new in changes:
+            text = design.read_text()
+            assert text.count(old) == 1, (design.name, old)
+            design.write_text(text.replace(old, new))
+        if design.suffix == ".vhd":
+            need("ghdl")
+        file, wrapper = load_map(folder / f"{name}.yaml"), folder / "wrapper.sv"
+        assert run(["rtl", "wrap", str(folder / f"{name}.yaml"), "-o", str(wrapper), "--force"]) == 0
+        return [*map(str, as_verilog(file.files, file.map.module, tmp_path)), str(wrapper)]
+
+    return files

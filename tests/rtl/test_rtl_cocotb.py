@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from emu_rows import read_suite
 from emu.rtl.simulate.units import Unit, read_units
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
+SMALL = "convert__bf16_to_e2m1__nvidia_rne__smoke"
 PORTS = "input clk, input rst, input in_valid, input [15:0] x, output out_valid, output [3:0] y"
 DESIGNS = {
     "always zero": ("assign out_valid = in_valid; assign y = 0;", "FAIL reason=mismatch"),
@@ -41,6 +43,14 @@ def copy(checkout: Path, tmp_path: Path) -> Path:
     for path in (checkout / "vectors/convert").glob(f"{STEM}.*"):
         shutil.copy(path, tmp_path)
     return tmp_path / f"{STEM}.mem"
+
+
+@pytest.fixture
+def small(checkout: Path, tmp_path: Path) -> Path:
+    """The same of a short suite."""
+    for path in (checkout / "vectors/convert").glob(f"{SMALL}.*"):
+        shutil.copy(path, tmp_path)
+    return tmp_path / f"{SMALL}.mem"
 
 
 def run(kit: Path, rows: Path, *words: str) -> tuple[int, list[str], str]:
@@ -85,3 +95,47 @@ def test_broken_files_and_misuse_end_with_two(kit: Path, copy: Path) -> None:
     copy.write_text(copy.read_text().replace("a_ffbf_7_f", "a_ffbf_6_f"))
     code, lines, errors = run(kit, copy, *words_of(unit))
     assert (code, lines) == (2, []) and "digest" in errors
+
+
+WAYS = {
+    "pressed": ("+press=5", "+stall=3"),
+    "three_clocks": ("+press=5",),
+    "two_beats": ("+press=5", "+stall=3"),
+    "bit_serial": ("+stall=3",),
+    "some_latency": ("+latency=5",),
+}
+FAULTS = {
+    "data moves on while it waits": (
+        "pressed",
+        (("out_data <= first_code;\n", "\n"), ("if (in_ready) begin", "out_data <= first_code;\nif (in_ready) begin")),
+        "PORTMAP protocol held: an answer changed",
+    ),
+    "the core does not wait": (
+        "three_clocks",
+        (("if (sent_2 != done && taken_2 == done)", "if (sent_2 != done)"),),
+        "PORTMAP protocol held: an answer changed",
+    ),
+    "bytes the other way round": ("two_beats", ((".bf16({in_data, low})", ".bf16({low, in_data})"),), "RESULT FAIL reason=mismatch"),
+    "one bit late": ("bit_serial", (("bit_o <= code(3);", "bit_o <= code(2);"),), "RESULT FAIL reason=mismatch"),
+}
+
+
+@pytest.mark.cases(2)  # a run of cocotb takes seconds
+@pytest.mark.parametrize("name", WAYS)
+def test_the_wrapper_of_a_port_map_serves_cocotb(kit: Path, small: Path, wrapped: Callable[..., list[str]], name: str) -> None:
+    files, suite = wrapped(name), read_suite(small)
+    passed = f"RESULT PASS reason=none suite={SMALL} rows_sha256={suite.rows_sha256} compared={len(suite.rows)} mismatch=0 x=0 masked=0"
+    for ways in ((), WAYS[name]) if name != "some_latency" else (WAYS[name],):
+        assert run(kit, small, *files, *ways)[:2] == (0, [passed])
+    if name == "some_latency":  # another latency fits no row
+        code, lines, _ = run(kit, small, *files, "+latency=4")
+        assert code == 1 and lines[-1].startswith("RESULT FAIL reason=")
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(("name", "changes", "said"), FAULTS.values(), ids=list(FAULTS))
+def test_a_fault_behind_a_wrapper_fails_in_cocotb(
+    kit: Path, small: Path, wrapped: Callable[..., list[str]], name: str, changes: tuple[tuple[str, str], ...], said: str
+) -> None:
+    code, lines, _ = run(kit, small, *wrapped(name, *changes), *WAYS[name])
+    assert code == 1 and any(line.startswith(said) for line in lines), lines

@@ -95,3 +95,39 @@ def test_a_lane_meets_the_reference_on_random_operands(kit: Path, build: Callabl
     assert verdict == "FAIL reason=mismatch" and counts[1] > 100
     assert simulate(program, "+datapath=none")[0] == "BADFILE reason=guard"
     assert simulate(program)[0] == "BADFILE reason=count"
+
+
+def unit_of(files: list[str], **defines: int) -> Unit:
+    """A wrapped design. files: as `wrapped` gives them."""
+    *design, wrapper = map(Path, files)
+    return Unit("mine", "", wrapper, tuple(design), defines, ())
+
+
+WAYS = {"pressed": "+press=5", "three_clocks": "+press=5", "two_beats": "+stall=3", "bit_serial": "+stall=3", "some_latency": "+latency=5"}
+
+
+@pytest.mark.exhaustive  # compiles the reference into a simulator
+@pytest.mark.parametrize("name", WAYS)
+def test_the_wrapper_of_a_port_map_meets_the_reference(
+    build: Callable[..., Path], frozen: Callable[[str], Path], wrapped: Callable[..., list[str]], name: str
+) -> None:
+    """Random rows, many more than the suite has: the queues of the wrapper take them."""
+    suite = frozen("convert__bf16_to_e2m1__nvidia_rne__smoke")
+    program = build("convert_random", suite, unit_of(wrapped(name)))
+    names = ("+source=bf16", "+destination=e2m1", "+policy=nvidia", WAYS[name], "+n=20000")
+    assert simulate(program, *names, "+rounding=rne")[:2] == ("PASS reason=none", [20000, 0, 0, 0])
+    verdict, counts, _, code = simulate(program, *names, "+rounding=rne", "+flip=777")
+    assert (verdict, counts) == ("FAIL reason=mismatch", [20000, 1, 0, 0]) and code != 0
+    verdict, counts, _, _ = simulate(program, *names, "+rounding=rz")
+    assert verdict == "FAIL reason=mismatch" and counts[1] > 500
+
+
+@pytest.mark.exhaustive
+def test_a_queue_that_is_too_short_never_passes(
+    build: Callable[..., Path], frozen: Callable[[str], Path], wrapped: Callable[..., list[str]]
+) -> None:
+    unit = unit_of(wrapped("two_beats"), EMU_QUEUE=48)
+    program = build("convert_random", frozen("convert__bf16_to_e2m1__nvidia_rne__smoke"), unit)
+    names = ("+source=bf16", "+destination=e2m1", "+policy=nvidia", "+rounding=rne")
+    assert simulate(program, *names, "+n=40")[:2] == ("PASS reason=none", [40, 0, 0, 0])
+    assert not simulate(program, *names, "+n=20000")[0].startswith("PASS")

@@ -1,6 +1,7 @@
 """Golden rows against a design in cocotb 2 and Icarus: the self-test, then the suite.
 
-python run.py SUITE.mem DESIGN.sv... [-DNAME=VALUE...]      one file holds module `dut`; the rest of the suite lies beside SUITE.mem
+python run.py SUITE.mem DESIGN.sv... [-DNAME=VALUE...] [+NAME=VALUE...]      the rest of the suite lies beside SUITE.mem
+One file holds module `dut`: your wrapper, or that of a port map (emu rtl wrap), whose plusargs are +stall= +press= +latency=.
 Exit code: 0 PASS after a passed self-test, 1 FAIL, 2 misuse, bad file or failed self-test, 5 a tool is missing.
 cocotb 2.1 was tried with Icarus 11; it does not build with Debian's Verilator 5.006, whose VPI is older than it wants.
 """
@@ -20,7 +21,7 @@ RESULT = re.compile(
 )
 
 
-def simulate(runner, rows: Path, work: Path) -> tuple[re.Match[str] | None, bool, list[str]]:
+def simulate(runner, rows: Path, work: Path, plusargs: list[str]) -> tuple[re.Match[str] | None, bool, list[str]]:
     """Return the one RESULT line, whether cocotb saw one test and no failure, and what was printed."""
     from cocotb_tools.runner import get_results
 
@@ -38,6 +39,7 @@ def simulate(runner, rows: Path, work: Path) -> tuple[re.Match[str] | None, bool
             results_xml=str(xml),
             log_file=log,
             extra_env=environment,
+            plusargs=plusargs,
         )
         fine = get_results(xml) == (1, 0)
     except (SystemExit, RuntimeError):
@@ -47,13 +49,14 @@ def simulate(runner, rows: Path, work: Path) -> tuple[re.Match[str] | None, bool
     return (
         (RESULT.match(found[0]) if len(found) == 1 else None),
         fine,
-        [line for line in lines if line.startswith(("MISMATCH ", "RESULT "))],
+        [line for line in lines if line.startswith(("MISMATCH ", "RESULT ", "PORTMAP "))],
     )
 
 
 def main(words: list[str]) -> int:
     """Run both; print the lines of the suite."""
-    files = [Path(word).resolve() for word in words if not word.startswith("-D")]
+    plusargs = [word for word in words if word.startswith("+")]
+    files = [Path(word).resolve() for word in words if not word.startswith(("-D", "+"))]
     defines = dict(word[2:].partition("=")[::2] for word in words if word.startswith("-D"))
     try:
         from cocotb_tools.runner import get_runner
@@ -80,12 +83,13 @@ def main(words: list[str]) -> int:
         except (SystemExit, RuntimeError):
             print((work / "build").read_text(errors="replace"), file=sys.stderr)
             return 2
-        tested, _, printed = simulate(runner, negative, work)
-        found, fine, lines = simulate(runner, files[0], work)
+        tested, _, printed = simulate(runner, negative, work, plusargs)
+        found, fine, lines = simulate(runner, files[0], work, plusargs)
     print("\n".join(lines))
     open_rows = sum(not any(row.masks.values()) for row in suite.rows)
     if found is None or not (fine and found[1] == "PASS" and found[2] == "none" and int(found[3]) == len(suite.rows) - open_rows):
-        return 1 if found and not fine and found[1] == "FAIL" else 2
+        broken = any(line.startswith("PORTMAP protocol ") for line in lines)  # the wrapper ended the run
+        return 1 if broken or (found and not fine and found[1] == "FAIL") else 2
     if tested is None or (tested[1], tested[2], tested[4], tested[5]) != ("FAIL", "mismatch", "1", "0"):
         print(f"run.py: the suite passes, yet the self-test does not find its one flipped bit: {printed}", file=sys.stderr)
         return 2

@@ -2,6 +2,10 @@
 `ifndef EMU_RANDOM_ROWS
 `define EMU_RANDOM_ROWS 100000
 `endif
+// The queues of wrappers of port maps (emu rtl wrap), which stand behind this file on the command line, take as many.
+`ifndef EMU_QUEUE
+`define EMU_QUEUE `EMU_RANDOM_ROWS
+`endif
 `undef TC_WORDS
 `define TC_WORDS (`EMU_RANDOM_ROWS + 1)
 `undef TC_ROWS_SHA256
