@@ -1,8 +1,8 @@
 /* Calls the command emu_ref with changed descriptors, in this process: gen, fill, check and descriptor, whole runs of main.
  *
- * drive_tool FOLDER CHANGES [SEED]: until so many places of texts were changed. A file that is refused gives one line on stderr, exit code 2
+ * drive_tool FOLDER BYTES [SEED]: until so many bytes of texts were changed. A file that is refused gives one line on stderr, exit code 2
  * and nothing on stdout; rows that are made must be found right by check; a text that is written is written again as it was. FOLDER: for
- * files. Prints one line: runs, changed places, files that were loaded, how many runs gave exit codes 0 to 3, and a checksum of all output.
+ * files. Prints one line: runs, changed bytes, files that were loaded, how many runs gave exit codes 0 to 3, and a checksum of all output.
  * A run that hangs is ended by a signal. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -204,12 +204,12 @@ static void run_once(stream *random)
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"descriptor", "stdin", "stdout", "stderr"};
-    uint64_t changes = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    uint64_t bytes = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     stream plain = {1, 0};
     size_t length;
     char *text;
     all.report = fdopen(dup(1), "w");
-    if (!changes || !all.report)
+    if (!bytes || !all.report)
         return 3;
     for (int i = 0; i < 4; i++)
         snprintf(all.path[i], sizeof all.path[i], "%s/%s", argv[1], names[i]);
@@ -217,13 +217,13 @@ int main(int argc, char **argv)
     put_file(DESCRIPTOR, text, length);
     free(text);
     make_rows_of_all();
-    while (changed_places < changes) {
+    while (changed_bytes < bytes) {
         stream random = {seed << 48 ^ all.run << 16, 0};
         run_once(&random);
         all.run++;
     }
-    fprintf(all.report, "runs %llu, changed places %llu, loaded %llu, exit codes %llu %llu %llu %llu, checksum %016llx\n", (unsigned long long)all.run,
-            (unsigned long long)changed_places, (unsigned long long)all.loaded, (unsigned long long)all.codes[0], (unsigned long long)all.codes[1],
+    fprintf(all.report, "runs %llu, changed bytes %llu, loaded %llu, exit codes %llu %llu %llu %llu, checksum %016llx\n", (unsigned long long)all.run,
+            (unsigned long long)changed_bytes, (unsigned long long)all.loaded, (unsigned long long)all.codes[0], (unsigned long long)all.codes[1],
             (unsigned long long)all.codes[2], (unsigned long long)all.codes[3], (unsigned long long)all.checksum);
     return fclose(all.report) ? 9 : 0;
 }

@@ -46,10 +46,10 @@ void add_error(tally *all, int32_t error);
 void add_value(tally *all, const emu_value *value);
 
 /* fuzz_text.c: a sound descriptor in memory of exactly its size; one in `broken_in` is changed in one to three places, and most of those have
- * the digest of what they hold. changed_places: how many so far. */
+ * the digest of what they hold. changed_bytes: how many were taken out or put in so far, of a text that is cut off none. */
 enum { STRANGE_WORDS = 31 };
 extern const char *const strange_words[STRANGE_WORDS + 1]; /* NULL at the end */
-extern uint64_t changed_places;
+extern uint64_t changed_bytes;
 char *any_text(stream *random, size_t *length, uint64_t broken_in);
 
 /* fuzz_arrays.c */

@@ -7,6 +7,8 @@
 
 enum { MOST = 1 << 16 };
 
+uint64_t changed_bytes;
+
 const char *const strange_words[STRANGE_WORDS + 1] = {"none", "rule", "open", "refused", "0", "1", "-1", "-0", "2", "3", "4096", "99999999999999999999", "9223372036854775807",
                                       "-9223372036854775807", "0x0", "0x", "0x00", "0x1", "0xffffffffffffffff", "0xG", "E", "end", "nan_codes",
                                       "a_very_long_id_that_has_more_than_sixty_three_characters_in_it_for_sure", "x y", "", " ", "\n", "\xff", "#",
@@ -34,6 +36,7 @@ static size_t replace(char *text, size_t length, size_t first, size_t last, cons
     size = size > sizeof copy ? sizeof copy : size;
     if (length - (last - first) + size > MOST)
         return length;
+    changed_bytes += last - first + size;
     memcpy(copy, piece, size); /* it may lie in the text */
     memmove(text + first + size, text + last, length - last);
     memcpy(text + first, copy, size);
@@ -65,8 +68,6 @@ static size_t exchange(stream *random, char *text, size_t length)
     return replace(text, length, first, find_end(text, length, first, 0), text + from, find_end(text, length, from, 0) - from);
 }
 
-uint64_t changed_places;
-
 static size_t change(stream *random, char *text, size_t length)
 {
     uint64_t kind = below(random, 16);
@@ -75,14 +76,16 @@ static size_t change(stream *random, char *text, size_t length)
     size_t other = find_begin(text, length, (size_t)below(random, length), in_lines), end = find_end(text, length, other, in_lines);
     const char *piece = strange_words[below(random, STRANGE_WORDS)];
     char byte = (char)next_word(random);
-    changed_places++;
     switch (kind) {
     case 0: /* any byte */
+        changed_bytes++;
         text[below(random, length)] = byte;
         return length;
     case 1: /* a number one more or less */
-        if (first < last && text[last - 1] >= '0' && text[last - 1] <= '9')
-            text[last - 1] = (char)('0' + (text[last - 1] - '0' + 1 + (byte & 8)) % 10);
+        if (first == last || text[last - 1] < '0' || text[last - 1] > '9')
+            return length;
+        changed_bytes++;
+        text[last - 1] = (char)('0' + (text[last - 1] - '0' + 1 + (byte & 8)) % 10);
         return length;
     case 2:
     case 3:
