@@ -328,6 +328,37 @@ def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, caps
     assert "saturate_symmetric" in capsys.readouterr().out
 
 
+REGISTER = """module dut(input [63:0] a, input [63:0] b, output reg [31:0] d);
+    wire [11:0] s [0:16];
+    assign s[0] = 0;
+    genvar i;
+    generate for (i = 0; i < 16; i = i + 1) begin : step
+        wire signed [3:0] x = a[4*i +: 4], y = b[4*i +: 4];
+        wire signed [7:0] p = x * y;
+        wire [12:0] sum = {s[i][11], s[i]} + {{5{p[7]}}, p};
+        assign s[i+1] = sum[12] != sum[11] ? {sum[12], {11{~sum[12]}}} : sum[11:0];
+    end endgenerate
+    wire [11:0] q = s[16], g = q[11] ? ~q + 1'b1 : q;
+    integer j;
+    always @* begin
+        d = 0;
+        for (j = 0; j < 12; j = j + 1)
+            if (g[j]) d = {q[11], 8'd127 + j[7:0], 23'd0} | ({20'd0, g} << (23 - j) & 32'h7fffff);
+    end
+endmodule
+"""
+
+
+@needs_yosys
+def test_a_register_of_int4_is_proven_where_abc_breaks_off_in_rewriting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec" / "datapath").mkdir(parents=True)
+    text = LANE.replace('["e2m1"]', '["int4"]').replace("k: 2", "k: 16").replace("bits: 6", "bits: 12").replace("my_lane", "my_register")
+    (tmp_path / "spec" / "datapath" / "my_register.yaml").write_text(text)
+    (tmp_path / "dut.sv").write_text(REGISTER)
+    assert run(["rtl", "prove", "dot/my_register", str(tmp_path / "dut.sv"), "--spec", str(tmp_path / "spec")]) == 0
+    assert capsys.readouterr().out == "PROVEN dot/my_register\n"
+
+
 @needs_yosys
 @pytest.mark.parametrize(
     ("change", "what"),

@@ -19,6 +19,7 @@ Kind = Literal["proven", "counterexample", "unknown"]
 MITER: Final = "emu_miter"
 AIGER: Final = "miter.aig"
 MODEL: Final = "model.cex"
+PROVERS: Final = ("iprove", "iprove -r")  # the second does not rewrite: abc breaks off in that on some graphs
 VACUOUS: Final = "nothing is compared: for no input would a wrong lowest bit be seen"
 REGISTERS: Final = "registers.txt"
 _STATE: Final = "t:$dff t:$ff t:$dlatch t:$mem* t:$_*FF* t:$_*LATCH*"
@@ -121,13 +122,17 @@ def solve(work: Path, seconds: float, output: int | None = None) -> Verdict:
     output: its number; None: the only one.
     """
     chosen = [] if output is None else [f"cone -O {output}"]
-    try:
-        log = run_abc([f"read_aiger {AIGER}", "strash", *chosen, "iprove", f"write_cex -n {MODEL}"], work, seconds)
-    except TimeoutError as error:
-        return Verdict("unknown", {}, str(error))
-    if re.search(r"(?m)^UNSATISFIABLE\b", log):
-        return Verdict("proven", {})
-    if not re.search(r"(?m)^SATISFIABLE\b", log):
+    log = ""
+    for prover in PROVERS:
+        try:
+            log = run_abc([f"read_aiger {AIGER}", "strash", *chosen, prover, f"write_cex -n {MODEL}"], work, seconds)
+        except TimeoutError as error:
+            return Verdict("unknown", {}, str(error))
+        if re.search(r"(?m)^UNSATISFIABLE\b", log):
+            return Verdict("proven", {})
+        if re.search(r"(?m)^SATISFIABLE\b", log):
+            break
+    else:
         return Verdict("unknown", {}, f"abc: no verdict: {' '.join(log.split())[-120:]}")
     model: dict[str, int] = {}
     for name, place, bit in _BIT.findall((work / MODEL).read_text(encoding="ascii")):
