@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support import lane_proofs, mutation_kill
+from support import lane_proofs, mutation_kill, running_mutants
 
 from emu.analysis import records as studies
 from emu.base.errors import FileError, SpecError
@@ -43,6 +43,7 @@ KINDS = {
     "KILL_rtl.json": mutation_kill.KIND,
     "rtl_proofs.json": lane_proofs.KIND,
     "rtl_sweeps.json": rtl_sweep.RECORD,
+    "running_mutants.json": running_mutants.KIND,
     "shrinkage.json": reproduction.KIND,
     "sweeps.json": sweeps.RECORD,
     "training.json": results.KIND,
