@@ -94,6 +94,7 @@ def proved(path: Path, rows: int | None = None, edges: int | None = None) -> Seq
     return prove_map(golden(file.map.contract or "", file.map.source), file, rows, edges)
 
 
+@pytest.mark.cases(2, 2)
 @pytest.mark.parametrize(("name", "edges"), [("walking", 8), ("pipe", 4), ("pressed", 2), ("fp4_pack2", 2)])
 def test_a_right_design_is_proven(name: str, edges: int, design: Callable[..., Path]) -> None:
     found = proved(design(name), rows=2 if name == "walking" else None)
@@ -172,7 +173,7 @@ FAULTS: dict[str, tuple[str, Changes, str, int]] = {
 }
 
 
-@pytest.mark.cases(8, 5)
+@pytest.mark.cases(4, 5)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_comes_back_in_simulation(fault: str, design: Callable[..., Path]) -> None:
     name, changes, words, rows = FAULTS[fault]
@@ -332,7 +333,8 @@ def test_options_that_do_not_go_together(design: Callable[..., Path], capsys: py
         assert capsys.readouterr().err.count("\n") >= 1
 
 
-@pytest.mark.parametrize("name", ["bf16", "e2m1", "e5m2"])
+@pytest.mark.cases(2, 1)
+@pytest.mark.parametrize("name", ["e2m1", "bf16", "e5m2"])
 def test_conditions_of_classes_are_the_classes(name: str) -> None:
     """Verilog's reductions in Python, for every code."""
     fmt = get("format", name)

@@ -3,15 +3,12 @@
 
 static void put(emu_writer *writer, const char *text)
 {
-    size_t size = 0;
-    while (text[size])
-        size++;
-    if (writer->text) {
-        emu_sha256_add(&writer->hash, text, size);
-        for (size_t i = 0; i < size; i++)
-            writer->text[writer->length + i] = text[i];
+    for (; *text; text++, writer->length++) {
+        if (!writer->text)
+            continue;
+        emu_sha256_add(&writer->hash, text, 1);
+        writer->text[writer->length] = *text;
     }
-    writer->length += size;
 }
 
 void emu_write_key(emu_writer *writer, const char *key)
