@@ -115,7 +115,7 @@ def lines_series(series: Series) -> list[str]:
     """Return how members are called, and the rules that make their facts."""
     every = [member_id(series, choice) for choice in members_of(series)]
     rules = [(when(rule), "; ".join(rule_facts(rule))) for rule in series.facts.rules]
-    lines = ["", f"{len(every)} {series.facts.of}s {series.facts.name}, from {every[0]} to {every[-1]}: `emu show {every[-1]}`"]
+    lines = ["", f"{len(every)} {PLURALS[series.facts.of]} {series.facts.name}, from {every[0]} to {every[-1]}: `emu show {every[-1]}`"]
     return [*lines, *(f"  {line}" for line in aligned(parts(series))), "", "facts", *(f"  {line}" for line in aligned(rules))]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.values import Codes, check_flags, float_dtype
+from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_levels_matmul, run_matmul
 from emu.ops.dot import check_operands, flag_bytes, levels_addend, read_addend
@@ -66,13 +66,11 @@ def matmul(
     left, right = operand_of(a, "a", -1, profile), operand_of(b, "b", 0, profile)
     if left.codes.shape[-1] != right.codes.shape[-1] or a.shape[-1] != b.shape[0]:
         raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
+    shape = (*a.shape[:-1], b.shape[1])
+    raised = flag_bytes(model, shape) if flags else None
     if in_levels:
-        shape = (*a.shape[:-1], b.shape[1])
-        raised = flag_bytes(model, shape) if flags else None
         found = by_levels(model, left, right, c, shape, order, epilogue, random, engine, bits, jobs, raised)
         return found if raised is None else (found, raised)
-    if flags:
-        check_flags(model)
     if random is not None:
         raise OperandError(f"random: datapath {model.id} draws nothing: leave random out")
     facts = known_facts(model)
@@ -80,13 +78,12 @@ def matmul(
     left, right = filled(left, plan, order), filled(right, plan, order)
     check_operands(left.codes, right.codes, left.scales, right.scales, plan)
     rules = _epilogue_of(left, right, c, epilogue, facts.epilogue, plan)
-    full = (*a.shape[:-1], b.shape[1])
-    addend = None if c is None else read_addend(c, full, plan).reshape(len(left.codes), len(right.codes))
+    addend = None if c is None else read_addend(c, shape, plan).reshape(len(left.codes), len(right.codes))
     late = rules is not None and rules.c_place == "after"
     found = chains(left, right, None if late else addend, order, plan, engine, jobs)
     if rules is not None:
         found = scaled(found, left, right, addend if late else None, rules, plan, engine)
-    found = found.reshape(full)
+    found = found.reshape(shape)
     return found if bits else found.view(float_dtype(plan.d))
 
 

@@ -20,6 +20,7 @@ from emu.spec.known import Key, Known, base_of, kind_of, shipped_root, source_id
 from emu.spec.loader import Document, read
 from emu.spec.models import KINDS, Series, SpecObject
 from emu.spec.models.common import digest_json
+from emu.spec.models.series import MEMBER_KINDS
 from emu.spec.series import choice_of, choices, member_document, member_id, near_line
 
 __all__ = ["Registry", "added_folders", "broken", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
@@ -176,8 +177,8 @@ class Registry:
             line = _asking.family_line(name)
             if line is not None:
                 raise SpecError(f"recipe {name!r} {line}")
-        for series in now.paths["series"]:
-            line = near_line(self._find("series", series), kind, name)  # type: ignore[arg-type]
+        for series in self._series_of(kind):
+            line = near_line(series, name)
             if line is not None:
                 raise SpecError(f"{kind} {name!r} {line}")
         close = difflib.get_close_matches(name, [*known, *aliases], n=3, cutoff=0.5)
@@ -186,14 +187,20 @@ class Registry:
 
     def _member(self, kind: str, name: str) -> SpecObject | None:
         """Return the member of a series that an id means, read and checked as if it had a file; None where no series has it."""
-        now = self._now()
-        for series in (self._find("series", item) for item in now.paths["series"]):
-            assert isinstance(series, Series)
-            choice = choice_of(series, name) if series.facts.of == kind else None
+        for series in self._series_of(kind):
+            choice = choice_of(series, name)
             if choice is not None:
-                document = now.documents["series", series.id]
+                document = self._now().documents["series", series.id]
                 return self._checked(kind, name, member_document(series, document, choice))
         return None
+
+    def _series_of(self, kind: str) -> Iterator[Series]:
+        """Yield the series whose members are of a kind; of a kind that none can have no file is read."""
+        for name in self._now().paths["series"] if kind in MEMBER_KINDS else ():
+            series = self._find("series", name)
+            assert isinstance(series, Series)
+            if series.facts.of == kind:
+                yield series
 
     def _alias_table(self, kind: str) -> dict[str, str]:
         """Return alias -> id of every file of a kind (reads them all, once)."""
@@ -268,23 +275,19 @@ class Registry:
         """Yield what was added and is called as a member of a series, or has a member called as something else; and the line to say."""
         now = self._now()
         for kind, name in added:
-            owner = next((item for item in now.paths["series"] if self._owns(item, kind, name)), None)
+            owner = next((item for item in self._series_of(kind) if choice_of(item, name) is not None), None)
             if owner is not None:
-                yield (kind, name), f"{now.paths[kind][name]}:1: {kind} {name} is a member of the series {owner}: rename yours"
-        for name in (name for kind, name in added if kind == "series"):
-            series: Series = self._find("series", name)  # type: ignore[assignment]
+                yield (kind, name), f"{now.paths[kind][name]}:1: {kind} {name} is a member of the series {owner.id}: rename yours"
+        news = {name for kind, name in added if kind == "series"}
+        for series in (item for kind in MEMBER_KINDS if news for item in self._series_of(kind) if item.id in news):
+            others = [item for item in self._series_of(series.facts.of) if item.id != series.id]
             for member in (member_id(series, choice) for choice in choices(series)):
-                other = next((item for item in now.paths["series"] if item != name and self._owns(item, series.facts.of, member)), None)
+                other = next((item for item in others if choice_of(item, member) is not None), None)
                 if other is not None or member in now.paths[series.facts.of]:
-                    what = f"a member of the series {other}" if other else f"a {series.facts.of}"
-                    where = now.documents["series", name].where(("facts", "name"))
-                    yield ("series", name), f"{where}: {member} is {what} already: rename yours"
+                    what = f"a member of the series {other.id}" if other else f"a {series.facts.of}"
+                    where = now.documents["series", series.id].where(("facts", "name"))
+                    yield ("series", series.id), f"{where}: {member} is {what} already: rename yours"
                     break
-
-    def _owns(self, series: str, kind: str, name: str) -> bool:
-        """Tell whether a series has a member of an id."""
-        found: Series = self._find("series", series)  # type: ignore[assignment]
-        return found.facts.of == kind and choice_of(found, name) is not None
 
     def _read(self, left: list[Key], skip_broken: bool) -> tuple[str, ...]:
         """Read and check registered files; return "kind/id" of those that are good. Raises: SpecError (unless broken ones are skipped)."""

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from emu.base.errors import SpecError
 from emu.spec.loader import Document, fault
 from emu.spec.models import Series
+from emu.spec.models.series import SeriesNumber
 
 MOST_MEMBERS: Final = 4096
 MOST_VALUES: Final = 64  # of a number of a name
@@ -75,18 +76,17 @@ def _numbers(series: Series, words: Choice, place: int, chosen: dict[str, int]) 
         yield chosen
         return
     number = series.facts.numbers[place]
-    most = min([number_of(number.most, chosen), *_limits(series, words, number.id, chosen)])
-    least = number_of(number.least, chosen)
+    least, most = _range(series, number, words, chosen)
     if most - least >= MOST_VALUES:
         raise SpecError(f"{number.id}: from {least} to {most}: a number has at most {MOST_VALUES} values")
     for value in range(least, most + 1):
         yield from _numbers(series, words, place + 1, chosen | {number.id: value})
 
 
-def _limits(series: Series, words: Choice, name: str, chosen: Mapping[str, int]) -> Iterator[int]:
-    for rule in series.facts.rules:
-        if name in rule.most and _holds(rule.when, words):
-            yield number_of(rule.most[name], chosen)
+def _range(series: Series, number: SeriesNumber, words: Choice, chosen: Mapping[str, int]) -> tuple[int, int]:
+    """Return the smallest and the largest value of a number. chosen: the numbers before it."""
+    limits = [rule.most[number.id] for rule in series.facts.rules if number.id in rule.most and _holds(rule.when, words)]
+    return number_of(number.least, chosen), min(number_of(text, chosen) for text in (number.most, *limits))
 
 
 def _holds(when: Mapping[str, str], words: Mapping[str, int | str]) -> bool:
@@ -111,17 +111,17 @@ def choice_of(series: Series, name: str) -> Choice | None:
     chosen: dict[str, int] = {}
     for number in facts.numbers:
         value = int(said[number.id])
-        most = min([number_of(number.most, chosen), *_limits(series, said, number.id, chosen)])
-        if not number_of(number.least, chosen) <= value <= most:
+        least, most = _range(series, number, said, chosen)
+        if not least <= value <= most:
             return None
         chosen[number.id] = value
     return said
 
 
-def near_line(series: Series, kind: str, name: str) -> str | None:
+def near_line(series: Series, name: str) -> str | None:
     """Return what to say of an unknown id that begins as those of the members do; None for another."""
     start = series.facts.name.partition("{")[0]
-    if series.facts.of != kind or not start or not name.lower().startswith(start):
+    if not start or not name.lower().startswith(start):
         return None
     last = member_id(series, list(choices(series))[-1])
     return f"is no member of the series {series.id}: an id is {series.facts.name}, such as {last}; see `emu show {series.id}`"

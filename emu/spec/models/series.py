@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, StringConstraints
 
@@ -10,6 +10,8 @@ from emu.spec.models.common import Exact, Hex, Id, Name, Part, SpecObject
 
 TEMPLATE = r"^[a-z0-9_{}]+$"
 EXPRESSION = r"^[a-z0-9_ +*^()-]+$"
+MemberKind = Literal["format"]
+MEMBER_KINDS: Final[tuple[str, ...]] = get_args(MemberKind)
 Expression = Annotated[str, StringConstraints(pattern=EXPRESSION, max_length=200)]
 
 
@@ -43,7 +45,7 @@ class SeriesRule(Part):
 class SeriesFacts(Part):
     """A template of names, and the rules that make the facts of a member."""
 
-    of: Literal["format"] = Field(description="kind of the members")
+    of: MemberKind = Field(description="kind of the members")
     name: Annotated[str, StringConstraints(pattern=TEMPLATE)] = Field(
         description="id of a member: letters, and each number and word once in braces"
     )
