@@ -5,11 +5,10 @@ EMU_NEED_TORCH: a missing torch or triton fails instead of being skipped.
 
 import importlib.util
 import os
-import shutil
 from pathlib import Path
 
 import pytest
-from support.console import commands, differing
+from support.console import followed
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/tutorial_kernel.md"
 MISSING = [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]
@@ -18,8 +17,4 @@ MISSING = [name for name in ("torch", "triton") if importlib.util.find_spec(name
 @pytest.mark.skipif(bool(MISSING) and not os.environ.get("EMU_NEED_TORCH"), reason=f"no {' and no '.join(MISSING)} here")
 def test_every_command_prints_what_the_page_says(tmp_path: Path) -> None:
     assert not MISSING
-    place = tmp_path / "copy"
-    shutil.copytree(PAGE.with_suffix(""), place, ignore=shutil.ignore_patterns("__pycache__"))
-    assert len(commands(PAGE.read_text(encoding="utf-8"))) >= 8
-    wrong = differing(PAGE, place)
-    assert not wrong, "\n\n".join(wrong)
+    followed(PAGE, tmp_path, 8)

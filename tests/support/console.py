@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,19 @@ def prints(wanted: str, got: str) -> bool:
     """Whether text is what the page says; `...` stands for any text, on a line of its own for any lines or none."""
     lines = (line if line == "..." else re.escape(line).replace(re.escape("..."), "[^\n]*") for line in wanted.splitlines())
     return re.fullmatch("".join("(?:[^\n]*\n)*" if line == "..." else line + "\n" for line in lines), got) is not None
+
+
+def followed(page: Path, folder: Path, least: int) -> Path:
+    """Follow a tutorial in a copy of its files, the folder beside the page; return the copy.
+
+    least: commands that the page must have.   Raises: AssertionError (fewer of them, one that prints something else).
+    """
+    place = folder / "copy"
+    shutil.copytree(page.with_suffix(""), place, ignore=shutil.ignore_patterns("__pycache__"))
+    assert len(commands(page.read_text(encoding="utf-8"))) >= least
+    wrong = differing(page, place)
+    assert not wrong, "\n\n".join(wrong)
+    return place
 
 
 def differing(page: Path, place: Path) -> list[str]:
