@@ -217,6 +217,7 @@ def test_a_miter_that_compares_nothing_is_found_out(new: str, tmp_path: Path, mo
     text, old = prove_module.TEMPLATE.read_text(), "~valid | ~want_open & ("
     assert text.count(old) == 1
     (tmp_path / "blind.v.j2").write_text(text.replace(old, new))
+    shutil.copy(prove_module.TEMPLATE.with_name("compare.v.j2"), tmp_path)
     monkeypatch.setattr(prove_module, "TEMPLATE", tmp_path / "blind.v.j2")
     for body in (RIGHT, "assign p = 0;"):
         assert prove(golden("product/int4xint4"), written(tmp_path, body=body))[:4] == ("unknown", None, False, VACUOUS)

@@ -104,7 +104,7 @@ def _one_function(
     if proof.kind == "proven" and proof.lemmas is not None:
         note(f"by {proof.lemmas.proven} lemmas, one for each lane and one for all lanes 0")
     if proof.kind == "counterexample":
-        note(_replayed(proof))
+        note(_replayed(proof.simulator, proof.got, ": the design gives no answer"))
     if proof.clocked:
         note("registers were taken as wires: the function was judged, not the timing")
     if proof.row is not None and out is not None:
@@ -116,12 +116,13 @@ def _lemmas(proof: Proof) -> dict[str, object]:
     return {} if proof.lemmas is None else {"lemmas": proof.lemmas.proven, "lemmas_sha256": proof.lemmas.sha256}
 
 
-def _replayed(proof: Proof) -> str:
-    if proof.simulator.startswith("("):
-        return f"not replayed: {proof.simulator[1:-1]}"
-    if proof.got is None:
-        return f"replayed in {proof.simulator}: the design gives no answer"
-    return f"replayed in {proof.simulator}: the design gives " + ", ".join(f"{name} = {text}" for name, text in proof.got.items())
+def _replayed(simulator: str, got: dict[str, str] | None, nothing: str) -> str:
+    """Return what a simulator made of a counterexample. nothing: the words where the design gave no value."""
+    if simulator.startswith("("):
+        return f"not replayed: {simulator[1:-1]}"
+    return f"replayed in {simulator}" + (
+        ": the design gives " + ", ".join(f"{name} = {text}" for name, text in got.items()) if got else nothing
+    )
 
 
 def _over_time(
@@ -153,13 +154,7 @@ def _over_time(
         click.echo("\n".join([head + (f": {proof.why or proof.fault}" if proof.why or proof.fault else ""), *lines, *seen]))
     note(scope.words())
     if proof.rows:
-        note(_replayed_fault(proof.simulator, proof.got))
+        note(_replayed(proof.simulator, proof.got, ""))
         if out is not None:
             write_text(out, render_tv(item, proof.rows), force)
     return {"proven": 0, "counterexample": DIFFERS, "silent": DIFFERS, "unknown": NOTHING}[proof.kind]
-
-
-def _replayed_fault(simulator: str, got: dict[str, str] | None) -> str:
-    if simulator.startswith("("):
-        return f"not replayed: {simulator[1:-1]}"
-    return f"replayed in {simulator}" + (": the design gives " + ", ".join(f"{name} = {text}" for name, text in got.items()) if got else "")

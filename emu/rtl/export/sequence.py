@@ -8,45 +8,35 @@ Nothing is called proven before each row has an answer that the same comparison 
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from emu.base.errors import FileError
-from emu.base.templates import filled
-from emu.contracts.rows import Input, Row, make_row, unpack, value_of
-from emu.rtl.export import verilog as export_verilog
+from emu.contracts.rows import Input, Row, make_row, value_of
 from emu.rtl.export.aig import RIGID, START, Sequential, Unrolled, read, unroll
 from emu.rtl.export.equivalence import AIGER, VACUOUS, Verdict, solve
 from emu.rtl.export.functions import Golden, Sums
 from emu.rtl.export.replay import differ
+from emu.rtl.export.sequence_build import SEQUENTIAL, build
 from emu.rtl.export.sequence_replay import Stimulus, replay_sequence
-from emu.rtl.export.special import class_condition, float_fields
-from emu.rtl.export.yosys import ABC, find, run_yosys
+from emu.rtl.export.yosys import ABC, find
 from emu.rtl.mismatch.golden_rows import mismatch_lines
 from emu.rtl.portmap.environment import Environment, environment
 from emu.rtl.portmap.file import MapFile, check_columns
 from emu.rtl.portmap.model import PortMap
-from emu.rtl.portmap.rows import has_class
+from emu.rtl.portmap.rows import waived_columns
 from emu.rtl.simulate.vhdl import as_verilog
-from emu.spec.registry import get
 
 Kind = Literal["proven", "counterexample", "silent", "unknown"]
-TEMPLATE: Final = Path(__file__).with_name("sequence.v.j2")
-TOP: Final = "emu_top"
 RESET_EDGES: Final = 4  # as in the bench
 EDGES: Final = 16
 ROWS, ROWS_OF_QUEUES = 2, 4
 SPARE: Final = 4  # edges of the window beyond those that rows need
 MOST_FOUND: Final = 16  # edges of a latency that is looked for
 FLAG: Final = "counterexample"
-_SEQUENTIAL: Final = "sequential.aag"
-_CELLS: Final = "cells.json"
-_STATE: Final = re.compile(r"\$_?(dff|adff|sdff|aldff|ff|sr|dlatch|adlatch|mem|fsm|DFF|ALDFF|SDFF|FF|SR|DLATCH)")
 _BIT: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
 
@@ -106,13 +96,16 @@ def prove_map(item: Golden, file: MapFile, rows: int | None = None, edges: int |
     find(ABC)
     model = file.map
     _check(file, item)
-    if model.latency != "find":
-        return _proved(item, file, model, rows, edges, seconds)
-    last: SequenceProof | None = None
-    for latency in range(MOST_FOUND + 1):
-        last = _proved(item, file, model.model_copy(update={"latency": latency}), rows, edges, seconds, replayed=False)
-        if last.kind in ("proven", "unknown"):
-            return last._replace(scope=last.scope._replace(latency=latency))
+    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
+        sources = as_verilog(file.files, model.module, Path(folder))
+        if model.latency != "find":
+            return _proved(item, file, model, sources, rows, edges, seconds)
+        last: SequenceProof | None = None
+        for latency in range(MOST_FOUND + 1):
+            one = model.model_copy(update={"latency": latency})
+            last = _proved(item, file, one, sources, rows, edges, seconds, replayed=False)
+            if last.kind in ("proven", "unknown"):
+                return last._replace(scope=last.scope._replace(latency=latency))
     assert last is not None
     why = f"no latency of 0 to {MOST_FOUND} clock edges fits: write the latency into the map, and a counterexample is shown"
     return SequenceProof("unknown", last.scope, why)
@@ -146,8 +139,16 @@ def _check(file: MapFile, item: Golden) -> None:
 
 
 def _proved(
-    item: Golden, file: MapFile, model: PortMap, rows: int | None, edges: int | None, seconds: float, replayed: bool = True
+    item: Golden,
+    file: MapFile,
+    model: PortMap,
+    sources: Sequence[Path],
+    rows: int | None,
+    edges: int | None,
+    seconds: float,
+    replayed: bool = True,
 ) -> SequenceProof:
+    """Prove a design of one latency. model: the map with that latency.   sources: the design, Verilog."""
     clocked = model.clock is not None
     rows = (rows or (ROWS_OF_QUEUES if model.ready is not None else ROWS)) if clocked else 1
     bound = model.latency if isinstance(model.latency, int) else (edges or EDGES)
@@ -156,12 +157,11 @@ def _proved(
     scope = Scope(rows, bound, 0, model.reset is not None and clocked, waived)
     with tempfile.TemporaryDirectory(prefix="emu_") as folder:
         work = Path(folder)
-        sources = as_verilog(file.files, model.module, work)
         try:
-            why = _build(item, file, model, env, sources, work, scope.free_start, seconds)
+            why = build(item, file, env, sources, work, scope.free_start, seconds)
             if why:
                 return SequenceProof("unknown", scope, why)
-            question = _Question(read(work / _SEQUENTIAL), env, model, work, seconds)
+            question = _Question(read(work / SEQUENTIAL), env, model, work, seconds)
             units = [question.judged(slot) for slot in range(env.units)]
         except TimeoutError as error:
             return SequenceProof("unknown", scope, str(error))
@@ -177,102 +177,13 @@ def _proved(
 def _reasons(model: PortMap, item: Golden) -> Iterator[str]:
     """Yield what is not claimed, in the words of `emu rtl run`."""
     for waiver in model.unsupported:
-        columns = [column.name for column in item.layout.inputs if column.format and waiver.column in (None, column.name)]
+        columns = [column.name for column in waived_columns(waiver, item.layout)]
         yield f"{(waiver.class_ or '').replace('_', ' ')} in {' or '.join(columns)} ({waiver.why})"
     for name, place in model.ports.items():
         if place.value is not None:
             yield f"{name} other than {place.value}"
         if place.low_bits is not None:
             yield f"{name} of more than {place.low_bits} bits"
-
-
-def _waived(model: PortMap, item: Golden, row: int) -> list[str]:
-    """Return the Verilog conditions of a row that is not compared."""
-    out = []
-    for waiver in model.unsupported:
-        for column in item.layout.inputs:
-            if column.format and waiver.column in (None, column.name):
-                tied = model.ports[column.name].value
-                if tied is None:
-                    out.append(class_condition(waiver.class_ or "", column, f"row{row}_{column.name}"))
-                elif any(has_class(code, get("format", column.format), waiver.class_ or "") for code in unpack(int(tied, 16), column)):
-                    out.append("1'b1")
-    for name, place in model.ports.items():
-        if place.low_bits is not None:
-            bits = next(column.bits for column in item.layout.inputs if column.name == name)
-            if bits > place.low_bits:
-                out.append(f"|row{row}_{name}[{bits - 1}:{place.low_bits}]")
-    return out
-
-
-def _build(
-    item: Golden, file: MapFile, model: PortMap, env: Environment, sources: Sequence[Path], work: Path, free_start: bool, seconds: float
-) -> str:
-    """Write the environment with the design and the comparison as a graph with registers; return why that cannot be, or nothing."""
-    (work / "golden.v").write_text(export_verilog.render(replace(item.circuit, name="emu_golden")), encoding="ascii")
-    (work / "environment.v").write_text(env.text, encoding="utf-8")
-    wanted = {name for name, _ in item.circuit.outputs}
-    shown = {column.name for column in env.outputs}
-    fixed = {name: int(place.value, 16) for name, place in model.ports.items() if place.value is not None}
-    text = filled(
-        TEMPLATE,
-        top=TOP,
-        inputs=item.layout.inputs,
-        given={column.name: f"{column.bits}'h{fixed[column.name]:x}" if column.name in fixed else "" for column in item.layout.inputs},
-        wants=[(name, bits) for name, bits in item.circuit.outputs],
-        outputs=env.outputs,
-        nans={column.name: float_fields(column) for column in env.outputs if f"k_{column.name}" in wanted},
-        mapped=env.mapped,
-        any_bits=env.any_bits,
-        rows=env.rows,
-        units=env.units,
-        limit=env.limit,
-        waived=[_waived(model, item, row) for row in range(env.rows)],
-    )
-    assert shown
-    (work / "top.v").write_text(text, encoding="ascii")
-    folders = "".join(f'-I"{folder.resolve()}" ' for folder in (*dict.fromkeys(path.parent for path in file.files), *file.includes))
-    words = "".join(f"-D {define.name}" + (f"={define.value}" if define.value != "" else "") + " " for define in model.defines)
-    reading = [f'read_verilog -sv {words}{folders}"{source.resolve()}"' for source in sources]
-    begin = ["read_verilog golden.v", "read_verilog -sv environment.v top.v", *reading, f"hierarchy -check -top {TOP}", "proc -norom"]
-    run_yosys([*begin, f"write_json {_CELLS}"], work, seconds)
-    _check_ports(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"], file, env)
-    # passes that merge or drop registers are left out: they take an unknown start as the one that suits them
-    flat = ["flatten", "memory_collect", "memory_map", "async2sync", "dffunmap", "opt_expr", "opt_clean"]
-    starts = ["setattr -unset init w:*"] if free_start else []
-    run_yosys([*begin, *flat, *starts, "write_rtlil flat.il", f"write_json {_CELLS}"], work, seconds)
-    why = _one_clock(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"][TOP])
-    if why:
-        return why
-    last = ["techmap", "setundef -undriven -anyseq", "opt_clean", "aigmap", f"write_aiger -ascii -symbols {_SEQUENTIAL}"]
-    run_yosys(["read_rtlil flat.il", *last], work, seconds)
-    return ""
-
-
-def _check_ports(modules: Mapping[str, Any], file: MapFile, env: Environment) -> None:
-    """Raises: FileError (a port of another width than the map says; an input that nothing drives)."""
-    cell = modules["emu_environment"]["cells"]["u_design"]
-    for name, port in modules[cell["type"]]["ports"].items():
-        wide, known = len(port["bits"]), env.widths.get(name, 1)
-        if name not in cell["connections"] and port["direction"] != "output":
-            raise FileError(f"{file.path}: input port {name} of {file.map.module} is not in the map: tie it (ties)")
-        if name in cell["connections"] and (wide < known or (wide > known and port["direction"] != "output")):
-            raise FileError(f"{file.path}: port {name} of {file.map.module} has {wide} bits, the map says {known}")
-
-
-def _one_clock(top: Mapping[str, Any]) -> str:
-    """Return what keeps a flat design from being steps of one clock, or nothing."""
-    clock = top["ports"]["emu_clk"]["bits"]
-    for name, cell in top["cells"].items():
-        kind = cell["type"]
-        if not _STATE.match(kind):
-            continue
-        where = cell["attributes"].get("src", name)
-        if kind != "$dff":
-            return f"{where}: a latch or a memory that is no register ({kind}): a proof over time knows flip-flops of one clock"
-        if cell["connections"]["CLK"] != clock or not int(cell["parameters"]["CLK_POLARITY"], 2):
-            return f"{where}: a flip-flop that is not of the rising edge of clock: a proof over time knows one clock"
-    return ""
 
 
 class _Found(NamedTuple):
@@ -400,7 +311,7 @@ def _stimulus(model: Mapping[str, int], unrolled: Unrolled, resets: int, edges: 
 def _shown(item: Golden, file: MapFile, env: Environment, sources: Sequence[Path], found: _Found, scope: Scope) -> SequenceProof:
     """Return the proof of a counterexample: its rows by the reference model, replayed."""
     assert found.stimulus is not None
-    fixed = {name: int(place.value, 16) for name, place in file.map.ports.items() if place.value is not None}
+    fixed = file.map.constants
     rows = []
     for number in range(env.rows):
         values = tuple(fixed.get(column.name, found.stimulus.rigid.get(f"row{number}_{column.name}", 0)) for column in item.layout.inputs)

@@ -148,7 +148,7 @@ def _run(
         (work / "environment.sv").write_text(env.text, encoding="utf-8")
         folders = dict.fromkeys(path.resolve() for path in (*(source.parent for source in (*sources, *file.files)), *file.includes))
         options = [*(f"-I{path}" for path in folders)]
-        options += [f"-D{define.name}" + (f"={define.value}" if define.value != "" else "") for define in file.map.defines]
+        options += [f"-D{define.text}" for define in file.map.defines]
         command = compile_sources(simulator, [work / "replay.sv", work / "environment.sv", *sources], options, work)
         status, said = execute(command, work, SECONDS)
     if status != 0 or "DONE" not in said:

@@ -30,6 +30,11 @@ class Define(Part):
     name: Identifier = Field(description="macro, without the backquote")
     value: int | str = Field(default="", description="its text; left out: defined and empty")
 
+    @property
+    def text(self) -> str:
+        """The macro as `NAME` or `NAME=value`."""
+        return self.name if self.value == "" else f"{self.name}={self.value}"
+
 
 class Reset(Part):
     """The reset of the design."""
@@ -205,6 +210,11 @@ class PortMap(Part):
         default=(), description="output columns that the design lacks: not compared; of accumulate also last, and acc_in where it chains"
     )
     unsupported: tuple[Unsupported, ...] = Field(default=(), description="rows that the design does not claim")
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Input column -> the value that the design always takes."""
+        return {name: int(place.value, 16) for name, place in self.ports.items() if place.value is not None}
 
     @property
     def streams(self) -> bool:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emu.base.errors import OpenError
-from emu.contracts.columns import Layout
+from emu.contracts.columns import Column, Layout
 from emu.contracts.rows import Input, Row, inputs_of, is_open, unpack, value_of
 from emu.contracts.text import class_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import is_signalling
-from emu.rtl.portmap.model import PortMap, Wiring
+from emu.rtl.portmap.model import PortMap, Unsupported, Wiring
 from emu.rtl.portmap.wires import FLAG_BITS
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
@@ -140,12 +140,16 @@ def _reasons(model: PortMap, layout: Layout, row: Row) -> Iterator[tuple[int | N
         why = f" ({item.why})" if item.why else ""
         if item.flag is not None and item.flag in row.flags:
             yield number, f"flag {item.flag}{why}"
-        columns = [column for column in layout.inputs if column.format is not None and item.column in (None, column.name)]
-        for column in columns if item.class_ is not None else ():
+        for column in waived_columns(item, layout) if item.class_ is not None else ():
             fmt: Format = get("format", column.format or "")
             if any(has_class(code, fmt, item.class_ or "") for code in unpack(value_of(layout, row, column.name), column)):
                 yield number, f"{(item.class_ or '').replace('_', ' ')} in {column.name}{why}"
                 break
+
+
+def waived_columns(waiver: Unsupported, layout: Layout) -> list[Column]:
+    """Return the input columns whose elements a waiver of a class is about."""
+    return [column for column in layout.inputs if column.format is not None and waiver.column in (None, column.name)]
 
 
 def has_class(code: int, fmt: Format, wanted: str) -> bool:
