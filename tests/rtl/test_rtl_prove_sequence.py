@@ -12,9 +12,11 @@ import pytest
 from emu.base.errors import SpecError
 from emu.cli.main import run
 from emu.contracts.columns import Column
-from emu.rtl.export import sequence_build, special
+from emu.contracts.rows import value_of
+from emu.rtl.export import sequence_build, sequence_replay, special
 from emu.rtl.export.equivalence import VACUOUS
 from emu.rtl.export.functions import golden
+from emu.rtl.export.replay import FalseCounterexample
 from emu.rtl.export.sequence import SequenceProof, prove_map
 from emu.rtl.export.special import class_condition
 from emu.rtl.portmap.file import load_map
@@ -35,7 +37,7 @@ ports:
   y: {port: "e2m1_o"}
 """
 PIPE = """module pipe (input clk, input rst, input in_valid, input [31:0] x, output reg out_valid, output reg [3:0] y);
-    reg valid_1, valid_2, sign_1, sign_2, nan_1, nan_2, odd;
+    reg valid_1, valid_2, sign_1, sign_2, nan_1, nan_2;
     reg [31:0] held;
     reg [2:0] low, code;
     wire [30:0] size = held[30:0];
@@ -197,6 +199,25 @@ def test_a_fault_comes_back_in_simulation(fault: str, design: Callable[..., Path
 def test_a_fault_of_beats_comes_back(changes: Changes, words: str, design: Callable[..., Path]) -> None:
     found = proved(design("two_beats", changes))
     assert found.kind == "counterexample" and words in found.fault
+
+
+SPOILT = "        y <= nan_2 ? 4'h7 : {sign_2, code};\n"
+# No reset clears `odd`; a simulator takes its X as another number than 2.
+KEPT = f"{SPOILT}        odd <= odd & {{2{{~x[31]}}}};\n        if (odd == 2'd2) y <= {{sign_2, ~code}};\n"
+
+
+def test_registers_start_as_the_solver_chose_where_unknown_ones_hide_a_fault(
+    design: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = design("pipe", ((SPOILT, KEPT), ("    reg [2:0] low,", "    reg [1:0] odd;\n    reg [2:0] low,")))
+    found = proved(path)
+    assert (found.kind, found.simulator) == ("counterexample", "icarus") and "row" in found.fault
+    row, layout = found.rows[-1], golden("convert/e2m1/rne/nvidia", "fp32").layout
+    wanted = value_of(layout, row, "y")
+    assert found.got is not None and int(found.got["y"], 16) == (wanted & 8 | ~wanted & 7)
+    monkeypatch.setattr(sequence_replay, "_registers", lambda start: {})
+    with pytest.raises(FalseCounterexample, match="in icarus it does not come back"):
+        proved(path)
 
 
 def test_a_design_that_never_answers_is_no_pass(design: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
