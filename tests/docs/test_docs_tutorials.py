@@ -7,7 +7,7 @@ import pytest
 from support.console import differing, followed
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-ELSEWHERE = ("rtl", "kernel")  # tests/rtl/test_rtl_tutorial.py, test_docs_tutorial_triton.py
+ELSEWHERE = ("rtl", "kernel", "e1m2")  # tests/rtl/test_rtl_tutorial.py, test_docs_tutorial_triton.py, below
 # and how many commands they have at least
 PAGES = {"chip": 8, "format": 12, "gemm": 5, "checkpoint": 9}
 
@@ -17,6 +17,13 @@ PAGES = {"chip": 8, "format": 12, "gemm": 5, "checkpoint": 9}
 def test_every_command_prints_what_the_page_says(tmp_path: Path, need: Callable[..., None], name: str) -> None:
     need("cc", "make", "sed", "grep")
     followed(DOCS / f"tutorial_{name}.md", tmp_path, PAGES[name])
+
+
+@pytest.mark.exhaustive  # a product is synthesised, a real model is run
+def test_the_evidence_is_read_as_the_page_says(tmp_path: Path, need: Callable[..., None], model_file: Path) -> None:
+    need("yosys", "grep")
+    assert model_file.is_file()
+    followed(DOCS / "tutorial_e1m2.md", tmp_path, 12, ("docs", "research"))
 
 
 def test_no_tutorial_is_left_out() -> None:

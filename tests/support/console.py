@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 Command = tuple[str, str]  # the command, and what it prints
@@ -25,13 +26,20 @@ def prints(wanted: str, got: str) -> bool:
     return re.fullmatch("".join("(?:[^\n]*\n)*" if line == "..." else line + "\n" for line in lines), got) is not None
 
 
-def followed(page: Path, folder: Path, least: int) -> Path:
+def followed(page: Path, folder: Path, least: int, clone: Sequence[str] = ()) -> Path:
     """Follow a tutorial in a copy of its files, the folder beside the page; return the copy.
 
-    least: commands that the page must have.   Raises: AssertionError (fewer of them, one that prints something else).
+    least: commands that the page must have.   clone: for a page that works in the root of a clone, the folders of it that it reads: they
+    are linked in place of the copy, without the package, so that the installed one is met.
+    Raises: AssertionError (fewer of them, one that prints something else).
     """
     place = folder / "copy"
-    shutil.copytree(page.with_suffix(""), place, ignore=shutil.ignore_patterns("__pycache__"))
+    if clone:
+        place.mkdir()
+        for name in clone:
+            (place / name).symlink_to(page.parents[1] / name)
+    else:
+        shutil.copytree(page.with_suffix(""), place, ignore=shutil.ignore_patterns("__pycache__"))
     assert len(commands(page.read_text(encoding="utf-8"))) >= least
     wrong = differing(page, place)
     assert not wrong, "\n\n".join(wrong)
