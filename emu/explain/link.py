@@ -30,6 +30,7 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
     "block": {"a": "recipe", "b": "recipe"},
     "dot": {"m1": "datapath", "m2": "datapath", "m3": "datapath"},
     "layout": {"layout": "layout"},
+    "tensor": {"recipe": "recipe"},
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
 SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what a number may come from
 SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32

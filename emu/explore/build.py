@@ -21,12 +21,13 @@ from emu.spec.contract import level_plans, plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
 from emu.spec.levels import LevelsPlan
-from emu.spec.programs.program import quantize_program
+from emu.spec.programs.program import Program, quantize_program
 from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "app.js",
+    "core.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js",
+    "tensor_file.js", "tensor_work.js", "tensor.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
@@ -71,7 +72,8 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             program = quantize_program(thing)
             pairs = zip(program.instructions, thing.facts.steps, strict=False)
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
-            recipes.append({"id": thing.id, "title": thing.title, "steps": steps})
+            told = {"id": thing.id, "title": thing.title, "steps": steps}
+            recipes.append({**told, "back": next(iter(thing.facts.dequantize)), "measured": _is_measured(program)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
         "digest": text.rstrip("\n").rpartition(" ")[2][:16],
@@ -84,6 +86,13 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
     }
+
+
+def _is_measured(program: Program) -> bool:
+    """Whether a tensor may come in parts of a row, and its values compare with x: no step gathers more than a block, none rotates."""
+    whole = [item for item in program.instructions if not item.type.extent.columns]
+    gathered = [name for item in whole for name in item.args if isinstance(name, str) and program.types[name].extent.columns]
+    return not gathered and all(item.op != "transform" for item in program.instructions)
 
 
 def compiled() -> bytes:

@@ -16,10 +16,10 @@ from support.explorer import answers, link, texts
 import emu
 from emu.engines.c_ref import c_reference
 
-ROOMS = ("number", "block", "dot", "layout")
+ROOMS = ("number", "block", "dot", "layout", "tensor")
 THEMES = {"light": (), "dark": ("--blink-settings=preferredColorScheme=0",)}
 WIDTHS = {"desk": "--window-size=1280,1000", "phone": "--window-size=500,900"}  # headless Chromium makes no window below 500
-REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0"}
+REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0", "tensor": "tensor?recipe=none"}
 
 
 @pytest.fixture(scope="session")

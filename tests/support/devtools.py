@@ -93,6 +93,12 @@ class Page:
         assert "errorText" not in answer, f"{address}: {answer['errorText']}"
         self._until("Page.loadEventFired")
 
+    def choose_file(self, selector: str, path: Path) -> None:
+        """Choose a file in a field, as a user does."""
+        root = self._call("DOM.getDocument")["root"]["nodeId"]
+        node = self._call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self._call("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
+
     def ask(self, script: str) -> Any:
         """Return what an asynchronous function with this body returns, through JSON."""
         answer = self._call("Runtime.evaluate", expression=f"(async () => {{ {script} }})()", awaitPromise=True, returnByValue=True)

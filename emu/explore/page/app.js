@@ -1,9 +1,11 @@
 // app.js: rooms, the state behind the # of the address, and what all rooms share.
+const OWN = globalThis.document ? document.currentScript.textContent : "";
 const ROOMS = {
   number: {title: "Number", start: NUMBER, compute: numberOf, draw: drawNumber},
   block: {title: "Block", start: BLOCK, compute: blockOf, draw: drawBlock},
   dot: {title: "Dot", start: DOT, compute: dotOf, draw: drawDot},
   layout: {title: "Layout", start: LAYOUT, compute: layoutOf_, draw: drawLayout},
+  tensor: {title: "Tensor", start: TENSOR, compute: tensorOf, draw: drawTensor},
 };
 const escape_ = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`);
 function choose(name, label, ids, state) {
@@ -31,10 +33,12 @@ function olderFacts({name, state, digest, named}) {
   const changed = objects.filter(([, here], i) => digest.slice(i * size, (i + 1) * size) !== here).map(([id]) => id);
   return changed.length || digest.length !== objects.length * size ? `This link was made with other facts of ${[...new Set(changed)].join(", ") || "the spec"}: numbers may differ.` : "";
 }
+const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
 function shellOf(name, state) {
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return `emu show ${state.a} ${state.b}`;
   if (name === "dot") return dotShell(state);
+  if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor ? ` --select ${quoted(state.tensor)}` : "");
   return `emu layout show ${state.layout} --shape ${state.rows}x${state.codes}`;
 }
 
@@ -68,7 +72,8 @@ function guarded(work) { // what cannot be done is said, and the page stays as i
     document.querySelector("#fault").textContent = error.message;
   }
 }
-function changed({name, value}) {
+function changed({name, value, files}) {
+  if (name === "file") return takeFile(files[0]);
   if (name === "m1") return go(otherMachine(now.state, value), "[name=m1]");
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
@@ -85,6 +90,8 @@ function begin() {
   const page = document.querySelector("#room");
   page.addEventListener("change", event => guarded(() => changed(event.target)));
   page.addEventListener("submit", event => event.preventDefault());
+  addEventListener("dragover", event => { if (now.name === "tensor") event.preventDefault(); });
+  addEventListener("drop", event => { if (now.name === "tensor") { event.preventDefault(); takeFile(event.dataTransfer.files[0]); } });
   page.addEventListener("keydown", event => {
     if (now.name !== "number" || !["typed", "code"].includes(event.target.name) || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
     event.preventDefault();
@@ -94,7 +101,7 @@ function begin() {
   for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
-    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Dot one for each step that aligns"; return; }
+    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Dot one for each step that aligns, Tensor one of each tensor"; return; }
     const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     const words = document.createElementNS("http://www.w3.org/2000/svg", "style"); // the figure stands alone: its letters and colours go with it
@@ -112,4 +119,4 @@ globalThis.explorer = {smallestDifference, copied: () => copied, text(hash) { //
   const {name, state} = stateOf(hash);
   try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};
-begin();
+if (globalThis.document) begin(); else work(); // the worker of the Tensor room is this script too
