@@ -18,7 +18,7 @@ import click
 
 import emu
 from emu.base.errors import EmuError, ToolError
-from emu.cli.settings import LazyGroup, Settings, common_options, settings_of
+from emu.cli.settings import LazyGroup, Settings, common_options, say_error, settings_of
 
 # Each command and the module that holds it, in the order of help.
 COMMANDS = {
@@ -50,7 +50,6 @@ MISUSE = 2
 TOOL_MISSING = 5
 INTERRUPTED = 130
 READER_GONE = 128 + 13  # as a shell says of a process that ended by SIGPIPE: no verdict was read, so none is given
-LONGEST = 900  # characters of a line of error
 
 
 @click.group(cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -104,12 +103,9 @@ def _ended(error: BaseException) -> int:
 
 
 def _fail(message: str, code: int = MISUSE) -> int:
-    """Print one line to stderr, of a length that a terminal shows."""
-    line = " ".join(message.split())
-    if len(line) > LONGEST:
-        line = f"{line[: LONGEST * 2 // 3]} ... {line[-LONGEST // 3 :]}"
+    """Print one line to stderr, and return the exit code."""
     with contextlib.suppress(OSError):
-        click.echo(f"emu: {line}", err=True)
+        say_error(message)
     return code
 
 

@@ -21,6 +21,7 @@ from emu.spec.registry import broken, load_spec
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 WIDE = 200
+LONGEST = 900  # characters of a line of error
 
 
 @dataclass
@@ -66,7 +67,7 @@ def _add_spec(_ctx: click.Context, _parameter: click.Parameter, folders: tuple[s
         load_spec(folder, skip_broken=True)
     for path, fault in broken().items():
         if path not in before:
-            click.echo(f"emu: {fault} ({path.name} is left out)", err=True)
+            say_error(f"{fault} ({path.name} is left out)")
     return folders
 
 
@@ -122,6 +123,14 @@ def note(text: str) -> None:
     """Print a remark to stderr unless --quiet."""
     if not settings_of().quiet:
         click.echo(text, err=True)
+
+
+def say_error(message: str) -> None:
+    """Print what is wrong to stderr, in one line of a length that a terminal shows: the middle of a longer one is left out."""
+    line = " ".join(message.split())
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST * 2 // 3]} ... {line[-LONGEST // 3 :]}"
+    click.echo(f"emu: {line}", err=True)
 
 
 def progress() -> Progress:

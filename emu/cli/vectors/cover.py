@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import common_options, note, print_json, print_table, say_error, settings_of
 
 if TYPE_CHECKING:
     from emu.vectors.coverage.model import Cross
@@ -45,7 +45,7 @@ def command(path: Path, stem: str | None, merge: bool, holes: bool, out: Path | 
     suites = {name: rows for name, rows in (_merged(found) if merge else found).items() if rows and model_of(counted_as(name))}
     if not suites:
         ops = sorted({name.split("__")[0] for name in found})
-        click.echo(f"emu: {path}: nothing was counted: " + (f"no coverage model for {', '.join(ops)}" if ops else "no rows"), err=True)
+        say_error(f"{path}: nothing was counted: " + (f"no coverage model for {', '.join(ops)}" if ops else "no rows"))
         return NOTHING
     counted = {name: crosses_of(name, rows) for name, rows in suites.items()}
     if out is not None or settings_of().json:

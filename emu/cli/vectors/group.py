@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, counting_bar, note, print_json, print_table, settings_of
+from emu.cli.settings import common_options, counting_bar, note, print_json, print_table, say_error, settings_of
 from emu.cli.vectors.cover import command as cover_command
 from emu.cli.vectors.deliver import command as deliver_command
 
@@ -59,9 +59,9 @@ def verify_command(folder: Path, engines: tuple[str, ...]) -> int:
         for line in report.differences:
             click.echo(line)
     for fault in report.faults:
-        click.echo(f"emu: {fault}", err=True)
+        say_error(fault)
     if report.exit_code == 3 and not report.faults:
-        click.echo(f"emu: {folder}: nothing was compared: no implementation here derives these rows", err=True)
+        say_error(f"{folder}: nothing was compared: no implementation here derives these rows")
     return report.exit_code
 
 

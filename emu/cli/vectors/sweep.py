@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from emu.base.errors import FileError
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import common_options, note, print_json, print_table, progress, say_error, settings_of
 
 DIFFERS = 1
 RECORD = Path("docs/evidence/sweeps.json")
@@ -80,7 +80,7 @@ def _run(out: Path, todo: list[Any], engines: tuple[str, ...], codes: range | No
                 progress=step,
             )
         except sweeps.Differs as error:
-            click.echo(f"emu: {error}", err=True)
+            say_error(str(error))
             return DIFFERS
     if keep:
         sweeps.drop(out, extra)
@@ -109,7 +109,7 @@ def _check(out: Path, every: tuple[Any, ...]) -> int:
 
     line = sweeps.stale_sweeps(out, every).line(out)
     if line is not None:
-        click.echo(f"emu: {line}", err=True)
+        say_error(line)
         return DIFFERS
     older = sweeps.of_other_code(out)
     click.echo(f"{out}: {len(every)} sweeps, all of the present spec; {older} made by other code of the engines than this")
