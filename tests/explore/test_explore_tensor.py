@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 from support import devtools
 from support.explorer import browser, link
 
+import emu
 from emu.engines.exact import block
 from emu.engines.exact.decode import decode_code
 from emu.spec import get
@@ -174,6 +175,27 @@ def test_panels_change_no_figure(page, tab, tmp_path):
     assert small != page
     found = shown(tab, small, tmp_path, written("npy", tmp_path), recipe="nvfp4_modelopt", tensor="array")
     assert found["fault"] == "" and not wrong(found["said"], expected("npy", "nvfp4_modelopt"))
+
+
+@pytest.mark.parametrize(("recipe", "columns"), [("nvfp4_modelopt", 66_005), ("mxfp4_torchao_floor", 66_016)])
+def test_rows_of_many_elements_are_measured(page, tab, tmp_path, recipe, columns):
+    x = np.random.Generator(np.random.Philox(9)).standard_normal(
+        (2, columns), np.float32
+    )  # beyond a panel, and beyond what C takes at once
+    np.save(tmp_path / "wide.npy", x)
+    found = shown(tab, page, tmp_path, tmp_path / "wide.npy", recipe=recipe, tensor="array")
+    made = emu.quantize(x, recipe, engine="numpy")
+    y = made.dequantize(np.float32, engine="numpy")
+    pairs = [(Fraction(a), Fraction(b)) for a, b in zip(x.ravel().tolist(), y.ravel().tolist(), strict=True)]
+    assert found["fault"] == "" and number(found["said"]["xx"]) == sum(a * a for a, _ in pairs)
+    assert number(found["said"]["error"]) == sum((b - a) ** 2 for a, b in pairs)
+    assert [int(item["count"]) for item in found["said"]["use"]] == np.bincount(made.codes[:, :columns].ravel(), minlength=16).tolist()
+
+
+def test_a_row_that_ends_inside_a_block_is_refused_where_the_recipe_does(page, tab, tmp_path):
+    np.save(tmp_path / "odd.npy", np.ones((2, 40), np.float32))
+    found = shown(tab, page, tmp_path, tmp_path / "odd.npy", recipe="mxfp4_torchao_floor", tensor="array")
+    assert found["fault"] == "array: rows of 40 elements: mxfp4_torchao_floor takes whole blocks of 32 only"
 
 
 def test_high_bytes_first_and_float64_are_read(page, tab, tmp_path):

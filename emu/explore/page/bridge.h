@@ -5,3 +5,5 @@
 #define EXPORT(name) __attribute__((export_name(#name)))
 
 void *ex_room(size_t bytes);
+uint8_t *ex_mark(void);
+void ex_release(uint8_t *mark);

@@ -19,7 +19,6 @@ typedef struct {
     uint64_t counts[256]; /* of each element code, where it has at most 8 bits */
     worst_block worst[WORST];
     uint64_t blocks; /* in worst, the largest error first */
-    uint64_t failed; /* the place in the panel of the element that stopped it */
 } figures;
 
 typedef struct {
@@ -116,11 +115,10 @@ EXPORT(ex_counts) uint64_t *ex_counts(figures *all) { return all->counts; }
 
 EXPORT(ex_found) void ex_found(const figures *all, uint64_t *out)
 {
-    out[0] = all->failed;
-    out[1] = all->blocks;
+    out[0] = all->blocks;
     for (uint64_t i = 0; i < all->blocks; i++) {
-        out[2 + 2 * i] = all->worst[i].row;
-        out[3 + 2 * i] = all->worst[i].column;
+        out[1 + 2 * i] = all->worst[i].row;
+        out[2 + 2 * i] = all->worst[i].column;
     }
 }
 
@@ -152,11 +150,19 @@ EXPORT(ex_scan) int32_t ex_scan(const emu_format *format, void *codes, int32_t b
     return EMU_OK;
 }
 
-/* Quantize rows x columns codes of `source`, dequantize them to `result`, and add what they say to `all`. row, column: of the first one. */
-EXPORT(ex_panel)
-int32_t ex_panel(const emu_program *program, const emu_program *back, const emu_format *source, const emu_format *result, void *x, int32_t bytes,
-                 size_t rows, size_t columns, const uint32_t *tensor_amax, figures *all, uint64_t row, uint64_t column)
+/* What stays the same for all codes of a tensor. */
+typedef struct {
+    const emu_program *program, *back;
+    const emu_format *source, *result;
+    int32_t bytes;
+    const uint32_t *tensor_amax;
+} way;
+
+/* Quantize rows x columns codes, dequantize them, and add what they say to `all`. row, column: of the first one. */
+static int32_t measure(const way *by, void *x, size_t rows, size_t columns, figures *all, uint64_t row, uint64_t column)
 {
+    const emu_program *program = by->program, *back = by->back;
+    const emu_format *source = by->source, *result = by->result;
     size_t tile = (size_t)program->tile_columns, padded = (columns + tile - 1) / tile * tile, words = 0, more = 0;
     size_t wide = program->tail == EMU_TAIL_DROP ? columns : padded;
     int32_t error = emu_count_workspace(program, columns, &words);
@@ -166,7 +172,7 @@ int32_t ex_panel(const emu_program *program, const emu_program *back, const emu_
         return error;
     words = more > words ? more : words;
     emu_matrix *levels = ex_room(sizeof *levels * (size_t)(program->level_count + 1));
-    emu_matrix given = {x, bytes, rows, columns, NULL}, codes = {ex_room(rows * wide), 1, rows, wide, NULL};
+    emu_matrix given = {x, by->bytes, rows, columns, NULL}, codes = {ex_room(rows * wide), 1, rows, wide, NULL};
     emu_matrix values = {ex_room(4 * rows * wide), 4, rows, wide, NULL};
     uint64_t *workspace = ex_room(words * 8);
     if (!levels || !codes.codes || !values.codes || !workspace)
@@ -178,7 +184,7 @@ int32_t ex_panel(const emu_program *program, const emu_program *back, const emu_
         if (!levels[i].codes)
             return EMU_ERROR_SPACE;
     }
-    error = emu_quantize(program, source, &given, tensor_amax, NULL, NULL, &codes, levels, workspace, words);
+    error = emu_quantize(program, source, &given, by->tensor_amax, NULL, NULL, &codes, levels, workspace, words);
     if (!error)
         error = emu_dequantize(back, &codes, levels, result, &values, workspace, words);
     if (error)
@@ -188,7 +194,6 @@ int32_t ex_panel(const emu_program *program, const emu_program *back, const emu_
             worst_block block = {{{0}}, row + r, column + first};
             for (size_t c = first; c < columns && c < first + tile; c++) {
                 number a, b;
-                all->failed = r * columns + c;
                 error = number_of(source, code_at(&given, r * columns + c), &a);
                 if (!error)
                     error = number_of(result, code_at(&values, r * wide + c), &b);
@@ -209,5 +214,27 @@ int32_t ex_panel(const emu_program *program, const emu_program *back, const emu_
     carry(&all->xx);
     carry(&all->xy);
     carry(&all->error);
+    return EMU_OK;
+}
+
+/* Codes of `source` there and back again, in pieces of rows that the C reference takes where size_t has 32 bits. */
+EXPORT(ex_panel)
+int32_t ex_panel(const emu_program *program, const emu_program *back, const emu_format *source, const emu_format *result, void *x, int32_t bytes,
+                 size_t rows, size_t columns, const uint32_t *tensor_amax, figures *all, uint64_t row, uint64_t column)
+{
+    const way by = {program, back, source, result, bytes, tensor_amax};
+    size_t registers = (size_t)(program->register_count > back->register_count ? program->register_count : back->register_count);
+    size_t tile = (size_t)program->tile_columns, most = SIZE_MAX / 65536 / registers / tile * tile;
+    if (columns <= most || !most)
+        return measure(&by, x, rows, columns, all, row, column);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c += most) {
+            uint8_t *mark = ex_mark();
+            size_t wide = columns - c < most ? columns - c : most;
+            int32_t error = measure(&by, (uint8_t *)x + (r * columns + c) * (size_t)bytes, 1, wide, all, row + r, column + c);
+            ex_release(mark);
+            if (error)
+                return error;
+        }
     return EMU_OK;
 }

@@ -62,12 +62,12 @@ function figuresOf(file, tensor, recipe, report) {
     for (const {row, column, rows, columns: wide, first} of panelsOf(tensor, facts.columns)) scratch(() => {
       const given = place(bytesFrom(file, tensor, first, rows * wide));
       const error = C.ex_panel(program, back, formatOf(tensor.format), FP32(), given, tensor.bytes, rows, wide, limit, all, BigInt(row), BigInt(column));
-      if (error === 11) refuse(`${tensor.name}: rows of ${columns} elements: ${recipe} takes whole blocks of ${facts.columns} only`);
-      if (error) { C.ex_found(all, OUT); refuse(`${tensor.name}, ${recipe}: ${ERRORS[error]}, behind element ${placeText(tensor, first)}`); }
+      if (error === 11 && columns % facts.columns) refuse(`${tensor.name}: rows of ${columns} elements: ${recipe} takes whole blocks of ${facts.columns} only`);
+      if (error) refuse(`${tensor.name}, ${recipe}: ${ERRORS[error]}, in the ${rows * wide} elements from ${placeText(tensor, first)}`);
       report(tensor.count + first + rows * wide, 2 * tensor.count);
     });
     C.ex_found(all, OUT);
-    const [, blocks] = numbersAt(OUT, 2).map(Number), places = numbersAt(OUT, 2 + 2 * blocks).slice(2).map(Number);
+    const [blocks, ...places] = numbersAt(OUT, 1 + 2 * 8).map(Number);
     const worst = Array.from({length: blocks}, (_, i) => {
       const [row, column] = [places[2 * i], places[2 * i + 1]], count = Math.min(facts.columns, columns - column);
       const x = codesFrom(file, tensor, row * columns + column, count).map(code => hex(fp32Of(decode(formatOf(tensor.format), code)), 32));
