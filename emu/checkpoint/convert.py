@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from emu.arrays.rows import pack_nibbles
 from emu.base.errors import FileError, SpecError
 from emu.checkpoint.container import Container, Entry, open_checkpoint
+from emu.checkpoint.described import bytes_fault, left_out
 from emu.checkpoint.read import StoredTensor, block_of, codes_in, open_tensor, scale_format
 from emu.checkpoint.store import companions, matches
 from emu.engines.exact.convert import convert_value
@@ -43,7 +44,7 @@ class Converted:
 
     out: the new folder.   store: its store.   weights: names of the converted weights.   kept: of the other tensors, copied byte for byte.
     rounded: weight -> its tensor factor as stored before and after, where the new one is not exactly the same number.
-    dropped: tensors beside weights for which the other store has no known place.
+    dropped: tensors beside weights for which the other store has no known place.   absent: tensors of the model that no file here holds.
     """
 
     out: Path
@@ -52,6 +53,7 @@ class Converted:
     kept: list[str] = field(default_factory=list)
     rounded: dict[str, tuple[str, str]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
 
     @property
     def lossless(self) -> bool:
@@ -60,7 +62,12 @@ class Converted:
 
 
 def convert_checkpoint(
-    source: str | Path, to: str, out: str | Path, round_factor: bool = False, progress: Callable[[str], None] = lambda name: None
+    source: str | Path,
+    to: str,
+    out: str | Path,
+    round_factor: bool = False,
+    progress: Callable[[str], None] = lambda name: None,
+    rest: str | Path | None = None,
 ) -> Converted:
     """Write a quantized checkpoint as another store, losslessly.
 
@@ -68,6 +75,8 @@ def convert_checkpoint(
     out: a new folder; it appears whole, after what was written was read back and compared, or not at all.
     round_factor: a tensor factor that the other store can only hold rounded (a reciprocal, say) is rounded to nearest even; else it is an
     error.   progress: takes the name of each weight.
+    rest: the model before quantization: the tensors that source does not hold are copied from it, and its config.json. A file of
+    emu quantize holds the quantized tensors alone.
     Codes and block scales stay as they are, other tensors are copied byte for byte. Tensors that belong to a weight and are no part of it
     (scales of activations) are left out and listed.
     Raises: FileError (not a checkpoint, no weight of a known store, damaged, out exists, numbers that the other store cannot hold),
@@ -85,10 +94,9 @@ def convert_checkpoint(
     if not target.absolute().parent.is_dir():
         raise FileError(f"{target}: no such folder {target.absolute().parent}: make it first")
     container = open_checkpoint(source)
-    plan = _Plan(container, store, store.facts.write, round_factor)
-    done = Converted(
-        target, store.id, [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept], plan.rounded, plan.dropped
-    )
+    plan = _Plan(container, store, store.facts.write, round_factor, None if rest is None else open_checkpoint(rest))
+    weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
+    done = Converted(target, store.id, weights, kept, plan.rounded, plan.dropped, plan.absent)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", dir=target.absolute().parent))
     try:
         folder = work / "new"
@@ -114,7 +122,7 @@ def _writable() -> Iterator[str]:
 class _Plan:
     """What goes where, decided before a byte is written. Raises: FileError for what the other store cannot hold."""
 
-    def __init__(self, container: Container, store: Checkpoint, write: Written, round_factor: bool) -> None:
+    def __init__(self, container: Container, store: Checkpoint, write: Written, round_factor: bool, rest: Container | None) -> None:
         self.container, self.store, self.written = container, store, write
         self.block = block_of(store)
         found = matches(container)
@@ -125,6 +133,9 @@ class _Plan:
             opened = open_tensor(container, fitting)
             if isinstance(opened, str):
                 raise FileError(f"{container.path}: {fitting[0].weight}: {opened}")
+            fault = bytes_fault(container, opened.match)
+            if fault is not None:
+                raise FileError(f"{container.path}: {opened.name}: {fault}: quantize again")
             self.tensors.append(opened)
         chosen = [tensor.match for tensor in self.tensors]
         belonging = companions(container, chosen)
@@ -135,10 +146,26 @@ class _Plan:
             raise FileError(
                 f"{container.path}: {self.kept[0].name} is no 4-bit weight: tensors of a .{container.kind} file are not copied yet"
             )
+        self.config: dict[str, Any] = {**(rest.config if rest else {}), **container.config}
+        self._complete(rest)
         self.rounded: dict[str, tuple[str, str]] = {}
         self.factors = {tensor.name: self._factor(tensor, round_factor) for tensor in self.tensors}
         for tensor in self.tensors:
             self._check(tensor)
+
+    def _complete(self, rest: Container | None) -> None:
+        """Take what the source lacks from the model before quantization; list what nobody holds."""
+        have = {_module(tensor.name) for tensor in self.tensors} | {_module(entry.name) for entry in self.kept}
+        lacking = {name for tensor in self.tensors for name in left_out(self.container, tensor.match)}
+        if rest is not None:
+            if rest.kind != "safetensors" or matches(rest):
+                raise FileError(f"{rest.path}: is not the model before quantization (.safetensors without 4-bit weights)")
+            self.kept += [entry for name, entry in rest.entries.items() if _module(name) not in have]
+            missing = sorted(lacking - set(rest.entries))
+            if missing:
+                raise FileError(f"{rest.path}: lacks {missing[0]}, which {self.container.path} leaves out: give its model")
+            lacking = set()
+        self.absent = sorted(lacking)
 
     def _check(self, tensor: StoredTensor) -> None:
         """Refuse a weight whose codes or scales mean something else in the other store."""
@@ -241,7 +268,7 @@ class _Plan:
 
     def _write_words(self, folder: Path) -> None:
         """Write the JSON file by which the library knows the store, and what else the source says in such files."""
-        words: dict[str, Any] = {name: dict(data) for name, data in self.container.config.items() if isinstance(data, dict)}
+        words: dict[str, Any] = {name: dict(data) for name, data in self.config.items() if isinstance(data, dict)}
         words.pop("hf_quant_config.json", None)  # it tells of the store that was
         if "config.json" in words:
             words["config.json"].pop("quantization_config", None)

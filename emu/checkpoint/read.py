@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from emu.arrays.rows import unpack_nibbles
 from emu.checkpoint.container import Container
+from emu.checkpoint.described import check_described
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
 from emu.spec import derive, get
@@ -133,8 +134,10 @@ def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTenso
     """Return a weight ready to be read, or what is wrong with the shapes of its parts.
 
     fitting: the stores that its names fit; where several do, bit 7 of the scales tells the one that uses it from those that refuse it.
+    Raises: FileError (a file of emu quantize whose blocks no store of a library has, or whose header contradicts it).
     """
     match, others = _told_by_flags(container, fitting)
+    check_described(container, match, block_of(match.store).facts.shape[1])
     shape = _shape(match)
     if isinstance(shape, str):
         return shape

@@ -16,6 +16,7 @@ from emu.base.errors import FileError
 from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
 from emu.checkpoint.convert import factor_of
+from emu.checkpoint.described import bytes_fault
 from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
 from emu.checkpoint.passive import UNSEEN
@@ -92,6 +93,8 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
     tensors, plain = _opened(container)
     for tensor in tensors:
         done.faults += _padding(tensor)
+        fault = bytes_fault(container, tensor.match)
+        done.faults += [Fault(tensor.name, fault)] if fault else []
     for entry in plain:
         done.faults += _nan(container, entry)
     if before is not None and stored:

@@ -1,8 +1,8 @@
 """Files of quantized tensors: one .safetensors with packed codes, levels, and metadata that says how to read them back.
 
 Keys: `<tensor>.codes` (element codes as the block packs them, blocked axis last) and `<tensor>.level.<level>` (unsigned codes).
-Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, digest, tail, tensors {name: about},
-skipped {name: reason}.
+Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, block, digest, tail, tensors {name: about},
+skipped {name: reason}. A tensor without a name is called `array`.
 Not here: packing and the meaning of codes (emu.ops.quantized).
 """
 
@@ -94,6 +94,7 @@ class StoredWriter:
             "version": VERSION,
             "emu": self.emu_version,
             "recipe": self.recipe.id,
+            "block": self.recipe.facts.block,
             "digest": digest(self.recipe),
             "tail": self.recipe.facts.tail,
             "tensors": self.tensors,
@@ -114,8 +115,8 @@ class StoredFile:
         self.file: TensorFile = open_tensors(self.path)
         try:
             about = _metadata(self.path)
-            self.recipe = _recipe(self.path, about)
-            self.tensors = {name: _tensor(entry) for name, entry in about["tensors"].items()}
+            self.recipe = recipe_of(self.path, about)
+            self.tensors = {name: tensor_of(entry) for name, entry in about["tensors"].items()}
             self.skipped: dict[str, str] = dict(about["skipped"])
             self._check_keys()
         except EmuError:
@@ -173,20 +174,27 @@ def _metadata(path: Path) -> dict[str, Any]:
         about = parse_json(header["__metadata__"][KEY])
     except (KeyError, TypeError, ValueError):
         raise FileError(f"{path}: holds no metadata of emu quantize: it is another .safetensors file") from None
+    check_version(path, about)
+    return dict(about)
+
+
+def check_version(path: Path, about: object) -> None:
+    """Check that this emu reads the metadata of a file. Raises: FileError."""
     version = about.get("version") if isinstance(about, dict) else None
-    if not isinstance(about, dict) or version != VERSION:
+    if version != VERSION:
         raise FileError(f"{path}: is written in version {version}; this emu reads {VERSION}")
-    return about
 
 
-def _recipe(path: Path, about: Mapping[str, Any]) -> Recipe:
+def recipe_of(path: Path, about: Mapping[str, Any]) -> Recipe:
+    """Return the recipe that wrote a file. Raises: FileError (its facts changed), SpecError (unknown), KeyError."""
     recipe: Recipe = get("recipe", about["recipe"])
     if digest(recipe) != about["digest"]:
         raise FileError(f"{path}: was written under other facts of recipe {recipe.id}: load that spec (--spec) or quantize again")
     return recipe
 
 
-def _tensor(entry: Mapping[str, Any]) -> StoredTensor:
+def tensor_of(entry: Mapping[str, Any]) -> StoredTensor:
+    """Return what the metadata says of one tensor. Raises: KeyError, TypeError, ValueError where it is damaged."""
     shape, codes_shape = stored_shape(entry["shape"]), stored_shape(entry["codes_shape"])
     axes = stored_axis(entry["axis"], shape), stored_axis(entry["row_axis"], shape)
     levels = tuple(entry["levels"])

@@ -46,6 +46,8 @@ def data(store: Checkpoint) -> Data:
     ]
     if facts.companions:
         rows.append(("further tensors of a weight", [Code(suffix) for suffix in facts.companions]))
+    if facts.described_by:
+        rows.append(("the header says of each weight", ("recipe, shape, axis and checksum, under ", Code(facts.described_by))))
     rows += [("read back by", ("profile ", Code(item.profile), " of ", Ref("recipe", item.recipe))) for item in facts.dequantize]
     return {
         "blocks": joined(" or ", [Ref("block", name) for name in facts.blocks]),

@@ -111,6 +111,7 @@ CASES = [
     ("gguf_mxfp4", '  record: {type: "MXFP4", elements: 32}', '  codes: {suffixes: ["x"], dtypes: ["U8"]}', "facts: a record"),
     ("transformer_engine_nvfp4", '"nvfp4_256"]', '"mxfp4"]', "high_bit: refused does not fit block mxfp4, whose scales have 8 bits"),
     ("fouroversix_if4", 'high_bit: "flag"', 'high_bit: "refused"', "high_bit: refused does not fit block if4"),
+    ("emu_nvfp4", 'told_by: "statement"', 'told_by: "names"', "facts: described_by: belongs to codes and levels of a file that states its"),
     ("gpt_oss_mxfp4", 'ref: "gpt_oss"', 'ref: "gpt_os"', "source 'gpt_os' is not in sources.yaml: did you mean gpt_oss?"),
 ]  # fmt: skip
 

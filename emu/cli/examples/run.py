@@ -38,21 +38,22 @@ def check_checkpoint(store: Checkpoint, example: NamesExample | StoredExample) -
 def _names(store: Checkpoint, example: NamesExample) -> str | None:
     """Return what the tensors of a worked example are taken for, where it is not this store and this weight."""
     entries = {item.name: Entry(item.name, item.type, (1, 32), Path(), 0, 0) for item in example.tensors}
-    config = {"config.json": _statement(store)} if store.facts.told_by == "statement" else {}
-    found = [match for fitting in matches(Container(Path("example"), store.facts.container, entries, config=config)) for match in fitting]
+    header, config = _statement(store) if store.facts.told_by == "statement" else ({}, {})
+    container = Container(Path("example"), store.facts.container, entries, header, config)
+    found = [match for fitting in matches(container) for match in fitting]
     mine = [match for match in found if match.store.id == store.id]
     if not mine:
         return f"taken for {', '.join(match.store.id for match in found) or 'nothing'}"
     return None if mine[0].weight == example.finds else f"finds {mine[0].weight}, not {example.finds}"
 
 
-def _statement(store: Checkpoint) -> dict[str, Any]:
-    """Return a JSON file that says what a file must say to be of a store."""
-    said = next(item for item in store.facts.declared if item.where == "config")
+def _statement(store: Checkpoint) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return metadata of a header, and JSON files, that say what a file must say to be of a store."""
+    said = store.facts.declared[0]
     data: Any = said.words[0]
     for key in reversed(said.keys):
         data = {key: data}
-    return dict(data)
+    return ({}, {"config.json": data}) if said.where == "config" else (data, {})
 
 
 def _value(text: str) -> Value:

@@ -105,6 +105,10 @@ class CheckpointFacts(Part):
         default="names", description="statement: names and types are those of other stores too, so only a file that says it is of this one"
     )
     swizzle_key: Text | None = Field(default=None, description="key of the header's metadata that says whether the scales lie in tiles")
+    described_by: Text | None = Field(
+        default=None,
+        description="key of the header's metadata under which emu quantize says shape, axis and checksum of each weight",
+    )
     dequantize: tuple[Profile, ...] = Field(default=(), description="how the library reads values back")
 
     write: Written | None = Field(default=None, description="what a writer puts beside the tensors; absent: not known, so nobody writes it")
@@ -119,6 +123,8 @@ class CheckpointFacts(Part):
             raise ValueError("a record holds the levels: leave levels out")
         if self.told_by == "statement" and not self.declared:
             raise ValueError("told_by: a statement tells it, and declared lists none")
+        if self.described_by is not None and (self.codes is None or self.told_by != "statement"):
+            raise ValueError("described_by: belongs to codes and levels of a file that states its store (told_by: statement)")
         names = [level.level for level in self.levels]
         if len(set(names)) != len(names):
             raise ValueError("levels: a level is stored twice")

@@ -1,0 +1,91 @@
+"""What the header of a file of emu quantize says of a weight: the axis of its blocks, its padding, whether its bytes are whole.
+
+Not here: the header itself (emu.files.stored), the names of its tensors (spec/checkpoint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from emu.base.errors import EmuError, FileError
+from emu.checkpoint.container import Container, Entry
+from emu.checkpoint.store import Match
+from emu.files.stored import StoredTensor, check_version, recipe_of, tensor_of
+from emu.ops.quantized import checksum
+
+WORDS: Final = {"U8": "u1", "U32": "<u4"}  # types that such a file has
+NAMELESS: Final = "array"  # what a tensor without a name is called
+
+
+def check_described(container: Container, match: Match, columns: int) -> None:
+    """Refuse a weight of emu quantize that is not stored as libraries store theirs: whole blocks of the last axis, nothing padded.
+
+    columns: elements of a block.   Does nothing for a store whose files do not describe their weights.
+    Raises: FileError (another axis, rows that end inside a block, a header that contradicts the tensors, other facts of the recipe).
+    """
+    about = described(container, match)
+    if about is None:
+        return
+    entry, axes = match.parts["codes"], len(about.shape)
+    if about.axis % axes != axes - 1:
+        raise _refused(
+            entry, match, f"its blocks lie along axis {about.axis}, not along the last one as in other stores: quantize with --axis -1"
+        )
+    if about.shape[-1] % columns or about.codes_shape != about.shape:
+        held = f"padded to {about.codes_shape[-1]}" if about.codes_shape != about.shape else f"no multiple of {columns}"
+        raise _refused(entry, match, f"its rows of {about.shape[-1]} elements are {held}, and other stores have no place for that")
+    if entry.shape != (*about.shape[:-1], about.shape[-1] // 2):
+        raise _refused(entry, match, f"codes of shape {list(entry.shape)} for a tensor of {list(about.shape)}: quantize again")
+
+
+def bytes_fault(container: Container, match: Match) -> str | None:
+    """Return what is wrong with the bytes of a weight by the checksum in its header; None: nothing, or there is none."""
+    about = described(container, match)
+    if about is None:
+        return None
+    arrays = {role: container.raw(entry).view(WORDS[entry.dtype]).reshape(entry.shape) for role, entry in match.parts.items()}
+    arrays = {role: array.astype(np.dtype(array.dtype.str).newbyteorder("="), copy=False) for role, array in arrays.items()}
+    found = checksum(arrays.pop("codes"), arrays)
+    return None if found == about.sha256 else "its bytes are not those that emu quantize wrote: damaged"
+
+
+def left_out(container: Container, match: Match) -> tuple[str, ...]:
+    """Return the names of the tensors of the model that the file of a weight does not hold."""
+    key = match.store.facts.described_by
+    found: object = container.metadata[key].get("skipped") if key else None
+    return tuple(sorted(map(str, found))) if isinstance(found, dict) else ()
+
+
+def described(container: Container, match: Match) -> StoredTensor | None:
+    """Return what the header says of a weight; None where files of its store say nothing. Raises: FileError, SpecError (unknown recipe)."""
+    key = match.store.facts.described_by
+    if key is None:
+        return None
+    entry, header = match.parts["codes"], container.metadata[key]
+    check_version(entry.path, header)
+    try:
+        if recipe_of(entry.path, header).facts.block not in match.store.facts.blocks:
+            raise ValueError("the block is another one")
+        said = _entry(header, match.module, entry.path)
+        return tensor_of(said)
+    except EmuError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
+        raise FileError(f"{entry.path}: {match.weight}: its metadata is damaged: quantize again") from None
+
+
+def _entry(header: Mapping[str, Any], module: str, path: Path) -> Mapping[str, Any]:
+    tensors: Mapping[str, Any] = header["tensors"]
+    name = "" if module == NAMELESS and module not in tensors else module
+    if name not in tensors:
+        raise FileError(f"{path}: {module}: the header that was read says nothing of it: name one file of emu quantize, not several")
+    found: Mapping[str, Any] = tensors[name]
+    return found
+
+
+def _refused(entry: Entry, match: Match, why: str) -> FileError:
+    return FileError(f"{entry.path}: {match.weight}: {why}")
