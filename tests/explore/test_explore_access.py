@@ -109,7 +109,7 @@ document.querySelector("#save").click();
 return saved ? saved.text().then(text => [saved.type, text]) : document.querySelector("#fault").textContent;"""
 
 
-@pytest.mark.parametrize("room", ["number", "dot"])
+@pytest.mark.parametrize("room", ["number", "block", "dot", "layout"])
 def test_a_saved_figure_stands_alone(page, tmp_path, room):
     kind, text = answers(page, SAVE, tmp_path, room)
     figure = ET.fromstring(text)
@@ -118,4 +118,4 @@ def test_a_saved_figure_stands_alone(page, tmp_path, room):
 
 
 def test_a_room_without_a_figure_says_so(page, tmp_path):
-    assert answers(page, SAVE, tmp_path, "layout").startswith("no figure here")
+    assert answers(page, SAVE, tmp_path, "tensor").startswith("no figure here")

@@ -265,6 +265,51 @@ def test_layouts_are_those_of_the_reference_model(page, tmp_path):
     assert compared > 50
 
 
+FORMATS = ("e2m1", "e1m2", "e2m3", "e3m2", "e4m3", "e5m2", "bf16", "int4")
+
+
+def other_formats(page: str, folder: Path) -> tuple[list[dict], list[tuple]]:
+    """Rows with a chosen set of formats, and those of their results that the reference model has not."""
+    rows = [{**row, "formats": " ".join(FORMATS)} for row in number_rows(300)]
+    found, out = texts(page, [link("number", **row) for row in rows], folder), []
+    for row, said in zip(rows, found, strict=True):
+        if "refused" in said:
+            continue
+        assert [item["to"] for item in said["formats"]] == list(FORMATS)
+        for item in said["formats"]:
+            assert covers(item["policy"], item["to"]) and (item["policy"] == row["policy"] or not covers(row["policy"], item["to"]))
+            wanted = expected({**row, "to": item["to"], "policy": item["policy"]})
+            told = {"result": int(item["code"], 16) if item["code"].startswith("0x") else item["code"], "value": item["value"]}
+            told["error"] = item["error"]
+            if wanted is not None and told != {"value": "", "error": "", **{key: wanted[key] for key in wanted if key != "source"}}:
+                out.append((row, item, wanted))
+    return found, out
+
+
+def test_the_value_in_other_formats_is_that_of_the_reference_model(page, tmp_path):
+    found, out = other_formats(page, tmp_path)
+    assert out == [] and sum("formats" in said for said in found) > 250
+
+
+def test_a_fault_of_other_formats_is_noticed(page, tmp_path):
+    fault = page.replace("convertOnce({...state, to}, state.round, policy, code)", "convertOnce({...state, to}, 'rz', policy, code)")
+    assert fault != page and other_formats(fault, tmp_path)[1]
+
+
+def test_all_formats_stand_under_one_another(page, tmp_path):
+    (every, none) = texts(page, [link("number", formats="all"), link("number", formats="e2m1 nothing")], tmp_path)
+    assert len(every["formats"]) > 20 and none["refused"] == "format nothing: no such object in this page"
+
+
+def test_the_figures_of_block_and_layout_show_what_the_rooms_say(page, tmp_path):
+    count = "return [...'abp'].map(name => document.querySelectorAll(`#grid .${name === 'p' ? 'part' : name}`).length);"
+    assert answers(page, count, tmp_path, "block") == [32, 32, 6]
+    chosen = "return [document.querySelector('#map [font-weight=bold]').textContent, document.querySelectorAll('#map rect').length];"
+    assert answers(page, chosen, tmp_path, link("layout", layout="sf128x4", rows=128, codes=8, row=33, index=5).removeprefix("#")) == [
+        str(layout.place(33, 5, 128, 8, get("layout", "sf128x4"))), 32 * 8,
+    ]  # fmt: skip
+
+
 FAULTS = {
     "sign of a value": ("n: value.sign ? -value.significand : value.significand", "n: value.significand"),
     "digits": ("digits * 5n ** BigInt(places)", "digits * 5n ** BigInt(places - 1)"),

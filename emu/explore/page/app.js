@@ -101,7 +101,7 @@ function begin() {
   for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
-    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Dot one for each step that aligns, Tensor one of each tensor"; return; }
+    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Block where codes differ in value, Dot for each step that aligns, Tensor of each tensor"; return; }
     const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     const words = document.createElementNS("http://www.w3.org/2000/svg", "style"); // the figure stands alone: its letters and colours go with it

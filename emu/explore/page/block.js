@@ -74,6 +74,25 @@ function blockOf(state) {
   return {codes, a, b, parts, differ, sentence};
 }
 
+/** Where A and B put each value on the grid of its elements: a ring of A, a dot of B, a bar between them where they differ. */
+function gridFigure({a, b, differ}) {
+  const placed = trace => trace.codes.items.map(item => {
+    const value = item.code === "open" || !trace.codes.format ? null : decode(formatOf(trace.codes.format), BigInt(item.code));
+    return value && isFinite_(value) ? dyadic(value) : null;
+  });
+  const [first, second] = [placed(a), placed(b)], all = [...first, ...second].filter(Boolean).sort(compare), low = all[0], high = all.at(-1);
+  if (!all.length || compare(low, high) === 0) return "";
+  const wide = Math.max(6, 660 / first.length), y = number => 150 - pixels(number, low, high, 130), ends = all.filter((item, i) => !i || compare(all[i - 1], item)).filter((_, i, grid) => grid.length <= 16 || i === 0 || i === grid.length - 1);
+  const marks = first.map((one, i) => {
+    const other = second[i], x = 70 + (i + 0.5) * wide;
+    return (one && other && differ[i] ? `<line class="part" x1="${x}" x2="${x}" y1="${y(one)}" y2="${y(other)}" stroke="var(--accent)" stroke-width="3"/>` : "") +
+      (one ? `<circle class="a" cx="${x}" cy="${y(one)}" r="5" fill="none" stroke="var(--ink)"/>` : "") + (other ? `<circle class="b" cx="${x}" cy="${y(other)}" r="2.5" fill="var(--ink)"/>` : "");
+  });
+  const lines = ends.map(item => `<line x1="66" x2="${70 + wide * first.length}" y1="${y(item)}" y2="${y(item)}" stroke="var(--line)"/><text x="60" y="${y(item) + 4}" text-anchor="end">${dyadicText(item)}</text>`);
+  return `<svg id="grid" viewBox="0 0 ${80 + wide * first.length} 170" role="img" aria-label="the element value of each code, by A and by B">${lines.join("")}${marks.join("")}</svg>` +
+    `<p class="small">The value of each element code before scaling, element 0 first: a ring by A, a dot by B.</p>`;
+}
+
 function drawBlock(state, page) {
   const shown = blockOf(state), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
     `<td class="${marks && marks[i] ? "differs" : ""}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
@@ -85,5 +104,5 @@ function drawBlock(state, page) {
   page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${field("amax", "tensor maximum (empty: of these values)", state.amax, "text")}` +
     `<label class="whole">values: numbers or fp32 codes, as Python, torch or a list prints them<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" tabindex="0"><table><tbody>${row("value", given)}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
-    `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>`;
+    gridFigure(shown) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>`;
 }

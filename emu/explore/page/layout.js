@@ -23,6 +23,21 @@ function layoutOf_(state) {
     `${bits === 4 ? ", the low nibble of a byte first" : ""}); place ${at} holds row ${back.row}, index ${back.index}.`;
   return {rows, codes, row, index, at, size, layout, sentence};
 }
+/** Up to 32 rows and 16 indices around the chosen one, each with its place. */
+function layoutFigure({rows, codes, row, index, layout, at}) {
+  const down = Math.min(rows, 32), across = Math.min(codes, 16), top = Math.min(Math.max(row - 16, 0), rows - down), left = Math.min(Math.max(index - 8, 0), codes - across);
+  const text = (x, y, words, more = "") => `<text x="${x}" y="${y}" text-anchor="middle"${more}>${words}</text>`, cells = [];
+  for (let i = 0; i < across; i++) cells.push(text(80 + 40 * i, 12, left + i));
+  for (let r = 0; r < down; r++) {
+    cells.push(text(30, 30 + 18 * r, `row ${top + r}`));
+    for (let i = 0; i < across; i++) {
+      const chosen = top + r === row && left + i === index;
+      cells.push(`<rect x="${60 + 40 * i}" y="${17 + 18 * r}" width="40" height="18" fill="${chosen ? "var(--part)" : "none"}" stroke="var(--line)"/>` +
+        text(80 + 40 * i, 30 + 18 * r, chosen ? at : placeOf(layout, top + r, left + i, rows, codes), chosen ? ' font-weight="bold"' : ""));
+    }
+  }
+  return `<svg id="map" viewBox="0 0 ${64 + 40 * across} ${20 + 18 * down}" role="img" aria-label="places of rows ${top} to ${top + down - 1}, indices ${left} to ${left + across - 1}">${cells.join("")}</svg>`;
+}
 function drawLayout(state, page) {
   const shown = layoutOf_(state), {rows, codes, layout} = shown;
   const row = Array.from({length: rows}, (_, r) => `<tr><th scope="row">${r}</th>${Array.from({length: codes}, (_, i) =>
@@ -33,7 +48,8 @@ function drawLayout(state, page) {
   });
   page.innerHTML = `<form class="fields">${choose("layout", "layout", META.layouts, state)}${["rows", "codes", "row", "index"].map(name => field(name, name, state[name], "numeric")).join("")}</form>` +
     `<p id="sentence" role="status">${shown.sentence}</p><h2>The place of each row and index</h2><div class="wide tall" tabindex="0"><table class="dense">${row.join("")}</table></div>` +
-    `<h2>What lies at each place: row, index</h2><div class="memory tall" tabindex="0">${memory.join(" ")}</div>`;
+    `<h2>What lies at each place: row, index</h2><div class="memory tall" tabindex="0">${memory.join(" ")}</div>` +
+    `<h2>Around the chosen one</h2>${layoutFigure(shown)}`;
   page.querySelectorAll("[data-row]").forEach(button => button.addEventListener("click", () =>
     go({row: button.dataset.row, index: button.dataset.index}, `td [data-row="${button.dataset.row}"][data-index="${button.dataset.index}"]`)));
 }

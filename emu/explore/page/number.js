@@ -1,5 +1,5 @@
 // number.js: one number from one format to another.
-const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0"};
+const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16"};
 const SOURCES = META.formats.filter(id => ["fp32", "bf16", "fp16"].includes(id));
 const targets = () => META.formats.filter(id => META.policies.some(([, covered]) => covered.includes(id)));
 const policiesOf = to => META.policies.filter(([, covered]) => covered.includes(to)).map(([id]) => id);
@@ -48,6 +48,7 @@ function workOut(state) { // what is said of a number, its value and its place o
       }
     }
   }
+  shown.formats = formatsOfSet(state);
   const line = lineOf(state, value);
   shown.line = (line?.parts || []).map(({a, b, goes}) => ({below: a.code, above: b.code, goes}));
   const end = made.mark === "open" ? "nobody knows the result: the sources leave it open" : made.mark ? "the library that is described raises an error"
@@ -113,6 +114,25 @@ function goesTo(state, rounding, {n, e}, lower) { // does C take a number betwee
   return compare(dyadic(decode(format, code)), lower.number) !== 0;
 }
 
+/** One value in every format of a chosen set, by the rounding of the state and its policy, where that covers the format, else the first that does. */
+function formatsOfSet(state) {
+  const code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code"), value = decode(formatOf(state.from), code);
+  const ids = /^\s*all\s*$/.test(state.formats) ? targets() : wordsOf(state.formats);
+  return [...new Set(ids)].map(to => {
+    const format = formatOf(to), policy = policiesOf(to).includes(state.policy) ? state.policy : policiesOf(to)[0];
+    if (!policy) refuse(`format ${to}: no policy of this page covers it: write others, or all`);
+    try {
+      const made = convertOnce({...state, to}, state.round, policy, code);
+      if (made.mark) return {to, policy, code: made.mark, value: "", error: ""};
+      const result = decode(format, made.code), both = isFinite_(value) && isFinite_(result);
+      return {to, policy, code: hex(made.code, factsOf(format).width), value: valueText(result), error: both ? decimal(minus(dyadic(result), dyadic(value))) : ""};
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return {to, policy, code: error.message, value: "", error: ""};
+    }
+  });
+}
+
 function sideBySide(state) { // all roundings and policies; what C refuses says so
   const code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code"), policies = policiesOf(state.to), to = formatOf(state.to);
   const cell = (id, policy) => {
@@ -138,7 +158,10 @@ function drawNumber(state, page) {
     `<p id="sentence" role="status">${shown.sentence}</p>${numberLine(work)}` +
     `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
       .filter(([, text]) => text).map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join("")}</dl>` +
-    `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;
+    `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
+    `<h2>The value in other formats</h2><form class="fields"><label class="whole">formats, or all<input name="formats" value="${escape_(state.formats)}" autocomplete="off" spellcheck="false"></label></form>` +
+    `<div class="wide tall" tabindex="0"><table id="formats"><thead><tr>${["format", "policy", "code", "value", "error"].map(name => `<th scope="col">${name}</th>`).join("")}</tr></thead><tbody>${shown.formats.map(item =>
+      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td></tr>`).join("")}</tbody></table></div>`;
   page.querySelectorAll(".bit").forEach(button => button.addEventListener("click", () => {
     go({code: hex(code ^ 1n << BigInt(button.dataset.bit), width)}, `[data-bit="${button.dataset.bit}"]`);
   }));
