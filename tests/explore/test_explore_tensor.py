@@ -154,7 +154,7 @@ FAULTS = {
     "scale of the sums": ("SUM_LOW = -320", "SUM_LOW = -319"),
     "limbs": ("limb << BigInt(32 * i)", "limb << BigInt(31 * i)"),
     "sum of another name": ("xy: sumAt(all, 1)", "xy: sumAt(all, 0)"),
-    "maximum lost": ("[Number(amax)]).buffer)) : 0;\n    for", "[1065353216]).buffer)) : 0;\n    for"),
+    "maximum lost": ("[Number(amax)]).buffer)) : 0;\n  for", "[1065353216]).buffer)) : 0;\n  for"),
     "decibels": ("for (let i = 0; i < 5; i++)", "for (let i = 0; i < 4; i++)"),
     "counts": ("({code: hex(BigInt(code), width), count", "({code: hex(BigInt(code ^ 1), width), count"),
     "shrinkage": ("(xy.n - xx.n) * 10n", "(xx.n - xy.n) * 10n"),

@@ -12,13 +12,13 @@ function* panelsOf(tensor, tile) {
   }
 }
 /** The bytes of elements, low byte first. */
-function bytesFrom(file, tensor, first, count) {
-  const at = tensor.at + first * tensor.bytes, bytes = new Uint8Array(sliceOf(file, at, at + count * tensor.bytes));
+async function bytesFrom(file, tensor, first, count) {
+  const at = tensor.at + first * tensor.bytes, bytes = new Uint8Array(await file.slice(at, at + count * tensor.bytes).arrayBuffer());
   if (tensor.swap) for (let i = 0; i < bytes.length; i += tensor.bytes) bytes.subarray(i, i + tensor.bytes).reverse();
   return bytes;
 }
-function codesFrom(file, tensor, first, count) {
-  const bytes = bytesFrom(file, tensor, first, count), view = new DataView(bytes.buffer);
+async function codesFrom(file, tensor, first, count) {
+  const bytes = await bytesFrom(file, tensor, first, count), view = new DataView(bytes.buffer);
   return Array.from({length: count}, (_, i) => tensor.bytes === 8 ? view.getBigUint64(8 * i, true) : BigInt(tensor.bytes === 4 ? view.getUint32(4 * i, true) : view.getUint16(2 * i, true)));
 }
 /** The binary32 code of a value that binary32 has. */
@@ -34,49 +34,48 @@ const placeText = (tensor, element) => { // [1, 0, 7]
 };
 
 /** The largest magnitude of a tensor, a binary32 code. Refuses what is not finite, or not a value of binary32. */
-function largestOf(file, tensor, report) {
+async function largestOf(file, tensor, report) {
   const format = formatOf(tensor.format);
   let most = {n: 0n, e: 0}, code = 0n;
-  for (const {rows, columns, first} of panelsOf(tensor, 1)) scratch(() => {
-    const count = rows * columns, error = C.ex_scan(format, place(bytesFrom(file, tensor, first, count)), tensor.bytes, count, OUT), [wrong, top] = numbersAt(OUT, 2).map(Number);
+  for (const {rows, columns, first} of panelsOf(tensor, 1)) {
+    const count = rows * columns, bytes = await bytesFrom(file, tensor, first, count);
+    const error = scratch(() => C.ex_scan(format, place(bytes), tensor.bytes, count, OUT)), [wrong, top] = numbersAt(OUT, 2).map(Number);
     if (error) {
-      const value = decode(format, codesFrom(file, tensor, first + wrong, 1)[0]), at = placeText(tensor, first + wrong);
+      const value = decode(format, (await codesFrom(file, tensor, first + wrong, 1))[0]), at = placeText(tensor, first + wrong);
       refuse(isFinite_(value) ? `${tensor.name}: element ${at} is ${dyadicText(dyadic(value))}, which binary32 has not: convert the tensor to float32 first`
         : `${tensor.name}: element ${at} is ${valueText(value)}: figures need finite values, take it out first`);
     }
-    const value = {...decode(format, codesFrom(file, tensor, first + top, 1)[0]), sign: 0};
+    const value = {...decode(format, (await codesFrom(file, tensor, first + top, 1))[0]), sign: 0};
     if (isFinite_(value) && compare(dyadic(value), most) > 0) { most = dyadic(value); code = fp32Of(value); }
     report(first + count);
-  });
+  }
   return code;
 }
 
-function figuresOf(file, tensor, recipe, report) {
+async function figuresOf(file, tensor, recipe, report) {
   if (!tensor.format) refuse(`${tensor.name}: its elements are ${tensor.word}: choose a tensor of F16, BF16, F32 or F64`);
   if (!tensor.count) refuse(`${tensor.name}: no elements: figures need a tensor`);
   const program = programOf(recipe), facts = programFacts(program), item = META.recipes.find(({id}) => id === recipe);
   const back = scratch(() => C.ex_program(library, word(recipe), word(item.back))), columns = tensor.shape.at(-1) ?? 1;
-  const codes = formatsOf(program)[facts.codes], amax = largestOf(file, tensor, done => report(done, 2 * tensor.count));
-  return scratch(() => {
-    const all = C.ex_figures(), limit = facts.amax ? place(new Uint8Array(new Uint32Array([Number(amax)]).buffer)) : 0;
-    for (const {row, column, rows, columns: wide, first} of panelsOf(tensor, facts.columns)) scratch(() => {
-      const given = place(bytesFrom(file, tensor, first, rows * wide));
-      const error = C.ex_panel(program, back, formatOf(tensor.format), FP32(), given, tensor.bytes, rows, wide, limit, all, BigInt(row), BigInt(column));
-      if (error === 11 && columns % facts.columns) refuse(`${tensor.name}: rows of ${columns} elements: ${recipe} takes whole blocks of ${facts.columns} only`);
-      if (error) refuse(`${tensor.name}, ${recipe}: ${ERRORS[error]}, in the ${rows * wide} elements from ${placeText(tensor, first)}`);
-      report(tensor.count + first + rows * wide, 2 * tensor.count);
-    });
-    C.ex_found(all, OUT);
-    const [blocks, ...places] = numbersAt(OUT, 1 + 2 * 8).map(Number);
-    const worst = Array.from({length: blocks}, (_, i) => {
-      const [row, column] = [places[2 * i], places[2 * i + 1]], count = Math.min(facts.columns, columns - column);
-      const x = codesFrom(file, tensor, row * columns + column, count).map(code => hex(fp32Of(decode(formatOf(tensor.format), code)), 32));
-      return {at: placeText(tensor, row * columns + column), error: sumAt(all, 3 + i), x: [...x, ...Array(facts.columns - count).fill("0x00000000")]};
-    });
-    const width = codes ? factsOf(codes).width : 8, counts = numbersAt(C.ex_counts(all), 1 << width);
-    const use = counts.map((count, code) => ({code: hex(BigInt(code), width), count, value: codes ? decode(codes, BigInt(code)) : null}));
-    return {recipe, tensor: tensor.name, shape: tensor.shape, word: tensor.word, count: tensor.count, amax: facts.amax ? hex(amax, 32) : "", xx: sumAt(all, 0), xy: sumAt(all, 1), error: sumAt(all, 2), use, worst};
-  });
+  const codes = formatsOf(program)[facts.codes], amax = await largestOf(file, tensor, done => report(done, 2 * tensor.count));
+  const all = C.ex_figures(), limit = facts.amax ? place(new Uint8Array(new Uint32Array([Number(amax)]).buffer)) : 0;
+  for (const {row, column, rows, columns: wide, first} of panelsOf(tensor, facts.columns)) {
+    const bytes = await bytesFrom(file, tensor, first, rows * wide);
+    const error = scratch(() => C.ex_panel(program, back, formatOf(tensor.format), FP32(), place(bytes), tensor.bytes, rows, wide, limit, all, BigInt(row), BigInt(column)));
+    if (error === 11 && columns % facts.columns) refuse(`${tensor.name}: rows of ${columns} elements: ${recipe} takes whole blocks of ${facts.columns} only`);
+    if (error) refuse(`${tensor.name}, ${recipe}: ${ERRORS[error]}, in the ${rows * wide} elements from ${placeText(tensor, first)}`);
+    report(tensor.count + first + rows * wide, 2 * tensor.count);
+  }
+  C.ex_found(all, OUT);
+  const [blocks, ...places] = numbersAt(OUT, 1 + 2 * 8).map(Number), worst = [];
+  for (let i = 0; i < blocks; i++) {
+    const [row, column] = [places[2 * i], places[2 * i + 1]], count = Math.min(facts.columns, columns - column);
+    const x = (await codesFrom(file, tensor, row * columns + column, count)).map(code => hex(fp32Of(decode(formatOf(tensor.format), code)), 32));
+    worst.push({at: placeText(tensor, row * columns + column), error: sumAt(all, 3 + i), x: [...x, ...Array(facts.columns - count).fill("0x00000000")]});
+  }
+  const width = codes ? factsOf(codes).width : 8, counts = numbersAt(C.ex_counts(all), 1 << width);
+  const use = counts.map((count, code) => ({code: hex(BigInt(code), width), count, value: codes ? decode(codes, BigInt(code)) : null}));
+  return {recipe, tensor: tensor.name, shape: tensor.shape, word: tensor.word, count: tensor.count, amax: facts.amax ? hex(amax, 32) : "", xx: sumAt(all, 0), xy: sumAt(all, 1), error: sumAt(all, 2), use, worst};
 }
 /** The format of each register of a program, 0 where it holds random integers or codes that no step decodes. */
 function formatsOf(program) {
@@ -89,13 +88,13 @@ function formatsOf(program) {
 
 /** In the worker: a file alone is answered by its tensors, with a tensor and a recipe by figures; what is wrong by one line. */
 function work() {
-  globalThis.onmessage = ({data: {file, tensor, recipe}}) => {
+  globalThis.onmessage = async ({data: {file, tensor, recipe}}) => {
     let last = -1;
     const report = (done, all) => { const part = Math.trunc(100 * done / all); if (part > last) { last = part; postMessage({part}); } };
     try {
       const tensors = tensorsIn(file), chosen = tensor === undefined ? null : tensors.find(item => item.name === tensor);
       if (chosen === undefined) refuse(`${file.name}: no tensor ${tensor}`);
-      postMessage(chosen ? {figures: figuresOf(file, chosen, recipe, report)} : {tensors});
+      postMessage(chosen ? {figures: await figuresOf(file, chosen, recipe, report)} : {tensors});
     } catch (error) {
       const unread = !(error instanceof Refusal) && error.name === "NotReadableError";
       if (!(error instanceof Refusal || unread)) throw error;
