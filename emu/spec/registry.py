@@ -23,7 +23,20 @@ from emu.spec.models.common import digest_json
 from emu.spec.models.series import MEMBER_KINDS
 from emu.spec.series import choice_of, choices, member_document, member_id, near_line
 
-__all__ = ["Registry", "added_folders", "broken", "digest", "get", "isolated", "load_spec", "names", "replaced", "restored", "shipped_root"]
+__all__ = [
+    "Registry",
+    "added",
+    "added_folders",
+    "broken",
+    "digest",
+    "get",
+    "isolated",
+    "load_spec",
+    "names",
+    "replaced",
+    "restored",
+    "shipped_root",
+]
 
 
 class Registry:
@@ -79,6 +92,13 @@ class Registry:
         """Return the folders of spec files beside the shipped one, for a process that is to know the same objects."""
         with self._lock:
             return tuple(str(root.resolve()) for root in self._now().folders[1:])
+
+    def added(self, kind: str, name: str) -> bool:
+        """Tell whether a known object is of an added folder: by its file, or by that of its series."""
+        with self._lock:
+            if name in self._now().paths[kind]:
+                return self._added_after(kind, name) > 0
+            return any(self._added_after("series", item.id) > 0 for item in self._series_of(kind) if choice_of(item, name) is not None)
 
     def broken(self) -> dict[Path, str]:
         """Return the files that load_spec left out, and what is wrong with each."""
@@ -416,6 +436,11 @@ def digest(thing: SpecObject) -> str:
 def added_folders() -> tuple[str, ...]:
     """Return the folders of spec files beside the shipped one, for a process that is to know the same objects."""
     return _DEFAULT.added_folders()
+
+
+def added(kind: str, name: str) -> bool:
+    """Tell whether a known object is of a folder added beside the shipped one: by its file, or by that of its series."""
+    return _DEFAULT.added(kind, name)
 
 
 def load_spec(folder: str | Path, *, skip_broken: bool = False) -> tuple[str, ...]:

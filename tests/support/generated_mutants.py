@@ -7,7 +7,7 @@ judged on the others. docs/evidence/held_back.json keeps what came out, with the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from random import Random
 from typing import Any, NamedTuple
@@ -16,14 +16,13 @@ from emu.contracts.rows import is_nan, unpack
 from emu.rtl.mismatch.deviations import Guess, Hypothesis, of_contract
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Golden
+from emu.vectors.suites.own import FROM, Place, choose
 from emu.vectors.suites.plan import KILLS, rows_of_stems
 
 LOT = 128
 HELD = 4  # a class is one of so many parts that are held back in turn
-TWICE = 2  # rows that kill each mutant on which they were chosen
 SEED = "classes held back"
 ORDER = "rows in turn"
-Place = tuple[str, int]  # a suite and the tcId of one of its rows
 
 
 class Mutant(NamedTuple):
@@ -88,7 +87,7 @@ def candidates(golden: Golden) -> dict[Place, tuple[int, ...]]:
     """Return the rows that a kill suite is chosen from: those of the suites `directed` and `bits`."""
     found: dict[Place, tuple[int, ...]] = {}
     for inputs in golden.plan.operation.suites():
-        if inputs.suite in ("directed", "bits"):
+        if inputs.suite in FROM:
             found |= {(inputs.suite, number): case.values for number, case in enumerate(inputs.cases(0, inputs.size), 1)}
     return found
 
@@ -97,7 +96,7 @@ def published(golden: Golden) -> list[Place]:
     """Return the rows of the kill suites that there are."""
     stem, found = golden.plan.operation.stem, list[Place]()
     for kill in KILLS:
-        found += [(suite, row) for suite in ("directed", "bits") for row in rows_of_stems(kill).get(stem(suite), ())]
+        found += [(suite, row) for suite in FROM for row in rows_of_stems(kill).get(stem(suite), ())]
     return found
 
 
@@ -124,7 +123,8 @@ def judged(stem: str, every: int = 1, most: int = 100, fresh: int = 300) -> tupl
 def held_back(stem: str, mutants: Sequence[Mutant], seed: str = SEED) -> dict[str, Any]:
     """Return what directed rows and kill rows make of classes that they were not chosen for.
 
-    directed, published: mutants that the directed suite and the kill suites kill as they are; no directed row was chosen with them.
+    directed: mutants that the directed suite kills; none of its rows was chosen with them.
+    published: those that the kill suites kill, with the rows chosen on all classes (`emu vectors kill` takes them).
     chosen: classes are dealt into HELD parts; rows are chosen on the other parts as `choose` does; so many of the part held back die.
     rows: those chosen on all classes, by stem.   missed, escaped: class -> mutants that the directed rows, that the chosen rows miss.
     """
@@ -136,43 +136,22 @@ def held_back(stem: str, mutants: Sequence[Mutant], seed: str = SEED) -> dict[st
     died, sizes, escaped = 0, list[int](), Counter[str]()
     for held in range(HELD):
         rest, mine = [[item for item in mutants if (part[item.kind] == held) == here] for here in (False, True)]
-        rows = choose(rest, flags)
+        rows = choose([item.rows for item in rest], flags)
         sizes.append(len(rows))
         died += sum(bool({*item.rows} & rows) for item in mine)
         escaped.update(item.kind for item in mine if not {*item.rows} & rows)
     missed = Counter(item.kind for item in mutants if not any(suite == "directed" for suite, _ in item.rows))
     known = published(golden)
-    rows = choose(mutants, flags, known)
+    rows = choose([item.rows for item in mutants], flags, known)
     suites = {suite: sorted(row for of, row in rows if of == suite) for suite in sorted({suite for suite, _ in rows})}
     return {
         "stem": stem, "mutants": len(mutants), "classes": len(kinds),
         "directed": len(mutants) - sum(missed.values()), "directed_rows": golden.size,
-        "published": sum(item.published for item in mutants), "published_rows": len(known),
+        "published": sum(item.published or bool({*item.rows} & rows) for item in mutants), "published_rows": len(rows),
         "chosen": died, "chosen_rows": sum(sizes) // HELD,
         "missed": dict(sorted(missed.items())), "escaped": dict(sorted(escaped.items())),
         "rows": {golden.plan.operation.stem(suite): numbers for suite, numbers in suites.items()},
     }  # fmt: skip
-
-
-def choose(mutants: Sequence[Mutant], flags: Mapping[Place, tuple[str, ...]], kept: Sequence[Place] = ()) -> set[Place]:
-    """Return few rows that kill every mutant twice, as far as rows do, and one row of every flag; beside those kept.
-
-    The row that kills most comes first, the lowest of equals.
-    """
-    left = [({*item.rows}, min(TWICE, len(item.rows)) - len({*item.rows} & {*kept})) for item in mutants]
-    left = [item for item in left if item[1] > 0]
-    chosen: set[Place] = set(kept)
-    while left:
-        counts = Counter(row for rows, _ in left for row in rows - chosen)
-        best = min(counts, key=lambda row: (-counts[row], row))
-        chosen.add(best)
-        left = [(rows, wanted - (best in rows)) for rows, wanted in left if wanted - (best in rows) > 0]
-    seen = {flag for place in chosen for flag in flags.get(place, ())}
-    for place, names in flags.items():
-        if not seen >= {*names}:
-            chosen.add(place)
-            seen |= {*names}
-    return chosen
 
 
 def record_of(stem: str, every: int) -> dict[str, Any]:

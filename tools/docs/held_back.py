@@ -61,10 +61,16 @@ def _line(entry: Data) -> list[Any]:
 
 
 def _below(entry: Data, key: str) -> str:
-    return f"`{entry['stem']}`: {key} {_share(entry[key], entry['mutants'])} of {entry['mutants']}"
+    left = _told(entry["missed" if key == "directed" else "escaped"])
+    return f"`{entry['stem']}`: {key} {_share(entry[key], entry['mutants'])} of {entry['mutants']}; left: {left}"
 
 
 def _classes(entry: Data, key: str) -> list[Any]:
-    found = sorted(entry[key].items(), key=lambda item: (-item[1], item[0]))
+    return [Code(entry["stem"].removesuffix("__directed")), _told(entry[key])]
+
+
+def _told(classes: Data) -> str:
+    """Return the classes of which most mutants are left."""
+    found = sorted(classes.items(), key=lambda item: (-item[1], item[0]))
     told = "; ".join(f"{kind} ({count})" for kind, count in found[:6])
-    return [Code(entry["stem"].removesuffix("__directed")), told + (f"; and {len(found) - 6} more classes" if len(found) > 6 else "")]
+    return told + (f"; and {len(found) - 6} more classes" if len(found) > 6 else "")

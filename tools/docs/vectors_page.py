@@ -12,6 +12,8 @@ import emu
 from emu.base.errors import FileError
 from emu.pages.render import Code, render
 from emu.vectors.files.manifest import ABOUT, MANIFEST, OPERATIONS, SCHEMA, VECTORS_VERSION, Stem, parse_stem
+from emu.vectors.suites.own import FROM
+from emu.vectors.suites.plan import KILLS, rows_of_stems
 from tools.docs import TEMPLATES
 
 FOLDER: Final = "vectors"
@@ -91,7 +93,8 @@ def _line(stem: Stem, head: str, suites: Mapping[str, Mapping[str, Any]], kills:
     record = next(iter(suites.values()))
     stages = sum(column["role"] == "stage" for column in record["columns"])
     counts = [str(suites[name]["numberOfTests"]) if name in suites else "" for name in ("smoke", "directed", "kill", "all")]
+    asked = sum(len(rows_of_stems(kill).get(f"{head}__{of}", ())) for kill in KILLS if kill not in suites for of in FROM)
     shown = [len(set().union(*(stems.get(f"{head}__{suite}", ()) for suite in suites))) for stems in kills.values()]
     contract, others = record["contract"]["name"], len(record["aliases"])
     named: Any = (Code(contract), f" and {others} more") if others else Code(contract)
-    return [named, f"{stem.src} to {stem.dst}", *counts, str(stages or ""), *(str(count or "") for count in shown)]
+    return [named, f"{stem.src} to {stem.dst}", *counts, str(asked or ""), str(stages or ""), *(str(count or "") for count in shown)]

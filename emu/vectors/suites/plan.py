@@ -19,6 +19,7 @@ from emu.spec.models import KINDS
 from emu.spec.registry import digest, get, names
 from emu.vectors.files.manifest import parse_stem
 from emu.vectors.suites.notes import is_about
+from emu.vectors.suites.own import own_kill
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def plans(op: str | None = None) -> Iterator[SuitePlan]:
 
 
 def plans_of(contract: ContractName, aliases: tuple[str, ...]) -> Iterator[SuitePlan]:
-    """Yield the plans of one family of contracts; after the directed suite the rows that kill every mutant of the records."""
+    """Yield the plans of one family of contracts; after the directed suite its kill suites: rows of the records, of own files chosen."""
     for operation in OPERATIONS[contract.op].openings(contract):
         suites = list(operation.suites())
         for inputs in suites:
@@ -103,6 +104,8 @@ def plans_of(contract: ContractName, aliases: tuple[str, ...]) -> Iterator[Suite
                 ]
                 if parts:
                     yield SuitePlan(operation, _kill(kill, parts, contract.op), aliases)
+            if inputs.suite == "directed" and (own := own_kill(operation, suites)) is not None:
+                yield SuitePlan(operation, own, aliases)
 
 
 def _kill(suite: str, parts: Sequence[tuple[Inputs, tuple[int, ...]]], op: str) -> Inputs:
