@@ -97,7 +97,7 @@ function work() {
       postMessage(chosen ? {figures: await figuresOf(file, chosen, recipe, report)} : {tensors});
     } catch (error) {
       const unread = !(error instanceof Refusal) && error.name === "NotReadableError";
-      if (!(error instanceof Refusal || unread)) throw error;
+      if (!(error instanceof Refusal || unread)) { setTimeout(() => { throw error; }); return; } // the page hears of it by onerror
       postMessage({refused: unread ? `${file.name}: the browser cannot read it any more: choose it again` : error.message});
     }
   };
