@@ -1,0 +1,148 @@
+"""Every command that writes, killed (SIGKILL) at calls spread over its run: what it writes is whole or absent, and the same command goes on.
+
+A child of this process runs the command and counts the calls that can touch a file (opens, writes, syncs, names); it kills itself at the n-th.
+Some 200 kills in the exhaustive run, a few in the default one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as save_safetensors
+
+from emu.cli.main import run
+
+RECIPE = "mxfp4_torchao_floor"
+CALLS = {
+    "open",
+    "write",
+    "writelines",
+    "flush",
+    "fsync",
+    "link",
+    "replace",
+    "rename",
+    "unlink",
+    "mkdir",
+    "close",
+    "tofile",
+    "symlink",
+    "copyfile",
+    "chmod",
+}
+LONG = ("vectors", "delivered", "delivered.zip")  # seconds each
+
+
+def _inputs(folder: Path) -> None:
+    values = np.linspace(-7, 7, 4096, dtype=np.float32).reshape(32, 128)
+    (folder / "w.safetensors").write_bytes(save_safetensors({"w": values, "v": values[0]}))
+    (folder / "s.safetensors").write_bytes(save_safetensors({"s": np.arange(512, dtype=np.uint8).reshape(64, 8)}))
+    np.save(folder / "a.npy", values)
+    assert run(["quantize", str(folder / "w.safetensors"), "--recipe", RECIPE, "-o", str(folder / "q.safetensors"), "--quiet"]) == 0
+
+
+# what is written: the words of the command, for a folder with the inputs and the name of the result
+COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
+    "q.safetensors": lambda here, out: ["quantize", here / "w.safetensors", "--recipe", RECIPE, "-o", out],
+    "values.npz": lambda here, out: ["dequantize", here / "q.safetensors", "-o", out],
+    "codes.npy": lambda here, out: ["convert", "e2m1", here / "a.npy", "--out", out],
+    "moved.safetensors": lambda here, out: [
+        "layout",
+        "convert",
+        here / "s.safetensors",
+        "--from",
+        "row_major",
+        "--to",
+        "sf128x4",
+        "-o",
+        out,
+    ],
+    "inputs.safetensors": lambda _, out: ["check", "--against", "convert/e1m2/rne/nvidia", "--suite", "directed", "--emit", out],
+    "probe": lambda _, out: ["probe", "hopper_fp8", "--a-format", "e4m3", "--b-format", "e4m3", "--depth", "1", "-o", out],
+    "objects.desc": lambda _, out: ["export", "descriptor", "recipe/nvfp4_te_ref", "-o", out],
+    "golden.v": lambda _, out: ["rtl", "export", "decode/e2m1", "--golden", "verilog", "-o", out],
+    "vectors": lambda _, out: ["vectors", "build", "--suite", "all", "--contract", "decode/e2m1", "--out", out],
+    "delivered": lambda _, out: ["vectors", "deliver", "--contract", "decode/e2m1", "-o", out],
+    "delivered.zip": lambda _, out: ["vectors", "deliver", "--contract", "decode/e2m1", "-o", out],
+}
+
+
+def in_a_child(words: list[Any], die_at: int | None) -> tuple[int, int]:
+    """Run a command in a forked child. Returns: its exit code (negative: the signal that ended it), calls counted; 0 where it was killed."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def watch(_frame: object, event: str, called: object) -> None:
+            nonlocal count
+            if event == "c_call" and getattr(called, "__name__", "") in CALLS:
+                count += 1
+                if count == die_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        code = 99
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                sys.setprofile(watch)
+                code = run([*map(str, words), "--quiet"])
+                sys.setprofile(None)
+            os.write(writer, str(count).encode())
+        finally:
+            os._exit(code)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), int(said or 0)
+
+
+def content(out: Path) -> dict[str, bytes] | None:
+    """Return the bytes of every file of a result, hidden ones too; None where there is no result."""
+    if out.is_dir():
+        return {file.relative_to(out).as_posix(): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
+    return {"": out.read_bytes()} if out.exists() else None
+
+
+@pytest.mark.parametrize(
+    ("name", "kills"),
+    [
+        *((name, 3) for name in COMMANDS if name not in LONG),
+        *(pytest.param(name, 4 if name in LONG else 25, marks=pytest.mark.exhaustive) for name in COMMANDS),
+    ],
+)
+def test_a_kill_leaves_all_or_nothing(tmp_path, name, kills):
+    inputs, good = tmp_path / "in", tmp_path / "good"
+    inputs.mkdir()
+    good.mkdir()
+    _inputs(inputs)
+    code, calls = in_a_child(COMMANDS[name](inputs, good / name), None)
+    assert code == 0
+    assert calls > kills // 8, "too few calls were seen to spread kills over"
+    whole = content(good / name)
+    assert whole
+    killed = resumed = 0
+    for number in range(kills):
+        place = tmp_path / f"killed{number}"
+        place.mkdir()
+        code, _ = in_a_child(COMMANDS[name](inputs, place / name), 1 + number * calls // kills)
+        killed += code == -signal.SIGKILL
+        left = content(place / name)
+        if left != whole:
+            assert left is None or (place / name).is_dir(), "half a file has the name of the result"
+            assert {path.name for path in place.iterdir() if not path.name.startswith(".")} <= {name}
+            assert in_a_child(COMMANDS[name](inputs, place / name), None)[0] == 0, "the same command does not go on"
+            resumed += 1
+        assert content(place / name) == whole
+    assert killed >= kills - 1
+    assert resumed
+    print(f"{name}: {calls} calls, {killed} kills, {resumed} times the command was given again")
