@@ -1,6 +1,6 @@
-"""Every command that writes, killed (SIGKILL) at calls spread over its run: what it writes is whole or absent, and the same command goes on.
+"""Every command that writes, killed (SIGKILL) at calls spread over its run: the result is whole or absent, and the same command goes on.
 
-A child of this process runs the command and counts the calls that can touch a file (opens, writes, syncs, names); it kills itself at the n-th.
+A child of this process runs the command, counts the calls that can touch a file (open, write, sync, name), and kills itself at the n-th.
 Some 200 kills in the exhaustive run, a few in the default one.
 """
 
@@ -77,7 +77,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
 
 
 def in_a_child(words: list[Any], die_at: int | None) -> tuple[int, int]:
-    """Run a command in a forked child. Returns: its exit code (negative: the signal that ended it), calls counted; 0 where it was killed."""
+    """Run a command in a forked child. Returns: its exit code (negative: a signal), and the calls counted; 0 where it was killed."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
