@@ -113,6 +113,7 @@ def content(out: Path) -> dict[str, bytes] | None:
     return {"": out.read_bytes()} if out.exists() else None
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
 @pytest.mark.parametrize(
     ("name", "kills"),
     [
