@@ -20,6 +20,7 @@ ABOUT = 250  # mutants that are tried of a contract new to the record
 ROOT = Path(__file__).parents[2]
 SMALL = ["convert__fp16_to_e2m1__nvidia_rz__directed", "quantize__bf16_to_mxfp4__mxfp4_torchao_floor__directed"]  # seconds
 ENTRIES = {entry["stem"]: entry for entry in KIND.read(ROOT / RECORD)["contracts"]}
+FEW = sorted(ENTRIES, key=lambda stem: ENTRIES[stem]["tried"])[:6]
 
 
 def with_suites() -> list[str]:
@@ -28,9 +29,9 @@ def with_suites() -> list[str]:
     return sorted({f"{head}__directed" for head, _, suite in kept if suite == "directed" or suite in KILLS})
 
 
-@pytest.mark.parametrize("stem", [*SMALL, *(pytest.param(stem, marks=pytest.mark.exhaustive) for stem in ENTRIES if stem not in SMALL)])
+@pytest.mark.parametrize("stem", [*SMALL, *(pytest.param(stem, marks=pytest.mark.exhaustive) for stem in FEW)])
 def test_an_entry_of_the_record_comes_again(stem):
-    """Whole: every mutant that it tried. Minutes for a large contract."""
+    """Whole: every mutant that it tried. Those of all other contracts: -m mutants, an hour and a quarter."""
     assert record_of(stem, ENTRIES[stem]["every"]) == ENTRIES[stem], COMMAND
 
 
