@@ -34,7 +34,7 @@ from emu.vectors.files.suite import Suite, load, stem_of
 HERE: Final = Path(__file__).parent
 SUMS: Final = "SHA256SUMS"
 SELF_TEST: Final = "self_test.sh"
-CHOSEN: Final = ("smoke", "directed", "kill", "kill_more", "bits")
+CHOSEN: Final = ("smoke", "directed", "kill", "kill_more", "bits", "sums")
 IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.o", "*.a", "*.so", "emu_ref", "build.py", "out", "*.pyc", "__init__.py")
 NO_C: Final = ("layout", "insn")  # operations that the command emu_ref does not derive
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever a zip file is made

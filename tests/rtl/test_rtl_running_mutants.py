@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.running import DESIGNS, Design, drawn_rows, macros_of, plan_of, settled, written, yosys
+from support.running import DESIGNS, Design, Rows, drawn_rows, macros_of, plan_of, settled, suite_rows, written, yosys
 from support.running_mutants import COMMAND, KIND
 
+from emu.spec.levels import LevelsPlan
 from emu.spec.registry import digest, get
 
 RECORD = Path(__file__).parents[2] / "docs" / "evidence" / "running_mutants.json"
 MUTANTS, SEED = 120, 1
-MOST_LEFT = {
-    "running_float": 13
-}  # that no row shows and the solver calls different: single sticky bits and lone products, see docs/formal.md
+EARLIER = {"fp32_fma_chain": 8}  # left in the record: measured before suites were asked, inner wires compared
+MOST_DRAWN = 6  # of a design, that drawn rows alone show
+MOST_DIFFERENT = 1  # a zero of the sum that is none, with stochastic rounding
+MOST_UNKNOWN = 2  # of a design: the solver has 20 seconds for each
 STEPS = (30_000, 600_000)  # additions in the first rows, and in those for what they leave
 
 
@@ -65,16 +67,22 @@ def survivors(program: list[str], rows: Path, numbers: list[int]) -> Iterator[in
             yield number
 
 
+def asked(plan: LevelsPlan) -> Iterator[tuple[str, Rows]]:
+    """Yield lists of rows, and what each is."""
+    yield "suites", suite_rows(plan)
+    for seed, steps in enumerate(STEPS, 1):
+        yield f"seed {seed}", drawn_rows(plan, steps // plan.facts.k, seed)
+
+
 def examined(name: str, kit: Path, work: Path, count: int) -> dict[str, Any]:
     design, plan = DESIGNS[name], plan_of(get("datapath", name))
     gold, lines, plain = drawn(design, kit, work, count)
     program = built(design, kit, work, plan.facts.k)
     entry: dict[str, Any] = {"datapath": name, "sha256": sha256(design, kit), "seed": SEED, "drawn": len(lines), "killed": {}}
     left = list(range(1, len(lines) + 1))
-    for seed, steps in enumerate(STEPS, 1):
-        rows = drawn_rows(plan, steps // plan.facts.k, seed)
+    for said, rows in asked(plan):
         before, left = left, list(survivors(program, written(work / "rows", plan, rows), left))
-        entry["killed"][f"{len(rows[0])} rows, seed {seed}"] = len(before) - len(left)
+        entry["killed"][f"{len(rows[0])} rows, {said}"] = len(before) - len(left)
     kinds = {plain[number - 1]: settled(work, gold, [*gold, plain[number - 1]], design.module) for number in left}
     rest = [{"mutation": mutation, "verdict": kind} for mutation, kind in kinds.items() if kind != "equal"]
     return entry | {"equivalent": len(kinds) - len(rest), "unsettled": rest}
@@ -91,7 +99,15 @@ def test_netlist_mutants_are_shown_or_proven_equal(name: str, kit: Path, tmp_pat
         others = [known for known in kept if known["datapath"] != name]
         designs = sorted([*others, entry], key=lambda known: str(known["datapath"]))
         KIND.write(RECORD, {"schema": "emu-running-mutants-1", "command": COMMAND, "designs": designs})
-    assert len(entry["unsettled"]) <= MOST_LEFT.get(DESIGNS[name].module, 0)
+    judged(entry)
+
+
+def judged(entry: dict[str, Any]) -> None:
+    """At most one mutant that the solver calls different is left, few are not settled, and drawn rows show few more."""
+    suites, *drawn_ones = entry["killed"].values()
+    assert suites >= MUTANTS * 3 // 4 and sum(drawn_ones) <= MOST_DRAWN, entry
+    verdicts = [rest["verdict"] for rest in entry["unsettled"]]
+    assert verdicts.count("unknown") <= MOST_UNKNOWN and verdicts.count("different") <= MOST_DIFFERENT, entry
 
 
 def test_the_record_is_of_these_designs(kit: Path) -> None:
@@ -100,4 +116,7 @@ def test_the_record_is_of_these_designs(kit: Path) -> None:
     for name, entry in kept.items():
         assert entry["sha256"] == sha256(DESIGNS[name], kit), f"{name}: stale: run {COMMAND}"
         assert entry["drawn"] == MUTANTS and sum(entry["killed"].values()) + entry["equivalent"] + len(entry["unsettled"]) == MUTANTS
-        assert sum(entry["killed"].values()) >= MUTANTS // 2 and len(entry["unsettled"]) <= MOST_LEFT.get(DESIGNS[name].module, 0)
+        if name in EARLIER:
+            assert sum(entry["killed"].values()) >= MUTANTS // 2 and len(entry["unsettled"]) <= EARLIER[name], name
+        else:
+            judged(entry)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emu.contracts import parse
+from emu.contracts.levels.contract import LevelsContract
 from emu.engines.c_ref import levels as c_levels
 from emu.spec.levels import LevelsPlan, level_plans_of
 from emu.spec.models import Datapath
@@ -70,6 +72,18 @@ def answers(plan: LevelsPlan, rows: Rows) -> np.ndarray:
     """What the C reference gives."""
     a, b, words, c = rows
     return c_levels.dot(a, b, None, None, None if plan.c is None else c, words if plan.draws(plan.facts.k) else None, plan)
+
+
+def suite_rows(plan: LevelsPlan) -> Rows:
+    """The rows of every suite of a datapath that is a list of chosen rows: directed, bits, and sums where the register is a float."""
+    op = parse(f"dot/{plan.datapath.id}")
+    assert isinstance(op, LevelsContract)
+    cases = [case for inputs in op.suites() if inputs.suite in ("directed", "bits", "sums") for case in inputs.cases(0, inputs.size)]
+    rows = [op.taken(case.values) for case in cases]
+    a, b = ([row[place] for row in rows] for place in (0, 1))
+    words = [row.random or (0,) * plan.facts.k for row in rows]
+    made = [np.array(codes, np.uint64) for codes in (a, b, words, [row.c or 0 for row in rows])]
+    return cast(plan, (made[0], made[1], made[2], made[3]))
 
 
 def drawn_rows(plan: LevelsPlan, count: int, seed: int) -> Rows:
@@ -207,8 +221,8 @@ def yosys(work: Path, *commands: str) -> subprocess.CompletedProcess[str]:
 
 
 def settled(work: Path, gold: list[str], gate: list[str], top: str) -> str:
-    """equal, different or unknown: two netlists, register by register. gold, gate: the commands that make each; top: their module."""
-    cut = ["dffunmap", "expose -evert-dff", "opt_clean"]
+    """equal, different or unknown: what netlists put out and give registers. gold, gate: commands that make them; top: a module."""
+    cut = ["dffunmap", "expose -evert-dff -dff", "opt_clean"]  # -dff: inner wires may differ
     # one run each: yosys numbers its cells as it reads, and a mutation names them
     for name, commands in (("gold", gold), ("gate", gate)):
         done = yosys(work, *commands, *cut, f"rename {top} {name}", f"write_rtlil {name}.il")

@@ -92,7 +92,7 @@ def _line(stem: Stem, head: str, suites: Mapping[str, Mapping[str, Any]], kills:
     """Return one row of the table."""
     record = next(iter(suites.values()))
     stages = sum(column["role"] == "stage" for column in record["columns"])
-    counts = [str(suites[name]["numberOfTests"]) if name in suites else "" for name in ("smoke", "directed", "kill", "all")]
+    counts = [str(suites[name]["numberOfTests"]) if name in suites else "" for name in ("smoke", "directed", "bits", "sums", "kill", "all")]
     asked = sum(len(rows_of_stems(kill).get(f"{head}__{of}", ())) for kill in KILLS if kill not in suites for of in FROM)
     shown = [len(set().union(*(stems.get(f"{head}__{suite}", ()) for suite in suites))) for stems in kills.values()]
     contract, others = record["contract"]["name"], len(record["aliases"])

@@ -12,7 +12,7 @@ from emu.cli.settings import common_options, counting_bar, note, print_json, set
 @click.command("deliver")
 @click.option("--contracts", "--contract", "names", multiple=True, required=True, metavar="NAME[,NAME...]", help="Contracts; repeatable.")
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="A new folder, or a new file that ends in .zip.")
-@click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits); repeatable.")
+@click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits, sums); repeatable.")
 @click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; the bytes do not depend on it.")
 @common_options
 def command(names: tuple[str, ...], out: Path, suites: tuple[str, ...], jobs: int) -> None:

@@ -18,7 +18,7 @@ def command() -> None:
 
 @command.command("build")
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder: new, empty, or an earlier or interrupted build.")
-@click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits); repeatable.")
+@click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits, sums); repeatable.")
 @click.option("--contract", "contracts", multiple=True, help="Only these contracts (emu list contracts); repeatable.")
 @click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; the bytes do not depend on it.")
 @click.option("--shard", help="I/N: only the I-th of N parts of the suites; all parts in one folder, or merged, are one run.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.cover import Subject
 from emu.contracts.form import FLAGS, Arrays, Asked, Bits, Expected, Form, Question, Shape, integer_dtype, masked, whole
-from emu.contracts.levels import cases, deviations, suite
+from emu.contracts.levels import cases, deviations, one_bit, suite
 from emu.contracts.levels.columns import Stage, stages_of
 from emu.contracts.levels.cover import LevelsCover
 from emu.contracts.levels.field import Field
@@ -78,12 +79,15 @@ class LevelsContract(Contract):
         return layout_of([*self.inputs(), *self.outputs()])
 
     def suites(self) -> Iterator[Inputs]:
-        """Yield the inputs of every suite; where registers are float or fixed, that of single bits of products and sums too."""
+        """Yield the inputs of every suite; where registers are float or fixed, those of single bits of products and sums too."""
         yield from super().suites()
         told_of = [words for name, words in suite.BITS.items() if cases.applies(name, self.field)]
         if told_of:
             told = about(False, f"{'; '.join(told_of)}; the flags say so", f"{self.name.op}.bits")
             yield Inputs("bits", told, lambda: suite.bits(self))
+        if one_bit.registers(self.field):
+            told = about(False, f"{suite.SUMS}; the flags say which", f"{self.name.op}.sums")
+            yield Inputs("sums", told, lru_cache(maxsize=1)(lambda: suite.sums(self)))
 
     def inputs(self) -> list[Column]:
         """Return the columns that a bench drives."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from emu.base import philox
 from emu.base.caches import Cache
 from emu.contracts.dot.codes import Draw
-from emu.contracts.levels import cases
+from emu.contracts.levels import cases, one_bit
 from emu.contracts.levels.events import Event, events
 from emu.contracts.levels.rows import LevelsRow
 from emu.contracts.rows import Input
@@ -41,6 +41,20 @@ def bits(op: LevelsContract) -> list[Input]:
     """Return the rows of the suite `bits`: products of which only what a float register rounds away is left; sums of fixed registers."""
     names = [name for name in cases.LATER_MAKERS if cases.applies(name, op.field)]
     return [Input(name, (name,), op.packed_values(row)) for name in names for row in rows(op, name, BITS_ROWS)]
+
+
+SUMS: Final = "single additions to a float register in which one bit decides"
+
+
+def sums(op: LevelsContract) -> list[Input]:
+    """Return the rows of the suite `sums`: single additions to a float register in which one bit decides, each once."""
+    out: dict[tuple[int, ...], Input] = {}
+    for name, count in one_bit.counts(op.field).items():
+        stream = philox.stream_of(f"{op.name}/{name}")
+        for number in range(count):
+            case = Input(name, (name,), op.packed_values(one_bit.MAKERS[name](op.field, Draw(stream, number)).row()))
+            out.setdefault(case.values, case)
+    return list(out.values())
 
 
 _directed: Cache[tuple[str, ...], list[Input]] = Cache("emu.contracts.levels.suite._directed", 8)

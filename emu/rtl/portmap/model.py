@@ -14,7 +14,7 @@ from emu.spec.models.common import Hex, Id, Name, Part, YesNo
 VERILOG_NAME = r"^[A-Za-z_][A-Za-z0-9_$]*$"
 Identifier = Annotated[str, StringConstraints(pattern=VERILOG_NAME)]
 Class = Literal["zero", "negative_zero", "subnormal", "inf", "nan", "signalling_nan", "negative"]
-Suite = Literal["smoke", "directed", "kill", "kill_more", "bits", "all", "random"]
+Suite = Literal["smoke", "directed", "kill", "kill_more", "bits", "sums", "all", "random"]
 
 
 class Parameter(Part):

@@ -70,7 +70,7 @@ def read_digests(folder: Path) -> dict[str, str]:
 
 
 OPERATIONS: Final = GRAMMARS  # by name, in the order of reports; a registered operation is among them
-SUITES: Final = ("smoke", "directed", "all", "random", "kill", "kill_more", "bits")
+SUITES: Final = ("smoke", "directed", "all", "random", "kill", "kill_more", "bits", "sums")
 BENCH: Final = "bench"  # the folder of benches and reference designs beside the operations; no suites
 SHARD_ROWS: Final = 1 << 16
 SCHEMA: Final = "emu-vectors-1"

@@ -1,0 +1,94 @@
+"""Rows of float registers in which one bit decides: they go through every place, for any file, and C gives the exact answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from support.running import small_plan
+
+from emu.contracts import parse
+from emu.contracts.dot.codes import Codes, Draw
+from emu.contracts.levels import one_bit
+from emu.contracts.levels.contract import LevelsContract
+from emu.contracts.levels.field import Field
+from emu.contracts.levels.rows import LevelsRow, answer, run_rows
+from emu.contracts.levels.walk import walk
+from emu.engines.exact.levels import Number
+from emu.spec.levels import LevelsPlan
+
+NAMES = ("bf16_register", "bf16_register_random", "fp16_register")
+
+
+def plan_of(name: str) -> LevelsPlan:
+    op = parse(f"dot/{name}")
+    assert isinstance(op, LevelsContract) and op.plan.c is not None
+    return op.plan
+
+
+def rows_of(plan: LevelsPlan, name: str) -> list[LevelsRow]:
+    field = Field(plan, plan.facts.k)
+    return [one_bit.MAKERS[name](field, Draw(7, number)).row() for number in range(one_bit.counts(field)[name])]
+
+
+def lost_parts(plan: LevelsPlan, name: str) -> set[Fraction]:
+    """What the roundings of numbers lose, of a unit."""
+    told = [walk(row, plan).roundings for row in rows_of(plan, name)]
+    return {item.point.lost for roundings in told for item in roundings if isinstance(item.before, Number) and item.point is not None}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_distance_every_lost_part_and_every_nan_bit_is_there(name: str) -> None:
+    plan = plan_of(name)
+    frac, half = Codes(plan.a).frac_bits, Fraction(1, 2)
+    alone = lost_parts(plan, "lone_product")
+    assert {Fraction(1, 1 << place) for place in range(1, 2 * frac)} <= alone | {1 - part for part in alone}
+    lost = lost_parts(plan, "lost_part")
+    assert half in lost
+    for sign in (1, -1):
+        assert len(lost & {half + sign * Fraction(1, 1 << place) for place in range(2, 2 * frac)}) >= frac - 2
+    pairs = lost_parts(plan, "lost_pair")
+    assert sum(0 < abs(part - half) < Fraction(1, 1 << frac) for part in pairs) >= 3 and any(
+        0 < part < Fraction(1, 1 << frac) for part in pairs
+    )
+    field = Field(plan, plan.facts.k)
+    given = [
+        (side, code)
+        for row in rows_of(plan, "nan_bit")
+        for side, codes in zip("abc", (row.a, row.b, (row.c or 0,)), strict=True)
+        for code in codes
+    ]
+    seen = {(side, code & field.a.full) for side, code in given if not field.a.is_finite(code)}
+    assert seen == {(side, 1 << place) for side in "abc" for place in range(frac)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_number_of_leading_bits_cancels_and_results_are_subnormal_too(name: str) -> None:
+    plan = plan_of(name)
+    codes = Codes(plan.a)
+    depths, subnormal, vanished = set(), 0, 0
+    for row in rows_of(plan, "lone_sum"):
+        values = [codes.value(a) * codes.value(b) for a, b in zip(row.a, row.b, strict=True)] + [codes.value(row.c or 0)]
+        total, most = abs(sum(values, Fraction(0))), max(abs(value) for value in values)
+        if total:
+            depths.add(one_bit._exponent(most) - one_bit._exponent(total))
+            subnormal += total < Fraction(1, 1 << -codes.min_exp)
+            vanished += total < Fraction(1, 2 << -codes.lsb_exp)
+    assert set(range(1, 2 * codes.frac_bits)) <= depths
+    assert subnormal >= 20 and vanished >= 5
+
+
+@pytest.mark.parametrize("rounding", ["rne", "rz", "sr_add8"])
+def test_a_users_register_of_eight_bits_has_them(rounding: str) -> None:
+    """Every category, and the exact answers of all rows are those of C."""
+    plan = small_plan(rounding)
+    field = Field(plan, plan.facts.k)
+    assert list(one_bit.counts(field)) == list(one_bit.MAKERS)
+    rows = [row for name in one_bit.MAKERS for row in rows_of(plan, name)]
+    assert len(set(rows)) > 150
+    assert [answer(row, plan) for row in rows] == run_rows(rows, plan, "c_ref")
+
+
+def test_datapaths_without_a_float_register_have_no_such_suite() -> None:
+    suites = {name: [inputs.suite for inputs in parse(f"dot/{name}").suites()] for name in ("int20_wrap", "bf16_register", "bf16_pairwise")}
+    assert ["sums" in found for found in suites.values()] == [False, True, True]
