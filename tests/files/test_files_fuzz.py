@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -197,7 +196,7 @@ def fuzz(kind: str, count: int, seed: int, folder: Path, capsys: pytest.CaptureF
     """Damage the good file of a kind `count` times. Returns: how often each exit code came."""
     make, words = KINDS[kind]
     path, out = make(folder), folder / f"out{SUFFIXES.get(kind, '.safetensors')}"
-    good, draw, codes = path.read_bytes(), random.Random(f"{kind} {seed}"), Counter[int]()
+    good, draw, codes = path.read_bytes(), np.random.default_rng([seed, *kind.encode()]), Counter[int]()
     capsys.readouterr()
     assert judged(words(path, out), out, capsys) != 2, "the undamaged file is refused"
     _cleared(out)

@@ -1,8 +1,13 @@
 """Damage to files: bytes changed, cut, doubled and swapped, lines and words replaced by what a parser trips over."""
 
 import json
-import random
 import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+Item = TypeVar("Item")
 
 WORDS = (
     *("", "-1", "0", "1e999", "-0.0", "NaN", "Infinity", "null", "true", "~", "[]", "{}", "[[[[", "}}}}", '"', "'", "0x", "0b2", "1_000"),
@@ -13,76 +18,81 @@ WORDS = (
 VALUES = (None, True, -1, 0, 2**63, 10**400, 1.5, "", "9" * 3000, "e2m1", [], {}, [[]], {"": {}}, [None] * 300)
 
 
-def bytes_changed(data: bytes, draw: random.Random) -> bytes:
+def picked(choices: Sequence[Item], draw: np.random.Generator) -> Item:
+    """Return one of the choices."""
+    return choices[int(draw.integers(len(choices)))]
+
+
+def bytes_changed(data: bytes, draw: np.random.Generator) -> bytes:
     """Return `data` with some bytes changed, mostly near its start, where headers are, or with a part cut, doubled or swapped."""
     found = bytearray(data)
-    for _ in range(draw.randint(1, 4)):
+    for _ in range(draw.integers(1, 5)):
         reach = len(found) if draw.random() < 0.4 else min(200, len(found))
         if not reach:
             break
-        at = draw.randrange(reach)
-        match draw.randrange(8):
+        at = int(draw.integers(reach))
+        match int(draw.integers(8)):
             case 0 | 1 | 2:
-                found[at] ^= 1 << draw.randrange(8)
+                found[at] ^= 1 << int(draw.integers(8))
             case 3 | 4:
-                found[at] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+                found[at] = picked((0, 1, 0x7F, 0x80, 0xFF, int(draw.integers(256))), draw)
             case 5:
                 del found[at:]
             case 6:
-                del found[at : at + draw.randint(1, 16)]
+                del found[at : at + int(draw.integers(1, 17))]
             case _:
-                found[at:at] = found[at : at + draw.randint(1, 64)]
+                found[at:at] = found[at : at + int(draw.integers(1, 65))]
     return bytes(found)
 
 
-def text_changed(data: bytes, draw: random.Random) -> bytes:
+def text_changed(data: bytes, draw: np.random.Generator) -> bytes:
     """Return `data` with words replaced by WORDS, and lines dropped, doubled, moved or indented."""
     lines = data.decode().splitlines(keepends=True)
-    for _ in range(draw.randint(1, 3)):
+    for _ in range(draw.integers(1, 4)):
         if not lines:
             break
-        at = draw.randrange(len(lines))
-        match draw.randrange(8):
+        at = int(draw.integers(len(lines)))
+        match int(draw.integers(8)):
             case 0:
                 del lines[at]
             case 1:
-                lines.insert(at, lines[draw.randrange(len(lines))])
+                lines.insert(at, lines[int(draw.integers(len(lines)))])
             case 2:
-                lines[at] = draw.choice((" ", "  ", "\t", "")) + lines[at].lstrip()
+                lines[at] = picked((" ", "  ", "\t", ""), draw) + lines[at].lstrip()
             case 3:
-                other = draw.randrange(len(lines))
+                other = int(draw.integers(len(lines)))
                 lines[at], lines[other] = lines[other], lines[at]
             case _:
                 spans = [found.span() for found in re.finditer(r"[\w.+-]+", lines[at])]
                 if spans:
-                    begin, end = draw.choice(spans)
-                    lines[at] = lines[at][:begin] + draw.choice(WORDS) + lines[at][end:]
+                    begin, end = picked(spans, draw)
+                    lines[at] = lines[at][:begin] + picked(WORDS, draw) + lines[at][end:]
     return "".join(lines).encode("utf-8", "surrogatepass")
 
 
-def json_changed(data: bytes, draw: random.Random) -> bytes:
+def json_changed(data: bytes, draw: np.random.Generator) -> bytes:
     """Return the JSON text `data` with one value or name in it replaced, dropped or doubled."""
     document = json.loads(data)
     places = list(_places(document))
     if not places:
-        return draw.choice(WORDS).encode("utf-8", "surrogatepass")
-    holder, key = draw.choice(places)
-    match draw.randrange(6):
+        return picked(WORDS, draw).encode("utf-8", "surrogatepass")
+    holder, key = picked(places, draw)
+    match int(draw.integers(6)):
         case 0:
             del holder[key]
         case 1:
-            holder[key] = draw.choice(places)[0]  # a part of the document, perhaps one that holds this place
+            holder[key] = picked(places, draw)[0]  # a part of the document, perhaps one that holds this place
         case 2 if isinstance(holder, dict):
-            holder[draw.choice(("", "x", str(key) + " ", "9" * 400))] = holder.pop(key)
+            holder[picked(("", "x", f"{key} ", "9" * 400), draw)] = holder.pop(key)
         case _:
-            holder[key] = draw.choice(VALUES)
+            holder[key] = picked(VALUES, draw)
     try:
         return json.dumps(document).encode()
     except ValueError:  # it holds itself
         return b"{"
 
 
-def damaged(data: bytes, draw: random.Random) -> bytes:
+def damaged(data: bytes, draw: np.random.Generator) -> bytes:
     """Return other bytes than `data`: damage of one of the ways that its content allows."""
     ways = [bytes_changed]
     try:
@@ -92,7 +102,7 @@ def damaged(data: bytes, draw: random.Random) -> bytes:
         ways += [json_changed] * 6
     except (UnicodeDecodeError, ValueError):
         pass
-    while (found := draw.choice(ways)(data, draw)) == data:
+    while (found := picked(ways, draw)(data, draw)) == data:
         pass
     return found
 

@@ -36,11 +36,10 @@ def own_kill(operation: Contract, suites: Sequence[Inputs]) -> Inputs | None:
     suites: all of the contract.   The rows are chosen when they are first asked for.
     """
     name = operation.name
-    listed = next(operation.deviations(), None) is not None
-    if name.op == _CHAINED or not any(added(thing.kind, thing.id) for thing in name.objects) or not listed:
+    if name.op == _CHAINED or not any(added(thing.kind, thing.id) for thing in name.objects):
         return None
     directed = next((inputs for inputs in suites if inputs.suite == "directed" and inputs.chosen is not None), None)
-    if directed is None:
+    if directed is None or next(operation.deviations(), None) is None:  # asked last: to list the first takes milliseconds
         return None
 
     def chosen() -> list[Input]:
