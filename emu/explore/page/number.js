@@ -25,6 +25,8 @@ const gridOf = (() => {
   })();
 })();
 
+const errorOf = (value, result) => isFinite_(value) && isFinite_(result) ? decimal(minus(dyadic(result), dyadic(value))) : "";
+
 function numberOf(state) { return workOut(state).shown; }
 function workOut(state) { // what is said of a number, its value and its place on the line
   if (!/^[0-9]{1,10}$/.test(state.r) || BigInt(state.r) >> 32n) refuse(`random integer ${state.r}: write 0 to 4294967295`);
@@ -36,7 +38,7 @@ function workOut(state) { // what is said of a number, its value and its place o
   if (!made.mark) {
     const result = decode(to, made.code);
     shown.value = valueText(result);
-    if (isFinite_(value) && isFinite_(result)) shown.error = decimal(minus(dyadic(result), dyadic(value)));
+    shown.error = errorOf(value, result);
     const grid = gridOf(state.to).map(item => item.number);
     if (isFinite_(value)) {
       const below = grid.filter(item => compare(item, dyadic(value)) <= 0).at(-1), above = grid.find(item => compare(item, dyadic(value)) >= 0);
@@ -124,8 +126,8 @@ function formatsOfSet(state) {
     try {
       const made = convertOnce({...state, to}, state.round, policy, code);
       if (made.mark) return {to, policy, code: made.mark, value: "", error: ""};
-      const result = decode(format, made.code), both = isFinite_(value) && isFinite_(result);
-      return {to, policy, code: hex(made.code, factsOf(format).width), value: valueText(result), error: both ? decimal(minus(dyadic(result), dyadic(value))) : ""};
+      const result = decode(format, made.code);
+      return {to, policy, code: hex(made.code, factsOf(format).width), value: valueText(result), error: errorOf(value, result)};
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return {to, policy, code: error.message, value: "", error: ""};
