@@ -27,7 +27,7 @@ from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.programs.program import dequantize_program, quantize_program
-from emu.spec.registry import digest, get, names
+from emu.spec.registry import digest, get, knows, names
 
 
 @dataclass(frozen=True)
@@ -360,18 +360,10 @@ def _any_plan_of(text: str, parts: Sequence[str]) -> DatapathPlan | LevelsPlan:
 
 def _pair(text: str) -> tuple[str, str] | None:
     """Return the two formats of "<a>x<b>"; None for a text that is a format, or that has no two sides."""
-    if _is_format(text):
+    if knows("format", text):
         return None
     sides = [(text[:place], text[place + 1 :]) for place, letter in enumerate(text) if letter == "x" and 0 < place < len(text) - 1]
-    return next((pair for pair in sides if all(map(_is_format, pair))), sides[0] if sides else None)
-
-
-def _is_format(text: str) -> bool:
-    try:
-        get("format", text)
-    except SpecError:
-        return False
-    return True
+    return next((pair for pair in sides if all(knows("format", side) for side in pair)), sides[0] if sides else None)
 
 
 def fits(block: Block, layout: Layout) -> bool:

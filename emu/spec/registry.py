@@ -100,6 +100,13 @@ class Registry:
                 return self._added_after(kind, name) > 0
             return any(self._added_after("series", item.id) > 0 for item in self._series_of(kind) if choice_of(item, name) is not None)
 
+    def knows(self, kind: str, name: str) -> bool:
+        """Tell whether an object has this id or alias, or a series a member of this id."""
+        with self._lock:
+            if name in self._now().paths[kind] or name in self._alias_table(kind):
+                return True
+            return any(choice_of(series, name) is not None for series in self._series_of(kind))
+
     def broken(self) -> dict[Path, str]:
         """Return the files that load_spec left out, and what is wrong with each."""
         with self._lock:
@@ -441,6 +448,11 @@ def added_folders() -> tuple[str, ...]:
 def added(kind: str, name: str) -> bool:
     """Tell whether a known object is of a folder added beside the shipped one: by its file, or by that of its series."""
     return _DEFAULT.added(kind, name)
+
+
+def knows(kind: str, name: str) -> bool:
+    """Tell whether an object has this id or alias, or a series a member of this id: no message is made where none has."""
+    return _DEFAULT.knows(kind, name)
 
 
 def load_spec(folder: str | Path, *, skip_broken: bool = False) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from emu.contracts import Contract
 from emu.contracts.contract import Deviation, Values
 from emu.contracts.rows import Answer, Input, make_row, mismatches
 from emu.contracts.suites import Inputs, about
-from emu.spec.registry import added
+from emu.spec.registry import added, added_folders
 
 FROM: Final = ("directed", "bits")  # suites of which rows are chosen
 TWICE: Final = 2  # rows that kill each deviation on which they were chosen
@@ -36,7 +36,7 @@ def own_kill(operation: Contract, suites: Sequence[Inputs]) -> Inputs | None:
     suites: all of the contract.   The rows are chosen when they are first asked for.
     """
     name = operation.name
-    if name.op == _CHAINED or not any(added(thing.kind, thing.id) for thing in name.objects):
+    if not added_folders() or name.op == _CHAINED or not any(added(thing.kind, thing.id) for thing in name.objects):
         return None
     directed = next((inputs for inputs in suites if inputs.suite == "directed" and inputs.chosen is not None), None)
     if directed is None or next(operation.deviations(), None) is None:  # asked last: to list the first takes milliseconds
