@@ -177,9 +177,9 @@ def test_an_unused_bit_of_a_scale_is_open():
 # Machines that are wrong in one fact.
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
-    "text", ["dot/int12_saturate", "accumulate/int12_cut", "dot/bf16_register", "dot/bf16_register_random", "dot/rvbna4_rne"]
+    "text", ["dot/rvbna4_rne", "dot/int12_saturate", "accumulate/int12_cut", "dot/bf16_register", "dot/bf16_register_random"]
 )
 def test_wrong_machines_are_seen(text):
     """Widths, ends, roundings, orders, places of C, words of another rounding: directed rows and product bits

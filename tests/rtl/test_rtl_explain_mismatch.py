@@ -187,6 +187,7 @@ def test_one_line_lists_what_it_is_consistent_with(suites):
     assert "more than half" in text and "want 1 (0.5), got 0 (0)" in text
 
 
+@pytest.mark.exhaustive
 def test_a_dot_product_with_stages_names_the_first_wrong_column(suites):
     suite = suites[DOT]
 

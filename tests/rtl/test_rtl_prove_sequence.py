@@ -206,6 +206,7 @@ SPOILT = "        y <= nan_2 ? 4'h7 : {sign_2, code};\n"
 KEPT = f"{SPOILT}        odd <= odd & {{2{{~x[31]}}}};\n        if (odd == 2'd2) y <= {{sign_2, ~code}};\n"
 
 
+@pytest.mark.exhaustive
 def test_registers_start_as_the_solver_chose_where_unknown_ones_hide_a_fault(
     design: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +290,7 @@ def test_a_combinational_design_with_ports_of_its_own(
     assert "out=fp32" in told["mismatch"][0] and out.read_text().splitlines()[1].startswith("e")
 
 
+@pytest.mark.exhaustive
 def test_a_second_row_is_explained(design: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = design("walking", FAULTS["the code of the row before is not cleared"][1])
     assert run(["rtl", "prove", "--map", str(path), "--out", str(tmp_path / "rows.tv")]) == 1

@@ -30,6 +30,7 @@ def spec(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     golden_of.cache_clear()
 
 
+@pytest.mark.exhaustive
 def test_a_datapath_of_ones_own_has_a_kill_suite_of_its_rows(spec: Path, tmp_path: Path) -> None:
     there = [case for suite in own.FROM for case in find(f"{STEM}__{suite}").cases(0, find(f"{STEM}__{suite}").size)]
     plan = find(f"{STEM}__kill")
@@ -66,6 +67,7 @@ def test_shipped_contracts_have_the_rows_of_the_data_alone(spec: Path) -> None:
     assert sorted(made) == sorted(stem for stem in rows_of_stems() if stem.startswith("convert")) != []
 
 
+@pytest.mark.exhaustive
 def test_other_facts_choose_again(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same name with another register: rows are not those that were kept."""
     monkeypatch.setattr(own, "_TRIED", 20)
