@@ -15,6 +15,7 @@ from emu.base.errors import EmuError
 from emu.contracts.dot.codes import PER_ROW, Codes, Draw
 from emu.contracts.levels.field import Draft, Field
 from emu.contracts.levels.walk import walk
+from emu.engines.exact.round import floor_log2
 from emu.engines.exact.value import power_of_two
 from emu.spec.levels import rounding_of
 from emu.spec.models.levels import FloatHold
@@ -99,7 +100,7 @@ def lost_part(field: Field, draw: Draw) -> Draft:
         part = (1 << (most - turn % 2)) - 1
     exp = draw.between(*_middle(field, held)) if draw.chance(60) else held.min_exp + draw.between(-held.frac_bits, 1)
     x = _number(held, exp, draw)
-    lowest = _exponent(_unit(held, x)) - lost  # exponent of the last bit of the product
+    lowest = floor_log2(_unit(held, x)) - lost  # exponent of the last bit of the product
     wide = field.a.frac_bits + field.b.frac_bits
     found = _factors(field, min(lost, part.bit_length()) if lost > most else lost, part, draw)
     if found is None:
@@ -128,7 +129,7 @@ def lost_pair(field: Field, draw: Draw) -> Draft:
     if product and field.k + (field.c is not None) > 1:
         half = _unit(held, product) / 2
         rest = product - round(product / half) * half
-        last = power_of_two(_exponent(product) - wide - below)
+        last = power_of_two(floor_log2(abs(product)) - wide - below)
         _load(draft, lane, _toward_zero(held, -rest + last * draw.of((1, -1))), draw)
     return _words(draft, draw)
 
@@ -205,14 +206,8 @@ def _toward_zero(held: Codes, value: Fraction) -> Fraction:
 
 def _unit(held: Codes, value: Fraction) -> Fraction:
     """Return the last place of a number of a register."""
-    exp = held.min_exp if not value else max(_exponent(value), held.min_exp)
+    exp = held.min_exp if not value else max(floor_log2(abs(value)), held.min_exp)
     return power_of_two(exp - held.frac_bits)
-
-
-def _exponent(value: Fraction) -> int:
-    """Return the exponent of a number that is not zero: 2^it <= |value| < 2^(it + 1)."""
-    exp = abs(value.numerator).bit_length() - value.denominator.bit_length()
-    return exp if abs(value) >= power_of_two(exp) else exp - 1
 
 
 def _fractions(field: Field, depth: int, draw: Draw) -> tuple[int, int]:
@@ -279,7 +274,7 @@ def _product(draft: Draft, lane: int, exp: int, first: int, second: int, sign: i
         block, more = lane // field.plan.block, exp - min(max(exp, low), high)
         draft.scale_a[block] = field.scale.at(more // 2)
         draft.scale_b[block] = field.scale.at(more - more // 2)
-    inner = exp - _exponent(draft.factor(lane))
+    inner = exp - floor_log2(abs(draft.factor(lane)))
     least, most = max(field.a.min_exp, inner - field.b.max_exp), min(field.a.max_exp, inner - field.b.min_exp)
     if not first and not second and (least > most or draw.bits(1)):
         return draft.put(lane, power_of_two(exp) * (-1 if sign else 1))

@@ -46,8 +46,17 @@ def bits(op: LevelsContract) -> list[Input]:
 SUMS: Final = "single additions to a float register in which one bit decides"
 
 
+_sums: Cache[tuple[str, str], list[Input]] = Cache("emu.contracts.levels.suite._sums", 8)
+
+
 def sums(op: LevelsContract) -> list[Input]:
     """Return the rows of the suite `sums`: single additions to a float register in which one bit decides, each once."""
+    key = (str(op.name), op.name.spec_sha256)
+    found = _sums.get(key)
+    return list(found if found is not None else _sums.keep(key, _sums_made(op)))
+
+
+def _sums_made(op: LevelsContract) -> list[Input]:
     out: dict[tuple[int, ...], Input] = {}
     for name, count in one_bit.counts(op.field).items():
         stream = philox.stream_of(f"{op.name}/{name}")

@@ -25,7 +25,7 @@ _TRIED: Final = 150  # deviations, spread over all that there are
 _MOST: Final = 24  # rows that are looked for, of each
 _LOT: Final = 32
 _ABOUT: Final = "few rows that together kill each deviation that was tried of those which the contract lists of itself, twice where rows do"
-_CHAINED: Final = "accumulate"  # a row of a chain means nothing alone
+CHAINED: Final = ("accumulate",)  # a row of a chain means nothing alone
 Place = tuple[str, int]  # a suite and the tcId of one of its rows
 _KEPT: Final[Cache[tuple[str, str], tuple[Input, ...]]] = Cache("vectors.suites.own", 64)
 
@@ -36,7 +36,7 @@ def own_kill(operation: Contract, suites: Sequence[Inputs]) -> Inputs | None:
     suites: all of the contract.   The rows are chosen when they are first asked for.
     """
     name = operation.name
-    if not added_folders() or name.op == _CHAINED or not any(added(thing.kind, thing.id) for thing in name.objects):
+    if not added_folders() or name.op in CHAINED or not any(added(thing.kind, thing.id) for thing in name.objects):
         return None
     directed = next((inputs for inputs in suites if inputs.suite == "directed" and inputs.chosen is not None), None)
     if directed is None or next(operation.deviations(), None) is None:  # asked last: to list the first takes milliseconds

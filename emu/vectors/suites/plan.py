@@ -19,7 +19,7 @@ from emu.spec.models import KINDS
 from emu.spec.registry import digest, get, names
 from emu.vectors.files.manifest import parse_stem
 from emu.vectors.suites.notes import is_about
-from emu.vectors.suites.own import own_kill
+from emu.vectors.suites.own import CHAINED, own_kill
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,6 @@ def find(stem: str) -> SuitePlan:
 SCHEMA: Final = "emu-kill-1"
 CHOSEN: Final = "emu-held-back-1"
 FOLDER: Final = Path(__file__).with_name("kill_rows")
-CHAINED: Final = ("accumulate",)  # a row of a chain means nothing alone
 KILLS: Final = {
     "kill": "the directed rows that together kill every recorded mutant",
     "kill_more": "further rows for mutants that the contract makes of itself, which the suite kill was not chosen for",
