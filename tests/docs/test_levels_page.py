@@ -37,7 +37,19 @@ from tools.docs import examples
 PAGE = "docs/datapath_levels.md"
 PAGE_PATH = Path(__file__).parents[2] / PAGE
 ROW = re.compile(r"^\| (?P<word>[^|]+) \| `(?P<facts>\{.*\})` \| (?P<operands>[^|]+) \| (?P<d>[^|]+) \| [^|]+ \|$", re.MULTILINE)
-ROWS = [match.groupdict() for match in ROW.finditer(PAGE_PATH.read_text(encoding="utf-8"))]
+SHORT = re.compile(r"^\| `(?P<word>[A-Z][A-Z0-9_]*)` \| `(?P<facts>[^`]+)` \|$", re.MULTILINE)
+TEXT = PAGE_PATH.read_text(encoding="utf-8")
+SHORTHAND = {match["word"]: match["facts"] for match in SHORT.finditer(TEXT)}
+
+
+def written_out(facts: str) -> str:
+    """Return facts of a row without shorthand. A word stands for what the table of shorthand says; that may hold other words."""
+    for _ in SHORTHAND:
+        facts = re.sub(rf"\b({'|'.join(SHORTHAND)})\b", lambda found: SHORTHAND[found[1]], facts)
+    return facts
+
+
+ROWS = [found.groupdict() | {"facts": written_out(found["facts"])} for found in ROW.finditer(TEXT)]
 BASE: dict[str, Any] = {
     "a": ("fp32",), "b": ("fp32",), "c": "none", "out": {"format": "fp32", "rounding": "rne", "overflow": "ieee"},
     "special": {"when": "per_add", "nan": "0x7FC00000", "zero": "ieee"},
@@ -72,8 +84,9 @@ def factors(text: str) -> tuple[int, int]:
 
 def computed(row: dict[str, str]) -> tuple[Value | str, str]:
     """Return what a row of the page gives, by every engine that takes it, and its flags: names, none, or nothing without any."""
-    given = dict(part.split(" ", 1) for part in row["operands"].split("; "))
-    products = [factors(text) for text in given["products"].split(", ")]
+    first, *others = row["operands"].split("; ")
+    products = [factors(text) for text in first.split(", ")]
+    given = dict(part.split(" ", 1) for part in others)
     facts = BASE | {"k": len(products)} | parse(row["facts"], "page").data
     fp32 = get("format", "fp32")
     adds = '"c"' in row["facts"]
@@ -118,8 +131,13 @@ def words() -> Iterator[str]:
 
 def test_every_word_has_a_row() -> None:
     text = "\n".join(row["facts"] for row in ROWS)
-    assert len(ROWS) >= 55
+    assert len(ROWS) >= 82
     assert [word for word in words() if f"{word}:" not in text] == []
+
+
+def test_every_shorthand_is_used_and_defined() -> None:
+    used = {word for match in ROW.finditer(TEXT) for word in re.findall(r"\b[A-Z][A-Z0-9_]+\b", re.sub(r'"[^"]*"', "", match["facts"]))}
+    assert used == set(SHORTHAND) >= {"FP32", "CHAIN"}
 
 
 def test_examples_print_what_they_say(checkout: Path) -> None:
