@@ -60,7 +60,7 @@ function draw(focus) {
     if (!(error instanceof Refusal)) throw error;
     fault.textContent = error.message; // what was typed stays, what it said before goes
     document.querySelector("#shell").textContent = "";
-    page.querySelectorAll("#sentence, svg, dl, table, .halves, .memory").forEach(item => item.remove());
+    page.querySelectorAll("#sentence, #formulas, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
   }
   if (focus) page.querySelector(focus)?.focus();
@@ -115,7 +115,7 @@ function begin() {
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {smallestDifference, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {smallestDifference, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};

@@ -68,6 +68,38 @@ EXPORT(ex_format_facts) void ex_format_facts(const emu_format *format, int64_t *
     out[4] = is_float ? format->frac_bits : 0;
 }
 
+/* What the formula of a code is made of, by the class of the format, in out[2..]; out[0] is the class, out[1] the sign bit or -1.
+ * float: exponent field, bias, fraction field, frac_bits, 1 where the fraction stands behind a 1, inf, nan. integer: how the sign is kept, the
+ * stored number without a sign bit of its own, 2^bits where two's complement takes it off, unit. exponent: bias. codebook: entry, unit. */
+EXPORT(ex_parts) void ex_parts(const emu_format *format, uint64_t code, int64_t *out)
+{
+    uint64_t field = format->format_class == EMU_FLOAT ? code >> format->frac_bits : 0, top_bit = format->format_class == EMU_INTEGER ? 1ull << (format->bits - 1) : 0;
+    out[0] = format->format_class;
+    out[1] = -1;
+    switch (format->format_class) {
+    case EMU_FLOAT:
+        out[1] = format->has_sign ? (int64_t)(field >> format->exp_bits & 1) : -1;
+        out[2] = (int64_t)(field & ((1ull << format->exp_bits) - 1));
+        out[3] = format->bias;
+        out[4] = (int64_t)(code & ((1ull << format->frac_bits) - 1));
+        out[5] = format->frac_bits;
+        out[6] = out[2] > 0 || !format->subnormals;
+        out[7] = format->inf;
+        out[8] = format->nan;
+        break;
+    case EMU_INTEGER:
+        out[1] = format->integer_sign == EMU_SIGN_MAGNITUDE ? (code & top_bit) != 0 : -1;
+        out[2] = (int64_t)(format->integer_sign == EMU_SIGN_MAGNITUDE ? code & (top_bit - 1) : code);
+        out[3] = format->integer_sign == EMU_TWOS_COMPLEMENT && code & top_bit ? (int64_t)(top_bit * 2) : 0;
+        out[4] = format->unit_exp;
+        break;
+    case EMU_EXPONENT: out[2] = format->bias; break;
+    default:
+        out[2] = format->values[code];
+        out[3] = format->unit_exp;
+    }
+}
+
 EXPORT(ex_decode) int32_t ex_decode(const emu_format *format, uint64_t code, int64_t *out)
 {
     emu_value value;

@@ -33,11 +33,12 @@ function workOut(state) { // what is said of a number, its value and its place o
   const source = formatOf(state.from), to = formatOf(state.to), width = factsOf(source).width, wide = factsOf(to).width;
   const code = parseHex(state.code, width, "code"), value = decode(source, code);
   const made = convertOnce(state, state.round, state.policy, code), contract = `convert/${state.to}/${state.round}/${state.policy}`;
-  const shown = {contract, code: hex(code, width), source: valueText(value), cls: value.cls, result: made.mark || hex(made.code, wide), value: "", error: ""};
+  const shown = {contract, code: hex(code, width), source: valueText(value), cls: value.cls, result: made.mark || hex(made.code, wide), value: "", error: "", formulas: [formulaText(state.from, code)]};
   const drawn = made.bits ? ` with the random integer ${made.random}` : "";
   if (!made.mark) {
     const result = decode(to, made.code);
     shown.value = valueText(result);
+    shown.formulas.push(formulaText(state.to, made.code));
     shown.error = errorOf(value, result);
     const grid = gridOf(state.to).map(item => item.number);
     if (isFinite_(value)) {
@@ -57,7 +58,7 @@ function workOut(state) { // what is said of a number, its value and its place o
     : `${shown.result}, which is ${shown.value}` + (shown.error ? `: ${shown.error === "0" ? "exact" : `an error of ${shown.error}`}` : "");
   shown.sentence = `${state.from} ${shown.code} is ${shown.source}` + (shown.between ? `, between ${shown.between}` : "") +
     `; ${contract}${drawn} gives ${end}.`;
-  return {shown, value, line};
+  return {shown, value, line, made};
 }
 
 function nextCode(state, up) { // the next value up or down, +0 and -0 are one
@@ -125,12 +126,12 @@ function formatsOfSet(state) {
     if (!policy) refuse(`format ${to}: no policy of this page covers it: write others, or all`);
     try {
       const made = convertOnce({...state, to}, state.round, policy, code);
-      if (made.mark) return {to, policy, code: made.mark, value: "", error: ""};
+      if (made.mark) return {to, policy, code: made.mark, value: "", error: "", formula: ""};
       const result = decode(format, made.code);
-      return {to, policy, code: hex(made.code, factsOf(format).width), value: valueText(result), error: errorOf(value, result)};
+      return {to, policy, code: hex(made.code, factsOf(format).width), value: valueText(result), error: errorOf(value, result), formula: formulaText(to, made.code)};
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return {to, policy, code: error.message, value: "", error: ""};
+      return {to, policy, code: error.message, value: "", error: "", formula: ""};
     }
   });
 }
@@ -157,13 +158,13 @@ function drawNumber(state, page) {
   page.innerHTML = `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
     `${choose("to", "to", targets(), state)}${choose("round", "rounding", META.roundings, state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
-    `<p id="sentence" role="status">${shown.sentence}</p>${numberLine(work)}` +
+    `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work)}` +
     `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
       .filter(([, text]) => text).map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join("")}</dl>` +
     `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
     `<h2>The value in other formats</h2><form class="fields"><label class="whole">formats, or all<input name="formats" value="${escape_(state.formats)}" autocomplete="off" spellcheck="false"></label></form>` +
-    `<div class="wide tall" tabindex="0"><table id="formats"><thead><tr>${["format", "policy", "code", "value", "error"].map(name => `<th scope="col">${name}</th>`).join("")}</tr></thead><tbody>${shown.formats.map(item =>
-      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td></tr>`).join("")}</tbody></table></div>`;
+    `<div class="wide tall" tabindex="0"><table id="formats"><thead><tr>${["format", "policy", "code", "value", "error", "formula"].map(name => `<th scope="col">${name}</th>`).join("")}</tr></thead><tbody>${shown.formats.map(item =>
+      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td><td>${item.formula}</td></tr>`).join("")}</tbody></table></div>`;
   page.querySelectorAll(".bit").forEach(button => button.addEventListener("click", () => {
     go({code: hex(code ^ 1n << BigInt(button.dataset.bit), width)}, `[data-bit="${button.dataset.bit}"]`);
   }));
