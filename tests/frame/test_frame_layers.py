@@ -3,16 +3,15 @@
 What may not be written at all (tolerances, floats in the reference model) is in test_frame_bans.py.
 """
 
-import ast
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+
+from tools.imports import imports_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -25,15 +24,6 @@ MODULES = {
     for p in sorted((ROOT / room).rglob("*.py"))
     if "compare_driver" not in p.parts  # runs on two builds of emu, old and new: its files import each other by name
 }
-
-
-class Import(NamedTuple):
-    """One imported dotted name: its line, whether it runs when the module loads, whether only a type checker sees it."""
-
-    name: str
-    line: int
-    eager: bool
-    typing_only: bool
 
 
 def layer_of(module: str) -> str | None:
@@ -54,37 +44,6 @@ def parents(layer: str) -> set[str]:
 def below(layer: str) -> set[str]:
     """All layers that a layer may import: those next below, and what is below those."""
     return {layer}.union(*(below(name) for name in LAYERS[layer]))
-
-
-def imports_of(module: str, path: Path, source: str, modules: set[str]) -> Iterator[Import]:
-    """Every import of a module, absolute and relative; `from emu import x` names emu.x where that is a module."""
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-
-    def names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-            return
-        base = node.module or ""
-        if node.level:
-            parents = package.split(".")[: len(package.split(".")) - node.level + 1]
-            base = ".".join([*parents, base] if base else parents)
-        for alias in node.names:
-            full = f"{base}.{alias.name}"
-            yield full if full in modules else base
-
-    def walk(node: ast.AST, eager: bool, typing_only: bool) -> Iterator[Import]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Import | ast.ImportFrom):
-                yield from (Import(name, child.lineno, eager and not typing_only, typing_only) for name in names(child))
-            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                yield from walk(child, False, typing_only)
-            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                yield from walk(ast.Module(child.body, []), eager, True)
-                yield from walk(ast.Module(child.orelse, []), eager, typing_only)
-            else:
-                yield from walk(child, eager, typing_only)
-
-    yield from walk(ast.parse(source), True, False)
 
 
 def faults(module: str, path: Path, source: str, modules: set[str]) -> list[str]:
