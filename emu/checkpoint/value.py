@@ -41,9 +41,21 @@ def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, bloc
     numbers[scale], high = _scale(store, numbers[scale], fmt)
     if flag is not None:
         numbers[flag] = high
-    if derive.is_nan_code(numbers[scale], fmt) and facts.nan_scale != "nan":
-        return _special(store, chosen, code, numbers[scale], fmt)
-    return decode_block_value(chosen, code, numbers)
+    return code_value(store, chosen, code, numbers)
+
+
+def code_value(store: Checkpoint, block: Block, code: int, levels: Mapping[str, int]) -> Value:
+    """Return what an element code means in a store, exactly.
+
+    levels: level of the block -> the code that holds for the element; a scale without bits above its format.
+    Raises: OperandError (a scale code that the store refuses).   Source: the store's sources.
+    """
+    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
+    scale = [level for level in block.facts.levels if level.name != flag][-1]
+    fmt: Format = get("format", scale.format)
+    if derive.is_nan_code(levels[scale.name], fmt) and store.facts.nan_scale != "nan":
+        return _special(store, block, code, levels[scale.name], fmt)
+    return decode_block_value(block, code, levels)
 
 
 def _unit(elements: int, columns: int, record: bytes, scale: str, lane: int) -> tuple[dict[str, bytes], int]:

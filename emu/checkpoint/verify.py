@@ -15,8 +15,8 @@ import numpy as np
 from emu.base.errors import FileError
 from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
-from emu.checkpoint.convert import factor_of
 from emu.checkpoint.described import bytes_fault
+from emu.checkpoint.hold import factor_of
 from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
 from emu.checkpoint.passive import UNSEEN

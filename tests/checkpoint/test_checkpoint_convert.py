@@ -16,7 +16,8 @@ from emu.base.errors import FileError, SpecError
 from emu.checkpoint import convert as converting
 from emu.checkpoint import identify_files
 from emu.checkpoint.container import open_checkpoint
-from emu.checkpoint.convert import convert_checkpoint, factor_of
+from emu.checkpoint.convert import convert_checkpoint
+from emu.checkpoint.hold import factor_of
 from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.store import matches
 from emu.cli.main import run

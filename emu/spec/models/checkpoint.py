@@ -77,6 +77,9 @@ class Written(Part):
     ignored: tuple[Text, ...] | None = Field(
         default=None, min_length=1, description="the way to the list of modules whose weights stay as they are; absent: there is none"
     )
+    recipe: RecipeId | None = Field(
+        default=None, description="recipe by which its library quantizes; absent: not known, so whoever quantizes for the store names one"
+    )
     factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
 
 

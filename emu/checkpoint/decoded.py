@@ -1,0 +1,85 @@
+"""Exact values of the codes of a stored weight, looked up: each scale that occurs is worked out once for all element codes, exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.errors import FileError
+from emu.checkpoint.read import StoredRows, StoredTensor
+from emu.checkpoint.value import code_value
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.spec import derive, get
+from emu.spec.models.block import FlaggedElement
+
+SCALES: Final = 512  # codes of a scale of 8 bits, or of 7 bits and a flag above them
+CODES: Final = 16  # codes of an element
+Places = NDArray[np.intp]
+
+
+class Decoder:
+    """Values of one weight, by place: 16 times the byte of a scale (256 more for a set flag), and the element code.
+
+    numbers: number -> its id, shared by the decoders that are compared: equal ids are equal numbers; -0 is the number 0.
+    bits: binary32 of a place's value, rounded to nearest even.   exact: is it the same number.   values: the numbers, exactly.
+    near: the same in binary64, rounded.   ids: of values.   codes: ids of what the elements mean without a scale.
+    units: [512] ids of what an element is multiplied by.   Entries of pairs that never occurred are empty.
+    """
+
+    def __init__(self, tensor: StoredTensor, numbers: dict[Fraction, int]) -> None:
+        self.tensor, self.numbers = tensor, numbers
+        size = SCALES * CODES
+        self.known, self.fine = np.zeros(SCALES, bool), np.zeros(size, bool)
+        self.bits, self.exact, self.near = np.zeros(size, np.uint32), np.zeros(size, bool), np.zeros(size)
+        self.ids, self.codes, self.units = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(SCALES, np.int64)
+        self.values: dict[int, Fraction] = {}
+
+    def places(self, rows: StoredRows) -> Places:
+        """Return where the values of some rows stand. intp [r, n].
+
+        Raises: FileError (a value that is no number of binary32's range), OperandError (a scale that the store refuses).
+        """
+        scales = self.scales(rows)
+        for scale in np.flatnonzero(~self.known & (np.bincount(scales.reshape(-1), minlength=SCALES) > 0)).tolist():
+            self._learn(scale)
+        found: Places = np.repeat(scales * CODES, rows.codes.shape[1] // scales.shape[1], axis=1) + rows.codes
+        wrong = ~self.fine[found]
+        if wrong.any():
+            row, element = np.argwhere(wrong)[0].tolist()
+            path, name = self.tensor.container.path, self.tensor.name
+            raise FileError(f"{path}: {name}: row {rows.first + row} element {element} is NaN or beyond binary32: nothing to quantize")
+        return found
+
+    def scales(self, rows: StoredRows) -> Places:
+        """Return the places of scales of some rows in `units`. intp [r, blocks]."""
+        return rows.scales.astype(np.intp) | rows.flags.astype(np.intp) << 8
+
+    def _learn(self, scale: int) -> None:
+        """Work out the values of all element codes under one scale."""
+        block, fp32 = self.tensor.block, get("format", "fp32")
+        flag, code = divmod(scale, 256)
+        levels = {level.name: code for level in block.facts.levels}
+        if isinstance(block.facts.element, FlaggedElement):
+            levels[block.facts.element.flag] = flag
+        levels |= {level.name: self.tensor.tensor_bits or 0 for level in block.facts.levels if level.granularity == "tensor"}
+        element: Any = get("format", block.element_formats[flag and len(block.element_formats) - 1])
+        for number in range(CODES):
+            place = scale * CODES + number
+            value, plain = code_value(self.tensor.store, block, number, levels), decode_code(number, element)
+            bits = convert_value(value, fp32, get("rounding", "rne"), derive.arithmetic_entry(fp32))
+            back = decode_code(bits, fp32)
+            if value.kind == back.kind == plain.kind == "finite":
+                exact = value.signed
+                self.fine[place], self.bits[place], self.exact[place] = True, bits, back.signed == exact
+                self.values[place], self.near[place] = exact, float(exact)
+                self.ids[place], self.codes[place] = self._id(exact), self._id(plain.signed)
+                if plain.magnitude:
+                    self.units[scale] = self._id(exact / plain.signed)
+        self.known[scale] = True
+
+    def _id(self, number: Fraction) -> int:
+        return self.numbers.setdefault(number, len(self.numbers))

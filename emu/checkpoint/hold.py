@@ -1,0 +1,95 @@
+"""What a store can hold of a weight of another one as it is: the same codes and scales, and its tensor factor.
+
+Not here: writing it (convert.py), quantizing it again where the store cannot hold it (requantize.py).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from emu.base.errors import FileError
+from emu.checkpoint.read import StoredTensor, block_of, scale_format
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import finite
+from emu.spec import derive, get
+from emu.spec.models import Checkpoint, Format
+from emu.spec.models.checkpoint import StoredLevel
+
+
+class CannotHold(FileError):
+    """A weight that a store cannot hold as it is. remedy: what other way there is, or an empty text."""
+
+    def __init__(self, tensor: StoredTensor, store: Checkpoint, why: str, remedy: str = "") -> None:
+        self.remedy = remedy
+        super().__init__(f"{tensor.container.path}: {tensor.name}: {store.id} cannot hold it: {why}")
+
+
+def check_kind(tensor: StoredTensor, store: Checkpoint) -> None:
+    """Refuse a weight whose blocks are of another kind than those of another store. Raises: CannotHold."""
+    mine, other = tensor.block, block_of(store)
+    same = (mine.facts.shape, mine.element_formats, tensor.scale_format) == (other.facts.shape, other.element_formats, scale_format(store))
+    if not same:
+        raise CannotHold(tensor, store, f"blocks of {mine.id} are no blocks of {other.id}")
+
+
+def check_scales(tensor: StoredTensor, store: Checkpoint) -> None:
+    """Refuse a weight that has a scale which means something else in another store. Raises: CannotHold."""
+    rules = (tensor.store.facts.nan_scale, store.facts.nan_scale)
+    for rows in tensor.chunks():
+        if rows.flags.any() and store.facts.high_bit != tensor.store.facts.high_bit:
+            raise CannotHold(tensor, store, f"bit {derive.codes(tensor.scale_format).bits} of a scale is set in row {rows.first} or below")
+        asked = rules[0] != rules[1] or "refused" in rules
+        nan = [code for code in range(256) if asked and derive.is_nan_code(code, tensor.scale_format)]
+        if nan and np.isin(rows.scales, nan).any():
+            raise CannotHold(
+                tensor, store, f"a scale is a NaN code in row {rows.first} or below: {rules[0]} there, {rules[1]} in {store.id}"
+            )
+
+
+def held_factor(tensor: StoredTensor, store: Checkpoint, round_factor: bool) -> tuple[int | None, bool]:
+    """Return the tensor factor as another store wants it, and whether it is exactly the same number.
+
+    round_factor: may it be rounded to nearest even.   Returns: binary32 bits, None where the store has none.
+    Raises: CannotHold, FileError (a factor that is no positive number).
+    """
+    value, level = factor_of(tensor), tensor_level(store)
+    if level is None:
+        if value != 1:
+            raise CannotHold(tensor, store, "it has no tensor factor, and this weight has one that is not 1")
+        return None, True
+    meaning = level.meaning
+    if meaning == "divisor" and value == 0:
+        raise CannotHold(tensor, store, "its tensor factor is a divisor, and this one is zero")
+    wanted = 1 / value if meaning == "divisor" else value
+    wanted = wanted / derive.parse_exact(block_of(store).facts.factor) if meaning == "amax" else wanted
+    fp32: Format = get("format", "fp32")
+    bits = convert_value(finite(wanted), fp32, get("rounding", "rne"), derive.arithmetic_entry(fp32))
+    back = decode_code(bits, fp32)
+    if back.kind != "finite" or (back.magnitude == 0) != (wanted == 0):
+        raise CannotHold(tensor, store, f"its tensor factor as a {meaning} is out of the range of binary32")
+    exact = back.signed == wanted
+    if not exact and not round_factor:
+        why = f"its tensor factor as a {meaning} is no binary32 number"
+        raise CannotHold(tensor, store, why, "--round-factor takes the nearest one, values change in their last bits")
+    return bits, exact
+
+
+def factor_of(tensor: StoredTensor) -> Fraction:
+    """Return what the scales of a weight are multiplied by, exactly. Raises: FileError (NaN, Inf, negative, or zero where it divides)."""
+    bits, level = tensor.tensor_bits, tensor_level(tensor.store)
+    if bits is None or level is None:
+        return Fraction(1)
+    value = decode_code(bits, get("format", "fp32"))
+    if value.kind != "finite" or value.sign or (level.meaning == "divisor" and not value.magnitude):
+        raise FileError(f"{tensor.container.path}: {tensor.name}: its tensor factor 0x{bits:08X} is no positive number")
+    if level.meaning == "divisor":
+        return 1 / value.magnitude
+    return value.magnitude * derive.parse_exact(tensor.block.facts.factor) if level.meaning == "amax" else value.magnitude
+
+
+def tensor_level(store: Checkpoint) -> StoredLevel | None:
+    """Return the level of a store that holds one number of the whole tensor."""
+    return next((item for item in store.facts.levels if item.meaning != "scale"), None)

@@ -1,0 +1,110 @@
+"""A weight of one store quantized again for another: decoded exactly, then by the recipe with which the other library quantizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu.base.errors import EmuError, FileError, SpecError
+from emu.checkpoint.candidates import candidates, has_tensor_level, tensor_code
+from emu.checkpoint.decoded import Decoder
+from emu.checkpoint.read import StoredRows, StoredTensor, block_of
+from emu.checkpoint.read import scale_format as scale_format_of
+from emu.ops.functions import quantize
+from emu.spec import get
+from emu.spec.models import Checkpoint, Format, Recipe
+
+
+def recipe_for(store: Checkpoint, named: str | None) -> Recipe:
+    """Return the recipe by which weights are quantized for a store.
+
+    named: id or alias; None: the one that its library runs.
+    Raises: SpecError (unknown, one whose blocks the store does not hold, none named where the library's is not known).
+    """
+    fitting = [recipe.id for recipe in candidates(store) if recipe.facts.block in store.facts.blocks]
+    if named is not None:
+        recipe: Recipe = get("recipe", named)
+        if recipe.id not in fitting:
+            raise SpecError(f"checkpoint/{store.id}: recipe {recipe.id} does not make its blocks: name one of {', '.join(fitting)}")
+        return recipe
+    own = store.facts.write.recipe if store.facts.write is not None else None
+    if own is None:
+        raise SpecError(
+            f"checkpoint/{store.id}: the recipe by which its weights are made is not known: --recipe names one of {', '.join(fitting)}"
+        )
+    found: Recipe = get("recipe", own)
+    return found
+
+
+@dataclass(frozen=True)
+class Requantized:
+    """A weight as another store will hold it, where that needs other codes. Read like a StoredTensor; worked out anew by each reading.
+
+    tensor: the weight as it is.   store: the other store.   recipe: of that store's blocks.
+    """
+
+    tensor: StoredTensor
+    store: Checkpoint
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        columns, length = block_of(self.store).facts.shape[1], self.shape[-1]
+        if length % columns:
+            raise self._refused(f"rows of {length} elements are no multiple of the blocks of {columns} in {self.store.id}")
+
+    @property
+    def name(self) -> str:
+        """Name of the weight in a file that is not quantized."""
+        return self.tensor.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self.tensor.shape
+
+    @property
+    def scale_format(self) -> Format:
+        """Format of the new scales."""
+        return scale_format_of(self.store)
+
+    @cached_property
+    def amax(self) -> int:
+        """Binary32 bits of the largest magnitude of the decoded values."""
+        return max(int((values & np.uint32(0x7FFFFFFF)).max()) for _, values in self._decoded())
+
+    @cached_property
+    def tensor_bits(self) -> int | None:
+        """Raw binary32 bits of the new tensor factor; None where the store has none. Raises: FileError (the recipe refuses the maximum)."""
+        if not has_tensor_level(self.recipe):
+            return None
+        bits = tensor_code(self.recipe.id, self.amax)
+        if bits is None:
+            raise self._refused(f"recipe {self.recipe.id} refuses the tensor maximum 0x{self.amax:08X}")
+        return bits
+
+    def chunks(self) -> Iterator[StoredRows]:
+        """Yield the new codes and scales some rows at a time, from the top: those rows that the weight's own chunks have.
+
+        Raises: FileError (values that are no numbers, or that the recipe refuses).
+        """
+        top = np.array(self.amax, np.uint32).view(np.float32)[()] if has_tensor_level(self.recipe) else None
+        for first, values in self._decoded():
+            try:
+                found = quantize(values, self.recipe, source="fp32", tensor_amax=top)
+            except EmuError as error:
+                raise self._refused(f"the recipe refuses the decoded values: {error}") from None
+            flags = next((level.codes for level in found.levels if level.meaning == "flag"), np.zeros_like(found.scales))
+            yield StoredRows(first, found.codes, found.scales, flags)
+
+    def _decoded(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+        """Yield the number of the first of some rows, and their values: binary32 bits [r, n]."""
+        decoder = Decoder(self.tensor, {})  # anew: those of all weights of a model would fill the memory
+        for rows in self.tensor.chunks():
+            yield rows.first, decoder.bits[decoder.places(rows)]
+
+    def _refused(self, why: str) -> FileError:
+        return FileError(f"{self.tensor.container.path}: {self.name}: {why}")
