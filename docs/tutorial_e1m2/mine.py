@@ -20,7 +20,11 @@ GROUPS, T95 = 8, 2.365  # groups of rows; Student's t for seven degrees of freed
 def decibels(rows: np.ndarray, grid: str, rotated: bool) -> list[float]:
     """Return the signal over its error, dB, for each set of signs."""
     ways = [("rht16_ufp4", signs) for signs in SIGNS] if rotated else [(None, None)]
-    return [measure(rows, f"{grid}_fp32scale", *way).sqnr_db for way in ways]
+    found = [measure(rows, f"{grid}_fp32scale", *way).sqnr_db for way in ways]
+    kept = [value for value in found if value is not None and np.isfinite(value)]
+    if len(kept) < len(found):
+        raise EmuError(f"{len(rows)} rows of it are all zero, or {grid} holds them exactly: no ratio of errors; leave such rows out")
+    return kept
 
 
 def verdict(x: np.ndarray, may_rotate: bool) -> str:
@@ -42,13 +46,24 @@ def verdict(x: np.ndarray, may_rotate: bool) -> str:
     return f"{told[1]} against {told[0]}: {lead:+.2f} dB [{lead - half:+.2f}, {lead + half:+.2f}], null {null:.2f}: {winner}"
 
 
+def matrix(value: object) -> np.ndarray:
+    """Return a tensor of the file in binary32."""
+    try:
+        with np.errstate(over="ignore"):  # what is beyond it becomes Inf, which is refused below
+            return np.asarray(value, np.float32)
+    except (TypeError, ValueError):
+        raise EmuError("holds no numbers") from None
+
+
 wanted = [word for word in sys.argv[1:] if word != "--unrotated"]
+name, told = "", []
 try:
     if not wanted:
         raise EmuError("which file? " + str(__doc__).splitlines()[0])
     with open_tensors(wanted[0]) as file:
         for name in wanted[1:] or [""]:
-            print(name, verdict(np.asarray(file.read(name), np.float32), len(wanted) == len(sys.argv) - 1))
+            told.append(f"{name} {verdict(matrix(file.read(name)), '--unrotated' not in sys.argv)}")
 except EmuError as error:
-    print(error, file=sys.stderr)
+    print(f"mine.py: {name}: {error}" if name else f"mine.py: {error}", file=sys.stderr)
     sys.exit(2)
+print("\n".join(told))

@@ -17,7 +17,11 @@ def losses(grid: str, rotated: bool) -> np.ndarray:
     """Return [sign sets, texts]; one row where nothing is rotated."""
     ways = [f"signs{number}" for number in range(8)] if rotated else ["raw"]
     names = [f"{model}/{operands}/{grid}_fp32scale/{way}/all/{treatment}/as_is" for way in ways]
-    return np.array([LINES[name]["loss"] for name in names if name in LINES])
+    found = [LINES[name]["loss"] for name in names if name in LINES]
+    if not found:
+        print(f"ratio.py: the record has no {names[0]}: see MODEL and OPERANDS of ratio.py without words", file=sys.stderr)
+        sys.exit(2)
+    return np.array(found)
 
 
 def best(grid: str) -> np.ndarray:
@@ -38,7 +42,10 @@ def again(kept: np.ndarray) -> np.ndarray:
     return kept[rows[:, :, None], chosen[:, None, :]].mean((1, 2))
 
 
-model, operands, treatment = [*sys.argv[1:], "none"][:3] if len(sys.argv) > 2 else sys.exit(__doc__)
+if len(sys.argv) not in (3, 4):
+    print(__doc__, file=sys.stderr)
+    sys.exit(2)
+model, operands, treatment = [*sys.argv[1:], "none"][:3]
 e2m1, e1m2 = best("e2m1"), best("e1m2")
 low, high = np.quantile(again(e1m2) / again(e2m1), (0.025, 0.975))
 print(f"E1M2 / E2M1: {e1m2.mean() / e2m1.mean():.2f} [{low:.2f}, {high:.2f}]")
