@@ -93,6 +93,12 @@ class Page:
         assert "errorText" not in answer, f"{address}: {answer['errorText']}"
         self._until("Page.loadEventFired")
 
+    def follow(self, script: str) -> None:
+        """Run a script that leads to another page, and wait for that page's load event."""
+        self._events.clear()
+        self.ask(script)
+        self._until("Page.loadEventFired")
+
     def choose_file(self, selector: str, path: Path) -> None:
         """Choose a file in a field, as a user does."""
         root = self._call("DOM.getDocument")["root"]["nodeId"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,15 +23,19 @@ HERE: Final = Path(__file__).parent
 GENERATOR: Final = "zensical"
 SHIM: Final = "https://unpkg.com/iframe-worker/shim"  # all that its pages ask for outside: theme/worker.js stands in
 SECONDS: Final = 300
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a version: of a folder, and in an address without escapes
 EMBEDDED: Final = f'\n<iframe class="explorer" src="{EXPLORER}" title="The explorer"></iframe>\n\n[Open it alone]({EXPLORER})\n'
 
 
 def build(root: Path, out: Path, version: str) -> list[str]:
     """Write the site of the tree at `root` as the folder out/version, list it in out/versions.json, and return what is wrong with it.
 
-    out: a folder; a version that is there already is replaced.
-    Raises: FileError (no source tree, a link to no file), ToolError (generator, clang or wasm-ld absent or broken).
+    out: a folder; a version that is there already is replaced, the others stay. Each page has a menu of all (theme/page.js).
+    version: letters, digits, `.`, `_` and `-`, the first a letter or a digit.
+    Raises: FileError (no source tree, a link to no file, a name of no version, a folder out/version that is no site), ToolError (generator,
+    clang or wasm-ld absent or broken).   Tests: tests/site/test_site_versions.py.
     """
+    check_version(out, version)
     if not (root / "docs" / "index.md").is_file():
         raise FileError(f"{root}: no docs/index.md here: run in the source tree, or say --root DIR")
     with tempfile.TemporaryDirectory() as folder:
@@ -50,8 +55,16 @@ def build(root: Path, out: Path, version: str) -> list[str]:
         _generate(work)
         _mend(work / "html")
         found = faults(work / "html", HERE / "mkdocs.yml")
-        _put(work / "html", out, version)
+        put(work / "html", out, version)
     return found
+
+
+def check_version(out: Path, version: str) -> None:
+    """Raise FileError where a version cannot be written as the folder out/version."""
+    if not NAME.fullmatch(version):
+        raise FileError(f"--version {version!r}: is no name of a folder: write letters, digits, '.', '_' and '-', such as 1.0")
+    if (out / version).exists() and not (out / version / "index.html").is_file():
+        raise FileError(f"{out / version}: is there and is no site: it is not replaced; say another --out or --version")
 
 
 def _generate(work: Path) -> None:
@@ -80,20 +93,29 @@ def _mend(html: Path) -> None:
         made = text.replace(SHIM, f"{climb}/theme/worker.js")
         for folder in {climb, f"./{climb}"}:
             made = made.replace(f'href="{folder}"', f'href="{climb}/index.html"')
+        made = made.replace('<a href="" title=', f'<a href="{climb}/index.html" title=')
         if made != text:
             path.write_text(made, encoding="utf-8")
 
 
-def _put(html: Path, out: Path, version: str) -> None:
-    """Put a built site into its folder, and the folder into the list of versions, newest first."""
+def put(html: Path, out: Path, version: str) -> None:
+    """Move a built site to its folder, and list the versions, newest first, in versions.json (the form that mike writes) and for the menu.
+
+    html: the site; pages.js is added, so that the menu of another version knows which pages this one has. versions.js says what
+    versions.json says: a page that was opened from a file may load a script, and may not fetch.
+    """
+    check_version(out, version)
+    pages = sorted(path.relative_to(html).as_posix() for path in html.rglob("*.html"))
+    (html / "pages.js").write_text(f"self.emuPages = {json.dumps(pages)};\n", encoding="utf-8")
     out.mkdir(parents=True, exist_ok=True)
     target = out / version
     if target.exists():
         shutil.rmtree(target)
     shutil.move(html, target)
     names = sorted((path.name for path in out.iterdir() if (path / "index.html").is_file()), key=_newest, reverse=True)
-    versions = [{"version": name, "title": name, "aliases": []} for name in names]
-    (out / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
+    versions = json.dumps([{"version": name, "title": name, "aliases": []} for name in names], indent=2)
+    (out / "versions.json").write_text(f"{versions}\n", encoding="utf-8")
+    (out / "versions.js").write_text(f"self.emuVersions = {versions};\n", encoding="utf-8")
     links = "".join(f'<li><a href="{name}/index.html">emu {name}</a></li>' for name in names)
     start = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>emu: versions</title><h1>emu</h1><ul>{links}</ul></html>\n'
     (out / "index.html").write_text(start, encoding="utf-8")

@@ -26,3 +26,30 @@ const reachable = () => {
 };
 new MutationObserver(reachable).observe(document.body, {childList: true, subtree: true});
 reachable();
+
+// A menu of the versions that lie beside this one, as ../versions.js lists them; none where that file is not there.
+const version = new URL("..", document.currentScript.src);
+const loaded = address => new Promise((resolve, reject) => {
+  const script = document.createElement("script");
+  script.addEventListener("load", resolve);
+  script.addEventListener("error", reject);
+  script.src = address;
+  document.head.append(script);
+});
+loaded(new URL("../versions.js", version)).then(() => {
+  const name = version.pathname.split("/").at(-2), menu = document.createElement("select");
+  const names = self.emuVersions.map(item => item.version);
+  if (!names.includes(name)) return;
+  menu.className = "versions";
+  menu.setAttribute("aria-label", "Version");
+  for (const item of names) menu.add(new Option(item, item));
+  menu.value = name;
+  menu.addEventListener("change", async () => {  // to the same page where the other version has it
+    const other = new URL(`../${menu.value}/`, version), path = new URL(location).pathname.slice(version.pathname.length);
+    self.emuPages = [];
+    await loaded(new URL("pages.js", other)).catch(() => {});
+    location.href = new URL(self.emuPages.includes(path) ? path : "index.html", other);
+  });
+  addEventListener("pageshow", () => { menu.value = name; });
+  document.querySelector(".md-header__title").after(menu);
+}).catch(() => {});
