@@ -239,7 +239,7 @@ def _some(items: list[str]) -> str:
     return ", ".join(items) if len(items) <= 4 else f"{', '.join(items[:3])} and {len(items) - 3} more"
 
 
-_READ = {
+READ = {
     "text": "the text was read",
     "code": "the code was read",
     "run": "it was run, and its output compared",
@@ -255,5 +255,5 @@ def sources_page(root: Path) -> str:
         for name in names(kind):
             for ref in dict.fromkeys(source.ref for source in get(kind, name).sources):
                 users.setdefault(ref, []).append((f"{kind} ", Ref(kind, name)))
-    entries = [(entry, _READ[entry.read], users.get(entry.id)) for entry in load_sources(root / "spec")]
+    entries = [(entry, READ[entry.read], users.get(entry.id)) for entry in load_sources(root / "spec")]
     return render("sources", Links(""), TEMPLATES, entries=entries)

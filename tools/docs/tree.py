@@ -22,9 +22,11 @@ from tools.docs.c_tables import c_table_pages
 from tools.docs.dpi import dpi_pages
 from tools.docs.foreign_kernels import foreign_pages
 from tools.docs.held_back import held_back_pages
+from tools.docs.riscv import riscv_pages
 from tools.docs.schemas import COMMENT, schema_pages
 from tools.docs.vectors_page import vector_pages
 from tools.docs.writers import reference_texts
+from tools.isa import PAGE as PROPOSAL
 from tools.isa.page import isa_pages
 
 COMMAND = "python -m tools.docs build"
@@ -56,6 +58,7 @@ def pages(root: Path) -> dict[str, str]:
         found |= training_pages(root)
         found |= uniform_grid_pages(root)
         found |= isa_pages(root)
+        found |= riscv_pages(root, found.get(PROPOSAL))
         found |= vector_pages(root)
     return found | dpi_pages(root) | api_pages(root)
 
