@@ -1,6 +1,7 @@
 """The golden digests are those of the spec; a difference prints which objects changed and the command that takes the new ones over."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,11 @@ def changed(found: list[tuple[str, str]], line: Callable[[str, str], str]) -> st
     old = GOLDEN.read_text(encoding="utf-8").splitlines()
     new = [text for text in (line(*item) for item in found) if text not in old]
     return "\n".join(["what these objects do has changed:", *new[:20], f"to take it over: {COMMAND}"]) if new else ""
+
+
+def test_every_object_has_a_golden_digest() -> None:
+    known = re.findall(r'^  - \{kind: "([^"]+)", id: "([^"]+)"', GOLDEN.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(known) == sorted(ALL), f"an object came or went; to take it over: {COMMAND}"
 
 
 @pytest.mark.exhaustive
