@@ -205,14 +205,16 @@ def test_parts_of_a_weight_share_the_maximum_of_the_whole(tmp_path: Path, monkey
     tensor = opened(tmp_path / "new")["m"]
     assert [rows.first for rows in tensor.chunks()] == [0, 128]
     codes = np.stack([blocks & 15, blocks >> 4], -1).reshape(256, 64)
-    values = np.array([float(x) for x in GRID] + [-float(x) for x in GRID])[codes] * 2.0 ** np.repeat(scales.astype(int) - 127, 32, 1)
+    signed = np.array([float(x) for x in GRID] + [-float(x) for x in GRID])
+    values = signed[codes] * 2.0 ** np.repeat(scales.astype(int) - 127, 32, 1)
     wanted = emu.quantize(values.astype(np.float32), "nvfp4_modelopt")
     for name, want in (("codes", wanted.codes), ("scales", wanted.scales)):
         assert np.array_equal(np.concatenate([getattr(rows, name) for rows in tensor.chunks()]), want)
-    errors = np.abs(values - wanted.dequantize(np.float64))
+    factor = np.uint32(wanted.tensor_scale).view(np.float32).astype(np.float64)
+    errors = np.abs(values - signed[wanted.codes] * np.repeat(emu.decode(wanted.scales, "e4m3", np.float64), 16, 1) * factor)  # exact
     change = done.changed["m"]
     assert tensor.tensor_bits == int(np.asarray(wanted.tensor_scale)) and change.row >= 128
-    assert errors[change.row, change.element] == pytest.approx(errors.max()) == pytest.approx(float(change.error))
+    assert Fraction(errors[change.row, change.element]) == Fraction(errors.max()) == change.error
 
 
 def test_a_block_counts_where_one_of_the_scales_that_it_replaces_differs(write: Callable[..., Path], tmp_path: Path) -> None:

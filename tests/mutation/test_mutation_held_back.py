@@ -18,9 +18,12 @@ from tools.docs.held_back import COMMAND, KIND, PAGE, RECORD, held_back_pages, r
 
 ABOUT = 250  # mutants that are tried of a contract new to the record
 ROOT = Path(__file__).parents[2]
-SMALL = ["convert__fp16_to_e2m1__nvidia_rz__directed"]  # seconds
 ENTRIES = {entry["stem"]: entry for entry in KIND.read(ROOT / RECORD)["contracts"]}
-FEW = ["quantize__bf16_to_mxfp4__mxfp4_torchao_floor__directed", *sorted(ENTRIES, key=lambda stem: ENTRIES[stem]["tried"])[:6]]
+FEW = [
+    "convert__fp16_to_e2m1__nvidia_rz__directed",
+    "quantize__bf16_to_mxfp4__mxfp4_torchao_floor__directed",
+    *sorted(ENTRIES, key=lambda stem: ENTRIES[stem]["tried"])[:6],
+]
 
 
 def with_suites() -> list[str]:
@@ -29,7 +32,8 @@ def with_suites() -> list[str]:
     return sorted({f"{head}__directed" for head, _, suite in kept if suite == "directed" or suite in KILLS})
 
 
-@pytest.mark.parametrize("stem", [*SMALL, *(pytest.param(stem, marks=pytest.mark.exhaustive) for stem in FEW)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("stem", FEW)
 def test_an_entry_of_the_record_comes_again(stem):
     """Whole: every mutant that it tried. Those of all other contracts: -m mutants, an hour and a quarter."""
     assert record_of(stem, ENTRIES[stem]["every"]) == ENTRIES[stem], COMMAND
@@ -52,7 +56,7 @@ def test_the_page_names_what_is_not_reached():
 
 def test_a_class_that_is_held_back_is_judged_by_rows_of_the_others():
     """Rows of the other classes miss two mutants of one class; on all classes nothing is missed."""
-    stem = SMALL[0]
+    stem = FEW[0]
     alone = [Mutant(f"alone {number}", "alone", (("directed", 500 + number),), False) for number in range(2)]
     shared = [Mutant(f"shared {number}", f"shared {number}", (("directed", 1), ("directed", 2)), False) for number in range(8)]
     unseen = Mutant("unseen", "unseen", (), False)

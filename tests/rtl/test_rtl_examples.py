@@ -19,6 +19,7 @@ def examples(kit, tmp_path_factory):
     return folder
 
 
+@pytest.mark.exhaustive
 def test_the_page_shows_what_the_commands_print(examples, need, capsys, monkeypatch):
     need("iverilog")
     monkeypatch.chdir(examples)

@@ -113,7 +113,7 @@ def judged(name: str, kit: Path, work: Path, faults: list[Fault]) -> tuple[list[
     return missed, blind
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_two_faults_of_each_design_are_shown(name: str, kit: Path, tmp_path: Path, need: Callable[..., None]) -> None:
     need("iverilog")

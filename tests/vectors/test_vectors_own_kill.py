@@ -44,6 +44,7 @@ def test_a_datapath_of_ones_own_has_a_kill_suite_of_its_rows(spec: Path, tmp_pat
     assert verify(tmp_path).exit_code == 0
 
 
+@pytest.mark.exhaustive
 def test_it_kills_what_it_was_not_chosen_for(spec: Path) -> None:
     """Deviations that choosing leaves out: every n-th but one, and those that are of no contract's list (results, operands, neighbours)."""
     golden = golden_of(f"{STEM}__directed")

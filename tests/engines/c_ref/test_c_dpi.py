@@ -67,6 +67,7 @@ OTHER_CODES = ({"rounding": "rz"}, {"policy": "onnx_spec"}, {"rounding": "none"}
 OTHER_TILES = ({"recipe": "nvfp4_te_2d_ref"}, {"recipe": "nvfp4_f46_static_6"}, {"recipe": "none"}, {"valid": "0"})
 
 
+@pytest.mark.exhaustive  # one more bench to compile; the library of objects is the default
 def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Callable[[Path], Path], tmp_path: Path) -> None:
     bench = verilated(checkout / "tests/engines/c_ref/dpi_bench.sv")
     assert len(STEMS) > 50
@@ -83,7 +84,7 @@ def test_codes_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Cal
     assert (found["verdict"], found["mismatch"]) == ("FAIL", "0")
 
 
-@pytest.mark.exhaustive  # one more bench to compile; codes are the default
+@pytest.mark.exhaustive  # one more bench to compile; the library of objects is the default
 def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Callable[[Path], Path]) -> None:
     bench = verilated(checkout / "tests/engines/c_ref/dpi_tile_bench.sv")
     for stem, names in TILES.items():
@@ -95,7 +96,7 @@ def test_tiles_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Cal
         assert found["verdict"] == "FAIL" and int(found["mismatch"]) > 0, changed
 
 
-@pytest.mark.exhaustive  # one more bench to compile; codes are the default
+@pytest.mark.exhaustive  # one more bench to compile; the library of objects is the default
 def test_dot_products_meet_the_golden_rows_and_no_others(checkout: Path, verilated: Callable[[Path], Path]) -> None:
     bench = verilated(checkout / "tests/engines/c_ref/dpi_dot_bench.sv")
     assert len(DOTS) - len(LEVELS) > 6

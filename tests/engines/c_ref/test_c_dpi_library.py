@@ -101,6 +101,7 @@ def test_what_is_wrong_is_one_number_and_one_line(bench: Path, descriptor: Path,
     assert ask(bench, f"+library={broken}")[0] == "FAIL"
 
 
+@pytest.mark.exhaustive
 def test_the_sanitizers_find_nothing(checkout: Path, descriptor: Path, tmp_path: Path) -> None:
     """Every place for a library taken, used, given back and taken again, and files that are refused at each of their lines."""
     if shutil.which("gcc") is None:

@@ -46,10 +46,12 @@ def test_a_million_operands_of_every_operation(program: Path) -> None:
         assert compared(program, name, 1_000_000) >= least, name
 
 
+@pytest.mark.exhaustive  # the sources are compiled for it
 def test_an_unknown_operation_compares_nothing_and_says_so(program: Path) -> None:
     assert subprocess.run([str(program), "sqrt", "1000"], capture_output=True).returncode == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="which instructions there are is known for x86 alone")
 def test_fp16_is_rounded_by_an_instruction_where_there_is_one(program: Path) -> None:
     flags = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace") if Path("/proc/cpuinfo").is_file() else ""

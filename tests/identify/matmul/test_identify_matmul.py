@@ -142,7 +142,9 @@ def random_last_bit():
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize("kernel", [permuted, random_last_bit(), sometimes, long_rows, by_column])
+@pytest.mark.parametrize(
+    "kernel", [pytest.param(permuted, marks=pytest.mark.exhaustive), random_last_bit(), sometimes, long_rows, by_column]
+)
 def test_what_no_candidate_gives_is_unknown(kernel):
     found = identify_matmul(kernel, NVFP4, FEW)
     assert (found.kind, found.exit_code, found.found) == ("unknown", 1, ()), found.text()
