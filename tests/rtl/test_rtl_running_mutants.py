@@ -18,7 +18,6 @@ from emu.spec.registry import digest, get
 
 RECORD = Path(__file__).parents[2] / "docs" / "evidence" / "running_mutants.json"
 MUTANTS, SEED = 120, 1
-EARLIER = {"fp32_fma_chain": 8}  # left in the record: measured before suites were asked, inner wires compared
 MOST_DRAWN = 6  # of a design, that drawn rows alone show
 MOST_DIFFERENT = 1  # a zero of the sum that is none, with stochastic rounding
 MOST_UNKNOWN = 2  # of a design: the solver has 20 seconds for each
@@ -116,7 +115,4 @@ def test_the_record_is_of_these_designs(kit: Path) -> None:
     for name, entry in kept.items():
         assert entry["sha256"] == sha256(DESIGNS[name], kit), f"{name}: stale: run {COMMAND}"
         assert entry["drawn"] == MUTANTS and sum(entry["killed"].values()) + entry["equivalent"] + len(entry["unsettled"]) == MUTANTS
-        if name in EARLIER:
-            assert sum(entry["killed"].values()) >= MUTANTS // 2 and len(entry["unsettled"]) <= EARLIER[name], name
-        else:
-            judged(entry)
+        judged(entry)
