@@ -10,13 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from emu.base.errors import FileError
-from emu.checkpoint.read import StoredTensor, block_of, scale_format
+from emu.checkpoint.read import StoredTensor, block_of, scale_format, tensor_level
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Checkpoint, Format
-from emu.spec.models.checkpoint import StoredLevel
 
 
 class CannotHold(FileError):
@@ -88,8 +87,3 @@ def factor_of(tensor: StoredTensor) -> Fraction:
     if level.meaning == "divisor":
         return 1 / value.magnitude
     return value.magnitude * derive.parse_exact(tensor.block.facts.factor) if level.meaning == "amax" else value.magnitude
-
-
-def tensor_level(store: Checkpoint) -> StoredLevel | None:
-    """Return the level of a store that holds one number of the whole tensor."""
-    return next((item for item in store.facts.levels if item.meaning != "scale"), None)

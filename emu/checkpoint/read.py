@@ -18,6 +18,7 @@ from emu.checkpoint.store import Match
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.block import FlaggedElement
+from emu.spec.models.checkpoint import StoredLevel
 
 CHUNK = 1 << 18  # elements
 Codes = NDArray[np.uint8]
@@ -70,8 +71,8 @@ class StoredTensor:
     @property
     def tensor_bits(self) -> int | None:
         """Raw binary32 bits of the tensor factor as stored; None where the store has none."""
-        level = next((item.level for item in self.store.facts.levels if item.meaning != "scale"), None)
-        return None if level is None else int(self.container.raw(self.match.parts[level]).view("<u4")[0])
+        level = tensor_level(self.store)
+        return None if level is None else int(self.container.raw(self.match.parts[level.level]).view("<u4")[0])
 
     def chunks(self, most: int | None = None) -> Iterator[StoredRows]:
         """Yield the tensor some rows at a time, from the top. most: stop after about so many elements."""
@@ -103,6 +104,11 @@ class StoredTensor:
         packed = raw[..., scales:].reshape(count, -1, columns // 2)
         codes = np.concatenate([packed & 15, packed >> 4], -1).reshape(count, length)
         return codes, np.ascontiguousarray(raw[..., :scales]).reshape(count, -1)
+
+
+def tensor_level(store: Checkpoint) -> StoredLevel | None:
+    """Return the level of a store that holds one number of the whole tensor."""
+    return next((item for item in store.facts.levels if item.meaning != "scale"), None)
 
 
 def row_step(length: int) -> int:
@@ -142,7 +148,7 @@ def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTenso
     if isinstance(shape, str):
         return shape
     rows, blocks = math.prod(shape[:-1]), shape[-1] // block_of(match.store).facts.shape[1]
-    tensor = next((item for item in match.store.facts.levels if item.meaning != "scale"), None)
+    tensor = tensor_level(match.store)
     if tensor is not None and match.parts[tensor.level].elements != 1:
         return f"{match.parts[tensor.level].name} has shape {list(match.parts[tensor.level].shape)}: one number was expected"
     if match.store.facts.record is not None:
