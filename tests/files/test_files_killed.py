@@ -11,17 +11,13 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import save as save_safetensors
+from support.writing import COMMANDS, LONG, content, write_inputs
 
 from emu.cli.main import run
 
-RECIPE = "mxfp4_torchao_floor"
 CALLS = {
     "open",
     "write",
@@ -38,41 +34,6 @@ CALLS = {
     "symlink",
     "copyfile",
     "chmod",
-}
-LONG = ("vectors", "delivered", "delivered.zip")  # seconds each
-
-
-def _inputs(folder: Path) -> None:
-    values = np.linspace(-7, 7, 4096, dtype=np.float32).reshape(32, 128)
-    (folder / "w.safetensors").write_bytes(save_safetensors({"w": values, "v": values[0]}))
-    (folder / "s.safetensors").write_bytes(save_safetensors({"s": np.arange(512, dtype=np.uint8).reshape(64, 8)}))
-    np.save(folder / "a.npy", values)
-    assert run(["quantize", str(folder / "w.safetensors"), "--recipe", RECIPE, "-o", str(folder / "q.safetensors"), "--quiet"]) == 0
-
-
-# what is written: the words of the command, for a folder with the inputs and the name of the result
-COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
-    "q.safetensors": lambda here, out: ["quantize", here / "w.safetensors", "--recipe", RECIPE, "-o", out],
-    "values.npz": lambda here, out: ["dequantize", here / "q.safetensors", "-o", out],
-    "codes.npy": lambda here, out: ["convert", "e2m1", here / "a.npy", "--out", out],
-    "moved.safetensors": lambda here, out: [
-        "layout",
-        "convert",
-        here / "s.safetensors",
-        "--from",
-        "row_major",
-        "--to",
-        "sf128x4",
-        "-o",
-        out,
-    ],
-    "inputs.safetensors": lambda _, out: ["check", "--against", "convert/e1m2/rne/nvidia", "--suite", "directed", "--emit", out],
-    "probe": lambda _, out: ["probe", "hopper_fp8", "--a-format", "e4m3", "--b-format", "e4m3", "--depth", "1", "-o", out],
-    "objects.desc": lambda _, out: ["export", "descriptor", "recipe/nvfp4_te_ref", "-o", out],
-    "golden.v": lambda _, out: ["rtl", "export", "decode/e2m1", "--golden", "verilog", "-o", out],
-    "vectors": lambda _, out: ["vectors", "build", "--suite", "all", "--contract", "decode/e2m1", "--out", out],
-    "delivered": lambda _, out: ["vectors", "deliver", "--contract", "decode/e2m1", "-o", out],
-    "delivered.zip": lambda _, out: ["vectors", "deliver", "--contract", "decode/e2m1", "-o", out],
 }
 
 
@@ -106,13 +67,6 @@ def in_a_child(words: list[Any], die_at: int | None) -> tuple[int, int]:
     return os.waitstatus_to_exitcode(status), int(said or 0)
 
 
-def content(out: Path) -> dict[str, bytes] | None:
-    """Return the bytes of every file of a result, hidden ones too; None where there is no result."""
-    if out.is_dir():
-        return {file.relative_to(out).as_posix(): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
-    return {"": out.read_bytes()} if out.exists() else None
-
-
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
 @pytest.mark.parametrize(
     ("name", "kills"),
@@ -125,7 +79,7 @@ def test_a_kill_leaves_all_or_nothing(tmp_path, name, kills):
     inputs, good = tmp_path / "in", tmp_path / "good"
     inputs.mkdir()
     good.mkdir()
-    _inputs(inputs)
+    write_inputs(inputs)
     code, calls = in_a_child(COMMANDS[name](inputs, good / name), None)
     assert code == 0
     assert calls > kills // 8, "too few calls were seen to spread kills over"

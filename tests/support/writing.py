@@ -1,0 +1,62 @@
+"""The commands that write files: their words, the files that they read, and what they wrote. For tests that disturb them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save as save_safetensors
+
+from emu.cli.main import run
+
+ROOT = Path(__file__).resolve().parents[2]
+RECIPE = "mxfp4_torchao_floor"
+LONG = ("vectors", "delivered", "delivered.zip")  # seconds each
+
+
+def write_inputs(folder: Path) -> None:
+    """Write what the commands read."""
+    values = np.linspace(-7, 7, 4096, dtype=np.float32).reshape(32, 128)
+    (folder / "w.safetensors").write_bytes(save_safetensors({"w": values, "v": values[0]}))
+    (folder / "s.safetensors").write_bytes(save_safetensors({"s": np.arange(512, dtype=np.uint8).reshape(64, 8)}))
+    np.save(folder / "a.npy", values)
+    assert run(["quantize", str(folder / "w.safetensors"), "--recipe", RECIPE, "-o", str(folder / "q.safetensors"), "--quiet"]) == 0
+
+
+# what is written: the words of the command, for a folder with the inputs and the name of the result
+COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
+    "q.safetensors": lambda here, out: ["quantize", here / "w.safetensors", "--recipe", RECIPE, "-o", out],
+    "values.npz": lambda here, out: ["dequantize", here / "q.safetensors", "-o", out],
+    "codes.npy": lambda here, out: ["convert", "e2m1", here / "a.npy", "--out", out],
+    "moved.safetensors": lambda here, out: [
+        "layout",
+        "convert",
+        here / "s.safetensors",
+        "--from",
+        "row_major",
+        "--to",
+        "sf128x4",
+        "-o",
+        out,
+    ],
+    "inputs.safetensors": lambda _, out: ["check", "--against", "convert/e1m2/rne/nvidia", "--suite", "directed", "--emit", out],
+    "probe": lambda _, out: ["probe", "hopper_fp8", "--a-format", "e4m3", "--b-format", "e4m3", "--depth", "1", "-o", out],
+    "objects.desc": lambda _, out: ["export", "descriptor", "recipe/nvfp4_te_ref", "-o", out],
+    "golden.v": lambda _, out: ["rtl", "export", "decode/e2m1", "--golden", "verilog", "-o", out],
+    "vectors": lambda _, out: ["vectors", "build", "--suite", "all", "--contract", "decode/e2m1", "--out", out],
+    "delivered": lambda _, out: ["vectors", "deliver", "--contract", "decode/e2m1", "-o", out],
+    "delivered.zip": lambda _, out: ["vectors", "deliver", "--contract", "decode/e2m1", "-o", out],
+    "plot.svg": lambda here, out: ["analyze", here / "a.npy", "--recipe", RECIPE, "--plot", out],
+    "record.json": lambda _, out: ["study", "bias", "--out", out],
+    "wrapped.sv": lambda _, out: ["rtl", "wrap", ROOT / "vectors" / "bench" / "examples" / "fp4_pack2.yaml", "-o", out],
+    "store": lambda here, out: ["convert-checkpoint", here / "q.safetensors", "--to", "compressed_tensors_mxfp4", "-o", out],
+}
+
+
+def content(out: Path) -> dict[str, bytes] | None:
+    """Return the bytes of every file of a result, hidden ones too; None where there is no result."""
+    if out.is_dir():
+        return {file.relative_to(out).as_posix(): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
+    return {"": out.read_bytes()} if out.exists() else None
