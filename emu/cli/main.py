@@ -85,7 +85,7 @@ def _ended(error: BaseException) -> int:
         case click.ClickException():
             return _fail(error.format_message())
         case click.Abort() | KeyboardInterrupt():
-            return _fail("interrupted: nothing was written", INTERRUPTED)
+            return _fail("interrupted: no file is half-written", INTERRUPTED)
         case EmuError():
             return _fail(str(error), TOOL_MISSING if isinstance(error, ToolError) else MISUSE)
         case BrokenPipeError():
@@ -118,7 +118,7 @@ def _unexpected(error: BaseException) -> int:
     place = f"{own.filename.rpartition(f'{os.sep}emu{os.sep}')[2]}:{own.lineno}"
     return _fail(
         f"unexpected {type(error).__name__} in {place}: {str(error)[:200]}: please report this line and the command "
-        "(EMU_TRACEBACK=1 shows where it comes from); nothing was written"
+        "(EMU_TRACEBACK=1 shows where it comes from); no file is half-written"
     )
 
 

@@ -13,5 +13,5 @@ def main() -> NoReturn:
 
         run()
     except KeyboardInterrupt:
-        sys.stderr.write("emu: interrupted: nothing was written\n")
+        sys.stderr.write("emu: interrupted: no file is half-written\n")
         sys.exit(130)

@@ -152,7 +152,7 @@ def test_interrupt_is_one_line(tmp_path):
         time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130
-        assert running.stderr.read().strip() == "emu: interrupted: nothing was written"
+        assert running.stderr.read().strip() == "emu: interrupted: no file is half-written"
 
 
 def started(tmp_path, body, **streams):
@@ -226,4 +226,4 @@ def test_an_interrupt_while_modules_are_imported_is_one_line(tmp_path):
         "builtins.__import__ = stop\nsys.argv = ['emu', 'list']"
     )
     done = started(tmp_path, body)
-    assert (done.returncode, done.stderr) == (130, "emu: interrupted: nothing was written\n")
+    assert (done.returncode, done.stderr) == (130, "emu: interrupted: no file is half-written\n")
