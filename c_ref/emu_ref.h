@@ -661,9 +661,10 @@ int32_t emu_layout_locate(const emu_layout *layout, uint64_t place, uint64_t row
 /* How many 64-bit words of workspace quantize and dequantize need for a matrix of so many columns; nothing need be in them. */
 int32_t emu_check_program(const emu_program *program);
 
-/* What each register holds, register_count of them: the arithmetic format for values; the format of its codes; NULL for random integers, and
- * for given element codes that no step decodes. EMU_ERROR_PROGRAM where a value stands for a code, a code for a value, or a code for one of
- * another format; the interpreter does not ask. */
+/* What each register holds, register_count of them: the arithmetic format for values; the format of its codes, of a select between codes of
+ * two formats that of the first arm, though a step may decode it by either; NULL for random integers, and for given element codes that no
+ * step decodes. EMU_ERROR_PROGRAM where a value stands for a code, a code for a value, a code for one of another format, or where the arms
+ * of a select are of two widths; the interpreter does not ask. */
 int32_t emu_type_registers(const emu_program *program, const emu_format **types);
 int32_t emu_count_workspace(const emu_program *program, size_t columns, size_t *words);
 

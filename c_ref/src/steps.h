@@ -153,6 +153,8 @@ enum { EMU_TAKES_VALUES, EMU_TAKES_CODES, EMU_TAKES_ARMS };
 enum { EMU_GIVES_VALUES, EMU_GIVES_CODES, EMU_GIVES_E8M0, EMU_GIVES_ARMS };
 enum { EMU_SAYS_FORMAT = 1, EMU_SAYS_ROUNDING = 2, EMU_SAYS_RANDOM = 4, EMU_SAYS_POLICY = 8, EMU_SAYS_E8M0 = 16, EMU_SAYS_TRANSFORM = 32 };
 
+enum { EMU_MAX_REGISTERS = 1024 }; /* of a program */
+
 typedef struct emu_operation {
     const char *name;
     int32_t takes;

@@ -109,6 +109,11 @@ TYPES = [
         '{out: "y", op: "select", test: "lt", args: ["x", "scale_value", "x"]}',
         "facts.steps.4: select lt takes 4 arguments, there are 3",
     ),
+    (
+        14,
+        '{out: "y", op: "select", test: "zero", args: ["x", "scale", "random"]}',
+        "facts.steps.4: random is the random operand: only random of a cast reads it",
+    ),
     (13, '{out: "scale_value", op: "decode", args: ["scaled"]}', "facts.steps.3: decode takes a code, scaled is a value"),
     (13, '{out: "scale_value", op: "decode", args: ["448"]}', "facts.steps.3: decode takes a code, 448 is a value"),
     (13, '{out: "scale_value", op: "decode", args: ["random"]}', "facts.steps.3: decode takes a code, random is the random operand"),

@@ -203,6 +203,9 @@ def _select(step: Any, given: list[Typed], arithmetic: Format, rounding: Roundin
         raise SpecError(f"select {step.test} takes {tested + 2} arguments, there are {len(given)}")
     _values(step, given[:tested])
     arms = given[tested:]
+    for name, arm in zip(step.args[tested:], arms, strict=True):
+        if not arm.formats:
+            raise SpecError(f"{name} is the random operand: only random of a cast reads it")
     if arms[0].is_code != arms[1].is_code:
         raise SpecError(f"the arms of select must both be codes or both be values: {_what(arms[0])} and {_what(arms[1])}")
     formats = tuple({item.facts_digest: item for arm in arms for item in arm.formats}.values())
