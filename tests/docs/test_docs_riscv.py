@@ -11,6 +11,7 @@ from emu.spec.loader import parse
 from emu.spec.registry import isolated
 from tools.docs import examples
 from tools.docs.riscv import PAGE, riscv_pages
+from tools.isa import PAGE as PROPOSAL
 
 
 @pytest.fixture(scope="module")
@@ -53,5 +54,5 @@ def test_a_changed_fact_changes_the_page(checkout: Path, page: str, monkeypatch:
     changed = k.model_copy(update={"hold": k.hold.model_copy(update={"rounding": "rd"})})
     other = model.model_copy(update={"facts": model.facts.model_copy(update={"levels": (model.facts.levels[0], changed)})})
     monkeypatch.setattr("tools.docs.riscv.get", lambda kind, name: other if name == model.id else get(kind, name))
-    made = riscv_pages(checkout, None)[PAGE]
+    made = riscv_pages(checkout, (checkout / PROPOSAL).read_text(encoding="utf-8"))[PAGE]
     assert "added, rounded `rd`" in made and "added, rounded `rd`" not in page

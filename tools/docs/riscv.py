@@ -23,7 +23,9 @@ Row = tuple[Any, ...]
 
 
 def riscv_pages(root: Path, proposal: str | None) -> dict[str, str]:
-    """Return path -> text of the page. root: a source tree.   proposal: text of the ISA proposal; None: it is not made here."""
+    """Return path -> text of the page. root: a source tree.   proposal: text of the ISA proposal; without it there is no page."""
+    if proposal is None:
+        return {}
     entries = [entry for entry in load_sources(root / "spec") if SET in entry.url]
     known = {entry.id for entry in entries}
     products: list[Datapath] = [thing for name in names("datapath") if _rests_on(thing := get("datapath", name), known)]
@@ -39,7 +41,7 @@ def riscv_pages(root: Path, proposal: str | None) -> dict[str, str]:
         worked=[_worked(model) for model in products if model.expect],
         families=[_family(family) for family in families],
         open=_open_points([*products, *families, *policies]),
-        parts=[Code(name) for name in asciidoc_parts(proposal) if name != MAIN] if proposal else [],
+        parts=[Code(name) for name in asciidoc_parts(proposal) if name != MAIN],
         main=MAIN,
     )
     return {PAGE: f"<!-- generated from spec/ by: python -m tools.docs build -->\n\n{text}"}
