@@ -11,13 +11,11 @@ from typing import Final
 
 from emu.base.errors import EmuError
 from emu.contracts.dot.codes import Codes, Draw
-from emu.contracts.levels.events import number_of_code
 from emu.contracts.levels.field import Draft, Field
 from emu.contracts.levels.rows import LevelsRow
 from emu.contracts.levels.walk import Rounding, Walk, number_of, walk
 from emu.engines.exact.levels import Number
 from emu.engines.exact.value import power_of_two
-from emu.spec import derive
 from emu.spec.levels import rounding_of
 from emu.spec.models.levels import FixedHold, FloatHold
 from emu.spec.registry import get
@@ -277,20 +275,15 @@ def subnormal_out(field: Field, draw: Draw) -> Draft:
 def small_sums(field: Field, draw: Draw) -> Draft:
     """Sums around the smallest normal number of a register, out of few products."""
     draft = field.draft()
-    lowest = [reach_low(field, level.facts.hold.format) for level in field.plan.levels if isinstance(level.facts.hold, FloatHold)]
-    lowest.append(reach_low(field, field.plan.facts.out.format))
-    exp = draw.of(lowest) + draw.between(-12, 3)
+    names = [level.facts.hold.format for level in field.plan.levels if isinstance(level.facts.hold, FloatHold)]
+    name = draw.of([*names, field.plan.facts.out.format])
+    exp = Codes(get("format", name)).min_exp + draw.between(-12, 3)
     for lane in range(field.k):
         if draw.chance(60):
             draft.near(lane, exp - draw.between(0, 8), draw)
     if field.c is not None and draw.chance(50):
         draft.add_c(power_of_two(exp) * (-1 if draw.bits(1) else 1))
     return draft
-
-
-def reach_low(field: Field, name: str) -> int:
-    """Return the lowest exponent of a format."""
-    return Codes(get("format", name)).min_exp
 
 
 def zeros(field: Field, draw: Draw) -> Draft:
@@ -479,13 +472,13 @@ def targets(item: Rounding, now: Fraction) -> Iterator[Fraction]:
         for end in (top, -top - unit):
             yield from (end, end + unit, end - unit, end + unit / 2, end - unit / 2)
     elif isinstance(hold, FloatHold):
-        fmt = get("format", hold.format)
-        largest = number_of_code(derive.codes(fmt).max_code, hold.format)
+        codes = Codes(get("format", hold.format))
+        largest = codes.value(codes.max_code)
         unit = power_of_two(item.point.unit_exp) if item.point else Fraction(1)
-        ulp = power_of_two(Codes(fmt).max_exp - Codes(fmt).frac_bits)
+        ulp = power_of_two(codes.max_exp - codes.frac_bits)
         yield from (sign * largest, sign * (largest + ulp / 2), sign * (largest + ulp), sign * (largest + ulp / 2 - ulp / 4))
-        lowest = Codes(fmt).lsb_exp
-        yield from (sign * power_of_two(lowest) / 2, sign * power_of_two(lowest) * Fraction(3, 2), sign * power_of_two(Codes(fmt).min_exp))
+        lowest = power_of_two(codes.lsb_exp)
+        yield from (sign * lowest / 2, sign * lowest * Fraction(3, 2), sign * power_of_two(codes.min_exp))
     else:
         unit = power_of_two(item.point.unit_exp) if item.point else Fraction(1)
     kept = now // unit
@@ -503,7 +496,7 @@ def product_bits(field: Field, draw: Draw) -> Draft:
     lane = draw.below(field.k)
     x, y = (side.at(draw.between(-4, 4), draw.bits(side.frac_bits) | 1 if side.frac_bits else 0) for side in (field.a, field.b))
     draft.a[lane], draft.b[lane] = (x, y) if draw.bits(1) else _other_sign(field, x, y)
-    product = field.a.value(draft.a[lane]) * field.b.value(draft.b[lane]) * draft.factor(lane)
+    product = draft.value(lane)
     if field.c is not None and (lane == 0 or draw.bits(1)):
         draft.add_c(-product)
     elif field.k > 1:
@@ -576,7 +569,7 @@ def applies(category: str, field: Field) -> bool:
     if category == "align_edge":
         return any(level.align is not None for level in field.plan.levels)
     if category == "product_bits":
-        return any(isinstance(level.facts.hold, FloatHold) for level in field.plan.levels)
+        return bool(field.registers)
     if category == "register_sums":
         return bool(_fixed_ends(field))
     if category == "elem_special":

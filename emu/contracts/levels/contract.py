@@ -17,7 +17,7 @@ from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.cover import Subject
 from emu.contracts.form import FLAGS, Arrays, Asked, Bits, Expected, Form, Question, Shape, integer_dtype, masked, whole
-from emu.contracts.levels import cases, deviations, one_bit, suite
+from emu.contracts.levels import cases, deviations, suite
 from emu.contracts.levels.columns import Stage, stages_of
 from emu.contracts.levels.cover import LevelsCover
 from emu.contracts.levels.field import Field
@@ -84,7 +84,7 @@ class LevelsContract(Contract):
         if told_of:
             told = about(False, f"{'; '.join(told_of)}; the flags say so", f"{self.name.op}.bits")
             yield Inputs("bits", told, lambda: suite.bits(self))
-        if one_bit.registers(self.field):
+        if self.field.registers:
             told = about(False, f"{suite.SUMS}; the flags say which", f"{self.name.op}.sums")
             yield Inputs("sums", told, lambda: suite.sums(self))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from fractions import Fraction
 
-from emu.base.caches import bounded
+from emu.base.caches import bounded, lazy
 from emu.contracts.dot.codes import NARROW, Codes, Draw
 from emu.contracts.levels.rows import LevelsRow
 from emu.engines.exact.value import power_of_two
 from emu.spec.levels import LevelsPlan
 from emu.spec.models import Format
+from emu.spec.models.levels import FloatHold
+from emu.spec.registry import get
 
 Table = tuple[list[Fraction], list[tuple[int, int]]]  # magnitudes of products, ascending, and a pair of codes of each
 
@@ -45,6 +47,12 @@ class Field:
         count = len(self.shape[level - 1]) if level else self.k
         return [self.products(level, node) for node in range(count)]
 
+    @lazy
+    def registers(self) -> list[Codes]:
+        """The float formats of the registers of levels, each once."""
+        holds = [level.facts.hold for level in self.plan.levels]
+        return [Codes(get("format", name)) for name in dict.fromkeys(hold.format for hold in holds if isinstance(hold, FloatHold))]
+
     @property
     def exps(self) -> tuple[int, int]:
         """The exponents of products that are neither zero nor as large as can be."""
@@ -73,6 +81,10 @@ class Draft:
         codes = self.scale_a[lane // field.plan.block], self.scale_b[lane // field.plan.block]
         values = [field.scale.value(code) if field.scale.is_finite(code) else Fraction(0) for code in codes]
         return values[0] * values[1] or Fraction(1)
+
+    def value(self, lane: int) -> Fraction:
+        """Return a product under its scales."""
+        return self.field.a.value(self.a[lane]) * self.field.b.value(self.b[lane]) * self.factor(lane)
 
     def put(self, lane: int, value: Fraction, exactly: bool = False) -> Fraction:
         """Make a product under its scales: the largest that is no larger in magnitude, of that sign. Returns what it is.

@@ -18,25 +18,12 @@ from emu.contracts.levels.walk import walk
 from emu.engines.exact.round import floor_log2
 from emu.engines.exact.value import power_of_two
 from emu.spec.levels import rounding_of
-from emu.spec.models.levels import FloatHold
-from emu.spec.registry import get
-
-
-def registers(field: Field) -> list[Codes]:
-    """Return the float formats of the registers, each once."""
-    holds = [level.facts.hold for level in field.plan.levels]
-    return [Codes(get("format", name)) for name in dict.fromkeys(hold.format for hold in holds if isinstance(hold, FloatHold))]
-
-
-def widest(field: Field) -> int:
-    """Return the most bits of a significand of a register."""
-    return 1 + max(codes.frac_bits for codes in registers(field))
 
 
 def lone_product(field: Field, draw: Draw) -> Draft:
     """A power of two beside the register, above it to far below, of both signs; the register ordinary, lowest or zero."""
     number, draft = draw.start // PER_ROW, field.draft()
-    held, lane = _register(field, draw), draw.below(field.k)
+    held, lane = draw.of(field.registers), draw.below(field.k)
     span = _span(field)
     turn, below = divmod(number, span)
     if turn % 3 == 2:
@@ -59,7 +46,7 @@ def lone_product(field: Field, draw: Draw) -> Draft:
 def lone_sum(field: Field, draw: Draw) -> Draft:
     """A product and its leading part with the other sign, some units apart at most: one bit is left, or few; also where they vanish."""
     number, draft = draw.start // PER_ROW, field.draft()
-    held, lane = _register(field, draw), draw.below(field.k)
+    held, lane = draw.of(field.registers), draw.below(field.k)
     turn, at = divmod(number, _depths(field))
     style = ("lone", "neighbours", "lone", "any")[turn % 4]
     if style == "lone":  # each number of leading bits that cancel
@@ -75,7 +62,7 @@ def lone_sum(field: Field, draw: Draw) -> Draft:
     sign = draw.bits(1)
     if turn % 8 != 1 or not _subnormal_power(draft, lane, at, left + depth, sign):
         _product(draft, lane, left + depth, first, second, sign, draw)
-    product = _value(draft, lane)
+    product = draft.value(lane)
     x = -_toward_zero(held, product)
     unit = _unit(held, x) * (-1 if product > 0 else 1)  # away from zero
     if style == "neighbours":
@@ -89,7 +76,7 @@ def lone_sum(field: Field, draw: Draw) -> Draft:
 def lost_part(field: Field, draw: Draw) -> Draft:
     """What a rounding loses is chosen: half, a bit more or less, one bit, all; the register even, odd, full; words just carry."""
     number, draft = draw.start // PER_ROW, field.draft()
-    held, lane = _register(field, draw), draw.below(field.k)
+    held, lane = draw.of(field.registers), draw.below(field.k)
     most = _depths(field) - 1
     turn, lost = divmod(number, _lost(field))
     lost += 1
@@ -108,7 +95,7 @@ def lost_part(field: Field, draw: Draw) -> Draft:
     else:
         _product(draft, lane, lowest + wide, *found, draw.bits(1), draw)
     if turn % 2:  # where it can be the sum needs a bit more than the register, and loses its last bit too: half
-        unit, product = _unit(held, x), _value(draft, lane)
+        unit, product = _unit(held, x), draft.value(lane)
         full = _toward_zero(held, power_of_two(exp + 1) - unit)
         x = (full - unit * (int(abs(product) / unit) % 2)) * (-1 if product < 0 else 1)
     _load(draft, lane, x, draw)
@@ -118,7 +105,7 @@ def lost_part(field: Field, draw: Draw) -> Draft:
 def lost_pair(field: Field, draw: Draw) -> Draft:
     """A product near a number that the register holds, or near a tie, and a small register that leaves one bit of the difference."""
     number, draft = draw.start // PER_ROW, field.draft()
-    held, lane = _register(field, draw), draw.below(field.k)
+    held, lane = draw.of(field.registers), draw.below(field.k)
     turn, below = divmod(number, held.frac_bits + 1)
     bits = max(1, min(field.a.frac_bits, field.b.frac_bits, held.frac_bits))
     small = draw.bits(max(1, bits - below)) - draw.bits(max(1, bits - below))
@@ -159,8 +146,14 @@ def nan_sides(field: Field) -> list[tuple[str, int]]:
             for place in range(codes.frac_bits)]  # fmt: skip
 
 
+def _widest(field: Field) -> int:
+    """Return the most bits of a significand of a register."""
+    return 1 + max(codes.frac_bits for codes in field.registers)
+
+
 def _span(field: Field) -> int:
-    return 4 * widest(field) + 14
+    """Return how many places lie between the highest product beside a register and the lowest below it."""
+    return 4 * _widest(field) + 14
 
 
 def _depths(field: Field) -> int:
@@ -176,15 +169,11 @@ MAKERS: Final[dict[str, Callable[[Field, Draw], Draft]]] = {
 
 def counts(field: Field) -> dict[str, int]:
     """Return the number of rows of each category: every place a few times; nothing without a float register."""
-    if not registers(field):
+    if not field.registers:
         return {}
     found = {"lone_product": 6 * _span(field), "lone_sum": 12 * _depths(field), "lost_part": 8 * _lost(field)}
-    found |= {"lost_pair": 8 * widest(field), "nan_bit": len(nan_sides(field))}
+    found |= {"lost_pair": 8 * _widest(field), "nan_bit": len(nan_sides(field))}
     return {name: count for name, count in found.items() if count}
-
-
-def _register(field: Field, draw: Draw) -> Codes:
-    return draw.of(registers(field))
 
 
 def _middle(field: Field, held: Codes) -> tuple[int, int]:
@@ -220,7 +209,7 @@ def _fractions(field: Field, depth: int, draw: Draw) -> tuple[int, int]:
 
 def _lost(field: Field) -> int:
     """Return the most bits below the register that a rounding may lose and still see: of a product, and as many as it may lie lower."""
-    return _depths(field) + widest(field) + max((draw.rounding.random_bits for draw in field.draws), default=0)
+    return _depths(field) + _widest(field) + max((draw.rounding.random_bits for draw in field.draws), default=0)
 
 
 def _factors(field: Field, lost: int, part: int, draw: Draw) -> tuple[int, int] | None:
@@ -247,12 +236,6 @@ def _pairs(a: int, b: int, lost: int, part: int) -> tuple[tuple[int, int], ...]:
         second = part * pow(first, -1, 1 << lost) % (1 << lost)
         out += [(first - (1 << a), one - (1 << b)) for one in range(second, 2 << b, 1 << lost) if one >> b == 1]
     return tuple(out)
-
-
-def _value(draft: Draft, lane: int) -> Fraction:
-    """Return a product under its scales."""
-    field = draft.field
-    return field.a.value(draft.a[lane]) * field.b.value(draft.b[lane]) * draft.factor(lane)
 
 
 def _subnormal_power(draft: Draft, lane: int, place: int, exp: int, sign: int) -> bool:
@@ -290,7 +273,7 @@ def _product(draft: Draft, lane: int, exp: int, first: int, second: int, sign: i
             other[lane] = rest.at(inner - tiny, second if side is draft.a else first)
     if sign:
         draft.a[lane] = field.a.negated(draft.a[lane])
-    return _value(draft, lane)
+    return draft.value(lane)
 
 
 def _load(draft: Draft, lane: int, x: Fraction, draw: Draw) -> None:
