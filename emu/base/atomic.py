@@ -1,11 +1,12 @@
-"""Files that appear whole or not at all. Not here: their content."""
+"""Files and folders that appear whole or not at all. Not here: their content."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-import tempfile
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -41,25 +42,31 @@ def whole_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO
     """
     target = Path(path)
     check_target(target, force)
-    temporary: Path | None = None
-    try:
-        stream, temporary = _open_beside(target)
-        with stream:
+    with _hidden(target) as hidden:
+        nameless = _nameless(target.parent)
+        with nameless or hidden.open("x+b") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            if temporary is None:
-                _name(stream.fileno(), target, force)
-        if temporary is not None:
-            _rename(temporary, target, force)
-            temporary = None
+            if nameless:
+                _name(stream.fileno(), hidden if force else target)
+        if force:
+            os.replace(hidden, target)
+        elif not nameless:
+            os.link(hidden, target)
         _sync_folder(target.parent)
-    except OSError as error:
-        raise _failed(target, error) from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+
+
+@contextlib.contextmanager
+def folder_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new hidden folder in the folder of a path, for what is renamed to it when all of it is written.
+
+    path: the final name.   What is left of the hidden folder when the block ends, by an error or not, is removed.
+    Raises: FileError (unwritable, disk full, the name taken meanwhile).   Tests: tests/files/test_files_faults.py.
+    """
+    with _hidden(Path(path)) as hidden:
+        hidden.mkdir()
+        yield hidden
 
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
@@ -68,49 +75,59 @@ def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> 
         stream.write(text.encode("utf-8"))
 
 
+@contextlib.contextmanager
+def _hidden(target: Path) -> Iterator[Path]:
+    """Yield a hidden name in the folder of the target; in the end, what bears it is removed. Raises: FileError.
+
+    The name is known before anything bears it, and an interrupt in the middle of the removal does not end it: at no place is a file left.
+    """
+    hidden = target.parent / f".{target.name[:50]}.{secrets.token_hex(8)}.part"
+    try:
+        yield hidden
+    except OSError as error:
+        raise _failed(target, error) from None
+    finally:
+        try:
+            _remove(hidden)
+        finally:
+            _remove(hidden)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if there is one."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
 def _failed(target: Path, error: OSError) -> FileError:
     if error.errno == errno.EEXIST:
         return FileError(f"{target}: exists already: name another file, or say --force")
+    if error.errno in (errno.ENOTEMPTY, errno.ENOTDIR):
+        return FileError(f"{target}: exists already: name a new one")
     return FileError(f"{target}: cannot write: {error.strerror or error}: nothing was left there")
 
 
-def _open_beside(target: Path) -> tuple[IO[bytes], Path | None]:
-    """Return a new file in the folder of the target, and its name where it needs one."""
+def _nameless(folder: Path) -> IO[bytes] | None:
+    """Return a new file without a name, None where the system or the file system has none."""
     if hasattr(os, "O_TMPFILE") and Path("/proc/self/fd").is_dir():
         try:
-            return os.fdopen(os.open(target.parent, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666), "w+b"), None
+            return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666), "w+b")
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
                 raise
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
-    umask = os.umask(0)
-    os.umask(umask)
-    os.fchmod(handle, 0o666 & ~umask)
-    return os.fdopen(handle, "w+b"), Path(name)
+    return None
 
 
-def _name(handle: int, target: Path, force: bool) -> None:
-    """Give an unnamed file its name. Raises: OSError (EEXIST without force)."""
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+def _name(handle: int, new: Path) -> None:
+    """Give an unnamed file its name. Raises: OSError (EEXIST)."""
+    folder = os.open(new.parent, os.O_RDONLY | os.O_DIRECTORY)  # with a folder, Python asks for the file behind the link in /proc
     try:
-        if not (force and os.path.lexists(target)):
-            os.link(f"/proc/self/fd/{handle}", target.name, dst_dir_fd=folder)
-            return
-        with tempfile.TemporaryDirectory(prefix=f".{target.name[:100]}.", dir=target.parent) as beside:
-            new = Path(beside) / "new"
-            os.link(f"/proc/self/fd/{handle}", new.relative_to(target.parent), dst_dir_fd=folder)
-            os.replace(new, target)
+        os.link(f"/proc/self/fd/{handle}", new.name, dst_dir_fd=folder)
     finally:
         os.close(folder)
-
-
-def _rename(temporary: Path, target: Path, force: bool) -> None:
-    """Give a hidden file its final name. Raises: OSError (EEXIST without force)."""
-    if force:
-        os.replace(temporary, target)
-    else:
-        os.link(temporary, target)
-        temporary.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

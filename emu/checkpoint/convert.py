@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays.rows import pack_nibbles
+from emu.base.atomic import folder_beside
 from emu.base.errors import FileError, OperandError, SpecError
 from emu.checkpoint.change import Change, change_of
 from emu.checkpoint.container import Container, Entry, open_checkpoint
@@ -108,17 +107,10 @@ def convert_checkpoint(
     plan = _Plan(container, store, store.facts.write, round_factor, None if rest is None else open_checkpoint(rest), chosen)
     weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
     done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", dir=target.absolute().parent))
-    try:
-        folder = work / "new"
-        folder.mkdir()
-        plan.write(folder, progress)
-        plan.read_back(folder)
-        os.rename(folder, target)
-    except OSError as error:
-        raise FileError(f"{target}: cannot write: {error.strerror or error}: nothing was left there") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with folder_beside(target) as work:
+        plan.write(work, progress)
+        plan.read_back(work)
+        os.rename(work, target)
     return done
 
 

@@ -6,16 +6,14 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import emu
-from emu.base.atomic import whole_file
+from emu.base.atomic import folder_beside, whole_file
 from emu.base.errors import FileError, SpecError
 from emu.base.templates import filled
 from emu.contracts.columns import Column
@@ -61,12 +59,9 @@ def deliver(
     Tests: tests/deliver/test_deliver_folder.py.
     """
     named = _named(contracts)
-    with _beside(out) as work:
+    with folder_beside(_new(out)) as work:
         found = _fill(work, named, suites, jobs, progress)
-        try:
-            os.rename(work, out)
-        except OSError as error:
-            raise FileError(f"{out}: cannot be made: {error.strerror}: nothing was left there") from None
+        os.rename(work, out)
     return found
 
 
@@ -78,7 +73,7 @@ def deliver_zip(
     Arguments and errors are those of `deliver`.
     """
     named = _named(contracts)
-    with _beside(out) as work, whole_file(out) as stream:
+    with folder_beside(_new(out)) as work, whole_file(out) as stream:
         found = _fill(work, named, suites, jobs, progress)
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
             for path in sorted(path for path in work.rglob("*") if path.is_file()):
@@ -89,22 +84,13 @@ def deliver_zip(
     return found
 
 
-@contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    """Yield a hidden folder beside a path that does not exist yet; what is left of it is removed. Raises: FileError."""
+def _new(out: Path) -> Path:
+    """Return a path that may become a new folder or file. Raises: FileError."""
     if os.path.lexists(out):
         raise FileError(f"{out}: exists already: name a new folder or zip file")
     if not out.parent.is_dir():
         raise FileError(f"{out}: no such folder {out.parent}: make it first")
-    try:
-        work = Path(tempfile.mkdtemp(prefix=f".{out.name[:100]}.", dir=out.parent))
-    except OSError as error:
-        raise FileError(f"{out}: cannot be made: {error.strerror}") from None
-    try:
-        work.chmod(0o755)
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    return out
 
 
 def _named(contracts: Sequence[str]) -> list[str]:

@@ -26,11 +26,11 @@ from support.writing import COMMANDS, LONG, content, write_inputs
 from emu.cli.main import main, run
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
-CALLS = {"open", "write", "fsync", "link", "replace", "rename", "unlink", "mkdir", "close", "tofile", "chmod"}
-FOLDERS = {"probe", "vectors", "delivered", "store"}
+CALLS = frozenset({"open", "write", "fsync", "link", "replace", "rename", "unlink", "mkdir", "close", "tofile", "chmod"})
+NAMING = frozenset({"mkdir", "link", "replace", "rename", "unlink", "rmdir"})
 RESUMED = {"vectors"}  # a folder that an interrupted build may leave, and that the same command goes on with
 WARM: set[str] = set()  # the commands whose modules and tables this process has: a child has them at once, also one that may not read them
-SLOW = {*LONG, "probe", "record.json"}
+SLOW = {*LONG, "probe", "record.json", "plot.svg"}
 NOBODY = 65534
 
 
@@ -42,17 +42,26 @@ class Ended(NamedTuple):
     calls: int
 
 
-def child(words: list[Any], before: Callable[[], object] = lambda: None, at: Callable[[int], object] = lambda _: None) -> Ended:
-    """Run a command in a forked child. before: called in it first.   at: called at each call that can touch a file, with its number."""
+def child(
+    words: list[Any],
+    before: Callable[[], object] = lambda: None,
+    at: Callable[[int], object] = lambda _: None,
+    calls: frozenset[str] = CALLS,
+    events: frozenset[str] = frozenset({"c_call"}),
+) -> Ended:
+    """Run a command in a forked child. before: called in it first.   at: called at each of the calls, with its number.
+
+    calls: the C functions that count.   events: "c_call": right before them, "c_return": right after.
+    """
     reader, writer = os.pipe()
     number = os.fork()
     if number == 0:
         os.close(reader)
         count, errors, code = 0, io.StringIO(), 99
 
-        def watch(_frame: object, event: str, called: object) -> None:
+        def watch(_frame: object, event: str, called: Any) -> None:
             nonlocal count
-            if event == "c_call" and getattr(called, "__name__", "") in CALLS:
+            if event in events and getattr(called, "__name__", "") in calls and not isinstance(called.__self__, str | bytes):
                 count += 1
                 at(count)
 
@@ -83,7 +92,7 @@ class Place:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name, self.cases, self.faults = folder, name, 0, 0
         self.inputs = folder / "in"
-        for part in ("in", "good", "tmp"):
+        for part in ("in", "good", "good2", "tmp"):
             (folder / part).mkdir()
         write_inputs(self.inputs)
         self.given = content(self.inputs)
@@ -201,6 +210,22 @@ def test_a_signal_in_the_middle(place, number):
             assert place.run(there).code == 0, "the same command does not go on"
             assert content(there / place.name) == place.whole
     place.said("signals")
+
+
+@pytest.mark.parametrize("way", ["nameless", "hidden"])
+@every
+def test_a_signal_around_each_change_of_a_folder(place, way, monkeypatch):
+    """Right before and right after each call that makes, names or removes a file; also where the system has no files without a name."""
+    if way == "hidden":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    chosen: dict[str, Any] = {"calls": NAMING | {"open"} if way == "hidden" else NAMING, "events": frozenset({"c_call", "c_return"})}
+    count = place.run(place.folder / "good2", **chosen).calls
+    cases = min(count, 4 if place.name in SLOW else 24)
+    for case in range(cases):
+        there, stop = place.new(), 1 + case * count // cases
+        ended = place.run(there, at=lambda now, stop=stop: os.kill(os.getpid(), signal.SIGTERM) if now == stop else None, **chosen)
+        place.judge(ended, there, {143})
+    place.said("signals around names")
 
 
 @every

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from emu.base.atomic import folder_beside
 from emu.base.errors import FileError
 from emu.base.inputs import read_bytes
 from emu.contracts.columns import Column, Layout, layout_of
@@ -46,17 +45,10 @@ def write_probe(probe: Probe, folder: str | Path, command: str) -> list[str]:
         "probe.json": json.dumps(data_of(probe), indent=1) + "\n",
         "rows.tv": rows_text(probe),
     }
-    try:
-        beside = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
-        try:
-            for name, text in files.items():
-                (beside / name).write_text(text, encoding="ascii", newline="\n")
-            beside.chmod(0o755)
-            beside.rename(target)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-    except OSError as error:
-        raise FileError(f"{target}: cannot write: {error.strerror or error}: nothing was left there") from None
+    with folder_beside(target) as beside:
+        for name, text in files.items():
+            (beside / name).write_text(text, encoding="ascii", newline="\n")
+        beside.rename(target)
     return list(files)
 
 
