@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, SpecError, ToolError
+from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import DIGITS, OBJECTS
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, get, names
-from emu.spec.contract import level_plans, plans
+from emu.spec.contract import ContractName, level_plans, plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
 from emu.spec.levels import LevelsPlan
@@ -26,8 +27,8 @@ from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "formula.js", "number.js", "block.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js",
-    "tensor_file.js", "tensor_work.js", "tensor.js", "app.js",
+    "core.js", "formula.js", "number.js", "block.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js",
+    "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
@@ -73,7 +74,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             pairs = zip(program.instructions, thing.facts.steps, strict=False)
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
             told = {"id": thing.id, "title": thing.title, "steps": steps}
-            recipes.append({**told, "back": next(iter(thing.facts.dequantize)), "measured": _is_measured(program)})
+            recipes.append({**told, "back": next(iter(thing.facts.dequantize)), "measured": _is_measured(program), **_columns(thing)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
         "digest": text.rstrip("\n").rpartition(" ")[2][:16],
@@ -86,6 +87,14 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
     }
+
+
+def _columns(recipe: Recipe) -> dict[str, Any]:
+    """What a row of a suite of quantize holds: [name, role, lanes, bits of a lane, whether any NaN is right]; the step that is its amax."""
+    found = QuantizeContract.of(ContractName("quantize", (recipe.id,)))
+    columns = [(item.name, item.role, item.lanes, item.lane_bits, item.any_nan) for item in found.layout.columns]
+    names = [level.name for level in found.block.facts.levels]
+    return {"columns": columns, "levels": names, "amax": found.amax_program.instructions[-1].out if found.amax_program else None}
 
 
 def _is_measured(program: Program) -> bool:

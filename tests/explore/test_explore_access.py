@@ -60,6 +60,7 @@ def test_axe_would_find_something(page, axe, tmp_path):
 COPIES = {
     "number": link("number", code="0x40600000", to="e4m3", round="sr_add8", policy="nvidia", r=77),
     "block": link("block", a="mxfp4_torchao_floor", b="nvfp4_modelopt", x=" ".join(["1.5", "-3", "0.3", "7"] * 8), amax="7"),
+    "bf16": link("block", **{"from": "bf16"}, a="mxfp4_torchao_floor", b="nvfp4_te_ref", x="0x3FC1 0xC0FF 0x0081 0x7F00 " * 8),
     "dot": link("dot", m1="blackwell_mxf4nvf4_b16_ue4m3", m2="ideal/e2m1xe2m1/ue4m3/16", m3="none", a="1234567f" * 8, b="76543a21" * 8,
                 sa="38393a01", sb="40384038", c="3f800001", turn=1),
     "levels": link("dot", m1="bf16_register_random", m2="none", m3="none", a="3f80" * 8, b="3f81" * 8, words="80 81 82"),
@@ -79,7 +80,7 @@ def test_copied_python_prints_what_the_page_says(page, tmp_path):
         done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
         if name == "number":
             assert int(done.stdout, 16) == int(shown["result"], 16)
-        elif name == "block":
+        elif name in ("block", "bf16"):
             codes = [int(item["code"], 16) for side in "ab" for item in shown[side]["codes"]["items"]]
             assert [int(code) for code in re.findall("[0-9]+", done.stdout)] == codes
         else:

@@ -60,7 +60,7 @@ function draw(focus) {
     if (!(error instanceof Refusal)) throw error;
     fault.textContent = error.message; // what was typed stays, what it said before goes
     document.querySelector("#shell").textContent = "";
-    page.querySelectorAll("#sentence, #formulas, svg, dl, table, .halves, .memory").forEach(item => item.remove());
+    page.querySelectorAll("#sentence, #formulas, #row, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
   }
   if (focus) page.querySelector(focus)?.focus();
@@ -78,6 +78,7 @@ function changed({name, value, files}) {
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
   if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
+  if (now.name === "block") return go(changeOfBlock(state, name, value), `[name=${name}]`);
   if (name === "from") { // the same value, where the other format has it, else its nearest
     const given = decode(formatOf(state.from), parseHex(state.code, width(state.from), "code"));
     changes.code = hex(codeOfDecimal(valueText(given).replace("infinity", "inf"), value), width(value));
@@ -97,7 +98,7 @@ function begin() {
     event.preventDefault();
     guarded(() => go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`));
   });
-  const copies = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": shellOf, "copy-python": pythonOf, "copy-c": cOf};
+  const copies = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": shellOf, "copy-python": pythonOf, "copy-c": cOf, "copy-row": rowText};
   for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
@@ -115,7 +116,7 @@ function begin() {
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {smallestDifference, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {smallestDifference, paste: pasted, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};

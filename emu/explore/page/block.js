@@ -1,10 +1,10 @@
 // block.js: values quantized by two recipes, every step from C's trace, and the first step where they part.
-const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "",
+const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", row: "",
   x: "0x40E00000 0x40400000 0x3F800000 0xC0200000 0x3F000000 0x3E800000 0xBFC00000 0x40A00000 " + Array(24).fill("0x00000000").join(" ")};
 const programFacts = program => {
   C.ex_program_facts(program, OUT);
-  const [rows, columns, registers, steps, levels, draws, amax, codes, x] = numbersAt(OUT, 9).map(Number);
-  return {rows, columns, registers, steps, levels, draws, amax, codes, x};
+  const [rows, columns, registers, steps, levels, draws, amax, codes, x, maximum, tail] = numbersAt(OUT, 11).map(Number);
+  return {rows, columns, registers, steps, levels, draws, amax, codes, x, maximum, tail};
 };
 let runnable = null; // recipes with blocks along one row that draw nothing
 const recipesHere = () => runnable ??= META.recipes.map(recipe => recipe.id).filter(id => {
@@ -12,12 +12,13 @@ const recipesHere = () => runnable ??= META.recipes.map(recipe => recipe.id).fil
   return facts.rows === 1 && !facts.draws;
 });
 const FP32 = () => formatOf("fp32");
+const TAIL = {error: 0, keep: 1, drop: 2}; // a row that is no multiple of the tile: refused; filled up with zeros that stay; that go again
 
-function valuesOf(text) { // codes of fp32 out of what is pasted: numbers, lists, tensor(...), hex
-  const words = wordsOf(text);
-  if (!words.length) refuse("no values: write numbers or fp32 codes, 32 of them fit every block");
+function valuesOf(text, from = "fp32") { // codes of a format out of what is pasted: numbers, lists, tensor(...), hex
+  const words = wordsOf(text), {width} = factsOf(formatOf(from));
+  if (!words.length) refuse(`no values: write numbers or ${from} codes, 32 of them fit every block`);
   if (words.length > 512) refuse(`${words.length} values: at most 512 are shown`);
-  return words.map(text_ => /^0x/i.test(text_) ? parseHex(text_, 32, "code") : codeOfDecimal(text_, "fp32"));
+  return words.map(text_ => /^0x/i.test(text_) ? parseHex(text_, width, "code") : codeOfDecimal(text_, from));
 }
 
 const formatNames = new Map();
@@ -26,15 +27,16 @@ function nameOf(pointer) {
   return formatNames.get(pointer);
 }
 
-function traceOf(id, codes, amax) {
+function traceOf(id, codes, amax, from) {
   const program = programOf(id), facts = programFacts(program), recipe = META.recipes.find(item => item.id === id);
-  if (codes.length % facts.columns) refuse(`${id}: ${codes.length} values: give a multiple of ${facts.columns}`);
+  const length = Math.ceil(codes.length / facts.columns) * facts.columns;
+  if (codes.length < length && facts.tail === TAIL.error) refuse(`${id}: ${codes.length} values: give a multiple of ${facts.columns}`);
   return scratch(() => {
-    const most = codes.length * facts.registers, cells = room(8 * most), open = room(most), places = room(4 * (facts.registers + 1));
+    const most = length * facts.registers, cells = room(8 * most), open = room(most), places = room(4 * (facts.registers + 1));
     const types = room(4 * facts.registers), given = place(new Uint8Array(new BigUint64Array(codes).buffer));
     const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));
     checked(C.ex_types(program, types));
-    checked(C.ex_trace(program, FP32(), given, codes.length, limit, cells, open, places));
+    checked(C.ex_trace(program, formatOf(from), given, codes.length, limit, cells, open, places));
     const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
     const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), marks = new Uint8Array(C.memory.buffer, open, begin[facts.registers]).slice();
     const register = number => {
@@ -47,14 +49,15 @@ function traceOf(id, codes, amax) {
     };
     const steps = recipe.steps.map(([name, text, extent], i) => ({number: i + 1, name, text, extent, ...register(C.ex_step_out(program, i))}));
     const levels = Array.from({length: facts.levels}, (_, i) => register(C.ex_level_register(program, i)));
-    return {id, steps, levels, codes: register(facts.codes)};
+    const filled = register(facts.codes), maximum = facts.amax ? register(facts.maximum).items[0] : null;
+    return {id, steps, levels, codes: {...filled, items: filled.items.slice(0, codes.length)}, filled, maximum, tail: facts.tail};
   });
 }
 
 const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
 function blockOf(state) {
-  const codes = valuesOf(state.x), amax = state.amax.trim() ? valuesOf(state.amax)[0] : null;
-  const [a, b] = [traceOf(state.a, codes, amax), traceOf(state.b, codes, amax)];
+  const codes = valuesOf(state.x, state.from), amax = state.amax.trim() ? valuesOf(state.amax)[0] : null;
+  const [a, b] = [traceOf(state.a, codes, amax, state.from), traceOf(state.b, codes, amax, state.from)];
   const keys = new Set(b.steps.map(step => `${step.items.length} ${step.key}`));
   const parts = a.steps.find(step => !keys.has(`${step.items.length} ${step.key}`)) || null;
   const differ = a.codes.items.map((item, i) => item.value !== b.codes.items[i].value || item.code !== b.codes.items[i].code);
@@ -71,7 +74,7 @@ function blockOf(state) {
     ? `The first step of ${a.id} whose result no step of ${b.id} has is ${parts.number}, ${parts.name} = ${parts.text}: ${shown(parts.items[at])}` +
       (other ? `; ${b.id} has ${shown(other.items[at])} in its step ${other.number} of that name.` : ".")
     : `Every result of a step of ${a.id} is one of ${b.id} too.`);
-  return {codes, a, b, parts, differ, sentence};
+  return {codes, a, b, parts, differ, sentence, row: state.row ? rowSays(state.row, a, codes, state.from, amax) : ""};
 }
 
 /** Where A and B put each value on the grid of its elements: a ring of A, a dot of B, a bar between them where they differ. */
@@ -96,13 +99,13 @@ function gridFigure({a, b, differ}) {
 function drawBlock(state, page) {
   const shown = blockOf(state), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
     `<td class="${marks && marks[i] ? "differs" : ""}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
-  const given = shown.codes.map(code => ({code: hex(code, 32), value: valueText(decode(FP32(), code))}));
+  const given = shown.codes.map(code => ({code: hex(code, factsOf(formatOf(state.from)).width), value: valueText(decode(formatOf(state.from), code))}));
   const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
     `<li class="${step === shown.parts ? "parts" : ""}"><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
       step.items.slice(0, 8).map(item => `<span title="${item.value}">${item.code}${item.value && item.value !== item.code ? ` (${short(item.value)})` : ""}</span>`).join(" ")}${step.items.length > 8 ? ` … ${step.items.length} in all` : ""}</code></li>`).join("")}</ol></section>`;
-  page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${field("amax", "tensor maximum (empty: of these values)", state.amax, "text")}` +
-    `<label class="whole">values: numbers or fp32 codes, as Python, torch or a list prints them<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
-    `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" tabindex="0"><table><tbody>${row("value", given)}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
+  page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${field("amax", "tensor maximum (empty: of these values)", state.amax, "text")}` +
+    `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
+    `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}<div class="wide" tabindex="0"><table><tbody>${row("value", given)}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
     gridFigure(shown) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>`;
 }

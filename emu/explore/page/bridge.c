@@ -165,6 +165,8 @@ EXPORT(ex_program_facts) void ex_program_facts(const emu_program *program, int64
     out[6] = program->tensor_amax >= 0;
     out[7] = program->codes;
     out[8] = program->x;
+    out[9] = program->tensor_amax;
+    out[10] = program->tail;
 }
 
 EXPORT(ex_register) const char *ex_register(const emu_program *program, int32_t number, int64_t *out)
@@ -182,12 +184,13 @@ EXPORT(ex_types) int32_t ex_types(const emu_program *program, const emu_format *
 
 static size_t parts(int32_t step, size_t length) { return step ? length / (size_t)step : 1; }
 
-/* One row of tiles. x, cells: 64 bits a code; cells and open of register i begin at places[i], which is written. */
+/* One row of tiles. x, cells: 64 bits a code; cells and open of register i begin at places[i], which is written; those of a row that is no
+ * multiple of the tile are as many as of the next one that is. */
 EXPORT(ex_trace)
 int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t *x, size_t columns, const uint32_t *tensor_amax, uint64_t *cells,
                  uint8_t *open, uint32_t *places)
 {
-    size_t rows = (size_t)program->tile_rows, words = 0, place = 0;
+    size_t rows = (size_t)program->tile_rows, tile = (size_t)program->tile_columns, padded = (columns + tile - 1) / tile * tile, words = 0, place = 0;
     int32_t error = emu_count_workspace(program, columns, &words);
     emu_matrix *registers = ex_room(sizeof *registers * (size_t)program->register_count), given = {x, 8, rows, columns, NULL};
     uint64_t *workspace = ex_room(words * 8);
@@ -195,7 +198,7 @@ int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t 
         return error ? error : EMU_ERROR_SPACE;
     for (int32_t i = 0; i < program->register_count; i++) {
         const emu_register *here = &program->registers[i];
-        registers[i] = (emu_matrix){cells + place, 8, parts(here->rows, rows), parts(here->columns, columns), open + place};
+        registers[i] = (emu_matrix){cells + place, 8, parts(here->rows, rows), parts(here->columns, padded), open + place};
         places[i] = (uint32_t)place;
         place += registers[i].rows * registers[i].columns;
     }

@@ -1,0 +1,126 @@
+// row.js: a row of a .tv or .mem file of the golden vectors, read into the Block room and written from it.
+/** The columns of a row of a recipe, in their order: name, role, lanes, bits of a lane, hex digits, and whether any NaN is right. */
+function columnsOf(id, from) {
+  return META.recipes.find(recipe => recipe.id === id).columns.map(([name, role, lanes, own, anyNan]) => {
+    const bits = name === "x" ? factsOf(formatOf(from)).width : own;
+    return {name, role, lanes, bits, anyNan, digits: Math.ceil(lanes * bits / 4)};
+  });
+}
+const lanesIn = (word, {lanes, bits}) => Array.from({length: lanes}, (_, i) => BigInt.asUintN(bits, BigInt(`0x${word}`) >> BigInt(bits * i)));
+const wordOf = (lanes, {bits, digits}) => lanes.reduceRight((word, lane) => word << BigInt(bits) | lane, 0n).toString(16).padStart(digits, "0");
+
+/** The file's name and the words of a row, as the file or `grep` prints it; null: the text is no row. */
+function rowIn(text) {
+  const lines = text.trim().split("\n"), match = /^(?:(\S+?):(?:\d+:)?)?([ae])[ _]([0-9a-f]+(?:[ _][0-9a-f]+)*)\s*(?:\/\/.*)?$/i.exec(lines[0].trim());
+  if (!match) return null;
+  if (lines.length > 1) refuse(`${lines.length} lines: paste one row`);
+  if (match[2] !== "a") refuse("the last line of a file, which counts its rows: paste one of those, which begin with a");
+  return {name: match[1] || "", words: match[3].toLowerCase().split(/[ _]/)};
+}
+/** Refuse words that are not the columns of a recipe's rows. */
+function fit(words, columns, id, from) {
+  const wrong = columns.find((column, i) => (words[i] || "").length !== column.digits);
+  if (wrong || words.length !== columns.length) {
+    refuse(`a row of ${words.length} columns: one of ${id} from ${from} has ${columns.length}` + (wrong ? `, and ${wrong.digits} hex digit${wrong.digits > 1 ? "s" : ""} in ${wrong.name}: name the file before the row, as grep -H does, or choose recipe A` : ""));
+  }
+}
+/** What a pasted row changes: recipe A, recipe B where it does not take so many values, the format of the values, the maximum, the values; the row stays to be compared. */
+function readRow({name, words}, state) {
+  let id = state.a, from = "";
+  if (name) { // operation__source_to_block__recipe__suite.tv
+    const [operation, formats = "", recipe = ""] = name.split("/").pop().split("__");
+    if (operation !== "quantize" || !recipe) refuse(`a row of ${name}: Block reads rows of the suites quantize__...`);
+    id = recipe;
+    from = formats.split("_to_")[0];
+  }
+  if (!recipesHere().includes(id)) refuse(`a row of ${id}: this room has no such recipe: it has those with blocks along one row that draw nothing`);
+  const at = columnsOf(id, "fp32").findIndex(column => column.name === "x");
+  from ||= [state.from, "fp32", "bf16"].find(format => columnsOf(id, format)[at].digits === (words[at] || "").length) || "fp32";
+  if (!SOURCES.includes(from)) refuse(`a row from ${from}: this room has values in ${SOURCES.join(", ")}`);
+  const columns = columnsOf(id, from);
+  fit(words, columns, id, from);
+  const cells = Object.fromEntries(columns.map((column, i) => [column.name, lanesIn(words[i], column)]));
+  const valid = cells.n_valid ? Number(cells.n_valid[0]) : cells.x.length, width = factsOf(formatOf(from)).width;
+  const other = programFacts(programOf(state.b)), b = other.tail === TAIL.error && valid % other.columns ? id : state.b;
+  return {a: id, b, from, amax: cells.ts ? hex(cells.ts[0], 32) : "", x: cells.x.slice(0, valid).map(code => hex(code, width)).join(" "), row: `a ${words.join(" ")}`};
+}
+
+/** The results of one block in the columns of a row: lanes of {code, known, nan}. */
+function resultsOf(trace, codes) {
+  const recipe = META.recipes.find(item => item.id === trace.id), told = item => item.code === "open" ? {code: 0n, known: false, nan: false} : {code: BigInt(item.code), known: true, nan: item.value === "NaN"};
+  const found = {codes: trace.filled.items.map((item, i) => i < codes.length || trace.tail !== TAIL.drop ? told(item) : {code: 0n, known: false, nan: false})};
+  recipe.levels.forEach((name, i) => { found[name] = trace.levels[i].items.map(told); });
+  const known = Object.values(found).some(lanes => lanes.some(lane => lane.known)), step = trace.steps.find(item => item.name === recipe.amax);
+  if (step) found.amax = [known ? told(step.items[0]) : {code: 0n, known: false, nan: false}];
+  return found;
+}
+const laneAt = (lanes, i, count) => lanes[Math.trunc(i * lanes.length / count)]; // a coarser register stands for several lanes
+
+/** What the results of a pasted row have to do with those of C, under the row's masks. */
+function rowSays(row, trace, codes, from, amax) {
+  const columns = columnsOf(trace.id, from), words = rowIn(row)?.words || refuse("row: write a row of a .tv file");
+  fit(words, columns, trace.id, from);
+  const word = name => { const i = columns.findIndex(column => column.name === name); return i < 0 ? null : lanesIn(words[i], columns[i]); };
+  const x = word("x"), valid = Number(word("n_valid")?.[0] ?? x.length), maximum = word("ts")?.[0] ?? amax;
+  if (valid !== codes.length || codes.some((code, i) => code !== x[i]) || maximum !== amax) refuse("row: it has other values, or another tensor maximum, than the room");
+  const found = resultsOf(trace, codes), wrong = [];
+  let compared = 0;
+  columns.filter(({role}) => role === "out" || role === "stage").forEach(column => {
+    const masks = lanesIn(words[columns.findIndex(({name}) => name === `m_${column.name}`)], column), kinds = word(`k_${column.name}`);
+    word(column.name).forEach((want, i) => {
+      if (!masks[i]) return;
+      const got = laneAt(found[column.name], i, column.lanes);
+      compared += 1;
+      if (!got.known || (kinds && kinds[i] ? !got.nan : (got.code ^ want) & masks[i])) wrong.push({name: column.name, i, want: hex(want, column.bits), got: got.known ? hex(got.code, column.bits) : "open"});
+    });
+  });
+  if (!compared) return "The pasted row leaves all of its results open.";
+  if (!wrong.length) return `All ${compared} results that the pasted row compares are those of ${trace.id}.`;
+  const [{name, i, want, got}] = wrong;
+  return `${wrong.length} of the ${compared} results that the pasted row compares ${wrong.length > 1 ? "are not those" : "is not that"} of ${trace.id}; the first is ${name}, element ${i}: the row has ${want}, here it is ${got}.`;
+}
+
+/** The .tv row of each block by recipe A, one a line. */
+function rowText(name, state) {
+  if (name !== "block") refuse("Copy .tv row: for blocks");
+  const codes = valuesOf(state.x, state.from), facts = programFacts(programOf(state.a)), blocks = Math.ceil(codes.length / facts.columns);
+  if (blocks > 1 && !META.recipes.find(recipe => recipe.id === state.a).measured) refuse(`Copy .tv row: ${state.a} looks at more than a block: give one block`);
+  const given = state.amax.trim() ? valuesOf(state.amax)[0] : null, whole = traceOf(state.a, codes, given, state.from);
+  const maximum = whole.maximum && whole.maximum.code !== "open" ? BigInt(whole.maximum.code) : given;
+  if (whole.maximum && maximum === null) refuse(`Copy .tv row: the sources leave the maximum of these values open for ${state.a}: write it`);
+  return Array.from({length: blocks}, (_, i) => rowOfBlock(state, codes.slice(i * facts.columns, (i + 1) * facts.columns), maximum)).join("\n") + "\n";
+}
+function rowOfBlock(state, codes, maximum) {
+  const found = resultsOf(traceOf(state.a, codes, maximum, state.from), codes);
+  return ["a", ...columnsOf(state.a, state.from).map(column => {
+    const lanes = found[column.name.replace(/^[mk]_/, "")], each = work => wordOf(Array.from({length: column.lanes}, (_, i) => work(i)), column);
+    if (column.name === "x") return each(i => codes[i] ?? 0n);
+    if (column.name === "ts") return each(() => maximum);
+    if (column.name === "n_valid") return each(() => BigInt(codes.length));
+    if (column.role === "pad") return each(() => 0n);
+    if (column.role === "kind") return each(i => BigInt(laneAt(lanes, i, column.lanes).nan));
+    if (column.role === "mask") return maskWord(column, lanes, columnsOf(state.a, state.from).find(({name}) => `m_${name}` === column.name));
+    return each(i => laneAt(lanes, i, column.lanes).code);
+  })].join(" ");
+}
+const maskWord = (column, lanes, masked) => wordOf(Array.from({length: masked.lanes}, (_, i) => laneAt(lanes, i, masked.lanes).known ? (1n << BigInt(masked.bits)) - 1n : 0n), {bits: masked.bits, digits: column.digits});
+
+/** A pasted text, what it makes of the room, what is said of it, and the row that the room copies then. */
+function pasted(text) {
+  try {
+    const state = {...BLOCK, ...changeOfBlock(BLOCK, "x", text)};
+    return {...state, said: blockOf(state).row, copy: rowText("block", state)};
+  } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
+}
+
+/** What a change of a field of Block changes: a pasted row fills the others; another format keeps the values, or their nearest. */
+function changeOfBlock(state, name, value) {
+  const row = name === "x" ? rowIn(value) : null;
+  if (row) return readRow(row, state);
+  const changes = {[name]: value, ...(["x", "a", "amax", "from"].includes(name) ? {row: ""} : {})};
+  if (name === "from") {
+    const {width} = factsOf(formatOf(value));
+    changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(valueText(decode(formatOf(state.from), code)).replace("infinity", "inf"), value), width)).join(" ");
+  }
+  return changes;
+}
