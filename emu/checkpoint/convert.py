@@ -24,7 +24,7 @@ from emu.base.atomic import folder_beside
 from emu.base.errors import FileError, OperandError, SpecError
 from emu.checkpoint.change import Change, change_of
 from emu.checkpoint.container import Container, Entry, open_checkpoint
-from emu.checkpoint.described import bytes_fault, left_out
+from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.hold import CannotHold, check_kind, check_scales, held_factor
 from emu.checkpoint.read import StoredTensor, block_of, codes_in, open_tensor
 from emu.checkpoint.requantize import Requantized, recipe_for
@@ -143,6 +143,12 @@ class _Plan:
                 raise FileError(f"{container.path}: {opened.name}: {fault}: quantize again")
             stored.append(opened)
         chosen = [tensor.match for tensor in stored]
+        other = next(elsewhere(container, chosen), None)
+        if other is not None:
+            raise FileError(
+                f"{container.path}: {other.name}: by {other.recipe}, whose blocks ({other.block}) no store of 4-bit weights has: "
+                "quantize it by another recipe, or leave it out (emu quantize --exclude)"
+            )
         belonging = companions(container, chosen)
         parts = {entry.name for match in chosen for entry in match.parts.values()}
         self.dropped = sorted(belonging - parts)

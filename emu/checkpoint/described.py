@@ -5,19 +5,20 @@ Not here: the header itself (emu.files.stored), the names of its tensors (spec/c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from emu.base.errors import EmuError, FileError
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.store import Match
-from emu.files.stored import StoredTensor, check_version, recipe_of, tensor_of
+from emu.files.stored import MIXED, StoredTensor, check_version, recipe_of, sha256_fault, tensor_of
 from emu.ops.quantized import checksum
+from emu.spec.models import Recipe
 
-WORDS: Final = {"U8": "u1", "U32": "<u4"}  # types that such a file has
+WORDS: Final = {"U8": "u1", "U16": "<u2", "U32": "<u4"}  # types that such a file has
 NAMELESS: Final = "array"  # what a tensor without a name is called
 
 
@@ -44,13 +45,60 @@ def check_described(container: Container, match: Match, columns: int) -> None:
 
 def bytes_fault(container: Container, match: Match) -> str | None:
     """Return what is wrong with the bytes of a weight by the checksum in its header; None: nothing, or there is none."""
-    about = described(container, match)
-    if about is None:
+    key, about = match.store.facts.described_by, described(container, match)
+    if key is None or about is None:
         return None
-    arrays = {role: container.raw(entry).view(WORDS[entry.dtype]).reshape(entry.shape) for role, entry in match.parts.items()}
+    return _fault(container, match.parts, about, recipe_of(match.parts["codes"].path, container.metadata[key], about.recipe))
+
+
+def _fault(container: Container, parts: Mapping[str, Entry], about: StoredTensor, recipe: Recipe) -> str | None:
+    arrays = {role: container.raw(entry).view(WORDS[entry.dtype]).reshape(entry.shape) for role, entry in parts.items()}
     arrays = {role: array.astype(np.dtype(array.dtype.str).newbyteorder("="), copy=False) for role, array in arrays.items()}
-    found = checksum(arrays.pop("codes"), arrays)
-    return None if found == about.sha256 else "its bytes are not those that emu quantize wrote: damaged"
+    fault = sha256_fault(checksum(arrays.pop("codes"), arrays), about, recipe)
+    return None if fault is None else f"{fault} are not those that emu quantize wrote: damaged"
+
+
+class Elsewhere(NamedTuple):
+    """A tensor in a file of several recipes whose blocks no store of 4-bit weights has. fault: what its checksum says of its bytes."""
+
+    name: str
+    block: str
+    recipe: str
+    parts: tuple[str, ...]
+    fault: str | None
+
+
+def elsewhere(container: Container, found: Iterable[Match]) -> Iterator[Elsewhere]:
+    """Yield the tensors that a header of emu quantize describes beside the weights that were found, where it names several recipes.
+
+    Raises: FileError (damaged metadata, a part that is missing), SpecError (unknown recipe).
+    """
+    matched = list(found)
+    named = {match.module for match in matched}
+    for key in {match.store.facts.described_by for match in matched} - {None}:
+        header = container.metadata[str(key)]
+        path = next(match.parts["codes"].path for match in matched if match.store.facts.described_by == key)
+        check_version(path, header)
+        for name in header["tensors"] if header["version"] == MIXED else ():
+            module = name or NAMELESS
+            if module not in named:
+                yield _elsewhere(container, path, header, name, module)
+
+
+def _elsewhere(container: Container, path: Path, header: Mapping[str, Any], name: str, module: str) -> Elsewhere:
+    try:
+        about = tensor_of(header["tensors"][name], header)
+        recipe = recipe_of(path, header, about.recipe)
+        names = {"codes": f"{module}.codes"} | {level: f"{module}.level.{level}" for level in about.levels}
+        missing = next((part for part in names.values() if part not in container.entries), None)
+        if missing is not None:
+            raise FileError(f"{path}: {missing} is missing: quantize again")
+        fault = _fault(container, {role: container.entries[part] for role, part in names.items()}, about, recipe)
+    except EmuError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
+        raise FileError(f"{path}: {module}: its metadata is damaged: quantize again") from None
+    return Elsewhere(module, recipe.facts.block, recipe.id, tuple(names.values()), fault)
 
 
 def left_out(container: Container, match: Match) -> tuple[str, ...]:
@@ -68,10 +116,10 @@ def described(container: Container, match: Match) -> StoredTensor | None:
     entry, header = match.parts["codes"], container.metadata[key]
     check_version(entry.path, header)
     try:
-        if recipe_of(entry.path, header).facts.block not in match.store.facts.blocks:
+        said = tensor_of(_entry(header, match.module, entry.path), header)
+        if recipe_of(entry.path, header, said.recipe).facts.block not in match.store.facts.blocks:
             raise ValueError("the block is another one")
-        said = _entry(header, match.module, entry.path)
-        return tensor_of(said)
+        return said
     except EmuError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):

@@ -14,6 +14,7 @@ from emu.checkpoint.compare import Original, compare
 from emu.checkpoint.container import Container, open_checkpoint
 from emu.checkpoint.damage import named_damage
 from emu.checkpoint.dequantized import profile_findings
+from emu.checkpoint.described import described, elsewhere
 from emu.checkpoint.layout import Order
 from emu.checkpoint.passive import UNSEEN, Finding, passive_findings
 from emu.checkpoint.read import StoredTensor, open_tensor
@@ -50,7 +51,10 @@ def identify_files(quantized: str | Path, original: str | Path | None = None, de
     declared = {match.store.id: match.declared for match in chosen if match.declared}
     others = len(container.entries) - len(companions(container, chosen))
     named = [tuple(tensor.name for tensor in group) for group in groups]
-    return CheckpointReport(container.path, _path(original), _path(dequantized), reports, declared, named, others)
+    wider = list(elsewhere(container, chosen))
+    others -= sum(len(item.parts) for item in wider)
+    unread = {item.name: f"{item.recipe}, blocks of {item.block}" for item in wider}
+    return CheckpointReport(container.path, _path(original), _path(dequantized), reports, declared, named, others, unread)
 
 
 def _path(path: str | Path | None) -> Path | None:
@@ -61,6 +65,8 @@ def _report(tensor: StoredTensor, before: Container | None, after: Container | N
     order = tensor.order
     report = TensorReport(tensor.name, tensor.store.id, tensor.shape, tensor.block.id, order.layout, order.verdict, order.why)
     report.also_fits = tensor.others
+    about = described(tensor.container, tensor.match)
+    report.said = None if about is None else about.recipe
     scan = scan_tensor(tensor)
     report.blocks = scan.blocks
     report.damage = [(text, count, places) for text, (count, places) in scan.faults.items()]

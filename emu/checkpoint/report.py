@@ -15,7 +15,7 @@ FINE, DEPARTS, NOTHING = 0, 1, 3
 @dataclass
 class TensorReport:
     """One weight. recipes, profiles: findings, the best first.   damage: text -> first places.   suspicions: what is probably
-    wrong.   notes: what else its bytes say.
+    wrong.   notes: what else its bytes say.   said: recipe that the file names for this weight, where it names one for each.
     """
 
     name: str
@@ -34,6 +34,7 @@ class TensorReport:
     rows: list[str] = field(default_factory=list)
     suspicions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    said: str | None = None
 
     @property
     def identified(self) -> list[str]:
@@ -45,12 +46,18 @@ class TensorReport:
         """Recipes that nothing excludes."""
         return [item.recipe for item in self.recipes if item.verdict != "separated"]
 
+    @property
+    def separated(self) -> list[str]:
+        """Recipes that something excludes."""
+        return [item.recipe for item in self.recipes if item.verdict == "separated"]
+
 
 @dataclass
 class CheckpointReport:
     """Findings over all weights of a checkpoint.
 
     declared: what the file says of itself, by store.   fused: weights that share a tensor factor.   others: tensors that are not quantized.
+    unread: weights of emu quantize whose blocks no store of 4-bit weights has: name -> recipe and block, by the header.
     """
 
     path: Path
@@ -60,6 +67,7 @@ class CheckpointReport:
     declared: dict[str, str] = field(default_factory=dict)
     fused: list[tuple[str, ...]] = field(default_factory=list)
     others: int = 0
+    unread: dict[str, str] = field(default_factory=dict)
 
     @property
     def stores(self) -> dict[str, int]:
@@ -76,13 +84,14 @@ class CheckpointReport:
 
     @property
     def departing(self) -> list[TensorReport]:
-        """Weights that no recipe writes, or that another writes than the rest."""
-        common = self.recipes
-        return [
-            tensor
-            for tensor in self.tensors
-            if tensor.recipes and (not tensor.possible or (self.original is not None and not set(common) & set(tensor.identified)))
-        ]
+        """Weights that no recipe writes, or that another writes than the rest, or than the one that the file names for the weight."""
+        return [tensor for tensor in self.tensors if tensor.recipes and (not tensor.possible or self._other_recipe(tensor))]
+
+    def _other_recipe(self, tensor: TensorReport) -> bool:
+        wanted = self.recipes if tensor.said is None else [tensor.said]
+        if self.original is None:
+            return bool(set(wanted) & set(tensor.separated)) and tensor.said is not None
+        return not set(wanted) & set(tensor.identified)
 
     @property
     def suspicious(self) -> list[TensorReport]:
@@ -93,11 +102,23 @@ class CheckpointReport:
     def recipes(self) -> list[str]:
         """Recipes that explain most weights: with the original those that give every byte, without it those that nothing excludes.
 
-        Several are named only where they explain the same weights.
+        Several are named only where they explain the same weights. Where the file names a recipe for each weight: of each such group.
         """
+        return list(dict.fromkeys(name for group in self.groups.values() for name in self.explaining(group)))
+
+    @property
+    def groups(self) -> dict[str | None, list[TensorReport]]:
+        """Weights by the recipe that the file names for each; None: it names none, so that one for all is looked for."""
+        found: dict[str | None, list[TensorReport]] = {}
+        for tensor in self.tensors:
+            found.setdefault(tensor.said, []).append(tensor)
+        return found
+
+    def explaining(self, tensors: list[TensorReport]) -> list[str]:
+        """Return the recipes that explain most of some weights."""
         explained: dict[str, set[str]] = {}
         wanted = "identified" if self.original is not None else "not separated"
-        for tensor in self.tensors:
+        for tensor in tensors:
             for item in tensor.recipes:
                 if item.verdict == wanted:
                     explained.setdefault(item.recipe, set()).add(tensor.name)
@@ -130,6 +151,7 @@ class CheckpointReport:
             "departing": [tensor.name for tensor in self.departing],
             "fused": [list(group) for group in self.fused],
             "not_quantized": self.others,
+            "unread": self.unread,
             "exit_code": self.exit_code,
             "tensors": [_plain(tensor) for tensor in self.tensors],
         }
@@ -158,7 +180,8 @@ def report_text(report: CheckpointReport) -> str:
     """Return the report for a reader: store, recipe, what excludes the others, then the weights that are damaged or depart."""
     if not report.tensors:
         return f"{report.path}: no 4-bit weights of a known store ({report.others} other tensors)"
-    return "\n".join([*_head(report), *_recipes(report), *_profiles(report), *_faults(report)])
+    recipes = [line for said, tensors in report.groups.items() for line in _recipes(report, said, tensors)]
+    return "\n".join([*_head(report), *recipes, *_profiles(report), *_faults(report)])
 
 
 def _head(report: CheckpointReport) -> Iterator[str]:
@@ -174,19 +197,24 @@ def _head(report: CheckpointReport) -> Iterator[str]:
         for note in dict.fromkeys(note for tensor in mine for note in tensor.notes):
             who = [tensor.name for tensor in mine if note in tensor.notes]
             yield f"  {note}: {_names(who)}"
+    for what in dict.fromkeys(report.unread.values()):
+        who = [name for name, said in report.unread.items() if said == what]
+        yield f"not looked at, {what}, which no store of 4-bit weights has: {_names(who)}"
     for group in report.fused[:SHOWN]:
         yield f"one tensor factor for {_names(list(group))}"
 
 
-def _recipes(report: CheckpointReport) -> Iterator[str]:
-    best = report.recipes
+def _recipes(report: CheckpointReport, said: str | None, tensors: list[TensorReport]) -> Iterator[str]:
+    best = report.explaining(tensors)
+    if said is not None:
+        yield f"by {said}, as the file says: {_names([tensor.name for tensor in tensors])}"
     if report.original is None:
         yield f"recipe without the original: {'not separated: ' + ', '.join(best) if best else 'none that the spec knows'}"
     elif best:
         yield f"recipe: {' or '.join(best)}" + ("" if len(best) == 1 else " (not separated: they give the same bytes here)")
     else:
         yield "recipe: none that the spec knows gives every byte"
-    tensor = next((item for item in report.tensors if set(best) & set(item.possible)), report.tensors[0])
+    tensor = next((item for item in tensors if set(best) & set(item.possible)), tensors[0])
     if tensor.recipes:
         yield f"  of {tensor.name}:"
     for verdict in ORDER:

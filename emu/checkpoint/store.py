@@ -11,6 +11,7 @@ from typing import Any
 
 from emu.base.errors import FileError
 from emu.checkpoint.container import Container, Entry
+from emu.files.stored import block_said
 from emu.spec import get, names
 from emu.spec.models import Checkpoint
 
@@ -44,6 +45,8 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
     for entry in container.entries.values():
         for store in stores:
             for module, needed in _places(store, entry):
+                if _of_another(container, store, module):
+                    continue
                 missing = [_lack(container, name, dtypes) for name, dtypes in needed.values()]
                 missing = [text for text in missing if text]
                 if not missing:
@@ -78,6 +81,13 @@ def _places(store: Checkpoint, entry: Entry) -> Iterator[tuple[str, dict[str, tu
             needed: dict[str, tuple[str, tuple[str, ...]]] = {"codes": (entry.name, facts.codes.dtypes)}
             needed |= {level.level: (module + level.suffixes[number], level.dtypes) for level in facts.levels}
             yield module, needed
+
+
+def _of_another(container: Container, store: Checkpoint, module: str) -> bool:
+    """Tell whether the file says, weight by weight, which blocks it holds, and that this weight's are not the store's."""
+    key = store.facts.described_by
+    block = None if key is None else block_said(container.metadata.get(key), module)
+    return block is not None and block not in store.facts.blocks
 
 
 def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> str | None:

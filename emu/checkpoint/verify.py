@@ -15,7 +15,7 @@ import numpy as np
 from emu.base.errors import FileError
 from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
-from emu.checkpoint.described import bytes_fault
+from emu.checkpoint.described import bytes_fault, elsewhere
 from emu.checkpoint.hold import factor_of
 from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
@@ -40,13 +40,17 @@ class Fault(NamedTuple):
 
 @dataclass
 class Verified:
-    """What was found. weights, others: tensors looked at.   compared: weights that the original has too; None without an original."""
+    """What was found. weights, others: tensors looked at.   compared: weights that the original has too; None without an original.
+
+    unread: weights of emu quantize whose blocks no store of 4-bit weights has, looked at by their checksums alone.
+    """
 
     path: Path
     weights: int
     others: int
     compared: int | None = None
     faults: list[Fault] = field(default_factory=list)
+    unread: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -59,6 +63,7 @@ class Verified:
     def verdict(self) -> str:
         """One line."""
         what = f"{self.path}: {self.weights} weights, {self.others} other tensors"
+        what += f", {self.unread} weights in other blocks by their checksums" if self.unread else ""
         if not self.weights:
             return f"nothing compared: {self.path}: no 4-bit weight of a known store"
         if self.faults:
@@ -95,6 +100,9 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
         done.faults += _padding(tensor)
         fault = bytes_fault(container, tensor.match)
         done.faults += [Fault(tensor.name, fault)] if fault else []
+    for item in elsewhere(container, [fitting[0] for fitting in matches(container)]):
+        done.unread += 1
+        done.faults += [Fault(item.name, item.fault)] if item.fault else []
     for entry in plain:
         done.faults += _nan(container, entry)
     if before is not None and stored:
@@ -117,6 +125,8 @@ def _of_report(report: CheckpointReport) -> Iterator[Fault]:
     for tensor in report.departing:
         if tensor.name not in named:
             why = "no recipe gives all its bytes from the original" if _seen(tensor) else tensor.recipes[0].why
+            if tensor.said is not None and tensor.identified:
+                why = f"the file says that {tensor.said} wrote it, its bytes are those of {tensor.identified[0]}"
             yield Fault(tensor.name, why, tuple(tensor.rows))
 
 

@@ -26,13 +26,18 @@ from emu.spec.programs.program import dequantize_program
 def command(file: str, profile: str | None, dtype: str, out: str | None, engine: str, force: bool) -> None:
     """Dequantize FILE, which emu quantize wrote: bit for bit what its codes and levels mean under the profile."""
     with StoredFile(file) as stored:
-        dequantize_program(stored.recipe, profile)
+        recipes = list({recipe.id: recipe for recipe in stored.recipes.values()}.values())
+        for recipe in recipes:
+            dequantize_program(recipe, profile)
         target = Path(out) if out else default_target(stored.path, "values.safetensors")
         check_target(target, force, stored.path)
         wanted = float_dtype(get("format", dtype))
         with tensor_writer(target, force) as writer, progress() as bar:
             for name in bar.track(list(stored.tensors), description="dequantize"):
                 writer.put(name, stored.quantized(name).dequantize(wanted, profile, engine))
+    names = ", ".join(recipe.id for recipe in recipes)
     if settings_of().json:
-        print_json({"out": str(target), "tensors": list(stored.tensors), "profile": profile or next(iter(stored.recipe.facts.dequantize))})
-    note(f"{target}: {len(stored.tensors)} tensors in {dtype}, recipe {stored.recipe.id}")
+        profiles = {recipe.id: profile or next(iter(recipe.facts.dequantize)) for recipe in recipes}
+        said = {"profile": next(iter(profiles.values()))} if len(profiles) == 1 else {"profiles": profiles}
+        print_json({"out": str(target), "tensors": list(stored.tensors)} | said)
+    note(f"{target}: {len(stored.tensors)} tensors in {dtype}, {'recipe' if len(recipes) == 1 else 'recipes'} {names}")

@@ -1,4 +1,4 @@
-"""emu quantize: the tensors of a file to codes and levels by one recipe."""
+"""emu quantize: the tensors of a file to codes and levels, by one recipe or by others for the names that match patterns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emu.base.inputs import read_json
 from emu.base.philox import check_key, stream_of
 from emu.cli.convert import parse_value
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
-from emu.files import StoredWriter, TensorFile, TensorInfo, is_model, kept_reason, open_tensors, skip_reason
+from emu.files import Pattern, Recipes, StoredWriter, TensorFile, TensorInfo, is_model, kept_reason, open_tensors, skip_reason
 from emu.ops.functions import quantize
 from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, get
@@ -28,7 +28,15 @@ from emu.spec.programs.program import quantize_program
 @click.command("quantize")
 @click.argument("file", type=click.Path())
 @click.option("--recipe", "-r", required=True, help="Recipe id or alias (emu list recipes).")
-@click.option("--out", "-o", type=click.Path(dir_okay=False), help="Result [default: <file>.<recipe>.safetensors in this folder].")
+@click.option(
+    "--recipe-for",
+    multiple=True,
+    metavar="GLOB=RECIPE",
+    help="Another recipe for tensors whose name matches; repeatable, the last match wins.",
+)
+@click.option(
+    "--out", "-o", type=click.Path(dir_okay=False), help="Result [default: <file>.<recipe>.safetensors in this folder, of several: mixed]."
+)
 @click.option("--axis", default=-1, show_default=True, help="Blocked axis.")
 @click.option("--row-axis", default=-2, show_default=True, help="Other side of a 2-D tile.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Only tensors whose name matches; repeatable.")
@@ -37,7 +45,9 @@ from emu.spec.programs.program import quantize_program
 @click.option("--source", help="Format of raw codes, for unsigned integer tensors.")
 @click.option("--tensor-amax", help="Tensor maximum: a number, or fp32 bits in hex; for exactly one tensor.")
 @click.option(
-    "--amax-file", type=click.Path(), help="Calibrated tensor maxima: JSON, name -> number or fp32 bits in hex; for every tensor taken."
+    "--amax-file",
+    type=click.Path(),
+    help="Calibrated tensor maxima: JSON, name -> number or fp32 bits in hex; for every tensor whose recipe reads one.",
 )
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
 @click.option("--signs", help="Sign mask in hex, for a recipe that rotates and takes signs [default: the transform's own].")
@@ -45,33 +55,39 @@ from emu.spec.programs.program import quantize_program
 @click.option("--strict", is_flag=True, help="A tensor that cannot be quantized is an error, not skipped.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options
-def command(file: str, recipe: str, out: str | None, select: tuple[str, ...], strict: bool, force: bool, **options: Any) -> None:
+def command(
+    file: str, recipe: str, recipe_for: tuple[str, ...], out: str | None, select: tuple[str, ...], strict: bool, force: bool, **options: Any
+) -> None:
     """Quantize the fp32, fp16 and bf16 tensors of FILE (.npy, .npz, .safetensors, or a folder of .safetensors).
 
     Tensors are handled one at a time; the result appears whole or not at all. Scalars, empty tensors, other dtypes, vectors whose length is
     no multiple of the block, and lengths that do not fit a recipe with tail: error are skipped with the reason. Of a model (a file with a
     tensor named *.weight) embeddings, norms, output heads, routers and vectors are skipped too, as deployments do: --include takes them.
+
+    --recipe-for says how a tensor is quantized, not whether: a pattern that matches no tensor, or none that is taken, is an error.
     """
-    chosen: Recipe = get("recipe", recipe)
+    recipes = Recipes(get("recipe", recipe), tuple(Pattern.parse(text) for text in recipe_for))
     source: Format | None = None if options["source"] is None else get("format", options["source"])
-    check_operands(chosen, options["random_key"])
     options["signs"] = None if options["signs"] is None else parse_signs(options["signs"])
     with open_tensors(file) as tensors:
-        target = Path(out) if out else default_target(tensors.path, f"{chosen.id}.safetensors")
-        check_target(target, force, tensors.path)
         choice = Choice(select, options["include"], options["exclude"], strict)
-        plan = plan_tensors(tensors, chosen, choice, options["axis"], options["row_axis"], source)
+        plan = plan_tensors(tensors, recipes, choice, options["axis"], options["row_axis"], source)
+        recipes.check(tensors.path, (info.name for info in tensors.tensors), {info.name: reason for info, reason in plan})
         taken = [info for info, reason in plan if reason is None]
+        used = recipes.used(info.name for info in taken)
+        check_keys(used, options["random_key"], options["signs"])
+        target = Path(out) if out else default_target(tensors.path, f"{used[0].id if len(used) == 1 else 'mixed'}.safetensors")
+        check_target(target, force, tensors.path)
         if options["tensor_amax"] is not None and len(taken) != 1:
             raise OperandError(f"--tensor-amax goes with one tensor, {len(taken)} are chosen: name one with --select")
-        options["maxima"] = {} if options["amax_file"] is None else read_maxima(options["amax_file"], taken)
+        options["maxima"] = {} if options["amax_file"] is None else read_maxima(options["amax_file"], _measured(taken, recipes))
         if options["maxima"] and options["tensor_amax"] is not None:
             raise OperandError("--tensor-amax and --amax-file say the same thing: give one of them")
-        with StoredWriter.open(target, chosen, emu.__version__, force) as writer, progress() as bar:
+        with StoredWriter.open(target, recipes.default, emu.__version__, force) as writer, progress() as bar:
             writer.skipped = {info.name: reason for info, reason in plan if reason is not None}
             for info in bar.track(taken, description="quantize"):
-                _one(tensors, info, chosen, source, options, writer)
-    _report(target, chosen, plan)
+                _one(tensors, info, recipes.of(info.name), source, options, writer)
+    _report(target, recipes, used, plan)
 
 
 class Choice(NamedTuple):
@@ -88,7 +104,7 @@ class Choice(NamedTuple):
 
 
 def plan_tensors(
-    tensors: TensorFile, recipe: Recipe, choice: Choice, axis: int, row_axis: int, source: Format | None
+    tensors: TensorFile, recipes: Recipes, choice: Choice, axis: int, row_axis: int, source: Format | None
 ) -> list[tuple[TensorInfo, str | None]]:
     """Return each selected tensor and why it is skipped, None when it is taken.
 
@@ -99,12 +115,12 @@ def plan_tensors(
         selected(tensors, (glob,))
     model = is_model(info.name for info in tensors.tensors)
     unwanted = {info.name: _unwanted(info, choice, model) for info in chosen}
-    plan = [(info, skip_reason(info, recipe, axis, row_axis, source) or unwanted[info.name]) for info in chosen]
+    plan = [(info, skip_reason(info, recipes.of(info.name), axis, row_axis, source) or unwanted[info.name]) for info in chosen]
     refused = [(info, reason) for info, reason in plan if reason is not None and (len(chosen) == 1 or not unwanted[info.name])]
     if (refused and choice.strict) or all(reason is not None for _, reason in plan):
         info, reason = (refused or plan)[0]
         rest = "" if len(refused) == 1 else f" (and {len(refused) - 1} more)"
-        raise FileError(f"{tensors.path}: {shown(info.name)}{recipe.id} does not take it: {reason}{rest}")
+        raise FileError(f"{tensors.path}: {shown(info.name)}{recipes.of(info.name).id} does not take it: {reason}{rest}")
     return plan
 
 
@@ -117,6 +133,11 @@ def _unwanted(info: TensorInfo, choice: Choice, model: bool) -> str | None:
 
 def _matches(name: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def _measured(taken: list[TensorInfo], recipes: Recipes) -> list[TensorInfo]:
+    """Return the tensors whose recipe reads a tensor maximum; all of them where none does, so that quantizing them says so."""
+    return [info for info in taken if quantize_program(recipes.of(info.name)).reads("tensor_amax")] or taken
 
 
 def read_maxima(path: str, taken: list[TensorInfo]) -> dict[str, np.float32]:
@@ -166,6 +187,19 @@ def check_operands(recipe: Recipe, key: int | None) -> None:
         check_key(key)
 
 
+def check_keys(recipes: list[Recipe], key: int | None, signs: int | None) -> None:
+    """Check that a key is there exactly when one of the recipes draws, and signs only when one rotates. Raises: OperandError."""
+    drawing = [recipe for recipe in recipes if quantize_program(recipe).drawing is not None]
+    for recipe in drawing or recipes[:1]:
+        check_operands(recipe, key)
+    if signs is not None and not any(map(_rotates, recipes)):
+        raise OperandError(f"recipe {recipes[0].id} rotates nothing: leave --signs out")
+
+
+def _rotates(recipe: Recipe) -> bool:
+    return any(step.op == "transform" for step in recipe.facts.steps)
+
+
 def parse_signs(text: str) -> int:
     """Return a sign mask from the command line. Raises: OperandError."""
     try:
@@ -185,7 +219,8 @@ def _one(
     """Read one tensor, quantize it, and append it to the result with what the file says of it."""
     array = raw_or_float(tensors.read(info.name), source)
     operands = {"axis": options["axis"], "row_axis": options["row_axis"], "source": source, "engine": options["engine"]}
-    key, signs = options["random_key"], options["signs"]
+    key = None if quantize_program(recipe).drawing is None else options["random_key"]
+    signs = options["signs"] if _rotates(recipe) else None
     try:
         amax = options["maxima"].get(info.name) if options["tensor_amax"] is None else _amax(options["tensor_amax"])
         random = random_operand(recipe, info.shape, info.name, key)
@@ -202,14 +237,24 @@ def _amax(text: str) -> np.float32:
     return np.float32(np.array(bits, np.uint32).view(np.float32))
 
 
-def _report(target: Path, recipe: Recipe, plan: list[tuple[TensorInfo, str | None]]) -> None:
+def _report(target: Path, recipes: Recipes, used: list[Recipe], plan: list[tuple[TensorInfo, str | None]]) -> None:
     size = target.stat().st_size
     taken = sum(reason is None for _, reason in plan)
     if settings_of().json:
         rows = [{"tensor": info.name, "shape": list(info.shape), "dtype": info.dtype, "skipped": reason} for info, reason in plan]
-        print_json({"out": str(target), "bytes": size, "recipe": recipe.id, "tensors": rows})
+        if len(used) == 1:
+            print_json({"out": str(target), "bytes": size, "recipe": used[0].id, "tensors": rows})
+            return
+        for row in rows:
+            row["recipe"] = None if row["skipped"] else recipes.of(str(row["tensor"])).id
+        print_json({"out": str(target), "bytes": size, "recipes": [recipe.id for recipe in used], "tensors": rows})
         return
     if not settings_of().quiet:
-        rows_ = [(info.name or "-", "x".join(map(str, info.shape)) or "scalar", info.dtype, reason or "quantized") for info, reason in plan]
+        names = {info.name: "quantized" if len(used) == 1 else f"by {recipes.of(info.name).id}" for info, _ in plan}
+        rows_ = [(info.name or "-", _sides(info), info.dtype, reason or names[info.name]) for info, reason in plan]
         print_table(rows_, ("tensor", "shape", "dtype", "result"))
-    note(f"{target}: {taken} of {len(plan)} tensors by {recipe.id}, {size} bytes")
+    note(f"{target}: {taken} of {len(plan)} tensors by {', '.join(recipe.id for recipe in used)}, {size} bytes")
+
+
+def _sides(info: TensorInfo) -> str:
+    return "x".join(map(str, info.shape)) or "scalar"

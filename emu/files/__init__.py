@@ -4,12 +4,15 @@ Not here: what is done with a tensor (emu.ops.quantized, emu.analysis), which te
 """
 
 from emu.base.atomic import whole_file
+from emu.files.recipes import Pattern, Recipes
 from emu.files.stored import StoredFile, StoredTensor, StoredWriter
 from emu.files.take import is_model, kept_reason, skip_reason
 from emu.files.tensors import TensorFile, TensorInfo, open_tensors
 from emu.files.writers import TensorWriter, tensor_writer
 
 __all__ = [
+    "Pattern",
+    "Recipes",
     "StoredFile",
     "StoredTensor",
     "StoredWriter",

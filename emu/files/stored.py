@@ -2,13 +2,15 @@
 
 Keys: `<tensor>.codes` (element codes as the block packs them, blocked axis last) and `<tensor>.level.<level>` (unsigned codes).
 Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, block, digest, tail, tensors {name: about},
-skipped {name: reason}. A tensor without a name is called `array`.
+skipped {name: reason}. A tensor without a name is called `array`. A file of several recipes is of version 3: in place of recipe, block,
+digest and tail it has recipes {recipe: {block, digest, tail}}, and what it says of a tensor names its recipe.
 Not here: packing and the meaning of codes (emu.ops.quantized).
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -29,6 +31,7 @@ from emu.spec.programs.types import extent_of
 
 KEY = "emu_quantized_file"
 VERSION = 2  # 2: a checksum of each tensor
+MIXED = 3  # 3: several recipes, named tensor by tensor
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class StoredTensor:
     shape: of the source tensor.   codes_shape: of the codes before packing (longer where the recipe keeps its padding).
     axis, row_axis: as given to quantize.   source: format id of the source values.   levels: names, outermost first.
     random: key and stream of Philox4x32-10, for a recipe that draws.   signs: sign mask in hex, where one was given.
-    sha256: of packed codes and levels (emu.ops.quantized.checksum), compared whenever they are read.
+    sha256: of packed codes and levels (emu.ops.quantized.checksum), compared whenever they are read; in a file of several recipes of the
+    digest of the recipe's facts too (sealed).   recipe: its id, in a file of several recipes.
     """
 
     shape: tuple[int, ...]
@@ -50,17 +54,19 @@ class StoredTensor:
     random: Mapping[str, int] | None = None
     signs: str | None = None
     sha256: str = ""
+    recipe: str | None = None
 
 
 @dataclass
 class StoredWriter:
-    """An open file of quantized tensors."""
+    """An open file of quantized tensors. recipe: of a tensor for which put names none.   recipes: of each tensor written."""
 
     recipe: Recipe
     emu_version: str
     writer: TensorWriter
     metadata: dict[str, str]
     tensors: dict[str, Any] = field(default_factory=dict)
+    recipes: dict[str, Recipe] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -75,37 +81,41 @@ class StoredWriter:
             yield stored
             metadata[KEY] = json.dumps(stored._about(), sort_keys=True)
 
-    def put(self, name: str, packed: NDArray[Any], levels: Mapping[str, NDArray[Any]], about: StoredTensor) -> None:
+    def put(
+        self, name: str, packed: NDArray[Any], levels: Mapping[str, NDArray[Any]], about: StoredTensor, recipe: Recipe | None = None
+    ) -> None:
         """Append one tensor: packed codes and the codes of its levels. Raises: FileError (a name twice)."""
         key = name or "array"
         self.writer.put(f"{key}.codes", packed)
         for level in about.levels:
             self.writer.put(f"{key}.level.{level}", levels[level])
         self.tensors[name] = asdict(replace(about, sha256=checksum(packed, levels)))
+        del self.tensors[name]["recipe"]  # named at the end, where there are several
+        self.recipes[name] = recipe or self.recipe
 
     def add(self, name: str, found: Quantized, source: str, random: Mapping[str, int] | None = None, signs: str | None = None) -> None:
         """Append a quantized tensor. source, random, signs: as in StoredTensor. Raises: as put."""
         levels = {level.name: level.codes for level in found.levels}
         about = StoredTensor(found.shape, found.codes.shape, found.axis, found.row_axis, source, tuple(levels), random, signs)
-        self.put(name, found.pack(), levels, about)
+        self.put(name, found.pack(), levels, about, found.recipe)
 
     def _about(self) -> dict[str, Any]:
-        return {
-            "version": VERSION,
-            "emu": self.emu_version,
-            "recipe": self.recipe.id,
-            "block": self.recipe.facts.block,
-            "digest": digest(self.recipe),
-            "tail": self.recipe.facts.tail,
-            "tensors": self.tensors,
-            "skipped": self.skipped,
-        }
+        used = {recipe.id: recipe for recipe in self.recipes.values()} or {self.recipe.id: self.recipe}
+        said = {name: {"block": recipe.facts.block, "digest": digest(recipe), "tail": recipe.facts.tail} for name, recipe in used.items()}
+        about = {"emu": self.emu_version, "tensors": self.tensors, "skipped": self.skipped}
+        if len(said) == 1:
+            ((name, facts),) = said.items()
+            return about | {"version": VERSION, "recipe": name} | facts
+        for tensor, entry in self.tensors.items():
+            recipe = self.recipes[tensor]
+            entry |= {"recipe": recipe.id, "sha256": sealed(entry["sha256"], recipe)}
+        return about | {"version": MIXED, "recipes": said}
 
 
 class StoredFile:
     """A file of quantized tensors, read one tensor at a time; a context manager.
 
-    recipe: its model, with the facts the file was written under.   tensors: name -> StoredTensor.   skipped: name -> reason.
+    recipes: tensor -> its recipe, with the facts the file was written under.   tensors: name -> StoredTensor.   skipped: name -> reason.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -115,8 +125,8 @@ class StoredFile:
         self.file: TensorFile = open_tensors(self.path)
         try:
             about = _metadata(self.path)
-            self.recipe = recipe_of(self.path, about)
-            self.tensors = {name: tensor_of(entry) for name, entry in about["tensors"].items()}
+            self.tensors = {name: tensor_of(entry, about) for name, entry in about["tensors"].items()}
+            self.recipes = {name: recipe_of(self.path, about, tensor.recipe) for name, tensor in self.tensors.items()}
             self.skipped: dict[str, str] = dict(about["skipped"])
             self._check_keys()
         except EmuError:
@@ -133,17 +143,18 @@ class StoredFile:
         """Return packed codes, and level -> codes, of one tensor. Raises: FileError (bytes that are not those that were written)."""
         key, about = name or "array", self.tensors[name]
         packed, levels = self.file.read(f"{key}.codes"), {level: self.file.read(f"{key}.level.{level}") for level in about.levels}
-        if checksum(packed, levels) != about.sha256:
-            raise FileError(f"{self.path}: tensor {name}: its bytes are not those that were written: the file is damaged, quantize again")
+        fault = sha256_fault(checksum(packed, levels), about, self.recipes[name])
+        if fault is not None:
+            raise FileError(f"{self.path}: tensor {name}: {fault} are not those that were written: the file is damaged, quantize again")
         return packed, levels
 
     def quantized(self, name: str) -> Quantized:
         """Return one tensor as the Quantized that was written. Raises: FileError (arrays whose shapes contradict the metadata)."""
         packed, levels = self.read(name)
-        about = self.tensors[name]
+        about, recipe = self.tensors[name], self.recipes[name]
         try:
-            codes = unpacked(packed, self.recipe, about.codes_shape, about.axis)
-            found = make_quantized(codes, levels, self.recipe, about.shape, about.axis, about.row_axis)
+            codes = unpacked(packed, recipe, about.codes_shape, about.axis)
+            found = make_quantized(codes, levels, recipe, about.shape, about.axis, about.row_axis)
             _check_shapes(found)
         except (ValueError, IndexError, KeyError) as error:
             raise FileError(f"{self.path}: tensor {name}: arrays and metadata contradict each other ({error}): quantize again") from None
@@ -181,26 +192,53 @@ def _metadata(path: Path) -> dict[str, Any]:
 def check_version(path: Path, about: object) -> None:
     """Check that this emu reads the metadata of a file. Raises: FileError."""
     version = about.get("version") if isinstance(about, dict) else None
-    if version != VERSION:
-        raise FileError(f"{path}: is written in version {version}; this emu reads {VERSION}")
+    if version not in (VERSION, MIXED):
+        raise FileError(f"{path}: is written in version {version}; this emu reads {VERSION} and {MIXED}")
 
 
-def recipe_of(path: Path, about: Mapping[str, Any]) -> Recipe:
-    """Return the recipe that wrote a file. Raises: FileError (its facts changed), SpecError (unknown), KeyError."""
-    recipe: Recipe = get("recipe", about["recipe"])
-    if digest(recipe) != about["digest"]:
+def recipe_of(path: Path, about: Mapping[str, Any], name: str | None) -> Recipe:
+    """Return the recipe that wrote a tensor. name: what the entry of the tensor says of it; None: the whole file is of one recipe.
+
+    Raises: FileError (its facts changed), SpecError (unknown), KeyError, TypeError, ValueError where the metadata is damaged.
+    """
+    said = about if name is None else about["recipes"][name]
+    recipe: Recipe = get("recipe", about["recipe"] if name is None else name)
+    if digest(recipe) != said["digest"]:
         raise FileError(f"{path}: was written under other facts of recipe {recipe.id}: load that spec (--spec) or quantize again")
+    if name is not None and said["block"] != recipe.facts.block:
+        raise ValueError("the block is another one")
     return recipe
 
 
-def tensor_of(entry: Mapping[str, Any]) -> StoredTensor:
+def block_said(about: object, name: str) -> object:
+    """Return the block format that the metadata of a file of several recipes gives to a tensor; None: none, or it is of one recipe."""
+    try:
+        return about["recipes"][about["tensors"][name]["recipe"]]["block"]  # type: ignore[index]
+    except (KeyError, TypeError, IndexError):
+        return None
+
+
+def sealed(sha256: str, recipe: Recipe) -> str:
+    """Return the checksum of a tensor in a file of several recipes: that of its bytes, and of the facts by which they are read."""
+    return hashlib.sha256(f"{sha256} {digest(recipe)}".encode()).hexdigest()
+
+
+def sha256_fault(sha256: str, about: StoredTensor, recipe: Recipe) -> str | None:
+    """Return what is not as it was written, by the checksum of the bytes that are there; None: nothing."""
+    if about.recipe is None:
+        return None if sha256 == about.sha256 else "its bytes"
+    return None if sealed(sha256, recipe) == about.sha256 else "its bytes or its recipe"
+
+
+def tensor_of(entry: Mapping[str, Any], about: Mapping[str, Any]) -> StoredTensor:
     """Return what the metadata says of one tensor. Raises: KeyError, TypeError, ValueError where it is damaged."""
     shape, codes_shape = stored_shape(entry["shape"]), stored_shape(entry["codes_shape"])
     axes = stored_axis(entry["axis"], shape), stored_axis(entry["row_axis"], shape)
     levels = tuple(entry["levels"])
     if not all(isinstance(text, str) for text in (entry["source"], entry["sha256"], *levels)):
         raise ValueError("names are texts")
-    return StoredTensor(shape, codes_shape, *axes, entry["source"], levels, entry["random"], entry["signs"], entry["sha256"])
+    recipe = entry["recipe"] if about["version"] == MIXED else None
+    return StoredTensor(shape, codes_shape, *axes, entry["source"], levels, entry["random"], entry["signs"], entry["sha256"], recipe)
 
 
 def _check_shapes(found: Quantized) -> None:

@@ -28,7 +28,7 @@ def write(path, name="w", recipe="nvfp4_te_ref"):
 @pytest.mark.parametrize("name", ["w", "", "a.codes"])
 def test_round_trip(tmp_path, name):
     with StoredFile(write(tmp_path / "q.safetensors", name)) as stored:
-        assert stored.recipe is get("recipe", "nvfp4_te_ref")
+        assert stored.recipes == {name: get("recipe", "nvfp4_te_ref")}
         assert stored.tensors == {name: replace(ABOUT, sha256=checksum(CODES, LEVELS))}
         assert stored.skipped == {"ids": "dtype int64: not fp32, fp16 or bf16"}
         codes, levels = stored.read(name)
@@ -73,7 +73,7 @@ def changed(tmp_path, change, arrays=None):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda about: about.update(version=1), FileError, "version 1; this emu reads 2"),
+        (lambda about: about.update(version=1), FileError, "version 1; this emu reads 2 and 3"),
         (lambda about: about.update(digest="0" * 64), FileError, "other facts of recipe nvfp4_te_ref"),
         (lambda about: about.update(recipe="nvfp4_te_reff"), SpecError, "did you mean nvfp4_te_ref"),
         (lambda about: about.update(tensors=[]), FileError, "damaged"),
@@ -93,6 +93,67 @@ def changed(tmp_path, change, arrays=None):
 def test_wrong_metadata_is_named(tmp_path, change, error, message):
     with pytest.raises(error, match=message):
         StoredFile(changed(tmp_path, change))
+
+
+def write_mixed(path):
+    """Two tensors by recipes of one block, with the same codes and levels, and one of another block."""
+    with StoredWriter.open(path, get("recipe", "nvfp4_te_ref"), "1.2.3") as writer:
+        writer.put("v", CODES, LEVELS, ABOUT, get("recipe", "nvfp4_te_cuda"))
+        writer.put("w", CODES, LEVELS, ABOUT)
+        writer.put("x", CODES, {"scale": LEVELS["scale"]}, replace(ABOUT, levels=("scale",)), get("recipe", "mxfp4_torchao_floor"))
+    return path
+
+
+def test_a_file_of_several_recipes_names_them_tensor_by_tensor(tmp_path):
+    about = metadata(write_mixed(tmp_path / "q.safetensors"))
+    wanted = {"v": "nvfp4_te_cuda", "w": "nvfp4_te_ref", "x": "mxfp4_torchao_floor"}
+    assert about["version"] == 3
+    assert not {"recipe", "block", "digest", "tail"} & set(about)
+    assert {name: entry["recipe"] for name, entry in about["tensors"].items()} == wanted
+    recipes = {name: get("recipe", name) for name in wanted.values()}
+    assert about["recipes"] == {
+        name: {"block": recipe.facts.block, "digest": digest(recipe), "tail": recipe.facts.tail} for name, recipe in recipes.items()
+    }
+    with StoredFile(tmp_path / "q.safetensors") as stored:
+        assert {name: recipe.id for name, recipe in stored.recipes.items()} == wanted
+        for name in wanted:
+            codes, levels = stored.read(name)
+            assert np.array_equal(codes, CODES)
+            assert np.array_equal(levels["scale"], LEVELS["scale"])
+
+
+def test_one_recipe_is_written_as_ever_whoever_names_it(tmp_path):
+    with StoredWriter.open(tmp_path / "named.safetensors", get("recipe", "hif4"), "1.2.3") as writer:
+        writer.skipped = {"ids": "dtype int64: not fp32, fp16 or bf16"}
+        writer.put("w", CODES, LEVELS, ABOUT, get("recipe", "nvfp4_te_ref"))
+    assert (tmp_path / "named.safetensors").read_bytes() == write(tmp_path / "q.safetensors").read_bytes()
+    assert "recipe" not in metadata(tmp_path / "q.safetensors")["tensors"]["w"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda about: about["tensors"]["w"].update(recipe="nvfp4_te_cuda"), FileError, "w: its bytes or its recipe are not those"),
+        (lambda about: about["tensors"]["w"].update(recipe="mxfp4_torchao_floor"), FileError, "w: its bytes or its recipe are not those"),
+        (lambda about: about["tensors"]["w"].update(recipe="nvfp4_te_reff"), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(recipe=None), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].update(recipe=["nvfp4_te_ref"]), FileError, "damaged"),
+        (lambda about: about["tensors"]["w"].pop("recipe"), FileError, "damaged"),
+        (lambda about: about["recipes"]["nvfp4_te_ref"].update(digest="0" * 64), FileError, "other facts of recipe nvfp4_te_ref"),
+        (lambda about: about["recipes"]["nvfp4_te_ref"].update(block="mxfp4"), FileError, "damaged"),
+        (lambda about: about["recipes"].update(none=about["recipes"].pop("nvfp4_te_ref")), FileError, "damaged"),
+        (lambda about: about.pop("recipes"), FileError, "damaged"),
+        (lambda about: about.update(version=2), FileError, "damaged"),
+        (lambda about: about.update(version=4), FileError, "version 4; this emu reads 2 and 3"),
+        (lambda about: about.update(version=2, recipe="nvfp4_te_ref", **about["recipes"]["nvfp4_te_ref"]), FileError, "its bytes are not"),
+    ],
+)
+def test_wrong_metadata_of_several_recipes_is_named(tmp_path, change, error, message):
+    about = metadata(write_mixed(tmp_path / "q.safetensors"))
+    change(about)
+    save_file(load_file(tmp_path / "q.safetensors"), tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
+    with pytest.raises(error, match=message), StoredFile(tmp_path / "changed.safetensors") as stored:
+        stored.read("w")
 
 
 def test_foreign_and_damaged_files_are_named(tmp_path):
