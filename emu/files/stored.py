@@ -233,6 +233,8 @@ def sha256_fault(sha256: str, about: StoredTensor, recipe: Recipe) -> str | None
 def tensor_of(entry: Mapping[str, Any], about: Mapping[str, Any]) -> StoredTensor:
     """Return what the metadata says of one tensor. Raises: KeyError, TypeError, ValueError where it is damaged."""
     shape, codes_shape = stored_shape(entry["shape"]), stored_shape(entry["codes_shape"])
+    if not shape or len(codes_shape) != len(shape):
+        raise ValueError("codes and tensor have the same axes, one at least")
     axes = stored_axis(entry["axis"], shape), stored_axis(entry["row_axis"], shape)
     levels = tuple(entry["levels"])
     if not all(isinstance(text, str) for text in (entry["source"], entry["sha256"], *levels)):

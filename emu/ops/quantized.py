@@ -218,6 +218,8 @@ def packs_nibbles(block: Block) -> bool:
 
 def unpacked(packed: Codes, recipe: Recipe, shape: tuple[int, ...], axis: int) -> Codes:
     """Return element codes of a given shape from what Quantized.pack made of them. Raises: ValueError (another shape or dtype)."""
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(f"axis {axis} is none of {len(shape)}")
     lengths = [*shape[: axis % len(shape)], *shape[axis % len(shape) + 1 :], shape[axis]]
     if packs_nibbles(get("block", recipe.facts.block)):
         packed = unpack_nibbles(packed, shape[axis])

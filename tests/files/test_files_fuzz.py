@@ -58,6 +58,13 @@ def _quantized(folder: Path) -> Path:
     return folder / "q.safetensors"
 
 
+def _mixed(folder: Path) -> Path:
+    """By two recipes, one of them of 8 bits."""
+    words = ["--recipe", RECIPE, "--recipe-for", "v=mxfp8_e4m3_te", "-o", str(folder / "q.safetensors"), "--quiet"]
+    assert run(["quantize", str(_safetensors(folder)), *words]) == 0
+    return folder / "q.safetensors"
+
+
 def _checkpoint(name: str, file: str) -> Callable[[Path], Path]:
     def unpack(folder: Path) -> Path:
         text = (ROOT / "tests" / "checkpoint" / "files" / f"{name}.json").read_text(encoding="utf-8")
@@ -130,6 +137,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], Words]] = {
     "npz": (_npz, lambda path, out: ["quantize", path, "--recipe", RECIPE, "-o", out]),
     "safetensors": (_safetensors, lambda path, out: ["quantize", path, "--recipe", RECIPE, "-o", out]),
     "quantized": (_quantized, lambda path, out: ["dequantize", path, "-o", out]),
+    "quantized by two": (_mixed, lambda path, out: ["dequantize", path, "-o", out]),
     "npy of values": (_npy, lambda path, out: ["convert", "e2m1", path, "--out", out]),
     "layout": (_scales, lambda path, out: ["layout", "convert", path, "--from", "row_major", "--to", "sf128x4", "-o", out]),
     "data": (_npy, lambda path, _: [*COMPARE, "--data", path]),

@@ -348,3 +348,7 @@ def test_a_file_whose_codes_have_another_shape_is_refused(tmp_path) -> None:
     write_safetensors(other, arrays | {"codes": arrays["codes"][:3]}, {"emu_quantized": json.dumps(about)})
     with pytest.raises(FileError, match=r"not a file written by Quantized\.save"):
         Quantized.load(other)
+    none = tmp_path / "none.safetensors"
+    write_safetensors(none, arrays, {"emu_quantized": json.dumps(json.loads(metadata["emu_quantized"]) | {"codes_shape": []})})
+    with pytest.raises(FileError, match=r"not a file written by Quantized\.save"):
+        Quantized.load(none)
