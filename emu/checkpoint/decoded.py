@@ -14,7 +14,6 @@ from emu.checkpoint.value import code_value
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
-from emu.spec.models.block import FlaggedElement
 
 SCALES: Final = 512  # codes of a scale of 8 bits, or of 7 bits and a flag above them
 CODES: Final = 16  # codes of an element
@@ -63,8 +62,8 @@ class Decoder:
         block, fp32 = self.tensor.block, get("format", "fp32")
         flag, code = divmod(scale, 256)
         levels = {level.name: code for level in block.facts.levels}
-        if isinstance(block.facts.element, FlaggedElement):
-            levels[block.facts.element.flag] = flag
+        if block.flag is not None:
+            levels[block.flag] = flag
         levels |= {level.name: self.tensor.tensor_bits or 0 for level in block.facts.levels if level.granularity == "tensor"}
         element: Any = get("format", block.element_formats[flag and len(block.element_formats) - 1])
         for number in range(CODES):

@@ -13,8 +13,7 @@ from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
 from emu.checkpoint.read import StoredRows, StoredTensor
 from emu.ops.quantized import make_quantized
 from emu.spec import get, names
-from emu.spec.models import Recipe
-from emu.spec.models.block import FlaggedElement
+from emu.spec.models import Block, Recipe
 
 ORDER = (IDENTIFIED, SEPARATED, UNSEEN)
 
@@ -61,11 +60,10 @@ def _finding(tensor: StoredTensor, values: Original, recipe: Recipe, profile: st
 
 def _values(tensor: StoredTensor, rows: StoredRows, recipe: Recipe, profile: str, fmt: str) -> np.ndarray:
     """Return the raw codes of values that a profile gives for some rows."""
-    block = get("block", recipe.facts.block)
-    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
+    block: Block = get("block", recipe.facts.block)
     levels = {}
     for level in block.facts.levels:
-        if level.name == flag:
+        if level.name == block.flag:
             levels[level.name] = rows.flags
         elif level.granularity == "tensor":
             levels[level.name] = np.array(tensor.tensor_bits, np.uint32)

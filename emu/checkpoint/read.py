@@ -17,7 +17,6 @@ from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
-from emu.spec.models.block import FlaggedElement
 from emu.spec.models.checkpoint import StoredLevel
 
 CHUNK = 1 << 18  # elements
@@ -126,8 +125,7 @@ def block_of(store: Checkpoint) -> Block:
 def scale_format(store: Checkpoint) -> Format:
     """Return the format of a store's scales."""
     block = block_of(store)
-    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
-    found: Format = get("format", [level.format for level in block.facts.levels if level.name != flag][-1])
+    found: Format = get("format", [level.format for level in block.facts.levels if level.name != block.flag][-1])
     return found
 
 

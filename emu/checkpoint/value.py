@@ -14,7 +14,6 @@ from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
-from emu.spec.models.block import FlaggedElement
 from emu.spec.models.format import ExponentFacts
 
 
@@ -28,8 +27,7 @@ def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, bloc
     facts = store.facts
     chosen: Block = get("block", block or facts.blocks[0])
     columns = chosen.facts.shape[1]
-    flag = chosen.facts.element.flag if isinstance(chosen.facts.element, FlaggedElement) else None
-    levels = {level.name: level.format for level in chosen.facts.levels if level.name != flag}
+    levels = {level.name: level.format for level in chosen.facts.levels if level.name != chosen.flag}
     scale = list(levels)[-1]
     if facts.record is not None:
         stored, lane = _unit(facts.record.elements, columns, stored.get("record", b""), scale, lane)
@@ -39,8 +37,8 @@ def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, bloc
     code = _nibble(stored["codes"], lane, facts.packing)
     fmt: Format = get("format", levels[scale])
     numbers[scale], high = _scale(store, numbers[scale], fmt)
-    if flag is not None:
-        numbers[flag] = high
+    if chosen.flag is not None:
+        numbers[chosen.flag] = high
     return code_value(store, chosen, code, numbers)
 
 
@@ -50,8 +48,7 @@ def code_value(store: Checkpoint, block: Block, code: int, levels: Mapping[str, 
     levels: level of the block -> the code that holds for the element; a scale without bits above its format.
     Raises: OperandError (a scale code that the store refuses).   Source: the store's sources.
     """
-    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
-    scale = [level for level in block.facts.levels if level.name != flag][-1]
+    scale = [level for level in block.facts.levels if level.name != block.flag][-1]
     fmt: Format = get("format", scale.format)
     if derive.is_nan_code(levels[scale.name], fmt) and store.facts.nan_scale != "nan":
         return _special(store, block, code, levels[scale.name], fmt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format, Layout, Recipe
-from emu.spec.models.block import FlaggedElement, LevelFacts
+from emu.spec.models.block import LevelFacts
 from emu.spec.models.checkpoint import StoredLevel
 from emu.spec.models.format import ExponentFacts
 from emu.spec.registry import get
@@ -36,11 +36,10 @@ def _check_block(model: Checkpoint, block: Block) -> None:
     facts = model.facts
     if any(derive.codes(get("format", name)).bits != 4 for name in block.element_formats):
         raise SpecError(f"blocks: the elements of {block.id} are no codes of 4 bits")
-    flag = block.facts.element.flag if isinstance(block.facts.element, FlaggedElement) else None
-    levels = [level for level in block.facts.levels if level.name != flag]
+    levels = [level for level in block.facts.levels if level.name != block.flag]
     scale: Format = get("format", levels[-1].format)
     bits = derive.codes(scale).bits
-    if (facts.high_bit == "none") != (bits == 8) or (facts.high_bit == "flag") != (flag is not None):
+    if (facts.high_bit == "none") != (bits == 8) or (facts.high_bit == "flag") != (block.flag is not None):
         raise SpecError(f"high_bit: {facts.high_bit} does not fit block {block.id}, whose scales have {bits} bits")
     if facts.nan_scale == "number" and not isinstance(scale.facts, ExponentFacts):
         raise SpecError(f"nan_scale: only powers of two go on above {scale.id}: say nan or zero")

@@ -94,3 +94,8 @@ class Block(SpecObject):
         """Ids of the element formats, flag 0 first."""
         element = self.facts.element
         return (element.format,) if isinstance(element, OneElement) else tuple(item.format for item in element.choice)
+
+    @property
+    def flag(self) -> str | None:
+        """Name of the level that chooses the format of an element; None where all elements have one format."""
+        return self.facts.element.flag if isinstance(self.facts.element, FlaggedElement) else None
