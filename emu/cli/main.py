@@ -135,9 +135,6 @@ def _stop(number: int, _frame: object) -> NoReturn:
 def main() -> NoReturn:
     """Run the process's command line; a termination signal unwinds, so that no partial file stays."""
     signal.signal(signal.SIGTERM, _stop)
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started the process
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
     sys.exit(run())
 
 

@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support.writing import COMMANDS, LONG, content, write_inputs
+from support.writing import COMMANDS, LONG, content, warm, write_inputs
 
-from emu.cli.main import main, run
+from emu.cli.main import main
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
 CALLS = frozenset({"open", "write", "fsync", "link", "replace", "rename", "unlink", "mkdir", "close", "tofile", "chmod"})
 NAMING = frozenset({"mkdir", "link", "replace", "rename", "unlink", "rmdir"})
 RESUMED = {"vectors"}  # a folder that an interrupted build may leave, and that the same command goes on with
-WARM: set[str] = set()  # the commands whose modules and tables this process has: a child has them at once, also one that may not read them
 SLOW = {*LONG, "probe", "record.json", "plot.svg"}
 NOBODY = 65534
 
@@ -96,10 +95,7 @@ class Place:
             (folder / part).mkdir()
         write_inputs(self.inputs)
         self.given = content(self.inputs)
-        if name not in WARM:
-            with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as other:
-                assert run([*map(str, COMMANDS[name](self.inputs, Path(other) / name)), "--quiet"]) == 0
-            WARM.add(name)
+        warm(name, self.inputs)
         ended = self.run(folder / "good")
         assert ended.code == 0, ended.said
         self.calls, self.whole = ended.calls, content(folder / "good" / name)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +56,17 @@ COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "wrapped.sv": lambda _, out: ["rtl", "wrap", ROOT / "vectors" / "bench" / "examples" / "fp4_pack2.yaml", "-o", out],
     "store": lambda here, out: ["convert-checkpoint", here / "q.safetensors", "--to", "compressed_tensors_mxfp4", "-o", out],
 }
+
+
+_warm: set[str] = set()
+
+
+def warm(name: str, inputs: Path) -> None:
+    """Run a command once in this process, whose children then have its modules and tables at once, also one that may not read them."""
+    if name not in _warm:
+        with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as other:
+            assert run([*map(str, COMMANDS[name](inputs, Path(other) / name)), "--quiet"]) == 0
+        _warm.add(name)
 
 
 def content(out: Path) -> dict[str, bytes] | None:
