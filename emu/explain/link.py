@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGITS: Final = 8  # of the digest of an object
 OBJECTS: Final[dict[str, dict[str, str]]] = {
     "number": {"from": "format", "to": "format", "round": "rounding", "policy": "policy"},
-    "block": {"a": "recipe", "b": "recipe", "from": "format"},
+    "block": {"a": "recipe", "b": "recipe", "from": "format", "rotate": "transform"},
     "dot": {"m1": "datapath", "m2": "datapath", "m3": "datapath"},
     "layout": {"layout": "layout"},
     "tensor": {"recipe": "recipe"},

@@ -17,7 +17,7 @@ from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import DIGITS, OBJECTS
 from emu.pages.formulas import expression, place_text
-from emu.spec import Policy, Recipe, SpecObject, get, names
+from emu.spec import Policy, Recipe, SpecObject, Transform, get, names
 from emu.spec.contract import ContractName, level_plans, plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
@@ -27,8 +27,8 @@ from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "formula.js", "number.js", "block.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js",
-    "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js", "app.js",
+    "core.js", "formula.js", "number.js", "block.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js",
+    "layout.js", "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
@@ -74,7 +74,8 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             pairs = zip(program.instructions, thing.facts.steps, strict=False)
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
             told = {"id": thing.id, "title": thing.title, "steps": steps}
-            recipes.append({**told, "back": next(iter(thing.facts.dequantize)), "measured": _is_measured(program), **_columns(thing)})
+            kept = {"back": next(iter(thing.facts.dequantize)), "measured": _is_measured(program), "rotates": _rotates(program)}
+            recipes.append({**told, **kept, **_columns(thing)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
         "digest": text.rstrip("\n").rpartition(" ")[2][:16],
@@ -82,6 +83,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "roundings": ids["rounding"],
         "policies": policies,
         "layouts": ids["layout"],
+        "transforms": [(thing.id, thing.facts.signs_operand != "no") for thing in objects if isinstance(thing, Transform)],
         "objects": OBJECTS,
         "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
         "machines": _machines(set(ids["datapath"])),
@@ -97,11 +99,15 @@ def _columns(recipe: Recipe) -> dict[str, Any]:
     return {"columns": columns, "levels": names, "amax": found.amax_program.instructions[-1].out if found.amax_program else None}
 
 
+def _rotates(program: Program) -> bool:
+    return any(item.op == "transform" for item in program.instructions)
+
+
 def _is_measured(program: Program) -> bool:
     """Whether a tensor may come in parts of a row, and its values compare with x: no step gathers more than a block, none rotates."""
     whole = [item for item in program.instructions if not item.type.extent.columns]
     gathered = [name for item in whole for name in item.args if isinstance(name, str) and program.types[name].extent.columns]
-    return not gathered and all(item.op != "transform" for item in program.instructions)
+    return not gathered and not _rotates(program)
 
 
 def compiled() -> bytes:

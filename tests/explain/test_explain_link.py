@@ -26,6 +26,8 @@ def test_a_link_names_its_objects_by_their_facts():
     assert made.startswith("block?a=mxfp4_torchao_floor&b=mxfp4_triton_up&x=1+2&spec=")
     assert fields(made)["spec"] == digest(get("recipe", "mxfp4_torchao_floor"))[:8] + digest(get("recipe", "mxfp4_triton_up"))[:8]
     assert fields(link("dot", m1="hopper_fp8/e4m3xe4m3", m2="none"))["spec"] == digest(get("datapath", "hopper_fp8"))[:8]
+    assert fields(link("block", a="mxfp4_torchao_floor", rotate="rht16_te"))["spec"][8:] == digest(get("transform", "rht16_te"))[:8]
+    assert fields(link("block", a="mxfp4_torchao_floor", rotate="none"))["spec"] == digest(get("recipe", "mxfp4_torchao_floor"))[:8]
     assert see(made) == [f"see it: emu explore --open '{made}'"] and see(None) == []
     with pytest.raises(SpecError):
         link("block", a="no_such_recipe")

@@ -1,5 +1,5 @@
 // block.js: values quantized by two recipes, every step from C's trace, and the first step where they part.
-const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", row: "",
+const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", rotate: "none", signs: "", row: "",
   x: "0x40E00000 0x40400000 0x3F800000 0xC0200000 0x3F000000 0x3E800000 0xBFC00000 0x40A00000 " + Array(24).fill("0x00000000").join(" ")};
 const programFacts = program => {
   C.ex_program_facts(program, OUT);
@@ -56,8 +56,8 @@ function traceOf(id, codes, amax, from) {
 
 const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
 function blockOf(state) {
-  const codes = valuesOf(state.x, state.from), amax = state.amax.trim() ? valuesOf(state.amax)[0] : null;
-  const [a, b] = [traceOf(state.a, codes, amax, state.from), traceOf(state.b, codes, amax, state.from)];
+  const taken = takenOf(state), {codes, from} = taken, amax = state.amax.trim() ? valuesOf(state.amax)[0] : null;
+  const [a, b] = [traceOf(state.a, codes, amax, from), traceOf(state.b, codes, amax, from)];
   const keys = new Set(b.steps.map(step => `${step.items.length} ${step.key}`));
   const parts = a.steps.find(step => !keys.has(`${step.items.length} ${step.key}`)) || null;
   const differ = a.codes.items.map((item, i) => item.value !== b.codes.items[i].value || item.code !== b.codes.items[i].code);
@@ -74,7 +74,8 @@ function blockOf(state) {
     ? `The first step of ${a.id} whose result no step of ${b.id} has is ${parts.number}, ${parts.name} = ${parts.text}: ${shown(parts.items[at])}` +
       (other ? `; ${b.id} has ${shown(other.items[at])} in its step ${other.number} of that name.` : ".")
     : `Every result of a step of ${a.id} is one of ${b.id} too.`);
-  return {codes, a, b, parts, differ, sentence, row: state.row ? rowSays(state.row, a, codes, state.from, amax) : ""};
+  const row = state.row ? rowSays(state.row, a, codes, from, amax) : "", rotation = taken.rotation ? rotationSays(state, taken, a, amax) : "";
+  return {codes: taken.rotation?.given || codes, taken: {codes, from}, a, b, parts, differ, sentence, row, rotation};
 }
 
 /** Where A and B put each value on the grid of its elements: a ring of A, a dot of B, a bar between them where they differ. */
@@ -99,13 +100,14 @@ function gridFigure({a, b, differ}) {
 function drawBlock(state, page) {
   const shown = blockOf(state), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
     `<td class="${marks && marks[i] ? "differs" : ""}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
-  const given = shown.codes.map(code => ({code: hex(code, factsOf(formatOf(state.from)).width), value: valueText(decode(formatOf(state.from), code))}));
+  const cells = (codes, id) => codes.map(code => ({code: hex(code, factsOf(formatOf(id)).width), value: valueText(decode(formatOf(id), code))}));
+  const given = row("value", cells(shown.codes, state.from)) + (shown.rotation && row("rotated", cells(shown.taken.codes, shown.taken.from)));
   const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
     `<li class="${step === shown.parts ? "parts" : ""}"><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
       step.items.slice(0, 8).map(item => `<span title="${item.value}">${item.code}${item.value && item.value !== item.code ? ` (${short(item.value)})` : ""}</span>`).join(" ")}${step.items.length > 8 ? ` … ${step.items.length} in all` : ""}</code></li>`).join("")}</ol></section>`;
-  page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${field("amax", "tensor maximum (empty: of these values)", state.amax, "text")}` +
+  page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}` +
     `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
-    `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}<div class="wide" tabindex="0"><table><tbody>${row("value", given)}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
+    `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}<div class="wide" tabindex="0"><table><tbody>${given}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
     gridFigure(shown) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>`;
 }

@@ -206,6 +206,25 @@ int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t 
     return emu_trace_quantize(program, source, &given, tensor_amax, NULL, NULL, registers, workspace, words);
 }
 
+/* Rotations. out: size, result format, four words of signs. */
+EXPORT(ex_transform) const emu_transform *ex_transform(const emu_library *library, const char *id) { return emu_find_transform_in(library, id); }
+
+EXPORT(ex_transform_facts) void ex_transform_facts(const emu_transform *transform, int64_t *out)
+{
+    out[0] = transform->size;
+    out[1] = (int64_t)(size_t)transform->result;
+    for (int32_t i = 0; i < 4; i++)
+        out[2 + i] = (int64_t)transform->signs[i];
+}
+
+/* One row. codes, rotated: 64 bits a code. signs: four words, NULL for the transform's own. */
+EXPORT(ex_rotate)
+int32_t ex_rotate(const emu_format *source, const emu_transform *transform, const uint64_t *signs, uint64_t *codes, uint64_t *rotated, size_t count)
+{
+    emu_matrix x = {codes, 8, 1, count, NULL}, y = {rotated, 8, 1, count, NULL};
+    return emu_transform_matrix(source, transform, signs, &x, &y);
+}
+
 /* Layouts. */
 EXPORT(ex_layout) const emu_layout *ex_layout(const emu_library *library, const char *id) { return emu_find_layout_in(library, id); }
 

@@ -42,7 +42,7 @@ function readRow({name, words}, state) {
   const cells = Object.fromEntries(columns.map((column, i) => [column.name, lanesIn(words[i], column)]));
   const valid = cells.n_valid ? Number(cells.n_valid[0]) : cells.x.length, width = factsOf(formatOf(from)).width;
   const other = programFacts(programOf(state.b)), b = other.tail === TAIL.error && valid % other.columns ? id : state.b;
-  return {a: id, b, from, amax: cells.ts ? hex(cells.ts[0], 32) : "", x: cells.x.slice(0, valid).map(code => hex(code, width)).join(" "), row: `a ${words.join(" ")}`};
+  return {a: id, b, from, rotate: "none", signs: "", amax: cells.ts ? hex(cells.ts[0], 32) : "", x: cells.x.slice(0, valid).map(code => hex(code, width)).join(" "), row: `a ${words.join(" ")}`};
 }
 
 /** The results of one block in the columns of a row: lanes of {code, known, nan}. */
@@ -83,23 +83,23 @@ function rowSays(row, trace, codes, from, amax) {
 /** The .tv row of each block by recipe A, one a line. */
 function rowText(name, state) {
   if (name !== "block") refuse("Copy .tv row: for blocks");
-  const codes = valuesOf(state.x, state.from), facts = programFacts(programOf(state.a)), blocks = Math.ceil(codes.length / facts.columns);
+  const {codes, from} = takenOf(state), facts = programFacts(programOf(state.a)), blocks = Math.ceil(codes.length / facts.columns);
   if (blocks > 1 && !META.recipes.find(recipe => recipe.id === state.a).measured) refuse(`Copy .tv row: ${state.a} looks at more than a block: give one block`);
-  const given = state.amax.trim() ? valuesOf(state.amax)[0] : null, whole = traceOf(state.a, codes, given, state.from);
+  const given = state.amax.trim() ? valuesOf(state.amax)[0] : null, whole = traceOf(state.a, codes, given, from);
   const maximum = whole.maximum && whole.maximum.code !== "open" ? BigInt(whole.maximum.code) : given;
   if (whole.maximum && maximum === null) refuse(`Copy .tv row: the sources leave the maximum of these values open for ${state.a}: write it`);
-  return Array.from({length: blocks}, (_, i) => rowOfBlock(state, codes.slice(i * facts.columns, (i + 1) * facts.columns), maximum)).join("\n") + "\n";
+  return Array.from({length: blocks}, (_, i) => rowOfBlock(state.a, from, codes.slice(i * facts.columns, (i + 1) * facts.columns), maximum)).join("\n") + "\n";
 }
-function rowOfBlock(state, codes, maximum) {
-  const found = resultsOf(traceOf(state.a, codes, maximum, state.from), codes);
-  return ["a", ...columnsOf(state.a, state.from).map(column => {
+function rowOfBlock(id, from, codes, maximum) {
+  const found = resultsOf(traceOf(id, codes, maximum, from), codes), columns = columnsOf(id, from);
+  return ["a", ...columns.map(column => {
     const lanes = found[column.name.replace(/^[mk]_/, "")], each = work => wordOf(Array.from({length: column.lanes}, (_, i) => work(i)), column);
     if (column.name === "x") return each(i => codes[i] ?? 0n);
     if (column.name === "ts") return each(() => maximum);
     if (column.name === "n_valid") return each(() => BigInt(codes.length));
     if (column.role === "pad") return each(() => 0n);
     if (column.role === "kind") return each(i => BigInt(laneAt(lanes, i, column.lanes).nan));
-    if (column.role === "mask") return maskWord(column, lanes, columnsOf(state.a, state.from).find(({name}) => `m_${name}` === column.name));
+    if (column.role === "mask") return maskWord(column, lanes, columns.find(({name}) => `m_${name}` === column.name));
     return each(i => laneAt(lanes, i, column.lanes).code);
   })].join(" ");
 }
@@ -117,7 +117,7 @@ function pasted(text) {
 function changeOfBlock(state, name, value) {
   const row = name === "x" ? rowIn(value) : null;
   if (row) return readRow(row, state);
-  const changes = {[name]: value, ...(["x", "a", "amax", "from"].includes(name) ? {row: ""} : {})};
+  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs"].includes(name) ? {row: ""} : {}), ...(name === "rotate" ? {signs: ""} : {})};
   if (name === "from") {
     const {width} = factsOf(formatOf(value));
     changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(valueText(decode(formatOf(state.from), code)).replace("infinity", "inf"), value), width)).join(" ");

@@ -1,0 +1,48 @@
+// rotate.js: the values of Block rotated, by C, before both recipes take them.
+const transformOf = id => named("transform", id, () => C.ex_transform(library, word(id)));
+function transformFacts(transform) {
+  C.ex_transform_facts(transform, OUT);
+  const [size, result, ...signs] = numbersAt(OUT, 6);
+  return {size: Number(size), result: nameOf(Number(result)), signs: signs.reduceRight((mask, part) => mask << 64n | unsigned(part), 0n)};
+}
+const takesSigns = id => META.transforms.some(([name, free]) => name === id && free);
+
+/** The signs that a rotation flips first, bit i for element i of a group; null: its own. */
+function signsOf({rotate, signs}, size) {
+  const text = signs.trim();
+  if (!text) return null;
+  if (!takesSigns(rotate)) refuse(`${rotate} has fixed signs: leave signs out`);
+  if (!/^0x[0-9a-f]{1,64}$/i.test(text) || BigInt(text) >> BigInt(size)) refuse(`signs ${text}: write a mask of ${size} bits as hex digits behind 0x`);
+  return BigInt(text);
+}
+/** What the recipes of Block take: codes and their format, and the rotation that made them, null without one. */
+function takenOf(state) {
+  const given = valuesOf(state.x, state.from);
+  if (state.rotate === "none") return {codes: given, from: state.from, rotation: null};
+  const transform = transformOf(state.rotate), facts = transformFacts(transform), signs = signsOf(state, facts.size);
+  const own = [state.a, state.b].find(id => META.recipes.some(recipe => recipe.id === id && recipe.rotates));
+  if (own) refuse(`${own} has a rotation of its own: choose the rotation none, or another recipe`);
+  if (given.length % facts.size) refuse(`${state.rotate}: ${given.length} values: give a multiple of ${facts.size}`);
+  const codes = scratch(() => {
+    const from = place(new Uint8Array(new BigUint64Array(given).buffer)), to = room(8 * given.length);
+    const mask = signs === null ? 0 : place(new Uint8Array(new BigUint64Array([0n, 64n, 128n, 192n].map(bit => unsigned(signs >> bit))).buffer));
+    checked(C.ex_rotate(formatOf(state.from), transform, mask, from, to, given.length));
+    return Array.from(new BigUint64Array(C.memory.buffer, to, given.length));
+  });
+  return {codes, from: facts.result, rotation: {given, size: facts.size, signs: hex(signs ?? facts.signs, facts.size)}};
+}
+
+/** The largest magnitude of codes; the first that is not finite, where there is one. */
+function largest(codes, id) {
+  const values = codes.map(code => decode(formatOf(id), code)), wild = values.find(value => !isFinite_(value));
+  if (wild) return valueText(wild);
+  const sizes = values.map(value => ({...value, sign: 0}));
+  return shortText(sizes.reduce((most, value) => compare(dyadic(most), dyadic(value)) < 0 ? value : most));
+}
+/** One sentence: what the rotation did to the values and to the scales of A. trace: of A, behind the rotation. */
+function rotationSays(state, {codes, from, rotation}, trace, amax) {
+  const plain = traceOf(state.a, rotation.given, amax, state.from).levels.at(-1), level = trace.levels.at(-1);
+  const other = level ? level.items.filter((item, i) => item.code !== plain.items[i].code).length : 0;
+  return `Both recipes take what ${state.rotate} makes of each ${rotation.size} values, with the signs ${rotation.signs}, in ${from}: the largest magnitude is ${largest(codes, from)}, where it was ${largest(rotation.given, state.from)}` +
+    (level ? `; scales of ${state.a} that are not those without it: ${other} of ${level.items.length}.` : ".");
+}
