@@ -188,7 +188,7 @@ def _likely_codes(fmt: Format) -> list[int]:
     """Return codes to choose operands from: all finite ones of a narrow format, some from 1/4 to 4 of a wide one."""
     known = derive.codes(fmt)
     if known.bits <= TABLE_BITS:
-        return [number for number in range(1 << known.bits) if derive.is_finite_code(number, fmt)]
+        return list(derive.finite_codes(fmt))
     low, high = (encode_value(finite(end), fmt) for end in (Fraction(1, 4), Fraction(4)))
     magnitudes = [low + (high - low) * number // 61 for number in range(61)]
     return [magnitude | (known.sign_bit if number % 2 else 0) for number, magnitude in enumerate(magnitudes)]

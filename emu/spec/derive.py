@@ -123,18 +123,24 @@ def is_finite_code(code: int, fmt: Format) -> bool:
 
 
 _NARROW = 16  # bits of a format whose codes may be listed
-_finite: Cache[str, frozenset[int]] = Cache("emu.spec.derive._finite", 256)
+_finite: Cache[str, tuple[int, ...]] = Cache("emu.spec.derive._finite", 256)
+_finite_set: Cache[str, frozenset[int]] = Cache("emu.spec.derive._finite_set", 256)
+
+
+def finite_codes(fmt: Format) -> tuple[int, ...]:
+    """Return the finite codes of a format that is narrow enough to list them, in ascending order."""
+    found = _finite.get(fmt.facts_digest)
+    if found is None:
+        found = _finite.keep(fmt.facts_digest, tuple(code for code in range(1 << codes(fmt).bits) if is_finite_code(code, fmt)))
+    return found
 
 
 def all_finite(given: Sequence[int], fmt: Format) -> bool:
     """Tell whether all codes are finite ones of the format, unused high bits clear."""
     if codes(fmt).bits > _NARROW:
         return all(is_finite_code(code, fmt) for code in given)
-    known = _finite.get(fmt.facts_digest)
-    if known is None:
-        known = frozenset(code for code in range(1 << codes(fmt).bits) if is_finite_code(code, fmt))
-        _finite.keep(fmt.facts_digest, known)
-    return known.issuperset(given)
+    known = _finite_set.get(fmt.facts_digest)
+    return (known if known is not None else _finite_set.keep(fmt.facts_digest, frozenset(finite_codes(fmt)))).issuperset(given)
 
 
 def unused_high_bits(fmt: Format) -> int:

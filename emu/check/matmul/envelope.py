@@ -65,9 +65,9 @@ def _drawn(
         found = windows(colours[name], spread, 0)
         kept = _in_range(found, pair, colours, name, 0, limits) if side.scale is not None else found
         if most < NARROW:
-            top = [int(exact_of(window, side.scale).nominal.max()) for window in found] if side.scale else []
+            top = [int(exact_of(window.scales, side.scale).nominal.max()) for window in found] if side.scale else []
             kept = [window for window, high in zip(found, top, strict=True) if high == min(top, key=lambda e: abs(e + spread // 2 - 1))]
-        scales[name] = _scales(side, kept or found, draws, rows, _blocks(side, k))
+        scales[name] = _scales(side, [window.scales for window in kept or found], draws, rows, _blocks(side, k))
     return codes, scales
 
 

@@ -50,7 +50,7 @@ class Side:
     @property
     def zero(self) -> int:
         """The first element code that means zero. Raises: OperandError (there is none)."""
-        codes = np.array([code for code in range(1 << derive.codes(self.element).bits) if derive.is_finite_code(code, self.element)])
+        codes = np.array(derive.finite_codes(self.element))
         found = codes[exact_of(codes, self.element).n == 0]
         if not len(found):
             raise OperandError(f"format {self.element.id} has no zero: no element of a row can be left out")

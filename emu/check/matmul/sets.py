@@ -159,7 +159,7 @@ class Palette(NamedTuple):
 
 def palette(side: Side, limits: Limits) -> Palette:
     """Return the codes that a class of operands allows. Raises: OperandError (none)."""
-    codes = np.array([code for code in range(1 << derive.codes(side.element).bits) if derive.is_finite_code(code, side.element)])
+    codes = np.array(derive.finite_codes(side.element))
     value = exact_of(codes, side.element)
     every, bits = codes, bit_length(value.n)
     short = codes[(bits <= SHORT) & ((value.e >= -SHORT) | (value.n == 0))] if int(bits.max()) > SHORT else codes
@@ -179,14 +179,21 @@ def palette(side: Side, limits: Limits) -> Palette:
     return Palette(short, every, scales[kept], scale.n[kept], scale.e[kept], (scale.e + bit_length(scale.n) - 1)[kept])
 
 
-def windows(colours: Palette, bits: int, centre: int) -> list[Bits]:
-    """Return lists of scale codes, each of numbers that are integers below 2^bits in one unit; together all that lie about a centre."""
+class Window(NamedTuple):
+    """Scale codes of numbers that are integers in one unit. e: the least of their exponents."""
+
+    scales: Bits
+    e: int
+
+
+def windows(colours: Palette, bits: int, centre: int) -> list[Window]:
+    """Return windows of scale codes, each of numbers below 2^bits units; together all that lie about a centre."""
     if not len(colours.scales):
         return []
     stride = max(1, bits - SHORT + 1)
     lows = range(max(int(colours.e.min()), centre - REACH), min(int(colours.top.max()), centre + REACH) + 1, stride)
-    found = [colours.scales[(colours.e >= low) & (colours.top < low + bits)] for low in lows]
-    return [window for window in found if len(window)]
+    found = ((colours.e >= low) & (colours.top < low + bits) for low in lows)
+    return [Window(colours.scales[inside], int(colours.e[inside].min())) for inside in found if inside.any()]
 
 
 def _scales(side: Side, found: list[Bits], draws: Draws, rows: int, blocks: int) -> Bits | None:
@@ -231,11 +238,10 @@ def summed(pair: Pair, shape: tuple[int, int, int], limits: Limits, wide: str, t
             if sides[name].scale is not None and name == wide:
                 table = _in_range(table, pair, colours, wide, -centre, limits)
             if name == other and table:
-                middle = min(range(len(table)), key=lambda at, t=table: (_off(t[at], colours[other], -centre), -len(t[at])))  # type: ignore[misc]
-                table = [table[middle]]
+                table = [min(table, key=lambda window, middle=1 - SHORT - centre: (abs(window.e - middle), -len(window.scales)))]  # type: ignore[misc]
             if sides[name].scale is not None and not table:
                 break
-            scales[name] = _scales(sides[name], table, draws, rows, _blocks(sides[name], k))
+            scales[name] = _scales(sides[name], [window.scales for window in table], draws, rows, _blocks(sides[name], k))
             codes[name] = draws.chosen(colours[name].short, rows, k).astype(np.uint8)
             if name == "a" and period > 1:
                 live = (np.arange(k)[None, :] + np.arange(rows)[:, None] + int(draws.below(period, 1)[0])) % period == 0
@@ -253,18 +259,13 @@ def summed(pair: Pair, shape: tuple[int, int, int], limits: Limits, wide: str, t
     raise OperandError(f"no signed set for M, N, K = {m}, {n}, {k} and {limits.bits} bits: {failed}")
 
 
-def _in_range(found: list[Bits], pair: Pair, colours: dict[str, Palette], wide: str, centre: int, limits: Limits) -> list[Bits]:
+def _in_range(found: list[Window], pair: Pair, colours: dict[str, Palette], wide: str, centre: int, limits: Limits) -> list[Window]:
     """Return the windows under which units and sums stay in the accumulator's normal range, the other side's scales about a centre."""
     other = colours["b" if wide == "a" else "a"]
     base = min(other.e.tolist(), key=lambda e: abs(e - centre + SHORT - 1)) if len(other.e) else 0
     units = [int(exact_of(colours[name].short, side.element).e.min()) for name, side in (("a", pair.a), ("b", pair.b))]
-    lows = [int(colours[wide].e[np.isin(colours[wide].scales, window)].min()) + base + sum(units) for window in found]
-    return [window for window, low in zip(found, lows, strict=True) if low >= limits.least and low + limits.bits <= limits.most]
-
-
-def _off(window: Bits, colours: Palette, centre: int) -> int:
-    inside = np.isin(colours.scales, window)
-    return abs(int(colours.e[inside].min()) - centre + SHORT - 1)
+    rest = base + sum(units)
+    return [window for window in found if limits.least <= window.e + rest <= limits.most - limits.bits]
 
 
 def _empty(codes: Bits, side: Side, draws: Draws) -> None:

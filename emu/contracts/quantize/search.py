@@ -404,19 +404,14 @@ def _tied(values: Bits, points: Bits) -> Bits:
 
 def _midpoints(fmt: Format) -> Bits:
     """Return the numbers half way between adjacent magnitudes of a format; a sum of two of its numbers is exact in binary64 or no tie."""
-    magnitudes = sorted({decode_code(code, fmt).magnitude for code in _numbers(fmt)})
+    magnitudes = sorted({decode_code(code, fmt).magnitude for code in derive.finite_codes(fmt)})
     return np.array([float((a + b) / 2) for a, b in pairwise(magnitudes)], np.float64)
-
-
-def _numbers(fmt: Format) -> list[int]:
-    """Return the codes of a format that are numbers."""
-    return [code for code in range(1 << derive.codes(fmt).bits) if derive.is_finite_code(code, fmt)]
 
 
 @bounded(32)
 def _ranks(fmt: Format) -> Bits:
     """Return, for each code, how many smaller magnitudes the format has."""
-    values = {code: decode_code(code, fmt).magnitude for code in _numbers(fmt)}
+    values = {code: decode_code(code, fmt).magnitude for code in derive.finite_codes(fmt)}
     order = sorted(set(values.values()))
     found = np.zeros(1 << (derive.codes(fmt).bits + derive.unused_high_bits(fmt)), np.int64)
     for code, value in values.items():

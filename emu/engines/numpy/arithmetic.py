@@ -192,7 +192,7 @@ def power(n: F32) -> F32:
 def nearest_codes(values: F32, unit: F32, to: Format, rounding: Rounding) -> NDArray[np.uint16]:
     """Return the first finite code of `to` whose value times the unit has the least rounded error; a NaN error is less than none."""
     fp32 = tables.fp32()
-    codes = [code for code in range(1 << derive.codes(to).bits) if derive.is_finite_code(code, to)]
+    codes = derive.finite_codes(to)
     candidates = to_fp32(np.array(codes, np.uint32), to)
     products = (binary("mul", each.reshape(1, 1, 1, 1), unit, fp32, rounding) for each in candidates)
     errors = (np.abs(binary("sub", product, values, fp32, rounding)) for product in products)

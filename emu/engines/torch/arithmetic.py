@@ -194,7 +194,7 @@ def power_of_two(n: torch.Tensor) -> torch.Tensor:
 
 def nearest_codes(values: torch.Tensor, unit: torch.Tensor, to: Format, rounding: Rounding) -> torch.Tensor:
     """Return the first finite code of `to`, int64, whose value times the unit has the least rounded error; NaN is less than nothing."""
-    codes = [code for code in range(1 << derive.codes(to).bits) if derive.is_finite_code(code, to)]
+    codes = derive.finite_codes(to)
     candidates = decoded(torch.tensor(codes, device=values.device), to)
     best, least = torch.zeros((), dtype=torch.int64, device=values.device), values
     for at, code in enumerate(codes):

@@ -215,7 +215,7 @@ def check_kinds(pair: Pair) -> None:
     from emu.spec import derive
 
     for side in (pair.a, pair.b):
-        codes = np.array([code for code in range(1 << derive.codes(side.element).bits) if derive.is_finite_code(code, side.element)])
+        codes = np.array(derive.finite_codes(side.element))
         if int(bit_length(exact_of(codes, side.element).n).max()) > 16:
             raise OperandError(
                 f"identify: values of {side.element.id} are too long for exact products: identify the product of another block"

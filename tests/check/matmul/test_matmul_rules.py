@@ -104,7 +104,8 @@ def test_outputs_that_need_all_bits_are_counted_and_room_is_left_for_c():
 def test_the_scales_of_a_window_are_integers_of_so_many_bits_in_one_unit(bits):
     colours = palette(PAIR.a, Limits())
     for window in windows(colours, bits, 0):
-        value = exact_of(window, get("format", "ue4m3"))
+        value = exact_of(window.scales, get("format", "ue4m3"))
+        assert window.e == value.e.min()
         top = (value.e + bit_length(value.n)).max()
         assert int(top - value.e.min()) <= bits
 
