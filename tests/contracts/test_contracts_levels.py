@@ -179,7 +179,7 @@ def test_an_unused_bit_of_a_scale_is_open():
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(
-    "text", ["dot/rvbna4_rne", "dot/int12_saturate", "accumulate/int12_cut", "dot/bf16_register", "dot/bf16_register_random"]
+    "text", ["dot/bf16_register", "dot/rvbna4_rne", "dot/int12_saturate", "accumulate/int12_cut", "dot/bf16_register_random"]
 )
 def test_wrong_machines_are_seen(text):
     """Widths, ends, roundings, orders, places of C, words of another rounding: directed rows and product bits
@@ -192,12 +192,17 @@ def test_wrong_machines_are_seen(text):
     cases = [case for name in ("directed", "bits") if name in planned for case in planned[name].cases(0, planned[name].size)]
     made = [make_row(op.layout, case, op.exact(case.values)) for case in cases]
     given = [case.values for case in cases]
-    more = [op.packed_values(row) for name in MAKERS | LATER_MAKERS if applies(name, op.field) for row in rows(op, name, 60, 1 << 17)]
+    more = [op.packed_values(row) for name in MAKERS | LATER_MAKERS if applies(name, op.field) for row in rows(op, name, 20, 1 << 17)]
     right = op.batch(more, "c_ref")
+
+    def seen(item, at):
+        rows_of = zip(made[at : at + 8], item.batch(given[at : at + 8]), strict=True)
+        return any(answer is not None and mismatches(op.layout, row, answer) for row, answer in rows_of)
+
     alive, count = [], 0
     for item in op.deviations():
         count += 1
-        if not any(answer is not None and mismatches(op.layout, row, answer) for row, answer in zip(made, item.batch(given), strict=True)):
+        if not any(seen(item, at) for at in range(0, len(made), 8)):
             alive.append(item)
     assert count >= 30 and len({item.text for item in op.deviations()}) == count and len(alive) < count // 3
     wrong = [answer is not None and answer != wanted for item in alive for answer, wanted in zip(item.batch(more), right, strict=True)]

@@ -120,6 +120,7 @@ def test_a_missing_file_and_a_missing_list(whole: Path) -> None:
     assert code == 2 and "not a whole delivery" in said
 
 
+@pytest.mark.exhaustive
 def test_facts_that_differ_from_the_rows_are_found_without_checksums(whole: Path) -> None:
     edit(whole / DESCRIPTOR, "hold fixed 20 ", "hold fixed 12 ")
     above, old = (whole / DESCRIPTOR).read_text(encoding="ascii").removesuffix("\n").rsplit("\n", 1)

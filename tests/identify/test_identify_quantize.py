@@ -137,6 +137,7 @@ def test_values_alone(quantize_target):
     assert found.kind == "documented" and found.found[0].startswith("ufp4") and "unobservable" in found.axes[0].finding
 
 
+@pytest.mark.exhaustive
 def test_values_alone_of_wider_blocks_are_asked_and_confirmed(quantize_target):
     class Wider(quantize_target):
         late = False

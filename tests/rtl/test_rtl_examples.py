@@ -33,6 +33,7 @@ def test_the_page_shows_what_the_commands_print(examples, need, capsys, monkeypa
     assert ran == 3
 
 
+@pytest.mark.exhaustive
 def test_without_unsupported_the_true_contract_is_named(examples, need, capsys, tmp_path):
     need("iverilog")
     path, log = examples / "whole.yaml", tmp_path / "whole.log"

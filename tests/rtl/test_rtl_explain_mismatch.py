@@ -100,6 +100,7 @@ def slow(*values):
 HALF, MINUS_0 = 1 << 39, 1 << 31
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("up", "text", "stage"),
     [
@@ -126,6 +127,7 @@ def is_nan(x):
     return (x & 0x7FFFFFFF) > 0x7F800000
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("answer", "text", "stage"),
     [
@@ -155,6 +157,7 @@ def test_outputs_of_a_neighbour(off, suites):
     assert best["mismatches"] >= best["mismatchesTried"] - 8
 
 
+@pytest.mark.exhaustive
 def test_two_faults_are_told_apart(suites):
     """Truncation, and -0 becomes +0: no single deviation explains both; the two together explain every row."""
 
@@ -213,6 +216,7 @@ def test_what_leaves_a_right_output_alone_explains_no_wrong_stage(suites):
     assert not holds(suite.layout, case, {"d": want["d"] ^ 1})
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
@@ -258,6 +262,7 @@ def test_another_datapath_is_named(suites):
     assert "result rne" in found["hypotheses"][0]["text"] and found["first_wrong"]["stage"] == "rs (last rounding)"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("moved", "text"),
     [
@@ -314,6 +319,7 @@ def test_bad_lines_are_refused(suites):
             explain_mismatch(parse_log([bad]))
 
 
+@pytest.mark.exhaustive
 def test_the_command_prints_json_text_and_a_wave(suites, tmp_path, capsys):
     log = tmp_path / "sim.log"
     log.write_text("\n".join(["noise", *suites[CONVERT].log(rounded(lambda *_: 0))]))

@@ -148,6 +148,7 @@ RANGES = (("[0:1]", 0, 1), ("[7:4]", 7, 4))
 TURNED = (("[0:1]", 1, 0), ("[7:4]", 7, 4))  # Icarus connects by index whatever the order, Verilator as the standard says: from the left
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("tool", "given", "code"),
     [("iverilog", RANGES, 0), pytest.param("verilator", RANGES, 0, marks=pytest.mark.exhaustive), ("verilator", TURNED, 1)],

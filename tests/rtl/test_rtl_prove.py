@@ -162,6 +162,7 @@ def judge_in_icarus(item: Golden, row: str, files: list[Path], defines: list[str
 
 @needs_yosys
 @needs_icarus
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("name", "file", "old", "new", "fault"), FAULTS, ids=[f"{fault[0]}-{fault[4]}" for fault in FAULTS])
 def test_a_seeded_fault_comes_back_as_a_golden_row(name: str, file: str, old: str, new: str, fault: str, tmp_path: Path) -> None:
     item = golden(*contract_of(name))
@@ -233,6 +234,7 @@ def test_a_counterexample_that_does_not_come_back_is_an_error(tmp_path: Path, mo
 
 @needs_yosys
 @needs_icarus
+@pytest.mark.exhaustive
 def test_a_counterexample_is_replayed_and_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files, defines = sources_of(read_units(simulator.path())["convert_fp32_e2m1_rne"])
     text = (simulator.path() / "rtl" / "convert4.sv").read_text()
@@ -351,6 +353,7 @@ endmodule
 
 
 @needs_yosys
+@pytest.mark.exhaustive
 def test_a_register_of_int4_is_proven_where_abc_breaks_off_in_rewriting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec" / "datapath").mkdir(parents=True)
     text = LANE.replace('["e2m1"]', '["int4"]').replace("k: 2", "k: 16").replace("bits: 6", "bits: 12").replace("my_lane", "my_register")

@@ -65,6 +65,7 @@ def tie_c(path):
     return path
 
 
+@pytest.mark.exhaustive
 def test_a_tied_input_gets_rows_of_its_own(lane, tmp_path, capsys):
     """Rows with another C are computed again with that of the design: all are compared, and one that differs is explained."""
     assert run(["rtl", "run", tie_c(lane()), "--sim", "icarus", "--json"]) == 0

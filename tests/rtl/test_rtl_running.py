@@ -29,7 +29,7 @@ from emu.spec.levels import LevelsPlan
 from emu.spec.registry import get
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_running_register_is_the_datapath(name: str, kit: Path, tmp_path: Path, need: Callable[..., None]) -> None:
     need("iverilog")

@@ -75,6 +75,7 @@ def test_an_operation_is_at_most_six_files() -> None:
     assert not [name for name in files if name.startswith("emu/") and f"| `{name}` |" not in page]
 
 
+@pytest.mark.exhaustive
 def test_the_copy_does_what_the_page_says(tree: Path) -> None:
     """The page's own test, on the copy: bits worked out by hand in exact, numpy and torch, and a refusal elsewhere."""
     found = ask(tree, "-c", "import emu; print(emu.__file__)")

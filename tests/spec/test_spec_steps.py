@@ -164,6 +164,7 @@ IDEAL = """facts:
 """
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("old", "new", "step"),
     [

@@ -34,6 +34,7 @@ def ask(bench: Path, *words: str) -> tuple[str, int, int, str]:
     return found[0], int(found[1]), int(found[2]), done.stdout
 
 
+@pytest.mark.exhaustive
 def test_objects_of_a_file_meet_rows_and_model_at_every_kind(bench: Path, descriptor: Path, tmp_path: Path) -> None:
     for kind, make in KINDS.items():
         lines = list(make())

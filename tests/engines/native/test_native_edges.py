@@ -99,6 +99,7 @@ def test_drawn_elements_down_the_columns_beyond_a_register_of_lanes(mode: str) -
     check_quantize(derived_recipe("nve0m3", mode), codes, FP32, rng.integers(0, 256, codes.shape, dtype=np.uint8))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 def test_16_bit_sources_down_the_columns_beyond_a_register_of_lanes(source: str) -> None:
     rng = np.random.default_rng(74)
