@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emu.base.errors import SpecError
-from emu.spec.models.block import BlockFacts, Sub
+from emu.spec.models.block import BlockFacts, Granularity, Sub
 from emu.spec.programs import program as programs
 from emu.spec.programs import types
 from emu.spec.programs.types import ELEMENT, ROW, TENSOR, Extent, extent_of, meet
@@ -23,7 +23,7 @@ def test_a_place_holds_what_lies_inside_one_of_its_parts() -> None:
 def test_places_of_a_tile_of_several_rows() -> None:
     block = get("block", "nvfp4")
     square = block.model_copy(update={"facts": BlockFacts.model_validate(dict(block.facts) | {"shape": (16, 16)}, from_attributes=True)})
-    asked = ("tensor", "row", "tile", "block", Sub(sub=4))
+    asked: tuple[Granularity, ...] = ("tensor", "row", "tile", "block", Sub(sub=4))
     assert [extent_of(each, square) for each in asked] == [TENSOR, ROW, TILE, BLOCK, Extent(1, 4)]
     assert [extent_of(each, block) for each in asked] == [TENSOR, ROW, BLOCK, BLOCK, Extent(1, 4)]
 
