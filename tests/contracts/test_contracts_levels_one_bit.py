@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -16,7 +17,7 @@ from emu.contracts.levels.rows import LevelsRow, answer, run_rows
 from emu.contracts.levels.walk import walk
 from emu.engines.exact.levels import Number
 from emu.engines.exact.round import floor_log2
-from emu.spec.levels import LevelsPlan
+from emu.spec.levels import LevelsPlan, rounding_of
 
 NAMES = ("bf16_register", "bf16_register_random", "fp16_register")
 
@@ -77,6 +78,27 @@ def test_any_number_of_leading_bits_cancels_and_results_are_subnormal_too(name: 
             vanished += total < Fraction(1, 2 << -codes.lsb_exp)
     assert set(range(1, 2 * codes.frac_bits)) <= depths
     assert subnormal >= 20 and vanished >= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_product_that_is_half_a_unit_is_a_tie(name: str) -> None:
+    """The third row of eight for each number of lost bits: where there are such factors, half is lost, also below several bits."""
+    plan = plan_of(name)
+    rows = rows_of(plan, "lost_part")
+    each = len(rows) // 8
+    told = [walk(row, plan).roundings for row in rows[2 * each : 3 * each]]
+    assert sum(any(item.point is not None and item.point.lost == Fraction(1, 2) for item in items) for items in told) >= 5
+
+
+def test_random_words_just_carry_or_just_do_not() -> None:
+    plan, found = plan_of("bf16_register_random"), Counter[int]()
+    for row in rows_of(plan, "lost_part"):
+        for item in walk(row, plan).roundings:
+            rounding = rounding_of(item.hold or "exact")
+            if item.word is not None and rounding is not None and item.point is not None and item.point.lost:
+                top = 1 << rounding.random_bits
+                found[item.word + int(item.point.lost * top) - top] += 1
+    assert found[0] >= 50 and found[-1] >= 50, found
 
 
 @pytest.mark.parametrize("rounding", ["rne", "rz", "sr_add8"])
