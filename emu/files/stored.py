@@ -41,8 +41,8 @@ class StoredTensor:
     shape: of the source tensor.   codes_shape: of the codes before packing (longer where the recipe keeps its padding).
     axis, row_axis: as given to quantize.   source: format id of the source values.   levels: names, outermost first.
     random: key and stream of Philox4x32-10, for a recipe that draws.   signs: sign mask in hex, where one was given.
-    sha256: of packed codes and levels (emu.ops.quantized.checksum), compared whenever they are read; in a file of several recipes of the
-    digest of the recipe's facts too (sealed).   recipe: its id, in a file of several recipes.
+    sha256: of packed codes and levels (emu.ops.quantized.checksum), compared whenever they are read; in a file of several recipes of all
+    else that is said here and the digest of the recipe's facts too (sealed).   recipe: its id, in a file of several recipes.
     """
 
     shape: tuple[int, ...]
@@ -108,7 +108,8 @@ class StoredWriter:
             return about | {"version": VERSION, "recipe": name} | facts
         for tensor, entry in self.tensors.items():
             recipe = self.recipes[tensor]
-            entry |= {"recipe": recipe.id, "sha256": sealed(entry["sha256"], recipe)}
+            entry |= {"recipe": recipe.id}
+            entry |= {"sha256": sealed(entry["sha256"], StoredTensor(**entry), recipe)}
         return about | {"version": MIXED, "recipes": said}
 
 
@@ -218,16 +219,17 @@ def block_said(about: object, name: str) -> object:
         return None
 
 
-def sealed(sha256: str, recipe: Recipe) -> str:
-    """Return the checksum of a tensor in a file of several recipes: that of its bytes, and of the facts by which they are read."""
-    return hashlib.sha256(f"{sha256} {digest(recipe)}".encode()).hexdigest()
+def sealed(sha256: str, about: StoredTensor, recipe: Recipe) -> str:
+    """Return the checksum of a tensor in a file of several recipes: of its bytes, what is said of it, and the facts by which it is read."""
+    said = json.dumps([digest(recipe), asdict(replace(about, sha256=sha256))], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def sha256_fault(sha256: str, about: StoredTensor, recipe: Recipe) -> str | None:
     """Return what is not as it was written, by the checksum of the bytes that are there; None: nothing."""
     if about.recipe is None:
         return None if sha256 == about.sha256 else "its bytes"
-    return None if sealed(sha256, recipe) == about.sha256 else "its bytes or its recipe"
+    return None if sealed(sha256, about, recipe) == about.sha256 else "its bytes or what is said of it"
 
 
 def tensor_of(entry: Mapping[str, Any], about: Mapping[str, Any]) -> StoredTensor:

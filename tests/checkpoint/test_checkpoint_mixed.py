@@ -20,7 +20,7 @@ from emu.checkpoint.described import bytes_fault, elsewhere
 from emu.checkpoint.store import matches
 from emu.checkpoint.verify import verify_checkpoint
 from emu.cli.main import run
-from emu.files.stored import KEY, sealed
+from emu.files.stored import KEY, sealed, tensor_of
 from emu.ops.quantized import checksum
 from emu.spec import digest, get
 
@@ -127,7 +127,7 @@ def damaged(path: Path, part: str) -> Path:
 
 
 PARTS = ("a.weight.codes", "b.weight.level.scale", "d.weight.codes", "d.weight.level.scale")
-DAMAGED = "its bytes or its recipe are not those that emu quantize wrote: damaged"
+DAMAGED = "its bytes or what is said of it are not those that emu quantize wrote: damaged"
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -148,7 +148,7 @@ def test_a_file_with_a_damaged_weight_is_wrong(made: Made, part: str) -> None:
 
 def test_a_changed_recipe_is_found(made: Made, tmp_path: Path) -> None:
     header(path := made(*WIDER), lambda about: about["tensors"]["a.weight"].update(recipe=LEVELLESS))  # another recipe of the file
-    with pytest.raises(FileError, match=r"a\.weight: its bytes or its recipe are not those that emu quantize wrote: damaged"):
+    with pytest.raises(FileError, match=r"a\.weight: its bytes or what is said of it are not those that emu quantize wrote: damaged"):
         convert_checkpoint(path, "mlx_nvfp4", tmp_path / "new")
     header(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe=LEVELLESS))
     with pytest.raises(FileError, match=r"d.weight: codes of shape \[6, 64\] for a tensor of \[6, 64\]"):
@@ -193,11 +193,13 @@ def test_scales_alone_speak_against_a_recipe_that_is_named(made: Made) -> None:
 def renamed(path: Path) -> str:
     """Let a file say that another recipe wrote b.weight. Returns: its id."""
     arrays, wrong = load_file(path), get("recipe", "mxfp4_torchao_ceil")
-    seal = sealed(checksum(arrays["b.weight.codes"], {"scale": arrays["b.weight.level.scale"]}), wrong)
+    found = checksum(arrays["b.weight.codes"], {"scale": arrays["b.weight.level.scale"]})
 
     def change(about: dict[str, Any]) -> None:
         about["recipes"][wrong.id] = {"block": wrong.facts.block, "digest": digest(wrong), "tail": wrong.facts.tail}
-        about["tensors"]["b.weight"].update(recipe=wrong.id, sha256=seal)
+        entry = about["tensors"]["b.weight"]
+        entry.update(recipe=wrong.id)
+        entry.update(sha256=sealed(found, tensor_of(entry, about), wrong))
 
     header(path, change)
     return str(wrong.id)

@@ -136,8 +136,8 @@ def test_one_recipe_is_written_as_ever_whoever_names_it(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda about: about["tensors"]["w"].update(recipe="nvfp4_te_cuda"), FileError, "w: its bytes or its recipe are not those"),
-        (lambda about: about["tensors"]["w"].update(recipe="mxfp4_torchao_floor"), FileError, "w: its bytes or its recipe are not those"),
+        (lambda about: about["tensors"]["w"].update(recipe="nvfp4_te_cuda"), FileError, "what is said of it are not those"),
+        (lambda about: about["tensors"]["w"].update(recipe="mxfp4_torchao_floor"), FileError, "what is said of it are not those"),
         (lambda about: about["tensors"]["w"].update(recipe="nvfp4_te_reff"), FileError, "damaged"),
         (lambda about: about["tensors"]["w"].update(recipe=None), FileError, "damaged"),
         (lambda about: about["tensors"]["w"].update(recipe=["nvfp4_te_ref"]), FileError, "damaged"),
@@ -157,6 +157,23 @@ def test_wrong_metadata_of_several_recipes_is_named(tmp_path, change, error, mes
     save_file(load_file(tmp_path / "q.safetensors"), tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
     with pytest.raises(error, match=message), StoredFile(tmp_path / "changed.safetensors") as stored:
         stored.read("w")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"source": "bf16"}, {"signs": None}, {"signs": "0xD7E9"}, {"random": None}, {"random": {"key": 1, "stream": 3}}, {"axis": 1},
+        {"row_axis": 0}, {"shape": [3, 19]}, {"codes_shape": [3, 19]},
+    ],
+)  # fmt: skip
+def test_all_that_is_said_of_a_tensor_is_under_its_checksum(tmp_path, said):
+    about = metadata(write_mixed(tmp_path / "q.safetensors"))
+    about["tensors"]["w"].update(said)
+    save_file(load_file(tmp_path / "q.safetensors"), tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
+    with StoredFile(tmp_path / "changed.safetensors") as stored:
+        assert np.array_equal(stored.read("v")[0], CODES)
+        with pytest.raises(FileError, match="w: its bytes or what is said of it are not those"):
+            stored.read("w")
 
 
 def test_foreign_and_damaged_files_are_named(tmp_path):
