@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -244,3 +246,26 @@ def test_the_judge_in_shell_runs_through_make(
     code, text = make("all-suites", f"FOLDER={path.parent}", "MATCH=nothing*")
     assert "no suite" in text
     assert code == 2
+
+
+def test_an_interrupt_ends_a_program_and_what_it_started(tmp_path):
+    def stop(_number, _frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            simulator.execute(["sh", "-c", "echo $$ > group; sleep 300 & wait"], tmp_path, 300)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    group, left = int((tmp_path / "group").read_text()), True
+    for _ in range(100):  # a killed child of the shell is gone once the system has taken it in
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            left = False
+            break
+        time.sleep(0.02)
+    assert not left

@@ -6,6 +6,7 @@ bench itself (vectors/bench), making a wrapper from a port map (portmap.py).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -227,9 +228,12 @@ def execute(command: Sequence[str], work: Path, timeout: float) -> tuple[int | N
         status: int | None
         try:
             status = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+        except BaseException as error:  # the time is over, or Ctrl-C: nothing that was started goes on
+            with contextlib.suppress(ProcessLookupError):  # it ended of itself meanwhile
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
             status = None
         printed.seek(0)
         return status, printed.read().decode("utf-8", "replace")
