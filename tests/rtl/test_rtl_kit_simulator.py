@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -249,23 +250,29 @@ def test_the_judge_in_shell_runs_through_make(
 
 
 def test_an_interrupt_ends_a_program_and_what_it_started(tmp_path):
+    """What the program starts holds a pipe open for as long as it lives."""
+
     def stop(_number, _frame):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, stop)
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    main = threading.get_ident()
+
+    def when_begun():
+        select.select([reader], [], [], 30)
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    thread = threading.Thread(target=when_begun)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        thread.start()
         with pytest.raises(KeyboardInterrupt):
-            simulator.execute(["sh", "-c", "echo $$ > group; sleep 300 & wait"], tmp_path, 300)
+            simulator.execute(["sh", "-c", "(echo begun; exec sleep 60) > pipe & wait"], tmp_path, 60)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    group, left = int((tmp_path / "group").read_text()), True
-    for _ in range(100):  # a killed child of the shell is gone once the system has taken it in
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            left = False
-            break
-        time.sleep(0.02)
-    assert not left
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert os.read(reader, 100) == b"begun\n"
+    assert select.select([reader], [], [], 20)[0], "what it started runs on"
+    assert os.read(reader, 100) == b""
+    os.close(reader)
