@@ -74,7 +74,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             pairs = zip(program.instructions, thing.facts.steps, strict=False)
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
             told = {"id": thing.id, "title": thing.title, "steps": steps}
-            kept = {"back": next(iter(thing.facts.dequantize)), "measured": _is_measured(program), "rotates": _rotates(program)}
+            kept = {"back": next(iter(thing.facts.dequantize)), "measured": _is_measured(thing, program), "rotates": bool(thing.transforms)}
             recipes.append({**told, **kept, **_columns(thing)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
@@ -99,15 +99,11 @@ def _columns(recipe: Recipe) -> dict[str, Any]:
     return {"columns": columns, "levels": names, "amax": found.amax_program.instructions[-1].out if found.amax_program else None}
 
 
-def _rotates(program: Program) -> bool:
-    return any(item.op == "transform" for item in program.instructions)
-
-
-def _is_measured(program: Program) -> bool:
+def _is_measured(recipe: Recipe, program: Program) -> bool:
     """Whether a tensor may come in parts of a row, and its values compare with x: no step gathers more than a block, none rotates."""
     whole = [item for item in program.instructions if not item.type.extent.columns]
     gathered = [name for item in whole for name in item.args if isinstance(name, str) and program.types[name].extent.columns]
-    return not gathered and not _rotates(program)
+    return not gathered and not recipe.transforms
 
 
 def compiled() -> bytes:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.explorer import answers, integer, link, texts
+from support.explorer import answers, integer, link, planted, texts
 
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.contracts.contract import stored_bits
@@ -344,10 +344,8 @@ RARE = ("open said as a code", "infinity's sign")  # of few rows
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_room_is_noticed(page, tmp_path, fault):
-    before, after = FAULTS[fault]
-    assert page.count(before) == 1
     rows = rows_over(known(page), 1200 if fault in RARE else 250)
-    assert wrong(rows, ask(page.replace(before, after), rows, tmp_path))
+    assert wrong(rows, ask(planted(page, *FAULTS[fault]), rows, tmp_path))
 
 
 USE = """

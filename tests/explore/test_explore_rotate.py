@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.explorer import answers, link, texts
+from support.explorer import answers, link, planted, texts
 
 from emu.engines.exact import block
 from emu.engines.exact.decode import decode_code
@@ -132,9 +132,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_rotation_is_noticed(page, tmp_path, fault):
-    before, after = FAULTS[fault]
-    assert page.count(before) == 1
-    assert wrong(page.replace(before, after), tmp_path, rows()[::3])
+    assert wrong(planted(page, *FAULTS[fault]), tmp_path, rows()[::3])
 
 
 X = "0x40E0 0x3F80 0xBF00 0x4040 " * 8

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from support import devtools
-from support.explorer import browser, link
+from support.explorer import browser, link, planted
 
 import emu
 from emu.engines.exact import block
@@ -164,9 +164,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_room_is_noticed(page, tab, tmp_path, fault):
-    before, after = FAULTS[fault]
-    assert page.count(before) == 1
-    found = shown(tab, page.replace(before, after), tmp_path, written("npy", tmp_path), recipe="nvfp4_modelopt", tensor="array")
+    found = shown(tab, planted(page, *FAULTS[fault]), tmp_path, written("npy", tmp_path), recipe="nvfp4_modelopt", tensor="array")
     assert found["fault"] or wrong(found["said"], expected("npy", "nvfp4_modelopt"))
 
 

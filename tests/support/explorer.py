@@ -85,6 +85,12 @@ def digits(number: Fraction) -> str:
     return ("-" if number < 0 else "") + str(whole) + (f".{rest:0{power}d}" if power else "")
 
 
+def planted(page: str, before: str, after: str) -> str:
+    """Return a page with a fault: one place of its scripts changed."""
+    assert page.count(before) == 1, f"{before!r} stands {page.count(before)} times"
+    return page.replace(before, after)
+
+
 def integer(text: str) -> int:
     """Return a BigInt as answers() hands it over: 0x2a, 0x-2a."""
     return int(text.replace("0x-", "-0x"), 16)

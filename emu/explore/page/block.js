@@ -21,6 +21,8 @@ function valuesOf(text, from = "fp32") { // codes of a format out of what is pas
   return words.map(text_ => /^0x/i.test(text_) ? parseHex(text_, width, "code") : codeOfDecimal(text_, from));
 }
 
+const amaxOf = ({amax}) => amax.trim() ? valuesOf(amax)[0] : null; // the tensor maximum that is given, a code of fp32
+
 const formatNames = new Map();
 function nameOf(pointer) {
   if (!formatNames.size) META.formats.forEach(id => formatNames.set(formatOf(id), id));
@@ -28,7 +30,7 @@ function nameOf(pointer) {
 }
 
 function traceOf(id, codes, amax, from) {
-  const program = programOf(id), facts = programFacts(program), recipe = META.recipes.find(item => item.id === id);
+  const program = programOf(id), facts = programFacts(program), recipe = recipeOf(id);
   const length = Math.ceil(codes.length / facts.columns) * facts.columns;
   if (codes.length < length && facts.tail === TAIL.error) refuse(`${id}: ${codes.length} values: give a multiple of ${facts.columns}`);
   return scratch(() => {
@@ -56,7 +58,7 @@ function traceOf(id, codes, amax, from) {
 
 const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
 function blockOf(state) {
-  const taken = takenOf(state), {codes, from} = taken, amax = state.amax.trim() ? valuesOf(state.amax)[0] : null;
+  const taken = takenOf(state), {codes, from} = taken, amax = amaxOf(state);
   const [a, b] = [traceOf(state.a, codes, amax, from), traceOf(state.b, codes, amax, from)];
   const keys = new Set(b.steps.map(step => `${step.items.length} ${step.key}`));
   const parts = a.steps.find(step => !keys.has(`${step.items.length} ${step.key}`)) || null;

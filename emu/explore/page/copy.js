@@ -19,7 +19,7 @@ function pythonOf(name, state) {
     return `${head}codes = emu.convert(${arrayOf([code], source)}, "${state.to}", "${state.round}", "${state.policy}", source="${state.from}"${drawn === null ? "" : `, random=np.array([${drawn}], np.uint32)`})\nprint(hex(codes[0]))\n`;
   }
   if (name === "block") {
-    const x = valuesOf(state.x, state.from), {rotation} = takenOf(state), plain = state.from === "fp32" || rotation, amax = state.amax.trim() ? `, tensor_amax=np.array([${joinedCodes([valuesOf(state.amax)[0]])}], np.uint32).view(np.float32)[0]` : "";
+    const x = valuesOf(state.x, state.from), {rotation} = takenOf(state), plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
     const reads = id => programFacts(programOf(id)).amax;
     return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}).codes)\n`).join("");
   }

@@ -47,6 +47,7 @@ function named(kind, id, work) { // descriptors are looked up once; a lookup tak
 const formatOf = id => named("format", id, () => C.ex_format(library, word(id)));
 const roundingOf = id => named("rounding", id, () => C.ex_rounding(library, word(id)));
 const layoutOf = id => named("layout", id, () => C.ex_layout(library, word(id)));
+const recipeOf = id => META.recipes.find(recipe => recipe.id === id);
 const programOf = id => named("recipe", id, () => C.ex_program(library, word(id), 0));
 const policyOf = (id, to) => named("policy", `${id}/${to}`, () => C.ex_policy(library, word(id), word(to)));
 function factsOf(format) {

@@ -20,7 +20,7 @@ function takenOf(state) {
   const given = valuesOf(state.x, state.from);
   if (state.rotate === "none") return {codes: given, from: state.from, rotation: null};
   const transform = transformOf(state.rotate), facts = transformFacts(transform), signs = signsOf(state, facts.size);
-  const own = [state.a, state.b].find(id => META.recipes.some(recipe => recipe.id === id && recipe.rotates));
+  const own = [state.a, state.b].find(id => recipeOf(id)?.rotates);
   if (own) refuse(`${own} has a rotation of its own: choose the rotation none, or another recipe`);
   if (given.length % facts.size) refuse(`${state.rotate}: ${given.length} values: give a multiple of ${facts.size}`);
   const codes = scratch(() => {

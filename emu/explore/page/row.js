@@ -1,7 +1,7 @@
 // row.js: a row of a .tv or .mem file of the golden vectors, read into the Block room and written from it.
 /** The columns of a row of a recipe, in their order: name, role, lanes, bits of a lane, hex digits, and whether any NaN is right. */
 function columnsOf(id, from) {
-  return META.recipes.find(recipe => recipe.id === id).columns.map(([name, role, lanes, own, anyNan]) => {
+  return recipeOf(id).columns.map(([name, role, lanes, own, anyNan]) => {
     const bits = name === "x" ? factsOf(formatOf(from)).width : own;
     return {name, role, lanes, bits, anyNan, digits: Math.ceil(lanes * bits / 4)};
   });
@@ -47,7 +47,7 @@ function readRow({name, words}, state) {
 
 /** The results of one block in the columns of a row: lanes of {code, known, nan}. */
 function resultsOf(trace, codes) {
-  const recipe = META.recipes.find(item => item.id === trace.id), told = item => item.code === "open" ? {code: 0n, known: false, nan: false} : {code: BigInt(item.code), known: true, nan: item.value === "NaN"};
+  const recipe = recipeOf(trace.id), told = item => item.code === "open" ? {code: 0n, known: false, nan: false} : {code: BigInt(item.code), known: true, nan: item.value === "NaN"};
   const found = {codes: trace.filled.items.map((item, i) => i < codes.length || trace.tail !== TAIL.drop ? told(item) : {code: 0n, known: false, nan: false})};
   recipe.levels.forEach((name, i) => { found[name] = trace.levels[i].items.map(told); });
   const known = Object.values(found).some(lanes => lanes.some(lane => lane.known)), step = trace.steps.find(item => item.name === recipe.amax);
@@ -84,8 +84,8 @@ function rowSays(row, trace, codes, from, amax) {
 function rowText(name, state) {
   if (name !== "block") refuse("Copy .tv row: for blocks");
   const {codes, from} = takenOf(state), facts = programFacts(programOf(state.a)), blocks = Math.ceil(codes.length / facts.columns);
-  if (blocks > 1 && !META.recipes.find(recipe => recipe.id === state.a).measured) refuse(`Copy .tv row: ${state.a} looks at more than a block: give one block`);
-  const given = state.amax.trim() ? valuesOf(state.amax)[0] : null, whole = traceOf(state.a, codes, given, from);
+  if (blocks > 1 && !recipeOf(state.a).measured) refuse(`Copy .tv row: ${state.a} looks at more than a block: give one block`);
+  const given = amaxOf(state), whole = traceOf(state.a, codes, given, from);
   const maximum = whole.maximum && whole.maximum.code !== "open" ? BigInt(whole.maximum.code) : given;
   if (whole.maximum && maximum === null) refuse(`Copy .tv row: the sources leave the maximum of these values open for ${state.a}: write it`);
   return Array.from({length: blocks}, (_, i) => rowOfBlock(state.a, from, codes.slice(i * facts.columns, (i + 1) * facts.columns), maximum)).join("\n") + "\n";

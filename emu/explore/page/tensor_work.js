@@ -55,7 +55,7 @@ async function largestOf(file, tensor, report) {
 async function figuresOf(file, tensor, recipe, report) {
   if (!tensor.format) refuse(`${tensor.name}: its elements are ${tensor.word}: choose a tensor of F16, BF16, F32 or F64`);
   if (!tensor.count) refuse(`${tensor.name}: no elements: figures need a tensor`);
-  const program = programOf(recipe), facts = programFacts(program), item = META.recipes.find(({id}) => id === recipe);
+  const program = programOf(recipe), facts = programFacts(program), item = recipeOf(recipe);
   const back = scratch(() => C.ex_program(library, word(recipe), word(item.back))), columns = tensor.shape.at(-1) ?? 1;
   const codes = formatsOf(program)[facts.codes], amax = await largestOf(file, tensor, done => report(done, 2 * tensor.count));
   const all = C.ex_figures(), limit = facts.amax ? place(new Uint8Array(new Uint32Array([Number(amax)]).buffer)) : 0;
