@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from support.quantized_header import change_about
 
 from emu import quantize
 from emu.base.errors import FileError
@@ -18,7 +19,6 @@ from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
 from emu.checkpoint.verify import verify_checkpoint
 from emu.cli.main import run
-from emu.files.stored import KEY
 
 NAME = "model.layers.0.mlp.up_proj"
 PARTS = {  # of each store: codes, scales, tensor factor
@@ -54,19 +54,6 @@ def made(model: Path, tmp_path: Path) -> Made:
         return path
 
     return write
-
-
-def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """The same file with another header."""
-    raw = path.read_bytes()
-    size = int.from_bytes(raw[:8], "little")
-    header = json.loads(raw[8 : 8 + size])
-    about = json.loads(header["__metadata__"][KEY])
-    change(about)
-    header["__metadata__"][KEY] = json.dumps(about)
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + size :])
-    return path
 
 
 @pytest.mark.parametrize(("recipe", "store", "to"), [
@@ -157,7 +144,7 @@ def test_bytes_and_headers_that_contradict_each_other_are_refused(made: Made, mo
         (lambda about: about.update(version=1), "is written in version 1; this emu reads"),
     ]  # fmt: skip
     for number, (change, told) in enumerate(cases):
-        path = changed(made("nvfp4_modelopt", out=f"q{number}"), change)
+        path = change_about(made("nvfp4_modelopt", out=f"q{number}"), change)
         with pytest.raises(FileError, match=told):
             convert_checkpoint(path, "modelopt_nvfp4", tmp_path / "new")
     damaged = made("nvfp4_modelopt", out="damaged")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from support.quantized_header import about_of, change_about
 
 from emu import quantize
 from emu.base.errors import FileError
@@ -53,20 +54,6 @@ def made(model: Path, tmp_path: Path) -> Made:
 
 
 WIDER = ("--recipe-for", f"d*={MXFP8}")
-
-
-def header(path: Path, change: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
-    """What the header of a file says; written changed where that is asked."""
-    raw = path.read_bytes()
-    size = int.from_bytes(raw[:8], "little")
-    data = json.loads(raw[8 : 8 + size])
-    about: dict[str, Any] = json.loads(data["__metadata__"][KEY])
-    if change is not None:
-        change(about)
-        data["__metadata__"][KEY] = json.dumps(about)
-        text = json.dumps(data).encode()
-        path.write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + size :])
-    return about
 
 
 def test_each_weight_is_of_the_store_of_its_recipe(made: Made, model: Path) -> None:
@@ -120,7 +107,7 @@ def test_blocks_of_no_store_are_refused(made: Made, tmp_path: Path, requantize: 
 
 
 def damaged(path: Path, part: str) -> Path:
-    arrays, about = load_file(path), header(path)
+    arrays, about = load_file(path), about_of(path)
     arrays[part].reshape(-1)[0] ^= 1
     save_file(arrays, path, {KEY: json.dumps(about)})
     return path
@@ -147,13 +134,13 @@ def test_a_file_with_a_damaged_weight_is_wrong(made: Made, part: str) -> None:
 
 
 def test_a_changed_recipe_is_found(made: Made, tmp_path: Path) -> None:
-    header(path := made(*WIDER), lambda about: about["tensors"]["a.weight"].update(recipe=LEVELLESS))  # another recipe of the file
+    change_about(path := made(*WIDER), lambda about: about["tensors"]["a.weight"].update(recipe=LEVELLESS))  # another recipe of the file
     with pytest.raises(FileError, match=r"a\.weight: its bytes or what is said of it are not those that emu quantize wrote: damaged"):
         convert_checkpoint(path, "mlx_nvfp4", tmp_path / "new")
-    header(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe=LEVELLESS))
+    change_about(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe=LEVELLESS))
     with pytest.raises(FileError, match=r"d.weight: codes of shape \[6, 64\] for a tensor of \[6, 64\]"):
         verify_checkpoint(path)
-    header(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe="mxfp8"))
+    change_about(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe="mxfp8"))
     with pytest.raises(FileError, match=r"d\.weight: its metadata is damaged"):
         convert_checkpoint(path, "mlx_nvfp4", tmp_path / "new")
     cases: list[tuple[Callable[[dict[str, Any]], None], str]] = [
@@ -165,7 +152,7 @@ def test_a_changed_recipe_is_found(made: Made, tmp_path: Path) -> None:
         (lambda about: about.update(version=4), "is written in version 4; this emu reads 2 and 3"),
     ]  # fmt: skip
     for change, told in cases:
-        header(path := made(*WIDER), change)
+        change_about(path := made(*WIDER), change)
         with pytest.raises(FileError, match=told):
             convert_checkpoint(path, "mlx_nvfp4", tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -201,5 +188,5 @@ def renamed(path: Path) -> str:
         entry.update(recipe=wrong.id)
         entry.update(sha256=sealed(found, tensor_of(entry, about), wrong))
 
-    header(path, change)
+    change_about(path, change)
     return str(wrong.id)

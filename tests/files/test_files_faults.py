@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import io
 import json
 import os
 import resource
@@ -19,70 +18,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from support.writing import COMMANDS, LONG, content, warm, write_inputs
-
-from emu.cli.main import main
+from support.writing import COMMANDS, LONG, Ended, child, content, warm, write_inputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
-CALLS = frozenset({"open", "write", "fsync", "link", "replace", "rename", "unlink", "mkdir", "close", "tofile", "chmod"})
 NAMING = frozenset({"mkdir", "link", "replace", "rename", "unlink", "rmdir"})
 RESUMED = {"vectors"}  # a folder that an interrupted build may leave, and that the same command goes on with
 SLOW = {*LONG, "probe", "record.json", "plot.svg"}
-
-
-class Ended(NamedTuple):
-    """How a command ended: exit code (negative: a signal), what it said on stderr, the calls counted."""
-
-    code: int
-    said: str
-    calls: int
-
-
-def child(
-    words: list[Any],
-    before: Callable[[], object] = lambda: None,
-    at: Callable[[int], object] = lambda _: None,
-    calls: frozenset[str] = CALLS,
-    events: frozenset[str] = frozenset({"c_call"}),
-) -> Ended:
-    """Run a command in a forked child. before: called in it first.   at: called at each of the calls, with its number.
-
-    calls: the C functions that count.   events: "c_call": right before them, "c_return": right after.
-    """
-    reader, writer = os.pipe()
-    number = os.fork()
-    if number == 0:
-        os.close(reader)
-        count, errors, code = 0, io.StringIO(), 99
-
-        def watch(_frame: object, event: str, called: Any) -> None:
-            nonlocal count
-            if event in events and getattr(called, "__name__", "") in calls and not isinstance(called.__self__, str | bytes):
-                count += 1
-                at(count)
-
-        try:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            sys.argv = ["emu", *map(str, words), "--quiet"]
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
-                before()
-                sys.setprofile(watch)
-                try:
-                    main()
-                except SystemExit as end:
-                    code = end.code if isinstance(end.code, int) else 0
-                finally:
-                    sys.setprofile(None)
-        finally:
-            os.write(writer, json.dumps([errors.getvalue()[-2000:], count]).encode())
-            os._exit(code)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        told = json.loads(pipe.read() or '["", 0]')
-    return Ended(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]), *told)
 
 
 class Place:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from support.quantized_header import about_of
 
 from emu.base.errors import FileError, SpecError
 from emu.files import StoredFile, StoredTensor, StoredWriter
@@ -43,13 +44,8 @@ def test_any_library_can_read_it(tmp_path):
     assert arrays["w.level.tensor"].dtype == np.uint32
 
 
-def metadata(path):
-    data = path.read_bytes()
-    return json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"][KEY])
-
-
 def test_metadata_says_what_is_needed(tmp_path):
-    about = metadata(write(tmp_path / "q.safetensors"))
+    about = about_of(write(tmp_path / "q.safetensors"))
     assert {key: about[key] for key in ("version", "emu", "recipe", "tail")} == {
         "version": 2,
         "emu": "1.2.3",
@@ -63,7 +59,7 @@ def test_metadata_says_what_is_needed(tmp_path):
 
 def changed(tmp_path, change, arrays=None):
     """A written file with other metadata or other arrays."""
-    about = metadata(write(tmp_path / "q.safetensors"))
+    about = about_of(write(tmp_path / "q.safetensors"))
     change(about)
     stored = load_file(tmp_path / "q.safetensors") if arrays is None else arrays
     save_file(stored, tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
@@ -108,7 +104,7 @@ def write_mixed(path):
 
 
 def test_a_file_of_several_recipes_names_them_tensor_by_tensor(tmp_path):
-    about = metadata(write_mixed(tmp_path / "q.safetensors"))
+    about = about_of(write_mixed(tmp_path / "q.safetensors"))
     wanted = {"v": "nvfp4_te_cuda", "w": "nvfp4_te_ref", "x": "mxfp4_torchao_floor"}
     assert about["version"] == 3
     assert not {"recipe", "block", "digest", "tail"} & set(about)
@@ -130,7 +126,7 @@ def test_one_recipe_is_written_as_ever_whoever_names_it(tmp_path):
         writer.skipped = {"ids": "dtype int64: not fp32, fp16 or bf16"}
         writer.put("w", CODES, LEVELS, ABOUT, get("recipe", "nvfp4_te_ref"))
     assert (tmp_path / "named.safetensors").read_bytes() == write(tmp_path / "q.safetensors").read_bytes()
-    assert "recipe" not in metadata(tmp_path / "q.safetensors")["tensors"]["w"]
+    assert "recipe" not in about_of(tmp_path / "q.safetensors")["tensors"]["w"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,7 @@ def test_one_recipe_is_written_as_ever_whoever_names_it(tmp_path):
     ],
 )
 def test_wrong_metadata_of_several_recipes_is_named(tmp_path, change, error, message):
-    about = metadata(write_mixed(tmp_path / "q.safetensors"))
+    about = about_of(write_mixed(tmp_path / "q.safetensors"))
     change(about)
     save_file(load_file(tmp_path / "q.safetensors"), tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
     with pytest.raises(error, match=message), StoredFile(tmp_path / "changed.safetensors") as stored:
@@ -167,7 +163,7 @@ def test_wrong_metadata_of_several_recipes_is_named(tmp_path, change, error, mes
     ],
 )  # fmt: skip
 def test_all_that_is_said_of_a_tensor_is_under_its_checksum(tmp_path, said):
-    about = metadata(write_mixed(tmp_path / "q.safetensors"))
+    about = about_of(write_mixed(tmp_path / "q.safetensors"))
     about["tensors"]["w"].update(said)
     save_file(load_file(tmp_path / "q.safetensors"), tmp_path / "changed.safetensors", {KEY: json.dumps(about)})
     with StoredFile(tmp_path / "changed.safetensors") as stored:
@@ -196,7 +192,7 @@ def test_one_changed_bit_is_noticed(tmp_path):
         arrays = load_file(write(tmp_path / f"{name}.safetensors"))
         flipped = np.array(array)
         flipped.reshape(-1)[-1] ^= 1
-        about = {KEY: json.dumps(metadata(tmp_path / f"{name}.safetensors"))}
+        about = {KEY: json.dumps(about_of(tmp_path / f"{name}.safetensors"))}
         save_file({**arrays, name: flipped}, tmp_path / f"{name}.flipped.safetensors", about)
         with StoredFile(tmp_path / f"{name}.flipped.safetensors") as stored, pytest.raises(FileError, match="tensor w: its bytes are not"):
             stored.read("w")

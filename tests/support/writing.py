@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
+import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors.numpy import save as save_safetensors
 
-from emu.cli.main import run
+from emu.cli.main import main, run
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPE = "mxfp4_torchao_floor"
@@ -74,3 +78,59 @@ def content(out: Path) -> dict[str, bytes] | None:
     if out.is_dir():
         return {file.relative_to(out).as_posix(): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
     return {"": out.read_bytes()} if out.exists() else None
+
+
+# functions that can touch a file
+CALLS = frozenset({"open", "write", "fsync", "link", "replace", "rename", "unlink", "mkdir", "close", "tofile", "chmod"})
+
+
+class Ended(NamedTuple):
+    """How a command ended: exit code (negative: a signal), what it said on stderr, the calls counted."""
+
+    code: int
+    said: str
+    calls: int
+
+
+def child(
+    words: list[Any],
+    before: Callable[[], object] = lambda: None,
+    at: Callable[[int], object] = lambda _: None,
+    calls: frozenset[str] = CALLS,
+    events: frozenset[str] = frozenset({"c_call"}),
+) -> Ended:
+    """Run a command in a forked child. before: called in it first.   at: called at each of the calls, with its number.
+
+    calls: the C functions that count.   events: "c_call": right before them, "c_return": right after.
+    """
+    reader, writer = os.pipe()
+    number = os.fork()
+    if number == 0:
+        os.close(reader)
+        count, errors, code = 0, io.StringIO(), 99
+
+        def watch(_frame: object, event: str, called: Any) -> None:
+            nonlocal count
+            if event in events and getattr(called, "__name__", "") in calls and not isinstance(called.__self__, str | bytes):
+                count += 1
+                at(count)
+
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.argv = ["emu", *map(str, words), "--quiet"]
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+                before()
+                sys.setprofile(watch)
+                try:
+                    main()
+                except SystemExit as end:
+                    code = end.code if isinstance(end.code, int) else 0
+                finally:
+                    sys.setprofile(None)
+        finally:
+            os.write(writer, json.dumps([errors.getvalue()[-2000:], count]).encode())
+            os._exit(code)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        told = json.loads(pipe.read() or '["", 0]')
+    return Ended(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]), *told)
