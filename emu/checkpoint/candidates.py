@@ -39,7 +39,7 @@ def _fits(recipe: Recipe, store: Checkpoint) -> bool:
     if block.element_formats != own.element_formats or block.facts.shape[1] != own.facts.shape[1]:
         return False
     scales = [level for level in block.facts.levels if level.meaning != "flag" and level.granularity != "tensor"]
-    if [level.format for level in scales] != [scale_format(store).id] or any(step.op == "transform" for step in recipe.facts.steps):
+    if [level.format for level in scales] != [scale_format(store).id] or recipe.transforms:
         return False
     if quantize_program(recipe).drawing is not None:
         return False

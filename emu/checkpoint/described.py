@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from emu.base.errors import EmuError, FileError
+from emu.base.errors import FileError
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.store import Match
-from emu.files.stored import MIXED, StoredTensor, check_version, recipe_of, sha256_fault, tensor_of
+from emu.files.stored import MIXED, StoredTensor, check_version, recipe_of, sha256_fault, tensor_of, whole_metadata
 from emu.ops.quantized import checksum
 from emu.spec.models import Recipe
 
@@ -45,10 +45,8 @@ def check_described(container: Container, match: Match, columns: int) -> None:
 
 def bytes_fault(container: Container, match: Match) -> str | None:
     """Return what is wrong with the bytes of a weight by the checksum in its header; None: nothing, or there is none."""
-    key, about = match.store.facts.described_by, described(container, match)
-    if key is None or about is None:
-        return None
-    return _fault(container, match.parts, about, recipe_of(match.parts["codes"].path, container.metadata[key], about.recipe))
+    found = _described(container, match)
+    return None if found is None else _fault(container, match.parts, *found)
 
 
 def _fault(container: Container, parts: Mapping[str, Entry], about: StoredTensor, recipe: Recipe) -> str | None:
@@ -86,7 +84,7 @@ def elsewhere(container: Container, found: Iterable[Match]) -> Iterator[Elsewher
 
 
 def _elsewhere(container: Container, path: Path, header: Mapping[str, Any], name: str, module: str) -> Elsewhere:
-    try:
+    with whole_metadata(f"{path}: {module}"):
         about = tensor_of(header["tensors"][name], header)
         recipe = recipe_of(path, header, about.recipe)
         names = {"codes": f"{module}.codes"} | {level: f"{module}.level.{level}" for level in about.levels}
@@ -94,10 +92,6 @@ def _elsewhere(container: Container, path: Path, header: Mapping[str, Any], name
         if missing is not None:
             raise FileError(f"{path}: {missing} is missing: quantize again")
         fault = _fault(container, {role: container.entries[part] for role, part in names.items()}, about, recipe)
-    except EmuError:
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
-        raise FileError(f"{path}: {module}: its metadata is damaged: quantize again") from None
     return Elsewhere(module, recipe.facts.block, recipe.id, tuple(names.values()), fault)
 
 
@@ -110,20 +104,23 @@ def left_out(container: Container, match: Match) -> tuple[str, ...]:
 
 def described(container: Container, match: Match) -> StoredTensor | None:
     """Return what the header says of a weight; None where files of its store say nothing. Raises: FileError, SpecError (unknown recipe)."""
+    found = _described(container, match)
+    return None if found is None else found[0]
+
+
+def _described(container: Container, match: Match) -> tuple[StoredTensor, Recipe] | None:
+    """Return what the header says of a weight, and the recipe that wrote it."""
     key = match.store.facts.described_by
     if key is None:
         return None
     entry, header = match.parts["codes"], container.metadata[key]
     check_version(entry.path, header)
-    try:
+    with whole_metadata(f"{entry.path}: {match.weight}"):
         said = tensor_of(_entry(header, match.module, entry.path), header)
-        if recipe_of(entry.path, header, said.recipe).facts.block not in match.store.facts.blocks:
+        recipe = recipe_of(entry.path, header, said.recipe)
+        if recipe.facts.block not in match.store.facts.blocks:
             raise ValueError("the block is another one")
-        return said
-    except EmuError:
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
-        raise FileError(f"{entry.path}: {match.weight}: its metadata is damaged: quantize again") from None
+        return said, recipe
 
 
 def _entry(header: Mapping[str, Any], module: str, path: Path) -> Mapping[str, Any]:

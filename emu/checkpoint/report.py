@@ -88,10 +88,9 @@ class CheckpointReport:
         return [tensor for tensor in self.tensors if tensor.recipes and (not tensor.possible or self._other_recipe(tensor))]
 
     def _other_recipe(self, tensor: TensorReport) -> bool:
-        wanted = self.recipes if tensor.said is None else [tensor.said]
         if self.original is None:
-            return bool(set(wanted) & set(tensor.separated)) and tensor.said is not None
-        return not set(wanted) & set(tensor.identified)
+            return tensor.said in tensor.separated
+        return not set(self.recipes if tensor.said is None else [tensor.said]) & set(tensor.identified)
 
     @property
     def suspicious(self) -> list[TensorReport]:

@@ -192,12 +192,8 @@ def check_keys(recipes: list[Recipe], key: int | None, signs: int | None) -> Non
     drawing = [recipe for recipe in recipes if quantize_program(recipe).drawing is not None]
     for recipe in drawing or recipes[:1]:
         check_operands(recipe, key)
-    if signs is not None and not any(map(_rotates, recipes)):
+    if signs is not None and not any(recipe.transforms for recipe in recipes):
         raise OperandError(f"recipe {recipes[0].id} rotates nothing: leave --signs out")
-
-
-def _rotates(recipe: Recipe) -> bool:
-    return any(step.op == "transform" for step in recipe.facts.steps)
 
 
 def parse_signs(text: str) -> int:
@@ -220,7 +216,7 @@ def _one(
     array = raw_or_float(tensors.read(info.name), source)
     operands = {"axis": options["axis"], "row_axis": options["row_axis"], "source": source, "engine": options["engine"]}
     key = None if quantize_program(recipe).drawing is None else options["random_key"]
-    signs = options["signs"] if _rotates(recipe) else None
+    signs = options["signs"] if recipe.transforms else None
     try:
         amax = options["maxima"].get(info.name) if options["tensor_amax"] is None else _amax(options["tensor_amax"])
         random = random_operand(recipe, info.shape, info.name, key)

@@ -297,7 +297,7 @@ def parts_of(padded: Shape, place: tuple[int, int]) -> Shape:
 
 def transforms(recipe: Recipe) -> list[Transform]:
     """Return the rotations of a recipe."""
-    return [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
+    return [get("transform", name) for name in recipe.transforms]
 
 
 def takes_signs(recipe: Recipe) -> bool:

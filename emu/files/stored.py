@@ -125,17 +125,12 @@ class StoredFile:
             raise FileError(f"{self.path}: is no file of emu quantize (.safetensors)")
         self.file: TensorFile = open_tensors(self.path)
         try:
-            about = _metadata(self.path)
-            self.tensors = {name: tensor_of(entry, about) for name, entry in about["tensors"].items()}
-            self.recipes = {name: recipe_of(self.path, about, tensor.recipe) for name, tensor in self.tensors.items()}
-            self.skipped: dict[str, str] = dict(about["skipped"])
-            self._check_keys()
-        except EmuError:
-            self._close()
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
-            self._close()
-            raise FileError(f"{self.path}: its metadata is damaged: quantize again") from None
+            with whole_metadata(str(self.path)):
+                about = _metadata(self.path)
+                self.tensors = {name: tensor_of(entry, about) for name, entry in about["tensors"].items()}
+                self.recipes = {name: recipe_of(self.path, about, tensor.recipe) for name, tensor in self.tensors.items()}
+                self.skipped: dict[str, str] = dict(about["skipped"])
+                self._check_keys()
         except BaseException:
             self._close()
             raise
@@ -176,6 +171,17 @@ class StoredFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._close()
+
+
+@contextlib.contextmanager
+def whole_metadata(what: str) -> Iterator[None]:
+    """Make one FileError of what goes wrong in the block where metadata is damaged. what: the file, and the tensor where it is one's."""
+    try:
+        yield
+    except EmuError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
+        raise FileError(f"{what}: its metadata is damaged: quantize again") from None
 
 
 def _metadata(path: Path) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def _takes_block_alone(item: Variant) -> bool:
         level for level in program.block.facts.levels if level.name == "scale" and derive.codes(get("format", level.format)).bits <= 16
     ]
     alone = not program.reads("tensor_amax") and not program.reads("random") and shape_of(item.recipe)[0] == 1
-    rotated = any(step.op == "transform" for step in item.recipe.facts.steps)
+    rotated = bool(item.recipe.transforms)
     return bool(narrow) and alone and not rotated and item.recipe.facts.domain.non_finite == "yes" and not is_joint(item.recipe)
 
 

@@ -142,7 +142,7 @@ def _check_tiles(rows: Rows, block: Block, recipe: Recipe) -> None:
 
 
 def _signs_operand(signs: Any, recipe: Recipe) -> int | None:
-    if signs is not None and not any(step.op == "transform" for step in recipe.facts.steps):
+    if signs is not None and not recipe.transforms:
         raise OperandError(f"recipe {recipe.id} rotates nothing: leave signs out")
     return None if signs is None else whole_number(signs, "signs")
 

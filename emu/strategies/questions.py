@@ -79,7 +79,7 @@ def _quantize(draw: st.DrawFn, contract: contracts.ContractName, fmt: Format, sp
     if mode is not None:
         flat = draw(random_operands(mode, drawn.x.size))
         out["random"] = flat.reshape(drawn.x.shape) if flat.size == drawn.x.size else flat.reshape(1, -1)
-    turns = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
+    turns = [get("transform", name) for name in recipe.transforms]
     return out | (_signs(draw, turns[0]) if turns else {})
 
 

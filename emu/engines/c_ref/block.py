@@ -189,7 +189,7 @@ def random_of(program: Program, random: Codes | None, shape: tuple[int, ...]) ->
 
 def signs_of(recipe: Recipe, signs: int | None) -> Any:
     """Return the words of a sign mask for the recipe's rotations, NULL for None."""
-    chosen = [get("transform", step.transform) for step in recipe.facts.steps if step.op == "transform"]
+    chosen = [get("transform", name) for name in recipe.transforms]
     for transform in chosen:
         words = sign_operand(transform, signs)
     return words if chosen else ffi.NULL

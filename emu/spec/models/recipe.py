@@ -284,3 +284,8 @@ class Recipe(SpecObject):
     kind: Literal["recipe"] = Field(description="the folder the file lies in")
     facts: RecipeFacts = Field(description="block, tail and programs")
     expect: tuple[RecipeExample, ...] = Field(default=(), description="hand-checked examples")
+
+    @property
+    def transforms(self) -> tuple[str, ...]:
+        """Ids of the transforms of its steps, in their order; empty where it rotates nothing."""
+        return tuple(step.transform for step in self.facts.steps if step.op == "transform")

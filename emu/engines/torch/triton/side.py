@@ -83,7 +83,7 @@ def make_side(
 
 def _rotation(recipe: Recipe, program: KernelProgram, before: Transform | None, signs: int | None) -> tuple[int, tuple[Any, ...]]:
     """Return the sign mask and the facts of a rotation before the program. Raises: OperandError (two rotations, signs without one)."""
-    own = [step.transform for step in recipe.facts.steps if step.op == "transform"]
+    own = recipe.transforms
     if own and before is not None:
         raise OperandError(f"recipe {recipe.id} rotates by {own[0]} itself: leave rotate out")
     if not own and before is None:
