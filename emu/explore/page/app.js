@@ -60,7 +60,7 @@ function draw(focus) {
     if (!(error instanceof Refusal)) throw error;
     fault.textContent = error.message; // what was typed stays, what it said before goes
     document.querySelector("#shell").textContent = "";
-    page.querySelectorAll("#sentence, #formulas, #row, #rotation, svg, dl, table, .halves, .memory").forEach(item => item.remove());
+    page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
   }
   if (focus) page.querySelector(focus)?.focus();

@@ -1,0 +1,67 @@
+// flip.js: the nearest other values of one element of Block with which a recipe gives it another code or scale; C tries them.
+/** The element that is chosen: its place among the values; null: none. */
+function elementOf({flip}, count) {
+  const text = flip.trim();
+  if (!text) return null;
+  if (!/^[0-9]{1,3}$/.test(text) || Number(text) >= count) refuse(`element ${text}: write a number from 0 to ${count - 1}, or nothing`);
+  return Number(text);
+}
+/** The number of a finite value in the order of its format's values: 0 for zero, else its magnitude as C counts them, with its sign. */
+function indexOf(format, value) {
+  const magnitude = value.cls === "zero" ? 0n : round(format, roundingOf("rz"), value, 0).magnitude;
+  return value.sign ? -magnitude : magnitude;
+}
+/** What C finds one way, step 1 or -1: how many values further, 0n for none, and how many it tried one by one. */
+function flipOf(id, codes, from, amax, element, step) {
+  const format = formatOf(from), value = decode(format, codes[element]), program = programOf(id), facts = programFacts(program);
+  const alone = recipeOf(id).measured && (!facts.amax || amax !== null), first = alone ? element - element % facts.columns : 0; // a block of its own, or the whole row
+  const row = alone ? codes.slice(first, first + facts.columns) : codes;
+  return scratch(() => {
+    const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));
+    checked(C.ex_flip(program, format, place(new Uint8Array(new BigUint64Array(row).buffer)), row.length, limit, element - first, indexOf(format, value), value.sign, step, OUT));
+    const [steps, tried] = numbersAt(OUT, 2);
+    return {steps, tried};
+  });
+}
+/** The code of an element and of each scale above it, with their names. */
+const toldOf = (trace, element) => [["code", trace.codes.items[element]], ...trace.levels.map((level, i) =>
+  [`scale ${recipeOf(trace.id).levels[i]}`, laneAt(level.items, element, trace.filled.items.length)])];
+const isOther = (one, two) => one.code !== two.code;
+
+/** The nearest change of an element up or down by one recipe: the code of the value that makes it (null: none does), and a sentence. trace: of the values as they are. */
+function nearestOf(trace, codes, from, amax, element, step) {
+  const format = formatOf(from), {width} = factsOf(format), value = decode(format, codes[element]), {steps, tried} = flipOf(trace.id, codes, from, amax, element, step);
+  const way = step > 0 ? "Up" : "Down", exhaustive = width <= 16 ? "every one was tried" : `each of the first ${tried} was tried, then each of bfloat16`;
+  if (!steps) return {code: null, steps, tried, sentence: `${way}: no finite value of ${from} gives it another code or scale by ${trace.id}; ${exhaustive}.`};
+  const index = indexOf(format, value) + BigInt(step) * steps, sign = index < 0n || (index === 0n && value.sign) ? 1 : 0;
+  const code = encode(format, sign, sign ? -index : index), next = decode(format, code), given = codes.map((own, i) => i === element ? code : own), there = traceOf(trace.id, given, amax, from);
+  const after = toldOf(there, element), shown = item => item.value && item.value !== item.code ? `${item.code}, ${item.value}` : item.code;
+  const parts = toldOf(trace, element).flatMap(([name, item], i) => isOther(item, after[i][1]) ? [`its ${name} ${shown(item)} becomes ${shown(after[i][1])}`] : []);
+  const others = trace.codes.items.filter((item, i) => i !== element && isOther(item, there.codes.items[i])).length;
+  const claim = steps <= tried ? "No value between does" : `Between, ${exhaustive}: nearer is only what changes and changes back between two neighbours of those`;
+  return {code, steps, tried, sentence: `${way}: at ${hex(code, width)}, ${valueText(next)}, which is ${steps} ${steps === 1n ? "value" : "values"} or ${decimal(minus(dyadic(next), dyadic(value)))} further, ${parts.join(", ")} by ${trace.id}` +
+    `${others ? `; ${others} other ${others > 1 ? "codes" : "code"} of the row ${others > 1 ? "change" : "changes"} too` : ""}. ${claim}.`};
+}
+/** What the room says of the chosen element; null: none is chosen. */
+function flipsOf(state, {codes, from, rotation}, amax, traces) {
+  const element = elementOf(state, codes.length);
+  if (element === null) return null;
+  const {width} = factsOf(formatOf(from)), value = decode(formatOf(from), codes[element]), head = `Element ${element} is ${hex(codes[element], width)}, ${valueText(value)}`;
+  if (rotation) return {element, head: `${head}, behind a rotation: choose the rotation none to see the nearest changes of it.`, ways: []};
+  if (!isFinite_(value)) return {element, head: `${head}: it has no neighbours.`, ways: []};
+  const ways = traces.filter((trace, i) => !i || trace.id !== traces[0].id).flatMap((trace, i) => [1, -1].map(step => ({side: "ab"[i], step, ...nearestOf(trace, codes, from, amax, element, step)})));
+  return {element, head: `${head}. The nearest values of it with another code or scale:`, ways};
+}
+function flipLines(flips) {
+  if (!flips) return "";
+  return `<section id="flips"><p>${escape_(flips.head)}</p><ul>${flips.ways.map(({side, step, code, sentence}) => `<li>${escape_(sentence)}${code === null ? "" :
+    ` <button data-go="${side}${step}" aria-label="Go there: ${step > 0 ? "up" : "down"} by ${side.toUpperCase()}">Go there</button>`}</li>`).join("")}</ul></section>`;
+}
+/** Make the cells choose an element, and the buttons go to its nearest change. */
+function bindFlips(page, {flips, codes}, from) {
+  page.querySelectorAll("td[data-i]").forEach(cell => cell.addEventListener("click", () => go({flip: cell.dataset.i}, "[name=flip]")));
+  page.querySelectorAll("[data-go]").forEach(button => button.addEventListener("click", () => {
+    const {code} = flips.ways.find(({side, step}) => `${side}${step}` === button.dataset.go), {width} = factsOf(formatOf(from));
+    go({x: codes.map((own, i) => hex(i === flips.element ? code : own, width)).join(" "), row: ""}, `[data-go="${button.dataset.go}"]`);
+  }));
+}
