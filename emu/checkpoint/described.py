@@ -14,7 +14,7 @@ import numpy as np
 from emu.base.errors import FileError
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.store import Match
-from emu.files.stored import MIXED, StoredTensor, check_version, recipe_of, sha256_fault, tensor_of, whole_metadata
+from emu.files.stored import StoredTensor, check_version, recipe_of, sha256_fault, tensor_of, whole_metadata
 from emu.ops.quantized import checksum
 from emu.spec.models import Recipe
 
@@ -57,7 +57,7 @@ def _fault(container: Container, parts: Mapping[str, Entry], about: StoredTensor
 
 
 class Elsewhere(NamedTuple):
-    """A tensor in a file of several recipes whose blocks no store of 4-bit weights has. fault: what its checksum says of its bytes."""
+    """A tensor of emu quantize whose blocks no store of 4-bit weights has. fault: what its checksum says of its bytes."""
 
     name: str
     block: str
@@ -67,7 +67,7 @@ class Elsewhere(NamedTuple):
 
 
 def elsewhere(container: Container, found: Iterable[Match]) -> Iterator[Elsewhere]:
-    """Yield the tensors that a header of emu quantize describes beside the weights that were found, where it names several recipes.
+    """Yield the tensors that a header of emu quantize describes beside the weights that were found.
 
     Raises: FileError (damaged metadata, a part that is missing), SpecError (unknown recipe).
     """
@@ -77,7 +77,7 @@ def elsewhere(container: Container, found: Iterable[Match]) -> Iterator[Elsewher
         header = container.metadata[str(key)]
         path = next(match.parts["codes"].path for match in matched if match.store.facts.described_by == key)
         check_version(path, header)
-        for name in header["tensors"] if header["version"] == MIXED else ():
+        for name in header["tensors"]:
             module = name or NAMELESS
             if module not in named:
                 yield _elsewhere(container, path, header, name, module)

@@ -15,7 +15,7 @@ FINE, DEPARTS, NOTHING = 0, 1, 3
 @dataclass
 class TensorReport:
     """One weight. recipes, profiles: findings, the best first.   damage: text -> first places.   suspicions: what is probably
-    wrong.   notes: what else its bytes say.   said: recipe that the file names for this weight, where it names one for each.
+    wrong.   notes: what else its bytes say.   said: recipe that the file names for this weight, where it does.
     """
 
     name: str

@@ -10,7 +10,7 @@ from emu.arrays.values import float_dtype
 from emu.base.atomic import check_target
 from emu.cli.quantize import default_target
 from emu.cli.settings import common_options, note, print_json, progress, settings_of
-from emu.files import StoredFile, tensor_writer
+from emu.files import StoredFile, distinct, tensor_writer
 from emu.spec import get
 from emu.spec.programs.program import dequantize_program
 
@@ -26,7 +26,7 @@ from emu.spec.programs.program import dequantize_program
 def command(file: str, profile: str | None, dtype: str, out: str | None, engine: str, force: bool) -> None:
     """Dequantize FILE, which emu quantize wrote: bit for bit what its codes and levels mean under the profile."""
     with StoredFile(file) as stored:
-        recipes = list({recipe.id: recipe for recipe in stored.recipes.values()}.values())
+        recipes = distinct(stored.recipes.values())
         for recipe in recipes:
             dequantize_program(recipe, profile)
         target = Path(out) if out else default_target(stored.path, "values.safetensors")

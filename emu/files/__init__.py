@@ -4,7 +4,7 @@ Not here: what is done with a tensor (emu.ops.quantized, emu.analysis), which te
 """
 
 from emu.base.atomic import whole_file
-from emu.files.recipes import Pattern, Recipes
+from emu.files.recipes import Pattern, Recipes, distinct
 from emu.files.stored import StoredFile, StoredTensor, StoredWriter
 from emu.files.take import is_model, kept_reason, skip_reason
 from emu.files.tensors import TensorFile, TensorInfo, open_tensors
@@ -19,9 +19,10 @@ __all__ = [
     "TensorFile",
     "TensorInfo",
     "TensorWriter",
-    "open_tensors",
+    "distinct",
     "is_model",
     "kept_reason",
+    "open_tensors",
     "skip_reason",
     "tensor_writer",
     "whole_file",

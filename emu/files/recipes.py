@@ -43,6 +43,11 @@ class Pattern:
         return f"{OPTION} '{self.glob}={self.recipe.id}'"
 
 
+def distinct(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """Return each of some recipes once, in the order in which they first come."""
+    return list({recipe.id: recipe for recipe in recipes}.values())
+
+
 @dataclass(frozen=True)
 class Recipes:
     """The recipe of each tensor: that of the last pattern that matches its name, else the default.
@@ -60,7 +65,7 @@ class Recipes:
 
     def used(self, names: Iterable[str]) -> list[Recipe]:
         """Return the recipes of some tensors, each once, the first needed first."""
-        return list({found.id: found for found in map(self.of, names)}.values())
+        return distinct(map(self.of, names))
 
     def check(self, path: Path, names: Iterable[str], plan: Mapping[str, str | None]) -> None:
         """Refuse a pattern that decides nothing.

@@ -1,9 +1,9 @@
 """Files of quantized tensors: one .safetensors with packed codes, levels, and metadata that says how to read them back.
 
 Keys: `<tensor>.codes` (element codes as the block packs them, blocked axis last) and `<tensor>.level.<level>` (unsigned codes).
-Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipe, block, digest, tail, tensors {name: about},
-skipped {name: reason}. A tensor without a name is called `array`. A file of several recipes is of version 3: in place of recipe, block,
-digest and tail it has recipes {recipe: {block, digest, tail}}, and what it says of a tensor names its recipe.
+Metadata: `emu_quantized_file`, JSON: version, emu (version that wrote it), recipes {recipe: {block, digest, tail}}, tensors {name: about},
+skipped {name: reason}. A tensor without a name is called `array`. Files of version 2 are still read: recipe, block, digest and tail stand
+for the whole file, and a checksum covers the bytes alone.
 Not here: packing and the meaning of codes (emu.ops.quantized).
 """
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from emu.base.errors import EmuError, FileError
 from emu.base.inputs import parse_json
+from emu.files.recipes import distinct
 from emu.files.tensors import TensorFile, open_tensors
 from emu.files.writers import TensorWriter, tensor_writer
 from emu.ops.quantized import Quantized, checksum, make_quantized, stored_axis, stored_shape, unpacked
@@ -30,8 +31,8 @@ from emu.spec.models import Recipe
 from emu.spec.programs.types import extent_of
 
 KEY = "emu_quantized_file"
-VERSION = 2  # 2: a checksum of each tensor
-MIXED = 3  # 3: several recipes, named tensor by tensor
+VERSION = 3
+EARLIER = 2  # still read
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class StoredTensor:
     shape: of the source tensor.   codes_shape: of the codes before packing (longer where the recipe keeps its padding).
     axis, row_axis: as given to quantize.   source: format id of the source values.   levels: names, outermost first.
     random: key and stream of Philox4x32-10, for a recipe that draws.   signs: sign mask in hex, where one was given.
-    sha256: of packed codes and levels (emu.ops.quantized.checksum), compared whenever they are read; in a file of several recipes of all
-    else that is said here and the digest of the recipe's facts too (sealed).   recipe: its id, in a file of several recipes.
+    recipe: its id; None: the file is of version 2.   sha256: of packed codes and levels, of all else that is said here and of the digest
+    of the recipe's facts (sealed), compared whenever they are read; in version 2 of codes and levels alone (emu.ops.quantized.checksum).
     """
 
     shape: tuple[int, ...]
@@ -89,9 +90,9 @@ class StoredWriter:
         self.writer.put(f"{key}.codes", packed)
         for level in about.levels:
             self.writer.put(f"{key}.level.{level}", levels[level])
-        self.tensors[name] = asdict(replace(about, sha256=checksum(packed, levels)))
-        del self.tensors[name]["recipe"]  # named at the end, where there are several
-        self.recipes[name] = recipe or self.recipe
+        self.recipes[name] = used = recipe or self.recipe
+        named = replace(about, recipe=used.id)
+        self.tensors[name] = asdict(replace(named, sha256=sealed(checksum(packed, levels), named, used)))
 
     def add(self, name: str, found: Quantized, source: str, random: Mapping[str, int] | None = None, signs: str | None = None) -> None:
         """Append a quantized tensor. source, random, signs: as in StoredTensor. Raises: as put."""
@@ -100,17 +101,9 @@ class StoredWriter:
         self.put(name, found.pack(), levels, about, found.recipe)
 
     def _about(self) -> dict[str, Any]:
-        used = {recipe.id: recipe for recipe in self.recipes.values()} or {self.recipe.id: self.recipe}
-        said = {name: {"block": recipe.facts.block, "digest": digest(recipe), "tail": recipe.facts.tail} for name, recipe in used.items()}
-        about = {"emu": self.emu_version, "tensors": self.tensors, "skipped": self.skipped}
-        if len(said) == 1:
-            ((name, facts),) = said.items()
-            return about | {"version": VERSION, "recipe": name} | facts
-        for tensor, entry in self.tensors.items():
-            recipe = self.recipes[tensor]
-            entry |= {"recipe": recipe.id}
-            entry |= {"sha256": sealed(entry["sha256"], StoredTensor(**entry), recipe)}
-        return about | {"version": MIXED, "recipes": said}
+        used = distinct(self.recipes.values())
+        said = {recipe.id: {"block": recipe.facts.block, "digest": digest(recipe), "tail": recipe.facts.tail} for recipe in used}
+        return {"version": VERSION, "emu": self.emu_version, "recipes": said, "tensors": self.tensors, "skipped": self.skipped}
 
 
 class StoredFile:
@@ -199,26 +192,26 @@ def _metadata(path: Path) -> dict[str, Any]:
 def check_version(path: Path, about: object) -> None:
     """Check that this emu reads the metadata of a file. Raises: FileError."""
     version = about.get("version") if isinstance(about, dict) else None
-    if version not in (VERSION, MIXED):
-        raise FileError(f"{path}: is written in version {version}; this emu reads {VERSION} and {MIXED}")
+    if version not in (VERSION, EARLIER):
+        raise FileError(f"{path}: is written in version {version}; this emu reads {EARLIER} and {VERSION}")
 
 
 def recipe_of(path: Path, about: Mapping[str, Any], name: str | None) -> Recipe:
-    """Return the recipe that wrote a tensor. name: what the entry of the tensor says of it; None: the whole file is of one recipe.
+    """Return the recipe that wrote a tensor. name: what the entry of the tensor says of it; None: the file is of version 2.
 
     Raises: FileError (its facts changed), SpecError (unknown), KeyError, TypeError, ValueError where the metadata is damaged.
     """
-    said = about if name is None else about["recipes"][name]
-    recipe: Recipe = get("recipe", about["recipe"] if name is None else name)
+    said, name = (about, about["recipe"]) if name is None else (about["recipes"][name], name)
+    recipe: Recipe = get("recipe", name)
     if digest(recipe) != said["digest"]:
         raise FileError(f"{path}: was written under other facts of recipe {recipe.id}: load that spec (--spec) or quantize again")
-    if name is not None and said["block"] != recipe.facts.block:
+    if said["block"] != recipe.facts.block:
         raise ValueError("the block is another one")
     return recipe
 
 
 def block_said(about: object, name: str) -> object:
-    """Return the block format that the metadata of a file of several recipes gives to a tensor; None: none, or it is of one recipe."""
+    """Return the block format that the metadata gives to a tensor; None: it gives none, or is of version 2."""
     try:
         return about["recipes"][about["tensors"][name]["recipe"]]["block"]  # type: ignore[index]
     except (KeyError, TypeError, IndexError):
@@ -226,7 +219,7 @@ def block_said(about: object, name: str) -> object:
 
 
 def sealed(sha256: str, about: StoredTensor, recipe: Recipe) -> str:
-    """Return the checksum of a tensor in a file of several recipes: of its bytes, what is said of it, and the facts by which it is read."""
+    """Return the checksum of a tensor: of the checksum of its bytes, what is said of it, and the facts by which it is read."""
     said = json.dumps([digest(recipe), asdict(replace(about, sha256=sha256))], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()
 
@@ -247,7 +240,7 @@ def tensor_of(entry: Mapping[str, Any], about: Mapping[str, Any]) -> StoredTenso
     levels = tuple(entry["levels"])
     if not all(isinstance(text, str) for text in (entry["source"], entry["sha256"], *levels)):
         raise ValueError("names are texts")
-    recipe = entry["recipe"] if about["version"] == MIXED else None
+    recipe = entry["recipe"] if about["version"] == VERSION else None
     return StoredTensor(shape, codes_shape, *axes, entry["source"], levels, entry["random"], entry["signs"], entry["sha256"], recipe)
 
 

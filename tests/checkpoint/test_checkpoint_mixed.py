@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from support.quantized_header import about_of, change_about
+from support.quantized_header import about_of, as_version_2, change_about
 
 from emu import quantize
 from emu.base.errors import FileError
@@ -83,11 +83,17 @@ def seen(report: CheckpointReport) -> None:
     assert f"not looked at, {MXFP8}, blocks of mxfp8_e4m3, which no store of 4-bit weights has: d.weight" in text
 
 
-def test_a_file_of_one_recipe_is_reported_as_ever(model: Path, tmp_path: Path) -> None:
-    assert run(["quantize", str(model), "-r", NVFP4, "-o", str(tmp_path / "q.safetensors"), "-q"]) == 0
-    report = identify_files(tmp_path / "q.safetensors", model)
+def test_a_file_of_one_recipe_is_held_to_it(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "q.safetensors"
+    assert run(["quantize", str(model), "-r", NVFP4, "-o", str(path), "-q"]) == 0
+    report = identify_files(path, model)
+    assert [tensor.said for tensor in report.tensors] == [NVFP4] * 4
+    assert f"by {NVFP4}, as the file says: a.weight, " in report.text() and report.exit_code == 0
+    as_version_2(path)
+    report = identify_files(path, model)
     assert [tensor.said for tensor in report.tensors] == [None] * 4
-    assert "as the file says" not in report.text() and report.exit_code == 0
+    assert "as the file says" not in report.text() and report.exit_code == 0 and report.stores == {STORES["a"]: 4}
+    assert convert_checkpoint(path, "modelopt_nvfp4", tmp_path / "new").lossless
 
 
 def test_what_one_store_holds_is_converted(made: Made, model: Path, tmp_path: Path) -> None:

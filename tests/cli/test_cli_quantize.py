@@ -9,11 +9,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from support.quantized_header import as_version_2, change_about
 
 import emu
 from emu.base.philox import stream_of, words
 from emu.cli.main import run
-from emu.spec import get, names
+from emu.spec import digest, get, names
 
 ROOM = 6  # peak memory, in sizes of the largest tensor
 
@@ -206,12 +207,34 @@ def test_truncated_input_is_one_line(model, capsys, here, keep):
     assert sorted(path.name for path in here.iterdir()) == [model, "q.safetensors"]
 
 
+@pytest.mark.parametrize("said", [{"signs": "0xD7E9"}, {"axis": 0, "row_axis": 1}, {"random": {"key": 6, "stream": 1}}, {"recipe": "ufp4"},
+                                  {"shape": [48, 56]}, {"codes_shape": [48, 56]}, {"source": "bf16"}])  # fmt: skip
+def test_a_changed_header_of_a_stored_file_is_one_line(model, capsys, here, said):
+    """Sign mask, axis, random key, recipe, shape, padding, source: none is read as if it were what was written."""
+    words_ = ["--random-key", "5", "--signs", "0xD7E8", "-q", "-o", "q.safetensors", "--select", "a.*"]
+    assert run(["quantize", model, "-r", "ufp4_sr", *words_]) == 0
+
+    def change(about):
+        about["recipes"]["ufp4"] = {"block": "ufp4", "digest": digest(get("recipe", "ufp4")), "tail": get("recipe", "ufp4").facts.tail}
+        entry = about["tensors"]["a.matrix"]
+        assert all(entry[key] != value for key, value in said.items())
+        entry.update(said)
+
+    change_about(here / "q.safetensors", change)
+    capsys.readouterr()
+    assert run(["dequantize", "q.safetensors"]) == 2
+    told = "its bytes or what is said of it are not those that were written: the file is damaged, quantize again"
+    assert capsys.readouterr().err == f"emu: q.safetensors: tensor a.matrix: {told}\n"
+    assert sorted(path.name for path in here.iterdir()) == [model, "q.safetensors"]
+
+
 def test_contradictions_in_a_stored_file_are_one_line(model, capsys, here):
     assert run(["quantize", model, "-r", "nvfp4_te_ref", "-q", "-o", "q.safetensors", "--select", "a.*"]) == 0
+    as_version_2(here / "q.safetensors")
     data = (here / "q.safetensors").read_bytes()
     for old, new, says in (
         (b'\\"codes_shape\\": [48, 64]', b'\\"codes_shape\\": [48, 60]', "contradict each other"),
-        (b'"shape":[48,32]', b'"shape":[32,48]', "its bytes are not those that were written"),
+        (b'"shape": [48, 32]', b'"shape": [32, 48]', "its bytes are not those that were written"),
     ):
         assert old in data
         (here / "bad.safetensors").write_bytes(data.replace(old, new))

@@ -1,4 +1,4 @@
-"""The metadata in the header of a file of emu quantize, read and changed."""
+"""The metadata in the header of a file of emu quantize: read, changed, and as version 2 had it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from safetensors.numpy import load_file
+
 from emu.files.stored import KEY
+from emu.ops.quantized import checksum
 
 
 def about_of(path: Path) -> dict[str, Any]:
@@ -25,6 +28,21 @@ def change_about(path: Path, change: Callable[[dict[str, Any]], object]) -> Path
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
     return path
+
+
+def as_version_2(path: Path) -> Path:
+    """Turn a file of one recipe into what emu wrote before version 3, in the file. Returns: its path."""
+    arrays = load_file(path)
+
+    def change(about: dict[str, Any]) -> None:
+        ((recipe, facts),) = about.pop("recipes").items()
+        about |= {"version": 2, "recipe": recipe} | facts
+        for name, entry in about["tensors"].items():
+            del entry["recipe"]
+            levels = {level: arrays[f"{name or 'array'}.level.{level}"] for level in entry["levels"]}
+            entry["sha256"] = checksum(arrays[f"{name or 'array'}.codes"], levels)
+
+    return change_about(path, change)
 
 
 def _split(path: Path) -> tuple[dict[str, Any], bytes]:
