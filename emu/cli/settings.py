@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from emu.base.cluster import checked_address
 from emu.spec.registry import broken, load_spec
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -90,6 +91,22 @@ common_options = stacked(
     click.option("--spec", metavar="DIR", multiple=True, expose_value=False, is_eager=True, callback=_add_spec, help="Add spec files."),
     click.option("--json", is_flag=True, expose_value=False, callback=_set("json"), help="Print JSON on stdout."),
     click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_set("quiet"), help="No progress, no notes."),
+)
+
+
+def _cluster(_ctx: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    return None if text is None else checked_address(text)
+
+
+# --jobs and --cluster of commands whose tasks are functions of the spec and their names.
+worker_options = stacked(
+    click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; no result depends on it."),
+    click.option(
+        "--cluster",
+        callback=_cluster,
+        metavar="ADDRESS|local:N",
+        help="Workers of a Dask scheduler, or N on this machine, instead of processes; no result depends on them.",
+    ),
 )
 
 

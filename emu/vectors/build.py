@@ -6,18 +6,19 @@ And emu vectors merge: the folders of several shards as one, byte for byte what 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from emu.base.errors import FileError, SpecError
-from emu.base.forks import end_with
 from emu.base.inputs import read_json
+from emu.base.workers import done_by_processes
 from emu.contracts.rows import inputs_of
+from emu.spec.carried import results
 from emu.spec.contract import is_product, parse
 from emu.vectors.coverage.count import write_cover
 from emu.vectors.files import manifest
@@ -30,10 +31,8 @@ from emu.vectors.verify import check_manifest
 from emu.vectors.versioning import apply_erratum
 
 Progress = Callable[[str, int, int], None]
-Task = tuple[str, bool]  # stem of a suite; whether its rows are written, or their digest alone
 SCRATCH: Final = ".building"
 NOTES: Final = "digests.json"
-_PLANS: Final[dict[str, SuitePlan]] = {}  # of the build that runs: a forked worker finds them here
 OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA, manifest.COVER, manifest.KILL)
 
 
@@ -53,47 +52,50 @@ def build(
     progress: Progress | None = None,
     frozen: bool = True,
     shard: tuple[int, int] | None = None,
+    cluster: str | None = None,
 ) -> Built:
     """Build golden vectors into a folder.
 
     out: new, empty, or an earlier (perhaps interrupted) build.   suites, contracts: names to build; None: any. With neither and frozen
     the frozen selection is built: files and DIGESTS.sha256.   jobs: processes.   progress: told (stem, suites done, all suites).
     shard: (i, n): of the suites, sorted by name, the i-th of every n, i from 1; all n shards in one folder, or merged, are one run.
-    The same spec gives the same bytes whatever jobs is.
+    cluster: workers instead of processes (emu.base.cluster); their suites are written here, so they need not share a disk.
+    The same spec gives the same bytes whatever jobs and cluster are.
     Raises: SpecError (unknown contract or suite), FileError (a foreign folder, no plan), EngineError (implementations differ: that suite is
-    not written).   Tests: tests/vectors/test_vectors_build.py.
+    not written); as emu.spec.carried.results.   Tests: tests/vectors/test_vectors_build.py, tests/vectors/test_vectors_cluster.py.
     """
     shipped, digests = _part(*_chosen(suites, contracts, frozen), shard)
     try:
         check_folder(out)
-        return _build(out, shipped, digests, max(1, jobs), progress)
+        return _build(out, shipped, digests, max(1, jobs), cluster, progress)
     except OSError as error:
         raise FileError(f"{out}: {error.strerror or error}: what is finished stays, run the same command to go on") from None
 
 
-def _build(out: Path, shipped: Sequence[SuitePlan], digests: Sequence[SuitePlan], jobs: int, progress: Progress | None) -> Built:
+def _build(
+    out: Path, shipped: Sequence[SuitePlan], digests: Sequence[SuitePlan], jobs: int, cluster: str | None, progress: Progress | None
+) -> Built:
     """Build the plans that are not there yet, then sign the folder."""
     scratch = out / SCRATCH
     scratch.mkdir(parents=True, exist_ok=True)
-    _PLANS.clear()
-    _PLANS.update((plan.stem, plan) for plan in (*shipped, *digests))
-    report = _Report(progress, len(_PLANS))
+    report = _Report(progress, len(shipped) + len(digests))
     known = _known_digests(scratch)
     todo, skipped = _split(shipped, out)
     hashes = {plan.stem: known[plan.stem][1] for plan in digests if known.get(plan.stem, ("",))[0] == _key(plan)}
     for stem in (*skipped, *hashes):
         report(stem)
-    tasks = [(plan.stem, True) for plan in todo] + [(plan.stem, False) for plan in digests if plan.stem not in hashes]
+    tasks = _tasks(todo, [plan for plan in digests if plan.stem not in hashes])
     keys = {plan.stem: _key(plan) for plan in digests}
-    for stem, digest in _run(tasks, out, jobs):
-        report(stem)
-        if stem in keys:
-            hashes[stem] = digest
-            known[stem] = (keys[stem], digest)
-            write_text(scratch / NOTES, json.dumps(known))
+    for _, found in results(partial(_several, out if cluster is None else None), tasks, jobs, cluster):
+        for made in found:
+            report(made.stem)
+            _put(made, out)
+            if made.stem in keys:
+                hashes[made.stem] = made.digest
+                known[made.stem] = (keys[made.stem], made.digest)
+        write_text(scratch / NOTES, json.dumps(known))
     finish(out, {plan.operation.name.op for plan in (*shipped, *digests)}, hashes, jobs)
     shutil.rmtree(scratch)
-    _PLANS.clear()
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
 
 
@@ -205,61 +207,82 @@ def _is_current(folder: Path, plan: SuitePlan) -> bool:
     return corrected and [inputs_of(suite.layout, row) for row in planned] == [case.values for case in cases]
 
 
-def _run(tasks: Sequence[Task], out: Path, jobs: int) -> Iterator[tuple[str, str]]:
-    """Yield (stem, rows_sha256) of each task as it is done. The suites of one contract go to one process, which chooses their rows once."""
-    groups: dict[int, list[Task]] = {}
-    for stem, ships in tasks:
-        groups.setdefault(id(_PLANS[stem].operation), []).append((stem, ships))
-    if jobs == 1 or len(groups) < 2:
-        for stem, ships in tasks:
-            yield stem, _one(stem, ships, out)
-        return
-    context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),)) as pool:
-        long_first = sorted(groups.values(), key=lambda group: -max(_PLANS[stem].inputs.rows for stem, _ in group))
-        for future in as_completed([pool.submit(_several, group, out) for group in long_first]):
-            yield from future.result()
+class _Task(NamedTuple):
+    """Suites of one contract: they go to one process, which chooses their rows once. digested: those whose rows are not written."""
+
+    contract: str
+    written: tuple[str, ...]
+    digested: tuple[str, ...]
 
 
-def _several(tasks: Sequence[Task], out: Path) -> list[tuple[str, str]]:
-    """Write or digest the suites of one contract."""
-    return [(stem, _one(stem, ships, out)) for stem, ships in tasks]
+class _Made(NamedTuple):
+    """A suite that was made. files: its files by name, where the process that made it does not write them itself."""
+
+    stem: str
+    digest: str
+    files: dict[str, bytes]
 
 
-def _one(stem: str, ships: bool, out: Path) -> str:
-    """Write or digest one suite."""
-    plan = _PLANS[stem]
-    if not ships:
-        return digest_suite(plan)
+def _tasks(written: Sequence[SuitePlan], digested: Sequence[SuitePlan]) -> list[_Task]:
+    """Return what is to do, the longest first."""
+    groups: dict[str, tuple[list[SuitePlan], list[SuitePlan]]] = {}
+    for plans, place in ((written, 0), (digested, 1)):
+        for plan in plans:
+            groups.setdefault(plan.stem.rpartition("__")[0], ([], []))[place].append(plan)
+    long_first = sorted(groups.values(), key=lambda group: -max(plan.inputs.rows for plan in (*group[0], *group[1])))
+    return [
+        _Task(str((*group[0], *group[1])[0].operation.name), *(tuple(plan.stem for plan in plans) for plans in group))
+        for group in long_first
+    ]
+
+
+def _several(out: Path | None, task: _Task) -> list[_Made]:
+    """Write or digest the suites of a task. out: where to; None: the files are handed back."""
+    name = parse(task.contract)
+    plans = {plan.stem: plan for plan in plans_of(name, families()[name])}
+    if out is not None:
+        return [_one(plans[stem], out) for stem in task.written] + [_Made(stem, digest_suite(plans[stem]), {}) for stem in task.digested]
+    with TemporaryDirectory(prefix="emu-build-") as folder:
+        made = _several(Path(folder), task)
+        names = {path.name: path for path in sorted(Path(folder).glob("*/*")) if path.is_file()}
+        return [one._replace(files={name: path.read_bytes() for name, path in names.items() if stem_of(name) == one.stem}) for one in made]
+
+
+def _put(made: _Made, out: Path) -> None:
+    """Move the files that a worker handed back into their folder, the JSON file last."""
+    folder = out / made.stem.partition("__")[0]
+    folder.mkdir(exist_ok=True)
+    for name, data in sorted(made.files.items(), key=lambda item: (item[0].endswith(".json"), item[0])):
+        (out / SCRATCH / name).write_bytes(data)
+        os.replace(out / SCRATCH / name, folder / name)
+
+
+def _one(plan: SuitePlan, out: Path) -> _Made:
+    """Write one suite."""
     folder = out / plan.operation.name.op
     digest = write_suite(plan, folder, out / SCRATCH)
-    wrong = manifest.of_stem(stem)
+    wrong = manifest.of_stem(plan.stem)
     if not wrong:
-        return digest
-    suite = load(folder, stem)
+        return _Made(plan.stem, digest, {})
+    suite = load(folder, plan.stem)
     for erratum in wrong:
         suite = apply_erratum(suite, erratum, grown=True)
     for name, text in sorted(render(suite).items(), key=lambda item: item[0].endswith(".json")):
         write_text(out / SCRATCH / name, text)
         os.replace(out / SCRATCH / name, folder / name)
-    return str(suite.record["rows_sha256"])
+    return _Made(plan.stem, str(suite.record["rows_sha256"]), {})
 
 
 def finish(out: Path, operations: set[str], hashes: dict[str, str], jobs: int = 1) -> None:
     """Write ERRATA.json, DIGESTS.sha256, COVER.json and MANIFEST.sha256 of each operation's folder."""
     tasks = [(out / op, {stem: digest for stem, digest in hashes.items() if stem.startswith(f"{op}__")}) for op in sorted(operations)]
-    if jobs == 1 or len(tasks) < 2:
-        for folder, own in tasks:
-            _sign(folder, own)
-        return
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),)) as pool:
-        for done in [pool.submit(_sign, folder, own) for folder, own in tasks]:
-            done.result()
+    for _ in done_by_processes(_sign, tasks, jobs):
+        pass
 
 
-def _sign(folder: Path, hashes: dict[str, str]) -> None:
-    """Write what tells of all suites of one operation."""
+def _sign(task: tuple[Path, dict[str, str]]) -> None:
+    """Write what tells of all suites of one operation. task: its folder; digests of suites that are not written."""
+    folder, hashes = task
     folder.mkdir(exist_ok=True)
     present = {stem_of(path.name) for path in folder.iterdir()}
     own = [erratum for erratum in manifest.RELEASED if erratum["stem"] in present]

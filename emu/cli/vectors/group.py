@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, counting_bar, note, print_json, print_table, say_error, settings_of
+from emu.cli.settings import common_options, counting_bar, note, print_json, print_table, say_error, settings_of, worker_options
 from emu.cli.vectors.cover import command as cover_command
 from emu.cli.vectors.deliver import command as deliver_command
 
@@ -20,10 +20,12 @@ def command() -> None:
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder: new, empty, or an earlier or interrupted build.")
 @click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits, sums); repeatable.")
 @click.option("--contract", "contracts", multiple=True, help="Only these contracts (emu list contracts); repeatable.")
-@click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; the bytes do not depend on it.")
+@worker_options
 @click.option("--shard", help="I/N: only the I-th of N parts of the suites; all parts in one folder, or merged, are one run.")
 @common_options
-def build_command(out: Path, suites: tuple[str, ...], contracts: tuple[str, ...], jobs: int, shard: str | None) -> None:
+def build_command(
+    out: Path, suites: tuple[str, ...], contracts: tuple[str, ...], jobs: int, cluster: str | None, shard: str | None
+) -> None:
     """Build golden vectors; without --suite and --contract the frozen selection, byte for byte that of vectors/.
 
     A second run continues an interrupted one. Nothing is written where implementations differ.
@@ -31,7 +33,7 @@ def build_command(out: Path, suites: tuple[str, ...], contracts: tuple[str, ...]
     from emu.vectors import build
 
     with counting_bar("build") as step:
-        built = build(out, suites or None, contracts or None, jobs, step, shard=_shard(shard))
+        built = build(out, suites or None, contracts or None, jobs, step, shard=_shard(shard), cluster=cluster)
     if settings_of().json:
         print_json({"out": str(out), **built._asdict()})
     note(f"{out}: {len(built.written)} suites written, {len(built.skipped)} were right already, {len(built.digests)} digests")

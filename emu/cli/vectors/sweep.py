@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from emu.base.errors import FileError
-from emu.cli.settings import common_options, note, print_json, print_table, progress, say_error, settings_of
+from emu.cli.settings import common_options, note, print_json, print_table, progress, say_error, settings_of, worker_options
 
 DIFFERS = 1
 RECORD = Path("docs/evidence/sweeps.json")
@@ -34,9 +34,18 @@ def _codes(_ctx: click.Context, _parameter: click.Parameter, text: str | None) -
 )
 @click.option("--engine", "engines", multiple=True, help="Only these engines; repeatable.  [default: all that can]")
 @click.option("--codes", callback=_codes, metavar="FIRST:END", help="Only these source codes of finite sweeps; nothing is recorded.")
-@click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; the digests do not depend on it.")
+@worker_options
 @common_options
-def command(out: Path, check: bool, stale: bool, words: tuple[str, ...], engines: tuple[str, ...], codes: range | None, jobs: int) -> int:
+def command(
+    out: Path,
+    check: bool,
+    stale: bool,
+    words: tuple[str, ...],
+    engines: tuple[str, ...],
+    codes: range | None,
+    jobs: int,
+    cluster: str | None,
+) -> int:
     """Convert all inputs with every engine: equal, or the first input that differs (exit code 1).
 
     2^32 binary32 codes and all 16-bit ones, to each 4-bit format, by each rounding and overflow; special values by each policy.
@@ -53,10 +62,12 @@ def command(out: Path, check: bool, stale: bool, words: tuple[str, ...], engines
         todo = [one for one in todo if one.kind == "finite"]
     if not todo and not stale:
         raise click.UsageError(f"no sweep has all of {', '.join(words)} in its name, as in fp32/e2m1/rne/saturate")
-    return _run(out, todo, engines, codes, jobs, () if words else found.extra)
+    return _run(out, todo, engines, codes, (jobs, cluster), () if words else found.extra)
 
 
-def _run(out: Path, todo: list[Any], engines: tuple[str, ...], codes: range | None, jobs: int, extra: tuple[str, ...]) -> int:
+def _run(
+    out: Path, todo: list[Any], engines: tuple[str, ...], codes: range | None, workers: tuple[int, str | None], extra: tuple[str, ...]
+) -> int:
     from emu.vectors import sweep as sweeps
 
     keep = codes is None and not engines
@@ -74,10 +85,11 @@ def _run(out: Path, todo: list[Any], engines: tuple[str, ...], codes: range | No
                 todo,
                 state,
                 engines or None,
-                jobs,
+                workers[0],
                 codes,
                 finished=(lambda one: sweeps.add_result(out, one)) if keep else None,
                 progress=step,
+                cluster=workers[1],
             )
         except sweeps.Differs as error:
             say_error(str(error))

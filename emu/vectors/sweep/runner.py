@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-import multiprocessing
-import os
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -16,11 +13,12 @@ from typing import Any, Final, NamedTuple
 from emu.base.atomic import whole_file
 from emu.base.caches import bounded
 from emu.base.errors import EngineError
-from emu.base.forks import end_with
 from emu.base.inputs import read_json
+from emu.base.workers import in_order
+from emu.spec.carried import results as results_of
 from emu.vectors.sweep.inputs import count_inputs, count_leaves
 from emu.vectors.sweep.judge import Leaf, engines_for, judge
-from emu.vectors.sweep.space import Sweep
+from emu.vectors.sweep.space import Sweep, find
 
 SHARD: Final = 4
 SAVE_EVERY: Final = 16  # shards
@@ -40,20 +38,13 @@ class Result(NamedTuple):
 
 
 class _Task(NamedTuple):
+    """Some leaves of a sweep. A worker makes the sweep of its name again."""
+
     name: str
     first: int
     leaves: int
-
-
-class _Job(NamedTuple):
-    """What a worker needs; it is set before the workers are forked."""
-
-    sweeps: dict[str, Sweep]
-    engines: dict[str, tuple[str, ...]]
+    engines: tuple[str, ...]
     codes: range | None
-
-
-_job: _Job | None = None
 
 
 def run(
@@ -65,20 +56,23 @@ def run(
     shard: int = SHARD,
     finished: Callable[[Result], None] | None = None,
     progress: Progress | None = None,
+    cluster: str | None = None,
 ) -> list[Result]:
     """Run sweeps in order.
 
     state: file that keeps what is done, so that the same call goes on after a kill; it is removed at the end.   engines: only these.
     jobs: processes.   codes: of finite sweeps only these source codes.   shard: leaves a task has.
     finished: told each result as it is there.   progress: told (name, inputs done, inputs of all).
-    Returns: the results of this call. Raises: EngineError with the first differing input (kind Differs), no engine; FileError.
+    cluster: workers instead of processes (emu.base.cluster).
+    Returns: the results of this call.
+    Raises: EngineError with the first differing input (kind Differs), no engine; FileError; as emu.spec.carried.results.
     """
-    global _job
-    _job = _Job({sweep.name: sweep for sweep in sweeps}, {sweep.name: engines_for(sweep, engines) for sweep in sweeps}, codes)
-    done = _Done(state, {name: _identity(sweep, _job) for name, sweep in _job.sweeps.items()})
+    chosen = {sweep.name: engines_for(sweep, engines) for sweep in sweeps}
+    done = _Done(state, {sweep.name: _identity(sweep, chosen[sweep.name], codes) for sweep in sweeps})
     total, count = sum(count_inputs(sweep, codes) for sweep in sweeps), 0
     results = []
-    shards = _shards(_tasks(sweeps, done, shard, codes), jobs)
+    tasks = _tasks(sweeps, chosen, done, shard, codes)
+    shards = in_order(results_of(_one, tasks, jobs, cluster))
     try:
         for sweep in sweeps:
             if sweep.name not in done.finished:
@@ -86,7 +80,7 @@ def run(
                     _take(sweep, next(shards), done)
                     if progress is not None:
                         progress(sweep.name, count + sum(inputs for _, inputs, _ in done.leaves[sweep.name]), total)
-                results.append(_result(sweep, done.leaves.pop(sweep.name)))
+                results.append(_result(sweep, chosen[sweep.name], done.leaves.pop(sweep.name)))
                 if finished is not None:
                     finished(results[-1])
                 done.finish(sweep.name)
@@ -100,9 +94,9 @@ def run(
     return results
 
 
-def _identity(sweep: Sweep, job: _Job) -> str:
+def _identity(sweep: Sweep, engines: tuple[str, ...], codes: range | None) -> str:
     """Return what must be the same for leaves judged earlier to count."""
-    return sha256(repr([code_sha256(), sweep.name, sweep.spec_sha256, job.engines[sweep.name], job.codes]).encode()).hexdigest()
+    return sha256(repr([code_sha256(), sweep.name, sweep.spec_sha256, engines, codes]).encode()).hexdigest()
 
 
 class Differs(EngineError):
@@ -118,43 +112,29 @@ def _take(sweep: Sweep, found: list[Leaf], done: _Done) -> None:
     done.tick()
 
 
-def _result(sweep: Sweep, leaves: list[tuple[str, int, int]]) -> Result:
-    assert _job is not None
+def _result(sweep: Sweep, engines: tuple[str, ...], leaves: list[tuple[str, int, int]]) -> Result:
     digest = sha256(b"".join(bytes.fromhex(leaf[0]) for leaf in leaves)).hexdigest()
     inputs, exact = sum(leaf[1] for leaf in leaves), sum(leaf[2] for leaf in leaves)
-    return Result(sweep, _job.engines[sweep.name], inputs, exact, digest, code_sha256())
+    return Result(sweep, engines, inputs, exact, digest, code_sha256())
 
 
-def _tasks(sweeps: Sequence[Sweep], done: _Done, shard: int, codes: range | None) -> list[_Task]:
+def _tasks(sweeps: Sequence[Sweep], engines: dict[str, tuple[str, ...]], done: _Done, shard: int, codes: range | None) -> list[_Task]:
     """Return the shards still to do, in order; a shard never reaches into the next sweep."""
     found = []
     for sweep in sweeps:
         if sweep.name not in done.finished:
             last = count_leaves(sweep, codes)
             first = len(done.leaves.get(sweep.name, []))
-            found += [_Task(sweep.name, start, min(shard, last - start)) for start in range(first, last, shard)]
+            found += [_Task(sweep.name, start, min(shard, last - start), engines[sweep.name], codes) for start in range(first, last, shard)]
     return found
-
-
-def _shards(tasks: Sequence[_Task], jobs: int) -> Generator[list[Leaf]]:
-    """Yield the leaves of each task, in order."""
-    if jobs == 1 or len(tasks) < 2:
-        yield from map(_one, tasks)
-        return
-    context = multiprocessing.get_context("fork")  # the workers keep the spec folders that were loaded
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
-    try:
-        yield from pool.map(_one, tasks)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _one(task: _Task) -> list[Leaf]:
     """Judge the leaves of a task up to the first that differs."""
-    assert _job is not None
+    sweep = find(task.name)
     found: list[Leaf] = []
     for leaf in range(task.first, task.first + task.leaves):
-        found.append(judge(_job.sweeps[task.name], leaf, _job.engines[task.name], _job.codes))
+        found.append(judge(sweep, leaf, task.engines, task.codes))
         if found[-1].difference is not None:
             break
     return found

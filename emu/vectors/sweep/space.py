@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from emu.base.caches import lazy
+from emu.base.caches import bounded, lazy
 from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.contract import ContractName, check
@@ -67,6 +67,17 @@ def planned() -> tuple[Sweep, ...]:
     found = [sweep for source in _sources() for fmt in _destinations() for sweep in _of_pair(source, fmt)]
     order = {"special": 0, "finite": 1, "random": 2}
     return tuple(sorted(found, key=lambda sweep: (derive.codes(sweep.source).bits, order[sweep.kind])))
+
+
+def find(name: str) -> Sweep:
+    """Return a planned sweep. Raises: KeyError."""
+    kinds = ("format", "policy", "rounding", "recipe")
+    return _by_name(tuple((kind, item, digest(get(kind, item))) for kind in kinds for item in names(kind)))[name]
+
+
+@bounded(1, names=True)
+def _by_name(_known: tuple[tuple[str, str, str], ...]) -> dict[str, Sweep]:
+    return {sweep.name: sweep for sweep in planned()}
 
 
 def _sources() -> list[Format]:

@@ -1,0 +1,48 @@
+"""Clusters by name, without one: what is no address, no library, no scheduler. With one: tests/vectors/test_vectors_cluster.py."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from emu.base.cluster import checked_address, done_by_cluster
+from emu.base.errors import OperandError, ToolError
+from emu.base.workers import in_order
+from emu.cli.main import run
+
+
+@pytest.mark.parametrize("text", ["local:0", "local:257", "local:", "local", "local:-1", "local:٣", "8786", "host:8786", ""])
+def test_what_is_no_cluster(text: str) -> None:
+    with pytest.raises(OperandError, match="write local:N, or the address of a scheduler, such as tcp://"):
+        checked_address(text)
+
+
+def test_what_is_one() -> None:
+    assert [checked_address(text) for text in ("local:1", "local:256", "tls://host:8786")] == ["local:1", "local:256", "tls://host:8786"]
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ToolError, match=r"not installed: pip install 'fp4emu\[cluster\]'"):
+        next(done_by_cluster(str, [1], "local:1"))
+
+
+def test_the_command_says_it_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sweep", "--cluster", "here", "--codes", "0:4"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_results_come_in_the_order_of_their_tasks_and_the_source_is_closed() -> None:
+    closed = []
+
+    def found() -> Iterator[tuple[int, str]]:
+        try:
+            yield from ((2, "c"), (0, "a"), (1, "b"), (4, "e"), (3, "d"))
+        finally:
+            closed.append(True)
+
+    source = in_order(found())  # type: ignore[arg-type]
+    assert [next(source) for _ in range(3)] == ["a", "b", "c"] and not closed
+    source.close()
+    assert closed
+    assert list(in_order(found())) == list("abcde")  # type: ignore[arg-type]
