@@ -27,7 +27,7 @@ from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "formula.js", "number.js", "block.js", "flip.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js",
+    "core.js", "own.js", "formula.js", "number.js", "block.js", "flip.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js",
     "dot_draw.js", "layout.js", "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (

@@ -23,7 +23,7 @@ function stateOf(hash) { // the room, its state, and the digest of the spec that
 /** The objects of the spec that fields of a room name, in the order of META.objects: [id, first digits of the digest of its facts]. */
 function objectsOf(name, state, fields) {
   return Object.entries(META.objects[name] || {}).filter(([field_]) => fields.includes(field_) && state[field_] !== "none")
-    .map(([field_, kind]) => { const id = state[field_].split("/")[0]; return [id, META.digests[kind][id] || "?"]; });
+    .map(([field_, kind]) => { const id = state[field_].split("/")[0]; return [id, META.digests[kind][id] || "-".repeat(8)]; });
 }
 const hashOf = (name, state) => `#${name}?${new URLSearchParams({...state, spec: objectsOf(name, state, Object.keys(state)).map(([, digest]) => digest).join("")})}`;
 /** What a link made with other facts says; empty where all that it names has the facts of this page. */
@@ -35,6 +35,7 @@ function olderFacts({name, state, digest, named}) {
 }
 const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
 function shellOf(name, state) {
+  if (name === "number" && isOwn(state)) return `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --descriptor FILE`;
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return `emu show ${state.a} ${state.b}`;
   if (name === "dot") return dotShell(state);
@@ -54,6 +55,7 @@ function draw(focus) {
   document.querySelector("#digest").textContent = olderFacts(now);
   try {
     fault.textContent = "";
+    useOwn(now.state.own || ""); // other rooms have the objects of the page alone
     ROOMS[now.name].draw(now.state, page);
     document.querySelector("#shell").textContent = shellOf(now.name, now.state);
   } catch (error) {
@@ -74,6 +76,8 @@ function guarded(work) { // what cannot be done is said, and the page stays as i
 }
 function changed({name, value, files}) {
   if (name === "file") return takeFile(files[0]);
+  if (name === "own-file") return takeOwn(files[0]);
+  if (name === "own") return go(changeOfOwn(now.state, value), "[name=own]");
   if (name === "m1") return go(otherMachine(now.state, value), "[name=m1]");
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
@@ -91,8 +95,9 @@ function begin() {
   const page = document.querySelector("#room");
   page.addEventListener("change", event => guarded(() => changed(event.target)));
   page.addEventListener("submit", event => event.preventDefault());
-  addEventListener("dragover", event => { if (now.name === "tensor") event.preventDefault(); });
-  addEventListener("drop", event => { if (now.name === "tensor") { event.preventDefault(); takeFile(event.dataTransfer.files[0]); } });
+  const dropped = {tensor: takeFile, number: takeOwn};
+  addEventListener("dragover", event => { if (now.name in dropped) event.preventDefault(); });
+  addEventListener("drop", event => { if (now.name in dropped) { event.preventDefault(); guarded(() => dropped[now.name](event.dataTransfer.files[0])); } });
   page.addEventListener("keydown", event => {
     if (now.name !== "number" || !["typed", "code"].includes(event.target.name) || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
     event.preventDefault();
@@ -118,6 +123,6 @@ function begin() {
 }
 globalThis.explorer = {smallestDifference, paste: pasted, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
-  try { return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
+  try { useOwn(state.own || ""); return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};
 if (globalThis.document) begin(); else work(); // the worker of the Tensor room is this script too

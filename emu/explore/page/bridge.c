@@ -48,6 +48,15 @@ EXPORT(ex_load) const emu_library *ex_load(const char *text, size_t length)
     return !room || emu_load_descriptor(text, length, room, bytes, &library, &fault) ? NULL : library;
 }
 
+/* The digest that the last line of a descriptor holds. */
+EXPORT(ex_digest) void ex_digest(const char *text, size_t length, char hex[65])
+{
+    emu_sha256 hash;
+    emu_sha256_begin(&hash);
+    emu_sha256_add(&hash, text, length);
+    emu_sha256_end(&hash, hex);
+}
+
 /* Numbers. */
 EXPORT(ex_format) const emu_format *ex_format(const emu_library *library, const char *id) { return emu_find_format_in(library, id); }
 EXPORT(ex_rounding) const emu_rounding *ex_rounding(const emu_library *library, const char *id) { return emu_find_rounding_in(library, id); }

@@ -1,4 +1,5 @@
 /* bridge.h: what the files of the bridge share. */
+#include "src/descriptor/sha256.h"
 #include "src/dot/levels.h"
 #include "string.h"
 

@@ -14,6 +14,7 @@ function drawnOf(state) {
 /** Python that gives what the page shows. */
 function pythonOf(name, state) {
   const head = "import numpy as np\nimport emu\n\n";
+  if (name === "number" && isOwn(state)) refuse("Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take");
   if (name === "number") {
     const source = formatOf(state.from), code = parseHex(state.code, factsOf(source).width, "code"), drawn = drawnOf(state);
     return `${head}codes = emu.convert(${arrayOf([code], source)}, "${state.to}", "${state.round}", "${state.policy}", source="${state.from}"${drawn === null ? "" : `, random=np.array([${drawn}], np.uint32)`})\nprint(hex(codes[0]))\n`;
@@ -43,6 +44,7 @@ function pythonOfRun(id, state) {
 /** C that gives what the Number room shows. */
 function cOf(name, state) {
   if (name !== "number") refuse("Copy C: for numbers");
+  if (isOwn(state)) refuse("Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor");
   const drawn = drawnOf(state) ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
   return `#include <stdio.h>
 #include "emu_ref.h"

@@ -44,12 +44,12 @@ function named(kind, id, work) { // descriptors are looked up once; a lookup tak
   if (!(key in found)) found[key] = scratch(work);
   return found[key] || refuse(`${kind} ${id}: no such object in this page`);
 }
-const formatOf = id => named("format", id, () => C.ex_format(library, word(id)));
-const roundingOf = id => named("rounding", id, () => C.ex_rounding(library, word(id)));
+const formatOf = id => named("format", id, () => C.ex_format(libraryOf(own.formats.includes(id)), word(id)));
+const roundingOf = id => named("rounding", id, () => C.ex_rounding(libraryOf(own.roundings.includes(id)), word(id)));
 const layoutOf = id => named("layout", id, () => C.ex_layout(library, word(id)));
 const recipeOf = id => META.recipes.find(recipe => recipe.id === id);
 const programOf = id => named("recipe", id, () => C.ex_program(library, word(id), 0));
-const policyOf = (id, to) => named("policy", `${id}/${to}`, () => C.ex_policy(library, word(id), word(to)));
+const policyOf = (id, to) => named("policy", `${id}/${to}`, () => C.ex_policy(libraryOf(own.policies.some(([name, of]) => name === id && of === to)), word(id), word(to)));
 function factsOf(format) {
   C.ex_format_facts(format, OUT);
   const [cls, width, sign, exp, frac] = numbersAt(OUT, 5).map(Number);

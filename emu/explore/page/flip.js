@@ -14,7 +14,7 @@ function indexOf(format, value) {
 /** What C finds one way, step 1 or -1: how many values further, 0n for none, and how many it tried one by one. */
 function flipOf(id, codes, from, amax, element, step) {
   const format = formatOf(from), value = decode(format, codes[element]), program = programOf(id), facts = programFacts(program);
-  const alone = recipeOf(id).measured && (!facts.amax || amax !== null), first = alone ? element - element % facts.columns : 0; // a block of its own, or the whole row
+  const alone = recipeOf(id).measured && (!facts.amax || amax !== null) && codes.every(code => isFinite_(decode(format, code))), first = alone ? element - element % facts.columns : 0; // a block of its own, or the whole row
   const row = alone ? codes.slice(first, first + facts.columns) : codes;
   return scratch(() => {
     const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));

@@ -1,8 +1,9 @@
 // number.js: one number from one format to another.
-const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16"};
+const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16", own: ""};
 const SOURCES = META.formats.filter(id => ["fp32", "bf16", "fp16"].includes(id));
-const targets = () => META.formats.filter(id => META.policies.some(([, covered]) => covered.includes(id)));
-const policiesOf = to => META.policies.filter(([, covered]) => covered.includes(to)).map(([id]) => id);
+const targets = () => [...new Set([...own.formats, ...META.formats])].filter(id => policiesOf(id).length);
+const roundings = () => [...new Set([...own.roundings, ...META.roundings])];
+const policiesOf = to => [...new Set([...own.policies.filter(([, of]) => of === to), ...META.policies.filter(([, covered]) => covered.includes(to))].map(([id]) => id))];
 
 function convertOnce(state, id, policy, code) {
   const rounding = roundingOf(id), bits = C.ex_random_bits(rounding);
@@ -11,9 +12,9 @@ function convertOnce(state, id, policy, code) {
 }
 
 // The finite values of a narrow format, ascending, as codes; equal values once.
-const gridOf = (() => {
-  const kept = {};
-  return id => kept[id] ??= (() => {
+const grids = {};
+function gridOf(id) {
+  return grids[id] ??= (() => {
     const format = formatOf(id), width = factsOf(format).width, all = [];
     if (width > 8) return [];
     for (let code = 0n; code < 1n << BigInt(width); code++) {
@@ -23,7 +24,7 @@ const gridOf = (() => {
     all.sort((a, b) => compare(a.number, b.number) || (a.code < b.code ? -1 : 1));
     return all.filter((item, i) => i === 0 || compare(all[i - 1].number, item.number) !== 0);
   })();
-})();
+}
 
 const errorOf = (value, result) => isFinite_(value) && isFinite_(result) ? decimal(minus(dyadic(result), dyadic(value))) : "";
 
@@ -144,7 +145,7 @@ function sideBySide(state) { // all roundings and policies; what C refuses says 
       return made.mark || `${hex(made.code, factsOf(to).width)} ${valueText(decode(to, made.code))}`;
     } catch (error) { return error instanceof Refusal ? error.message : (() => { throw error; })(); }
   };
-  return {policies, rows: META.roundings.map(id => [id, policies.map(policy => cell(id, policy))])};
+  return {policies, rows: roundings().map(id => [id, policies.map(policy => cell(id, policy))])};
 }
 
 function drawNumber(state, page) {
@@ -156,7 +157,7 @@ function drawNumber(state, page) {
   const table = sideBySide(state), own = table.policies.indexOf(state.policy), mine = (table.rows.find(([id]) => id === state.round) || [0, []])[1][own];
   const body = table.rows.map(([id, cells]) => `<tr><th scope="row">${id}</th>${cells.map(cell => `<td class="${cell === mine ? "" : "other"}">${cell}</td>`).join("")}</tr>`);
   page.innerHTML = `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
-    `${choose("to", "to", targets(), state)}${choose("round", "rounding", META.roundings, state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
+    `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
     `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work)}` +
     `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
@@ -164,7 +165,8 @@ function drawNumber(state, page) {
     `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
     `<h2>The value in other formats</h2><form class="fields"><label class="whole">formats, or all<input name="formats" value="${escape_(state.formats)}" autocomplete="off" spellcheck="false"></label></form>` +
     `<div class="wide tall" tabindex="0"><table id="formats"><thead><tr>${["format", "policy", "code", "value", "error", "formula"].map(name => `<th scope="col">${name}</th>`).join("")}</tr></thead><tbody>${shown.formats.map(item =>
-      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td><td>${item.formula}</td></tr>`).join("")}</tbody></table></div>`;
+      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td><td>${item.formula}</td></tr>`).join("")}</tbody></table></div>` + ownForm(state);
+  bindOwn(page, state);
   page.querySelectorAll(".bit").forEach(button => button.addEventListener("click", () => {
     go({code: hex(code ^ 1n << BigInt(button.dataset.bit), width)}, `[data-bit="${button.dataset.bit}"]`);
   }));

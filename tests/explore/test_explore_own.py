@@ -1,0 +1,186 @@
+"""Number with a descriptor: objects that no file has are computed as the reference model does, or refused by line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import devtools
+from support.descriptor_samples import Loaded, drawn_format, drawn_policy, drawn_rounding, sealed
+from support.explorer import browser, digits, link, planted, texts
+
+from emu.base.errors import OpenError, OperandError
+from emu.contracts.text import meaning
+from emu.engines.c_ref.descriptor_file import descriptor_text
+from emu.engines.exact import convert
+from emu.engines.exact.decode import decode_code
+from emu.spec import get
+
+
+def bare(text: str) -> str:
+    """A descriptor without its last line."""
+    return text[: text.rindex("\nend ") + 1]
+
+
+def wrong(page: str, folder: Path, seeds: range) -> tuple[list, set]:
+    """Rows of drawn objects on which the page and the reference model differ; the kinds of answers that were compared."""
+    rows, links = [], []
+    for seed in seeds:
+        fmt = drawn_format(seed)
+        rounding = (
+            get("rounding", "rne") if fmt.facts.class_ == "codebook" else drawn_rounding(seed)
+        )  # a codebook says itself who is nearer
+        policy = drawn_policy(seed, fmt)
+        own = bare(descriptor_text([fmt, rounding, policy]))
+        draw = np.random.Generator(np.random.Philox(seed))
+        for code in (
+            0x7FC0,
+            0xFF80,
+            0x8000,
+            *(int(draw.integers(0, 2)) << 15 | int(draw.integers(100, 150)) << 7 | int(draw.integers(0, 128)) for _ in range(9)),
+        ):
+            r = int(draw.integers(0, 1 << 32))
+            rows.append((fmt, rounding, policy, code, r))
+            asked = {"from": "bf16", "code": hex(code), "to": fmt.id, "round": rounding.id, "policy": policy.id, "r": r}
+            links.append(link("number", **asked, own=own, formats=fmt.id))
+    out, seen = [], set()
+    for (fmt, rounding, policy, code, r), said in zip(rows, texts(page, links, folder), strict=True):
+        bits = rounding.random_bits
+        told = said.get("result", ""), said.get("value", "")
+        try:
+            made = convert.convert_code(code, get("format", "bf16"), fmt, rounding, policy, r % (1 << bits) if bits else None)
+            value = decode_code(made, fmt)
+            wanted = made, "-0" if value.is_zero and value.sign else digits(value.signed) if value.kind == "finite" else meaning(made, fmt)
+            told = int(told[0], 16) if told[0].startswith("0x") else told[0], told[1]
+            if value.kind != "finite":
+                wanted, told = wanted[:1], told[:1]
+        except OpenError:
+            wanted = "open", ""
+        except OperandError:  # a policy that refuses
+            wanted = "refused", ""
+        seen.add(wanted[0] if isinstance(wanted[0], str) else fmt.facts.class_)
+        if told != wanted:
+            out.append((fmt.id, hex(code), said.get("refused", told), wanted))
+    return out, seen
+
+
+def test_drawn_objects_are_computed_as_the_reference_model_does(page, tmp_path):
+    out, seen = wrong(page, tmp_path, range(40))
+    assert out == [] and {"float", "integer", "exponent", "codebook", "open", "refused"} <= seen
+
+
+FAULTS = {
+    "the rounding of the page": ("C.ex_rounding(libraryOf(own.roundings.includes(id)),", "C.ex_rounding(libraryOf(false),"),
+    "the policy of the page": ("own.policies.some(([name, of]) => name === id && of === to)", "false"),
+    "the first descriptor for ever": ("if (text === own.text) return;", "if (own.text) return;"),
+    "what was looked up of the last one": ("[found, grids].forEach(kept", "[grids].forEach(kept"),
+    "the grid of the last one": ("[found, grids].forEach(kept", "[found].forEach(kept"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_descriptors_is_noticed(page, tmp_path, fault):
+    faulty = planted(page, *FAULTS[fault])
+    assert neighbours(faulty, tmp_path) != NEIGHBOURS if "last one" in fault else wrong(faulty, tmp_path, range(12))[0]
+
+
+def start(*changes: tuple[str, str]) -> str:
+    """The facts of E2M1 and its policy under the name mine, with lines changed, without the last line."""
+    text = bare(descriptor_text([get("format", "e2m1"), get("policy", "nvidia")]))
+    for before, after in (("format e2m1", "format mine"), ("nvidia e2m1", "nvidia mine"), *changes):
+        assert text.count(before) == 1
+        text = text.replace(before, after)
+    return text
+
+
+NEIGHBOURS = ["2", "3", "2.5", "3"]
+
+
+def neighbours(page: str, folder: Path) -> list[str]:
+    """The values below and above 2.6 in two formats of one name, one after the other; the second stands behind another format."""
+    facts = start()[start().index("class") : start().index("roundings")]
+    changes = ("formats 1\nformat mine\n", f"formats 2\nformat before\n{facts}format mine\n")
+    second = start(("frac_bits 1", "frac_bits 2")).replace(changes[0], changes[1])
+    asked = [link("number", own=own, to="mine", code="0x40266666") for own in (start(), second)]
+    return [said.get(key, "") for said in texts(page, asked, folder) for key in ("below", "above")]
+
+
+def test_neighbours_follow_the_facts(page, tmp_path):
+    assert neighbours(page, tmp_path) == NEIGHBOURS
+
+
+WRONG = {
+    "exp_bits 2": "exp_bits 0",
+    "frac_bits 1": "frac_bits",
+    "nan none": "nan list",
+    "nan 0x7 0x7": "nan 0x17 0x7",
+    "policy nvidia mine": "policy nvidia other",
+    "inf none": "infinity none",
+    "formats 1": "formats 2",
+    "emu descriptor 1": "emu descriptor 9",
+    "datapaths 0\n": "",
+}  # a line of the descriptor, and what it becomes
+
+
+def test_wrong_lines_are_refused_as_c_refuses_them(page, tmp_path):
+    given = [start(pair) for pair in WRONG.items()]
+    for text, said in zip(given, texts(page, [link("number", own=text, to="mine") for text in given], tmp_path), strict=True):
+        fault = Loaded(sealed(f"{text}end 0\n")).line
+        assert said == {"refused": f"descriptor line {fault}"} and not fault.startswith("0:"), said
+
+
+USE = """
+const at = selector => document.querySelector(selector), out = {}, text = selector => at(selector) ? at(selector).textContent : null;
+const change = (selector, value) => { at(selector).value = value; at(selector).dispatchEvent(new Event("change", {bubbles: true})); };
+const options = name => [...at(`[name=${name}]`).options].map(item => item.value), own = () => at("[name=own]");
+const until = async what => { for (let i = 0; i < 600 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
+const drop = (name, data) => { const held = new DataTransfer(); held.items.add(new File([data], name));
+    dispatchEvent(new DragEvent("drop", {dataTransfer: held, cancelable: true})); };
+const refused = async (name, data) => { drop(name, data); await until(() => text("#fault").startsWith(name)); return text("#fault"); };
+out.none = [own(), at("#copy-own")];
+at("#edit").click();
+out.begun = [own().value, text("#sentence"), at("[name=to]").value, document.activeElement.name, at("#edit")];
+change("[name=own]", own().value.replace("bias 1", "bias 2")); out.edited = text("#sentence"); out.hash = location.hash;
+at("#copy-own").click(); out.copied = explorer.copied();
+at("#copy-python").click(); out.python = text("#fault"); at("#copy-c").click(); out.c = text("#fault"); out.shell = text("#shell");
+out.rows = document.querySelectorAll("tbody tr").length;
+const kept = own().value;
+change("[name=own]", kept.replace("exp_bits 2", "exp_bits 99"));
+out.wrong = [text("#fault"), text("#sentence"), own().value.includes("exp_bits 99")];
+change("[name=own]", kept); out.mended = [text("#fault"), text("#sentence")];
+location.hash = "block"; await until(() => at("[name=x]")); out.block = [text("#fault"), Boolean(text("#sentence"))];
+location.hash = out.hash; await until(own); out.again = [text("#sentence"), text("#digest")];
+at("#leave").click(); out.left = [own(), at("[name=to]").value, options("to").includes("mine"), text("#fault")];
+drop("mine.txt", DROPPED); await until(own);
+out.dropped = [text("#fault"), at("[name=to]").value, at("[name=round]").value, own().value, options("round")[0]];
+out.bad = await refused("bad.txt", DROPPED.replace("class", "Class")); out.stays = own().value === out.dropped[3];
+out.empty = await refused("empty.txt", ""); out.big = await refused("big.txt", "#".repeat(70000));
+return out;
+"""
+
+
+def test_facts_are_edited_and_files_dropped(page, tmp_path):
+    whole = descriptor_text([drawn_format(2), drawn_rounding(2), drawn_policy(2, drawn_format(2))])
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    with devtools.page(browser(), tmp_path / "profile") as tab:
+        tab.open(f"{(tmp_path / 'page.html').as_uri()}#number")
+        said = tab.ask(USE.replace("DROPPED", json.dumps(whole)))
+        (tmp_path / "chosen.txt").write_text(start(), encoding="ascii")
+        tab.choose_file("[name=own-file]", tmp_path / "chosen.txt")
+        wait = "for (let i = 0; i < 600 && document.querySelector('[name=to]').value !== 'mine'; i++) "
+        chosen = wait + "await new Promise(done => setTimeout(done, 20));"
+        assert tab.ask(chosen + "return document.querySelector('[name=own]').value;") == start()
+    assert said["none"] == [None, None]
+    assert said["begun"][0] == start() and said["begun"][2:] == ["mine", "own", None]
+    assert "convert/mine/rne/nvidia gives 0x4, which is 2: an error of -0.5." in said["begun"][1]
+    edited = "fp32 0x40200000 is 2.5, between 2 and 3, at the middle; convert/mine/rne/nvidia gives 0x6, which is 2: an error of -0.5."
+    assert said["edited"] == edited and said["again"] == [edited, ""] and said["mended"] == ["", edited]
+    assert Loaded(said["copied"]).written() == said["copied"] == sealed(start(("bias 1", "bias 2")) + "end 0\n")
+    assert said["python"].startswith("Copy Python: for objects of the spec") and said["c"].startswith("Copy C: for objects of the spec")
+    assert said["shell"] == "emu_ref gen convert/mine/rne/nvidia --descriptor FILE" and said["rows"] > 20
+    assert said["wrong"] == ["descriptor line 6: out of range '99': write an integer without leading zeros from 1 to 15", None, True]
+    assert said["block"] == ["", True] and said["left"] == [None, "e2m1", False, ""]
+    assert said["dropped"] == ["", "drawn_2", "rne", bare(whole), "drawn_2"]
+    assert said["bad"].startswith("bad.txt: descriptor line 4: ") and said["stays"]
+    assert said["empty"] == "empty.txt is empty: write one with emu export descriptor"
+    assert said["big"].startswith("big.txt: 70000 bytes: a descriptor of formats, roundings and policies has at most 65536")
