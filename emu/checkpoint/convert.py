@@ -2,7 +2,7 @@
 
 Where the other store cannot hold the same numbers (hold.py), the conversion is refused, or the weight is quantized again where that is
 asked for (requantize.py). What was written is read back and compared before it gets its name. Not here: which store a checkpoint is
-(store.py), how its tensors are read (read.py).
+(store.py), how its tensors are read (read.py), what is said beside them (words.py).
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from emu.checkpoint.hold import CannotHold, check_kind, check_scales, held_facto
 from emu.checkpoint.read import StoredTensor, block_of, codes_in, open_tensor
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
+from emu.checkpoint.words import metadata_of, words_of
 from emu.files.writers import Planned, write_planned
 from emu.spec import derive, get, names
 from emu.spec.models import Checkpoint, Recipe
-from emu.spec.models.checkpoint import Written, WrittenEntry
+from emu.spec.models.checkpoint import Written
 
 SHARD_BYTES: Final = 5_000_000_000  # of one file, where it holds more than one tensor
 
@@ -206,13 +207,15 @@ class _Plan:
             if len(shards) == 1
             else [f"model-{i:05d}-of-{len(shards):05d}.safetensors" for i in range(1, len(shards) + 1)]
         )
+        metadata = metadata_of(self.written, [_module(tensor.name) + self.store.facts.weights[0] for tensor in self.tensors], self.kept)
         for name, items in zip(names, shards, strict=True):
-            write_planned(folder / name, items, {"format": "pt"})
+            write_planned(folder / name, items, metadata)
         if len(names) > 1:
             where = {item.name: name for name, items in zip(names, shards, strict=True) for item in items}
             index = {"metadata": {"total_size": sum(item.size for item in planned)}, "weight_map": where}
             (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
-        self._write_words(folder)
+        for name, data in sorted(words_of(self.written, self.config, self.kept).items()):
+            (folder / name).write_text(json.dumps(data, indent=1), encoding="utf-8")
 
     def _planned(self, tensor: StoredTensor | Requantized, progress: Callable[[str], None]) -> Iterator[Planned]:
         """Yield the parts of one weight in the other store. Its codes and scales are read anew for each, some rows at a time."""
@@ -245,21 +248,6 @@ class _Plan:
 
     def _raw(self, entry: Entry) -> Callable[[], Iterator[NDArray[np.uint8]]]:
         return lambda: iter([self.container.raw(entry)])
-
-    def _write_words(self, folder: Path) -> None:
-        """Write the JSON file by which the library knows the store, and what else the source says in such files."""
-        words: dict[str, Any] = {name: dict(data) for name, data in self.config.items() if isinstance(data, dict)}
-        words.pop("hf_quant_config.json", None)  # it tells of the store that was
-        if "config.json" in words:
-            words["config.json"].pop("quantization_config", None)
-            words["config.json"].pop("quantization", None)
-        file = words.setdefault(self.written.file, {})
-        for item in self.written.entries:
-            _put(file, item.keys, _said(item))
-        if self.written.ignored is not None:
-            _put(file, self.written.ignored, sorted(entry.name.removesuffix(".weight") for entry in self.kept if _is_linear(entry)))
-        for name, data in sorted(words.items()):
-            (folder / name).write_text(json.dumps(data, indent=1), encoding="utf-8")
 
     def read_back(self, folder: Path) -> None:
         """Compare what was written with the source, code by code, and count what quantizing again changed.
@@ -301,22 +289,3 @@ def _sharded(planned: list[Planned]) -> list[list[Planned]]:
         shards[-1].append(item)
         size += item.size
     return shards
-
-
-def _put(data: dict[str, Any], keys: tuple[str, ...], value: object) -> None:
-    """Set an entry of nested objects."""
-    for key in keys[:-1]:
-        data = data.setdefault(key, {})
-    data[keys[-1]] = value
-
-
-def _said(item: WrittenEntry) -> object:
-    """Return what an entry says, as JSON has it."""
-    if item.truth is not None:
-        return item.truth == "yes"
-    return item.word if item.word is not None else item.number if item.number is not None else list(item.words or ())
-
-
-def _is_linear(entry: Entry) -> bool:
-    """Tell whether a tensor is the weight of a linear layer, as far as its name and shape show."""
-    return entry.name.endswith(".weight") and len(entry.shape) == 2

@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from emu.base.errors import FileError, SpecError
@@ -57,6 +59,12 @@ def stored(path: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     return {name: (entry.dtype, entry.shape, container.raw(entry).tobytes()) for name, entry in container.entries.items()}
 
 
+def metadata(file: Path) -> dict[str, str]:
+    """The metadata of a file."""
+    with safe_open(file, framework="numpy") as opened:
+        return dict(opened.metadata())
+
+
 def patched(source: Path, folder: Path, suffix: str, data: bytes, at: int = 0) -> Path:
     """A copy of a checkpoint of one file with other bytes in the tensors of a suffix."""
     folder.mkdir()
@@ -68,8 +76,8 @@ def patched(source: Path, folder: Path, suffix: str, data: bytes, at: int = 0) -
     return folder
 
 
-MXFP4 = ("compressed_tensors_mxfp4", "gpt_oss_mxfp4")
-NVFP4 = ("compressed_tensors_nvfp4", "modelopt_nvfp4")
+MXFP4 = ("compressed_tensors_mxfp4", "gpt_oss_mxfp4", "torchao_mxfp4")
+NVFP4 = ("compressed_tensors_nvfp4", "modelopt_nvfp4", "torchao_nvfp4")
 
 
 @pytest.mark.parametrize("name", ["compressed_tensors_mxfp4", "gpt_oss_mxfp4", "torchao_mxfp4_floor", "torchao_mxfp4_rceil"])
@@ -82,16 +90,54 @@ def test_mxfp4_is_lossless_between_all_stores(recorded: At, tmp_path: Path, name
     assert report.stores == {to: 2} and report.exit_code == 0 and list(report.declared) == [to]
 
 
-@pytest.mark.parametrize("name", MXFP4)
-def test_there_and_back_gives_the_same_bytes(recorded: At, tmp_path: Path, name: str) -> None:
-    other = MXFP4[1 - MXFP4.index(name)]
+@pytest.mark.parametrize(("name", "store", "other"), [
+    ("compressed_tensors_mxfp4", "compressed_tensors_mxfp4", "gpt_oss_mxfp4"), ("gpt_oss_mxfp4", "gpt_oss_mxfp4", "torchao_mxfp4"),
+    ("torchao_mxfp4_floor", "torchao_mxfp4", "compressed_tensors_mxfp4"), ("torchao_nvfp4", "torchao_nvfp4", "modelopt_nvfp4"),
+    ("torchao_nvfp4_1level", "torchao_nvfp4_1level", "mlx_nvfp4"),
+])  # fmt: skip
+def test_there_and_back_gives_the_same_bytes(recorded: At, tmp_path: Path, name: str, store: str, other: str) -> None:
     convert_checkpoint(recorded(name), other, tmp_path / "there")
-    convert_checkpoint(tmp_path / "there", name, tmp_path / "back")
+    convert_checkpoint(tmp_path / "there", store, tmp_path / "back")
     assert stored(tmp_path / "back") == stored(recorded(name))
+
+
+@pytest.mark.parametrize(("name", "store"), [("torchao_nvfp4", "torchao_nvfp4"), ("torchao_mxfp4_floor", "torchao_mxfp4")])
+def test_every_file_of_torchao_says_what_each_tensor_is(
+    recorded: At,
+    parts: Callable[..., Any],
+    write: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    store: str,
+) -> None:
+    """As the library wrote it; of MXFP4 it wrote another choice of kernel, and no activations."""
+    monkeypatch.setattr(converting, "SHARD_BYTES", 1)
+    others = {"model.norm.weight": ("F32", (4,), np.ones(4, "<f4")), "scale": ("F32", (), np.float32(1))}
+    folder = recorded(name)
+    before = metadata(folder / "model.safetensors")
+    write(tmp_path / "in" / "model.safetensors", parts(folder / "model.safetensors") | others, before)
+    done = convert_checkpoint(tmp_path / "in", store, tmp_path / "new")
+    files = sorted((tmp_path / "new").glob("*.safetensors"))
+    assert len(files) == (9 if store == "torchao_nvfp4" else 7) - 1 and sorted(done.kept) == ["model.norm.weight", "scale"]
+    for file in files:
+        said = metadata(file)
+        assert said.pop("format") == "pt"
+        assert json.loads(said.pop("tensor_names")) == [*sorted(done.weights), "model.norm.weight"] and len(said) == 3
+        assert json.loads(said["model.norm.weight"]) == {"_type": "Tensor"}
+        for weight in done.weights:
+            mine, theirs = json.loads(said[weight]), json.loads(before[weight])
+            if store == "torchao_mxfp4":
+                assert mine["_data"].pop("act_quant_kwargs")["_type"] == "QuantizeTensorToMXKwargs"
+                assert theirs["_data"].pop("act_quant_kwargs") is None
+                kernels = [found["_data"].pop("kernel_preference")["_data"] for found in (mine, theirs)]
+                assert kernels == ["AUTO", "EMULATED"]
+            assert mine == theirs
 
 
 @pytest.mark.parametrize(("name", "to"), [("torchao_nvfp4", "modelopt_nvfp4"), ("torchao_nvfp4_swizzled", "modelopt_nvfp4"),
                                           ("torchao_nvfp4_1level", "modelopt_nvfp4"), ("torchao_nvfp4_1level", "compressed_tensors_nvfp4"),
+                                          ("modelopt_nvfp4", "torchao_nvfp4"), ("torchao_nvfp4_1level", "torchao_nvfp4"),
                                           ("compressed_tensors_nvfp4", "compressed_tensors_nvfp4")])  # fmt: skip
 def test_nvfp4_is_lossless_where_the_factor_is_the_same_number(recorded: At, tmp_path: Path, name: str, to: str) -> None:
     assert convert_checkpoint(recorded(name), to, tmp_path / "new").lossless
@@ -195,7 +241,7 @@ def test_what_cannot_be_held_is_refused_and_nothing_is_left(recorded: At, tmp_pa
     for given, to, error, says in (
         (source, "compressed_tensors_mxfp4", FileError, nan),
         (recorded("compressed_tensors_mxfp4"), "modelopt_nvfp4", FileError, "blocks of mxfp4 are no blocks of nvfp4_multiplier"),
-        (recorded("compressed_tensors_mxfp4"), "torchao_mxfp4", SpecError, "not known: convert to compressed_tensors_mxfp4"),
+        (recorded("compressed_tensors_mxfp4"), "gguf_mxfp4", SpecError, "not known: convert to compressed_tensors_mxfp4"),
         (recorded("compressed_tensors_mxfp4"), "zzz", SpecError, "zzz"),
     ):
         with pytest.raises(error, match=says):

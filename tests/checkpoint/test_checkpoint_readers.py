@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
+from emu.checkpoint import convert as converting
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
 
@@ -78,19 +79,30 @@ def divided(modelopt: Path, folder: Path) -> tuple[Path, dict[str, NDArray[np.fl
     return folder, values
 
 
+@pytest.fixture
+def whole(recorded: At, parts: Any, write: Any, tmp_path: Path) -> Callable[[str], tuple[Path, dict[str, NDArray[np.float32]]]]:
+    """A function: store to convert to -> a model of one layer, two of whose weights that store can hold, and the values of these."""
+
+    def made(to: str) -> tuple[Path, dict[str, NDArray[np.float32]]]:
+        if to.endswith("_nvfp4"):
+            source, values = divided(recorded("modelopt_nvfp4"), tmp_path / "source")
+        else:
+            name, group = ("torchao_nvfp4_1level", 16) if to.endswith("1level") else ("torchao_mxfp4_floor", 32)
+            source, values = recorded(name), torchao_values(recorded(name), group)
+        plain = {name: ("BF16", shape, np.full(shape, 0x3E80, "<u2")) for name, shape in PLAIN.items()}
+        write(tmp_path / "in" / "model.safetensors", parts(source / "model.safetensors") | plain)
+        (tmp_path / "in" / "config.json").write_text(json.dumps(LLAMA))
+        return tmp_path / "in", values
+
+    return made
+
+
 @pytest.mark.parametrize("to", ["compressed_tensors_mxfp4", "compressed_tensors_nvfp4"])
-def test_transformers_loads_a_whole_model(recorded: At, parts: Any, write: Any, tmp_path: Path, to: str) -> None:
+def test_transformers_loads_a_whole_model(whole: Any, tmp_path: Path, to: str) -> None:
     torch = pytest.importorskip("torch", reason="transformers needs torch")
     pytest.importorskip("compressed_tensors", reason="reads the store")
     transformers = pytest.importorskip("transformers", reason="loads models with compressed-tensors")
-    if to.endswith("nvfp4"):
-        source, values = divided(recorded("modelopt_nvfp4"), tmp_path / "source")
-    else:
-        source, values = recorded("torchao_mxfp4_floor"), torchao_values(recorded("torchao_mxfp4_floor"), 32)
-    given = tmp_path / "in"
-    plain = {name: ("BF16", shape, np.full(shape, 0x3E80, "<u2")) for name, shape in PLAIN.items()}
-    write(given / "model.safetensors", parts(source / "model.safetensors") | plain)
-    (given / "config.json").write_text(json.dumps(LLAMA))
+    given, values = whole(to)
     assert convert_checkpoint(given, to, tmp_path / "new").lossless
     about = transformers.utils.quantization_config.CompressedTensorsConfig(dequantize=True)
     model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "new", quantization_config=about, dtype=torch.bfloat16)
@@ -99,6 +111,56 @@ def test_transformers_loads_a_whole_model(recorded: At, parts: Any, write: Any, 
     for name, wanted in values.items():
         same(loaded[f"{name}.weight"].detach().float().numpy(), wanted)
     assert all((loaded[name] == 0.25).all() for name in PLAIN)
+
+
+TORCHAO = pytest.mark.parametrize("to", ["torchao_mxfp4", "torchao_nvfp4", "torchao_nvfp4_1level"])
+
+
+@TORCHAO
+@pytest.mark.parametrize("most", [1 << 40, 1 << 10])  # bytes of a file: one, or many
+def test_transformers_loads_a_whole_model_of_torchao(
+    whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str, most: int
+) -> None:
+    torch = pytest.importorskip("torch", reason="transformers needs torch")
+    pytest.importorskip("torchao", reason="reads the store")
+    transformers = pytest.importorskip("transformers", reason="loads models with torchao")
+    monkeypatch.setattr(converting, "SHARD_BYTES", most)
+    given, values = whole(to)
+    assert convert_checkpoint(given, to, tmp_path / "new").lossless
+    assert (len(list((tmp_path / "new").glob("*.safetensors"))) > 1) == (most == 1 << 10)
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "new", dtype=torch.bfloat16)
+    loaded = dict(model.named_parameters())
+    assert set(loaded) == {*PLAIN, *(f"{name}.weight" for name in MODULES)}
+    for name, wanted in values.items():
+        weight = loaded[f"{name}.weight"]
+        assert type(weight.data).__name__ == ("MXTensor" if to == "torchao_mxfp4" else "NVFP4Tensor")
+        same(weight.dequantize(torch.float32).detach().numpy(), wanted)
+        if to == "torchao_mxfp4":  # the kernel of choice needs a GPU
+            emulated = type(weight.kernel_preference).EMULATED
+            weight.kernel_preference = weight.act_quant_kwargs.kernel_preference = emulated
+    assert all((loaded[name] == 0.25).all() for name in PLAIN)
+    assert torch.isfinite(model(torch.tensor([[1, 2, 3]])).logits).all()  # its products run on these weights
+
+
+@TORCHAO
+def test_the_reader_of_torchao_gives_the_values(whole: Any, tmp_path: Path, to: str) -> None:
+    torch = pytest.importorskip("torch", reason="torchao needs torch")
+    support = pytest.importorskip("torchao.prototype.safetensors.safetensors_support", reason="reads the store")
+    from safetensors import safe_open
+
+    given, values = whole(to)
+    convert_checkpoint(given, to, tmp_path / "new")
+    with safe_open(tmp_path / "new" / "model.safetensors", framework="pt") as file:
+        found, left = support.unflatten_tensor_state_dict({name: file.get_tensor(name) for name in list(file.keys())}, file.metadata())
+    assert set(found) == {*PLAIN, *(f"{name}.weight" for name in MODULES)} and left == {}
+    for name, wanted in values.items():
+        same(found[f"{name}.weight"].dequantize(torch.float32).numpy(), wanted)
+    again, metadata = support.flatten_tensor_state_dict(found)
+    with safe_open(tmp_path / "new" / "model.safetensors", framework="pt") as file:
+        assert set(again) == set(file.keys())
+        assert {key: json.loads(text) for key, text in metadata.items() if key != "tensor_names"} == {
+            key: json.loads(text) for key, text in file.metadata().items() if key not in ("tensor_names", "format")
+        }  # what the library itself would write of them
 
 
 def test_the_reader_of_gpt_oss_gives_the_values(recorded: At, tmp_path: Path) -> None:

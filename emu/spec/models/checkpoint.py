@@ -54,19 +54,28 @@ class Profile(Part):
 
 
 class WrittenEntry(Part):
-    """One entry of a JSON file beside the tensors; one of word, number, words, truth is what stands there."""
+    """One entry of a JSON object; one of word, number, words, truth, nothing is what stands there."""
 
     keys: tuple[Text, ...] = Field(min_length=1, description="the way to the entry")
     word: Text | None = Field(default=None, description="a text")
     number: int | None = Field(default=None, ge=0, description="a number")
     words: tuple[Text, ...] | None = Field(default=None, description="a list of texts")
     truth: YesNo | None = Field(default=None, description="true or false")
+    nothing: Literal["yes"] | None = Field(default=None, description="null")
 
     @model_validator(mode="after")
     def _one(self) -> WrittenEntry:
-        if [self.word, self.number, self.words, self.truth].count(None) != 3:
-            raise ValueError("give one of word, number, words, truth")
+        if [self.word, self.number, self.words, self.truth, self.nothing].count(None) != 4:
+            raise ValueError("give one of word, number, words, truth, nothing")
         return self
+
+
+class WrittenHeader(Part):
+    """What the metadata in every file's header says: under the name of each tensor a JSON object, as text, and a list of these names."""
+
+    weight: tuple[WrittenEntry, ...] = Field(min_length=1, description="entries of the object of a quantized tensor")
+    other: tuple[WrittenEntry, ...] = Field(min_length=1, description="entries of the object of another tensor")
+    names: Text = Field(description="key of the list; names without a dot, which belong to no module, are not listed")
 
 
 class Written(Part):
@@ -80,6 +89,7 @@ class Written(Part):
     recipe: RecipeId | None = Field(
         default=None, description="recipe by which its library quantizes; absent: not known, so whoever quantizes for the store names one"
     )
+    header: WrittenHeader | None = Field(default=None, description="what the header's metadata says; absent: it says nothing of tensors")
     factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
 
 

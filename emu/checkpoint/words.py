@@ -1,0 +1,66 @@
+"""What a writer says beside the tensors, so that a library knows the files for its own: JSON files, and metadata of the header."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from emu.checkpoint.container import Entry
+from emu.spec.models.checkpoint import Written, WrittenEntry
+
+PLAIN = {"format": "pt"}  # by which loaders of torch know a file
+
+
+def metadata_of(written: Written, weights: Iterable[str], kept: Iterable[Entry]) -> dict[str, str]:
+    """Return the metadata of each file of a checkpoint. weights: names of the quantized tensors.   kept: the others.
+
+    Every file has that of all: a loader that joins the metadata of the files takes one list of names for the whole model.
+    """
+    header = written.header
+    if header is None:
+        return PLAIN
+    weight, other = (json.dumps(_filled({}, entries)) for entries in (header.weight, header.other))
+    said = dict.fromkeys(weights, weight) | {entry.name: other for entry in kept if "." in entry.name}
+    return PLAIN | said | {header.names: json.dumps(list(said))}
+
+
+def words_of(written: Written, config: Mapping[str, Any], kept: Iterable[Entry]) -> dict[str, Any]:
+    """Return the JSON files of a checkpoint: name -> data. config: those of the source, whose other entries stay.   kept: other tensors."""
+    words: dict[str, Any] = {name: dict(data) for name, data in config.items() if isinstance(data, dict)}
+    words.pop("hf_quant_config.json", None)  # it tells of the store that was
+    if "config.json" in words:
+        words["config.json"].pop("quantization_config", None)
+        words["config.json"].pop("quantization", None)
+    file = _filled(words.setdefault(written.file, {}), written.entries)
+    if written.ignored is not None:
+        _put(file, written.ignored, sorted(entry.name.removesuffix(".weight") for entry in kept if _is_linear(entry)))
+    return words
+
+
+def _filled(data: dict[str, Any], entries: Iterable[WrittenEntry]) -> dict[str, Any]:
+    """Set entries of an object. Returns: it."""
+    for item in entries:
+        _put(data, item.keys, _said(item))
+    return data
+
+
+def _put(data: dict[str, Any], keys: tuple[str, ...], value: object) -> None:
+    """Set an entry of nested objects."""
+    for key in keys[:-1]:
+        data = data.setdefault(key, {})
+    data[keys[-1]] = value
+
+
+def _said(item: WrittenEntry) -> object:
+    """Return what an entry says, as JSON has it."""
+    if item.nothing is not None:
+        return None
+    if item.truth is not None:
+        return item.truth == "yes"
+    return item.word if item.word is not None else item.number if item.number is not None else list(item.words or ())
+
+
+def _is_linear(entry: Entry) -> bool:
+    """Tell whether a tensor is the weight of a linear layer, as far as its name and shape show."""
+    return entry.name.endswith(".weight") and len(entry.shape) == 2
