@@ -118,10 +118,11 @@ function begin() {
     link.download = `emu-${now.name}.svg`;
     link.click();
   });
+  beginDrags();
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {smallestDifference, paste: pasted, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {dragged: (hash, part) => { const {state} = stateOf(hash); return codeAt(state, workOut(state).line, part); }, smallestDifference, paste: pasted, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { useOwn(state.own || ""); return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};

@@ -95,7 +95,9 @@ function gridFigure({a, b, differ}) {
     return (one && other && differ[i] ? `<line class="part" x1="${x}" x2="${x}" y1="${y(one)}" y2="${y(other)}" stroke="var(--accent)" stroke-width="3"/>` : "") +
       (one ? `<circle class="a" cx="${x}" cy="${y(one)}" r="5" fill="none" stroke="var(--ink)"/>` : "") + (other ? `<circle class="b" cx="${x}" cy="${y(other)}" r="2.5" fill="var(--ink)"/>` : "");
   });
-  const lines = ends.map(item => `<line x1="66" x2="${70 + wide * first.length}" y1="${y(item)}" y2="${y(item)}" stroke="var(--line)"/><text x="60" y="${y(item) + 4}" text-anchor="end">${dyadicText(item)}</text>`);
+  let free = 1000; // a value is written where the last one leaves room for its letters
+  const label = item => y(item) > free - 15 ? "" : (free = y(item), `<text x="60" y="${y(item) + 4}" text-anchor="end">${dyadicText(item)}</text>`);
+  const lines = ends.map(item => `<line x1="66" x2="${70 + wide * first.length}" y1="${y(item)}" y2="${y(item)}" stroke="var(--line)"/>${label(item)}`);
   return `<svg id="grid" viewBox="0 0 ${80 + wide * first.length} 170" role="img" aria-label="the element value of each code, by A and by B">${lines.join("")}${marks.join("")}</svg>` +
     `<p class="small">The value of each element code before scaling, element 0 first: a ring by A, a dot by B.</p>`;
 }

@@ -82,7 +82,7 @@ function lineOf(state, value) {
   const grid = gridOf(state.to), rounding = roundingOf(state.round);
   if (grid.length < 2 || !isFinite_(value)) return null;
   const after = grid.findIndex(item => compare(item.number, dyadic(value)) > 0), at = after < 0 ? grid.length : after;
-  const from = Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
+  const from = held ?? Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
   const parts = some.slice(1).map((b, i) => {
     const a = some[i], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
     const probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
@@ -108,7 +108,7 @@ function numberLine({shown, value, line}) {
   const inside = compare(dyadic(value), low) >= 0 && compare(dyadic(value), high) <= 0;
   const mark = inside ? `<path d="M${x(dyadic(value))} 28 l-6 -14 h12 z" fill="var(--accent)"/>` : "";
   return `<svg id="line" viewBox="0 0 700 90" role="img" aria-label="${shown.sentence}">${bins.join("")}${ticks.join("")}${mark}</svg>` +
-    `<p class="small">A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.` +
+    `<p class="small">Drag the number along the line. A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.` +
     `${inside ? "" : " The number lies outside of this grid."}</p>`;
 }
 const nearer = (near, far) => { const sum = plus({n: 3n * near.n, e: near.e}, far); return {n: sum.n, e: sum.e - 2}; };

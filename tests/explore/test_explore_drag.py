@@ -1,0 +1,114 @@
+"""The Number room: the number follows the pointer along the line, to the source's value nearest to that place."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support import devtools
+from support.explorer import answers, browser, link, planted
+
+from emu.base.errors import SpecError
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.value import finite
+from emu.spec import get, names
+from emu.spec.derive import policy_entry
+
+TARGETS = ("e2m1", "e4m3", "e5m2", "int4")
+
+
+def covers(policy: str, to: str) -> bool:
+    try:
+        return bool(policy_entry(get("policy", policy), get("format", to)))
+    except SpecError:
+        return False
+
+
+PLACES = [
+    {"from": source, "code": code, "to": to}
+    for source, codes in (("fp32", ("0x40200000", "0xBF000000")), ("bf16", ("0x4020", "0x0000")), ("fp16", ("0x7BFF", "0x8001")))
+    for code in codes
+    for to in TARGETS
+]
+POLICY = {to: next(name for name in names("policy") if covers(name, to)) for to in TARGETS}
+PARTS = (0, 1, 9999, 32768, 50001, 65535, 65536)
+
+
+def wrong(page: str, folder: Path) -> Iterator[tuple]:
+    """Places of lines whose code is not that of the source's value nearest to them."""
+    links = [link("number", **place, policy=POLICY[place["to"]]) for place in PLACES]
+    script = f"return {links}.map(item => [explorer.text(item), {list(PARTS)}.map(part => explorer.dragged(item, part))]);"
+    for place, (said, codes) in zip(PLACES, answers(page, script, folder), strict=True):
+        source, to = get("format", place["from"]), get("format", place["to"])
+        low, high = (decode_code(int(said["line"][end][key], 16), to).signed for end, key in ((0, "below"), (-1, "above")))
+        for part, code in zip(PARTS, codes, strict=True):
+            entry = policy_entry(get("policy", "ieee"), source)
+            wanted = convert_value(finite(low + (high - low) * part / 65536), source, get("rounding", "rne"), entry)
+            if int(code, 16) != wanted:
+                yield place, part, code, hex(wanted)
+
+
+def test_a_place_of_the_line_is_the_nearest_value(page, tmp_path):
+    assert list(wrong(page, tmp_path)) == []
+
+
+FAULTS = {
+    "toward zero": ('round(format, roundingOf("rne"), {sign, exp: number.e', 'round(format, roundingOf("rz"), {sign, exp: number.e'),
+    "another unit": ("e: gap.e - DRAG_PARTS}", "e: gap.e - DRAG_PARTS - 1}"),
+    "sign lost": ("const sign = number.n < 0n ? 1 : 0, {magnitude}", "const sign = 0, {magnitude}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_places_is_noticed(page, tmp_path, fault):
+    assert next(wrong(planted(page, *FAULTS[fault]), tmp_path), None)
+
+
+DRAG = """
+const at = selector => document.querySelector(selector), out = {seen: []};
+const ticks = () => [...document.querySelectorAll("#line text")].map(item => item.textContent).join(" ");
+const send = (kind, share) => { const box = at("#line").getBoundingClientRect();
+    const there = {clientX: box.left + share * box.width, clientY: box.top + 10, bubbles: true, cancelable: true};
+    at("#line").dispatchEvent(new PointerEvent(kind, there)); };
+const mark = () => { const mark = at("#line path").getBoundingClientRect(), box = at("#line").getBoundingClientRect();
+    return (mark.left + mark.width / 2 - box.left) / box.width; };
+out.before = [at("[name=code]").value, ticks()];
+send("pointermove", 0.9); out.idle = at("[name=code]").value;
+send("pointerdown", 0.2);
+for (const share of [0.2, 0.5, 0.95]) { send("pointermove", share); out.seen.push([share, mark(), ticks(), at("[name=code]").value]); }
+out.hash = location.hash; send("pointermove", 2); out.beyond = at("[name=typed]").value;
+send("pointerup", 2); out.after = ticks(); const last = at("[name=code]").value;
+send("pointermove", 0.3); out.done = at("[name=code]").value === last;
+return out;
+"""
+
+
+def dragged(page: str, folder: Path) -> list[str]:
+    """What is wrong with a drag; empty: nothing."""
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    with devtools.page(browser(), folder / "profile") as tab:
+        tab.open(f"{(folder / 'page.html').as_uri()}{link('number', to='e4m3', code='0x40200000')}")
+        said = tab.ask(DRAG)
+    code, ticks = said["before"]
+    found = [] if said["idle"] == code else ["moved without being held"]
+    found += [f"the mark is {mark}, the pointer {share}" for share, mark, _, _ in said["seen"] if abs(mark - share) > 0.003]
+    found += ["the line moved"] if any(here != ticks for *_, here, _ in said["seen"]) else []
+    found += [] if len({here for *_, here in said["seen"]}) == 3 and f"code={said['seen'][-1][-1]}" in said["hash"] else ["the codes"]
+    found += [] if Fraction(said["beyond"]) == Fraction(ticks.split()[-1]) else ["beyond the end"]
+    return found + ([] if said["done"] and said["after"] != ticks else ["it was not let go"])
+
+
+def test_the_number_follows_the_pointer(page, tmp_path):
+    assert dragged(page, tmp_path) == []
+
+
+DRAGS = {
+    "the line moves": ("const from = held ?? Math.max", "const from = Math.max"),
+    "never let go": ("if (held !== null) { held = null; draw(); }", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", DRAGS)
+def test_a_fault_of_dragging_is_noticed(page, tmp_path, fault):
+    assert dragged(planted(page, *DRAGS[fault]), tmp_path)
