@@ -1,4 +1,4 @@
-"""The Number room: the number follows the pointer along the line, to the source's value nearest to that place."""
+"""The number follows the pointer along its line, a value of Block along its bar, to the source's value nearest to that place."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -56,7 +56,7 @@ def test_a_place_of_the_line_is_the_nearest_value(page, tmp_path):
 FAULTS = {
     "toward zero": ('round(format, roundingOf("rne"), {sign, exp: number.e', 'round(format, roundingOf("rz"), {sign, exp: number.e'),
     "another unit": ("e: gap.e - DRAG_PARTS}", "e: gap.e - DRAG_PARTS - 1}"),
-    "sign lost": ("const sign = number.n < 0n ? 1 : 0, {magnitude}", "const sign = 0, {magnitude}"),
+    "sign lost": ("const sign = number.n < 0n ? 1 : 0, {magnitude, beyond}", "const sign = 0, {magnitude, beyond}"),
 }  # fmt: skip
 
 
@@ -104,11 +104,70 @@ def test_the_number_follows_the_pointer(page, tmp_path):
 
 
 DRAGS = {
-    "the line moves": ("const from = held ?? Math.max", "const from = Math.max"),
-    "never let go": ("if (held !== null) { held = null; draw(); }", ""),
+    "the line moves": ("const from = held?.first ?? Math.max", "const from = Math.max"),
+    "never let go": ("if (held) { held = null; draw(); }", ""),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", DRAGS)
 def test_a_fault_of_dragging_is_noticed(page, tmp_path, fault):
     assert dragged(planted(page, *DRAGS[fault]), tmp_path)
+
+
+BARS = """
+const at = selector => document.querySelector(selector), out = {seen: []}, values = () => at("[name=x]").value.split(" ");
+const send = (kind, share) => { const box = at("#bars").getBoundingClientRect();
+    const there = {clientY: box.top + share * box.height, bubbles: true, cancelable: true};
+    at('[data-bar="3"] .bar').dispatchEvent(new PointerEvent(kind, there)); };
+const ends = i => { const bar = at(`[data-bar="${i}"] .bar`).getBoundingClientRect(), box = at("#bars").getBoundingClientRect();
+    return [(bar.top - box.top) / box.height, (bar.bottom - box.top) / box.height]; };
+out.before = [values(), ends(0)];
+send("pointermove", 0.2); out.idle = values();
+send("pointerdown", 0.25);
+for (const share of [0.25, 0.4, 0.1, 0.8]) {
+    send("pointermove", share);
+    out.seen.push([share, ends(3), ends(0), values(), location.hash, Boolean(at("#flips"))]); }
+send("pointermove", -3); out.beyond = values()[3];
+send("pointerup", 0); out.let = ends(0); const last = values().join();
+send("pointermove", 0.5); out.done = values().join() === last; out.flips = Boolean(at("#flips")); out.fault = at("#fault").textContent;
+return out;
+"""
+
+
+def lifted(page: str, folder: Path) -> list[str]:
+    """What is wrong with a drag of the bar of element 3; empty: nothing."""
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    given = [0x40E0, 0xBF00, 0x3F80, 0x4000] + [0] * 28
+    with devtools.page(browser(), folder / "profile") as tab:
+        place = link("block", **{"from": "bf16"}, x=" ".join(f"0x{code:04X}" for code in given), flip=2)
+        tab.open(f"{(folder / 'page.html').as_uri()}{place}")
+        said = tab.ask(BARS)
+    before, first = said["before"]
+    found = [] if said["idle"] == before else ["moved without being held"]
+    for share, (top, bottom), others, codes, address, flips in said["seen"]:
+        found += (
+            [] if min(abs(top - share), abs(bottom - share)) < 0.02 else [f"the bar ends at {top}, {bottom}, the pointer is at {share}"]
+        )
+        found += [] if max(abs(here - there) for here, there in zip(others, first, strict=True)) < 0.01 else ["the other bars moved"]
+        value = decode_code(int(codes[3], 16), get("format", "bf16")).signed
+        height = Fraction(35, 4) * Fraction((150 - 160 * share) / 140 * 2 - 1)  # of 7 and a quarter more, both ways
+        found += [] if abs(value - height) < Fraction(1, 8) and codes[:3] + codes[4:] == before[:3] + before[4:] else [f"the value {value}"]
+        found += [] if "+".join(codes) in address and not flips else ["the address, or a search at each move"]
+    found += [] if said["beyond"] == "0x410C" and said["done"] and said["flips"] else ["the end"]
+    return found + ([] if said["let"] != first and said["fault"] == "" else ["it was not let go"])
+
+
+def test_a_value_follows_its_bar(page, tmp_path):
+    assert lifted(page, tmp_path) == []
+
+
+LIFTS = {
+    "the ends move": ("held?.ends || endsOf(codes, from)", "endsOf(codes, from)"),
+    "another element": ("hex(i === element ? code : own_, width)", "hex(i === element + 1 ? code : own_, width)"),
+    "upside down": ("within((150 - (event.clientY - top) / height * 160)", "within(((event.clientY - top) / height * 160 - 10)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", LIFTS)
+def test_a_fault_of_bars_is_noticed(page, tmp_path, fault):
+    assert lifted(planted(page, *LIFTS[fault]), tmp_path)

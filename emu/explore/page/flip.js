@@ -45,7 +45,7 @@ function nearestOf(trace, codes, from, amax, element, step) {
 /** What the room says of the chosen element; null: none is chosen. */
 function flipsOf(state, {codes, from, rotation}, amax, traces) {
   const element = elementOf(state, codes.length);
-  if (element === null) return null;
+  if (element === null || held) return null; // not of every value that a bar is dragged over
   const {width} = factsOf(formatOf(from)), value = decode(formatOf(from), codes[element]), head = `Element ${element} is ${hex(codes[element], width)}, ${valueText(value)}`;
   if (rotation) return {element, head: `${head}, behind a rotation: choose the rotation none to see the nearest changes of it.`, ways: []};
   if (!isFinite_(value)) return {element, head: `${head}: it has no neighbours.`, ways: []};

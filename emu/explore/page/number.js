@@ -82,7 +82,7 @@ function lineOf(state, value) {
   const grid = gridOf(state.to), rounding = roundingOf(state.round);
   if (grid.length < 2 || !isFinite_(value)) return null;
   const after = grid.findIndex(item => compare(item.number, dyadic(value)) > 0), at = after < 0 ? grid.length : after;
-  const from = held ?? Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
+  const from = held?.first ?? Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
   const parts = some.slice(1).map((b, i) => {
     const a = some[i], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
     const probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
