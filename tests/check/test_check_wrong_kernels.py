@@ -14,7 +14,7 @@ from emu.check.targets.c import c_target
 from emu.spec import get
 
 REF = "nvfp4_te_ref"
-FAST = 13  # one wrong kernel of so many by default
+FAST = 29  # one wrong kernel of so many by default
 WHOLE = [(REF, "fp32", 0), (REF, "bf16", 20261), ("e2m1_fp32scale", "fp32", 0), ("mxfp4_te_pow2", "fp32", 20262)]
 LEAST = {"ulp": 0.7, "fact": 0.65, "index": 1.0, "shape": 0.95}  # share that is caught; the others change nothing that can be seen
 
@@ -48,7 +48,7 @@ def test_every_wrong_kernel_fails(recipe, source, seed):
 RIGHT = (REF, "e2m1_fp32scale", "mxfp4_te_pow2", "nvfp4_te_4over6_mse_448", "nvfp4_te_2d_ref", "ufp4", "nvfp4_torchao_1level")
 
 
-@pytest.mark.cases(2, 4)
+@pytest.mark.cases(1, 4)
 @pytest.mark.parametrize("recipe", RIGHT)
 @pytest.mark.parametrize("key", [1, 77])
 def test_right_ones_pass(recipe, key):

@@ -192,6 +192,7 @@ def test_a_long_word_is_not_echoed_whole(capsys):
     assert " ... " in err
 
 
+@pytest.mark.exhaustive
 def test_closed_streams(tmp_path):
     """A caller may close stdout or stderr: the exit code is still the verdict, and no traceback appears."""
     for closed, words in (("stdout", ["list"]), ("stdout", ["convert", "e2m1", "5"]), ("stderr", ["list"])):

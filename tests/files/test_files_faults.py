@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.writing import COMMANDS, LONG, Ended, child, content, warm, write_inputs
+from support.writing import COMMANDS, SLOW, Ended, child, content, warm, write_inputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
 NAMING = frozenset({"mkdir", "link", "replace", "rename", "unlink", "rmdir"})
 RESUMED = {"vectors"}  # a folder that an interrupted build may leave, and that the same command goes on with
-SLOW = {*LONG, "probe", "record.json", "plot.svg"}
 
 
 class Place:

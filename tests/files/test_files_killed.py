@@ -11,7 +11,7 @@ import signal
 from typing import Any
 
 import pytest
-from support.writing import CALLS, COMMANDS, LONG, Ended, child, content, warm, write_inputs
+from support.writing import CALLS, COMMANDS, LONG, SLOW, Ended, child, content, warm, write_inputs
 
 TOUCHING = CALLS | {"writelines", "flush", "symlink", "copyfile"}
 
@@ -25,7 +25,7 @@ def in_a_child(words: list[Any], die_at: int | None = None) -> Ended:
 @pytest.mark.parametrize(
     ("name", "kills"),
     [
-        *((name, 3) for name in COMMANDS if name not in LONG),
+        *((name, 3) for name in COMMANDS if name not in SLOW),
         *(pytest.param(name, 4 if name in LONG else 25, marks=pytest.mark.exhaustive) for name in COMMANDS),
     ],
 )

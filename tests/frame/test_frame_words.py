@@ -138,6 +138,7 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
             yield from commands(below, f"{name} {word}")
 
 
+@pytest.mark.exhaustive
 def test_modules_keep_to_the_glossary() -> None:
     found = [f"{path.relative_to(ROOT)}:{wrong}" for path in modules() for wrong in in_module(path.read_text(encoding="utf-8"))]
     assert len(modules()) > 400

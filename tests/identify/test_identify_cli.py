@@ -83,6 +83,7 @@ def test_shapes_and_multiples_reach_the_kernel(kernels, capsys):
     assert "multiples and shapes are of quantize kernels, not of convert" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_only_near_a_documented_recipe(kernels, capsys):
     words = ["--op", "quantize/mxfp4_torchao_even", "--source", "bf16", "--takes", "numpy.bits"]
     assert run(["identify", f"{kernels}:own", *words]) == 1

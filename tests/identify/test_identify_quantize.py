@@ -167,6 +167,7 @@ def test_a_foreign_kernel_departs_in_rows(quantize_target):
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("lane", [9, 17, 30])
+@pytest.mark.exhaustive
 def test_a_headline_is_confirmed_by_rows_that_were_not_used_to_find_it(quantize_target, lane):
     """A block maximum that forgets one element, and wrong for NaN: not "departs only where NaN"."""
 
@@ -197,6 +198,7 @@ def test_what_departs_for_nan_alone_is_said_so(quantize_target):
     )
 
 
+@pytest.mark.exhaustive
 def test_a_changed_rule_that_nothing_confirms_is_no_name(quantize_target):
     """The logarithm of binary32 fits the rule "block maximum rounded to bf16" on many rows, and is another."""
 
@@ -223,6 +225,7 @@ def test_a_changed_rule_that_nothing_confirms_is_no_name(quantize_target):
         ("mxfp4_torchao_floor", lambda top: np.floor(np.log2(top)) - 2),
     ],
 )
+@pytest.mark.exhaustive
 def test_a_logarithm_of_float32_departs(quantize_target, base, rule):
     class Logarithm(quantize_target):
         def __call__(self, operands):
@@ -238,6 +241,7 @@ def test_a_logarithm_of_float32_departs(quantize_target, base, rule):
     assert not identify(Logarithm(get("recipe", base))).departures  # sources of bf16 never come so near
 
 
+@pytest.mark.exhaustive
 def test_the_unused_bit_of_a_nan_scale_is_not_compared(quantize_target):
     class Signed(quantize_target):
         def shaped(self, codes, levels):
@@ -313,6 +317,7 @@ def test_rows_are_asked_under_several_masks():
     assert {row.signs for row in of_recipe("ufp4", "bf16")} == set(MASKS) and {row.signs for row in of_recipe("nve0m3", "bf16")} == {0}
 
 
+@pytest.mark.exhaustive
 def test_a_multiple_that_is_known_is_kept_to(quantize_target):
     class Wide(quantize_target):
         def __call__(self, operands):

@@ -30,17 +30,6 @@ def kit(checkout: Path) -> Path:
     return checkout / "vectors" / "bench"
 
 
-@pytest.fixture(scope="session")
-def c_reference(checkout: Path, tmp_path_factory: pytest.TempPathFactory, need: Callable[..., None]) -> Path:
-    """A built copy of c_ref: libraries, the DPI library and the command emu_ref."""
-    need("make", "gcc")
-    folder = tmp_path_factory.mktemp("reference") / "c_ref"
-    shutil.copytree(checkout / "c_ref", folder, ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
-    done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=folder, capture_output=True, text=True)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    return folder
-
-
 def _rendered(checkout: Path, folder: Path, stem: str) -> Path:
     """Write the files of a frozen suite again, as the writers of this checkout make them; its path without ending."""
     source = checkout / "vectors" / stem.partition("__")[0]

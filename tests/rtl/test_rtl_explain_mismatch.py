@@ -172,6 +172,7 @@ def test_two_faults_are_told_apart(suites):
     assert "no single one explains all rows; together:" in text and "rows remain" not in text
 
 
+@pytest.mark.exhaustive
 def test_a_fault_that_no_deviation_is(suites):
     """A scrambled code: nothing holds on all rows, and the text says so."""
     found = explain_mismatch(parse_log(suites[CONVERT].log(lambda tc, want: {"y": (want["y"] * 7 + want["x"] % 13 + tc) & 15})))
@@ -180,6 +181,7 @@ def test_a_fault_that_no_deviation_is(suites):
     assert "no single one explains all rows" in text or "no single deviation" in text
 
 
+@pytest.mark.exhaustive
 def test_one_line_lists_what_it_is_consistent_with(suites):
     (line, *_) = suites[CONVERT].log(rounded(lambda *_: 0), rows=False)
     found = explain_mismatch(parse_log([f"# 12345 ns: {line}"]))

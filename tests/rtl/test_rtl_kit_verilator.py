@@ -77,6 +77,7 @@ def play(built: simulator.Built, *plusargs: str, mem: Path | None = None) -> sim
 
 @pytest.mark.exhaustive  # compiles in Verilator
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.exhaustive
 def test_the_verdicts_are_those_of_icarus(bench: simulator.Built, fault: str) -> None:
     latency, code, reason = FAULTS[fault]
     out = play(bench, f"+fault={fault}", "+at=9", f"+latency={latency}", "+watchdog=30")
@@ -84,12 +85,14 @@ def test_the_verdicts_are_those_of_icarus(bench: simulator.Built, fault: str) ->
     assert (out.exit_code, out.result.reason) == (code, reason), out.lines
 
 
+@pytest.mark.exhaustive
 def test_the_self_test_and_all_seeds(bench: simulator.Built) -> None:
     judged = simulator.judge(bench, [f"+table={bench.shard.mem}", "+latency=1", "+stall=5"], seeds=range(1, 9))
     assert (judged.exit_code, len(judged.runs), judged.self_test.result.mismatch) == (0, 8, 1), judged.why
     assert len({run.lines for run in judged.runs}) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_bit_that_nothing_writes_is_found_by_the_seeds(bench: simulator.Built) -> None:
     """Row 20 answers with an unknown bit: some seeds agree with the golden row, so that the lines differ."""
     judged = simulator.judge(bench, [f"+table={bench.shard.mem}", "+fault=x", "+at=20"], seeds=range(1, 9))
@@ -98,6 +101,7 @@ def test_a_bit_that_nothing_writes_is_found_by_the_seeds(bench: simulator.Built)
 
 
 @pytest.mark.parametrize("name", DEFECTS)
+@pytest.mark.exhaustive
 def test_files_are_refused(bench: simulator.Built, tmp_path: Path, name: str) -> None:
     text = re.sub(DEFECTS[name]["find"], DEFECTS[name]["put"], bench.shard.mem.read_text())
     (tmp_path / "rows.mem").write_bytes(text.encode())
@@ -110,6 +114,7 @@ def test_files_are_refused(bench: simulator.Built, tmp_path: Path, name: str) ->
         assert out.result.reason == DEFECTS[name]["verilator"], out.lines
 
 
+@pytest.mark.exhaustive
 def test_a_missing_file_is_refused(bench: simulator.Built, tmp_path: Path) -> None:
     assert play(bench, mem=tmp_path / "absent.mem").result.reason == "guard"
 

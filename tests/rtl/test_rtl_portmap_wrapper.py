@@ -151,7 +151,11 @@ TURNED = (("[0:1]", 1, 0), ("[7:4]", 7, 4))  # Icarus connects by index whatever
 @pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("tool", "given", "code"),
-    [("iverilog", RANGES, 0), pytest.param("verilator", RANGES, 0, marks=pytest.mark.exhaustive), ("verilator", TURNED, 1)],
+    [
+        ("iverilog", RANGES, 0),
+        pytest.param("verilator", RANGES, 0, marks=pytest.mark.exhaustive),
+        pytest.param("verilator", TURNED, 1, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_unpacked_ports_and_included_files(given, code, tool, suites, tmp_path, need):
     """Two halves of x and four bits of y as unpacked arrays, whose ranges run either way; the design's table lies in an include folder."""

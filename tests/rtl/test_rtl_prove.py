@@ -314,6 +314,7 @@ endmodule
 
 @needs_yosys
 @needs_icarus
+@pytest.mark.exhaustive
 def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec" / "datapath").mkdir(parents=True)
     (tmp_path / "spec" / "datapath" / "my_lane.yaml").write_text(LANE)

@@ -236,6 +236,7 @@ def test_an_answer_beyond_the_bound_is_late(design: Callable[..., Path]) -> None
     assert (found.kind, found.simulator) == ("silent", "icarus")
 
 
+@pytest.mark.exhaustive
 def test_a_comparison_of_nothing_proves_nothing(design: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text, old = sequence_build.TEMPLATE.read_text(), "assign bad = claimed & ~want_open & ("
     assert text.count(old) == 1

@@ -87,6 +87,7 @@ def test_the_copy_does_what_the_page_says(tree: Path) -> None:
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("engine", ["exact", "numpy"])
+@pytest.mark.exhaustive
 def test_the_page_sees_a_wrong_engine(tree: Path, tmp_path: Path, engine: str) -> None:
     """The sign of the first argument in place of the second: the page's test fails for that engine alone, and for auto if it takes it."""
     wrong = Path(shutil.copytree(tree, tmp_path / "wrong"))

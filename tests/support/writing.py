@@ -21,6 +21,7 @@ from emu.cli.main import main, run
 ROOT = Path(__file__).resolve().parents[2]
 RECIPE = "mxfp4_torchao_floor"
 LONG = ("vectors", "delivered", "delivered.zip")  # seconds each
+SLOW = (*LONG, "probe", "record.json", "plot.svg")  # over half a second
 
 
 def write_inputs(folder: Path) -> None:

@@ -290,6 +290,7 @@ def test_conversions_equal_the_reference_model_on_every_code(source: str, elemen
     assert list(narrowing(MODEL, source, element, range(1 << 16), ("rne", "sr_add16"))) == []
 
 
+@pytest.mark.exhaustive
 def test_widening_products_and_rotations_equal_the_reference_model() -> None:
     assert list(widening(MODEL)) == []
     assert list(registers(MODEL, 30)) == []

@@ -51,6 +51,7 @@ def everything() -> dict[str, Any]:
     return counts(ALL, [(code,) for code in range(1 << 16)])
 
 
+@pytest.mark.exhaustive
 def test_intervals_are_those_of_an_own_count(everything: dict[str, Any]) -> None:
     wanted = Counter(found for code in range(1 << 16) if (found := own_interval(code)) is not None)
     assert {one: hit.rows for one, hit in everything["interval_lost"].hits.items()} == dict(wanted)

@@ -58,6 +58,7 @@ def test_it_kills_what_it_was_not_chosen_for(spec: Path) -> None:
     assert len(told) > 120 and sum(told) >= 0.9 * len(told), (sum(told), len(told))
 
 
+@pytest.mark.exhaustive
 def test_a_recipe_of_ones_own_has_one_too(spec: Path) -> None:
     plan = find("quantize__bf16_to_mxfp4__my_floor__kill")
     assert added("recipe", "my_floor") and not added("recipe", "mxfp4_torchao_floor") and 8 < plan.size < 40

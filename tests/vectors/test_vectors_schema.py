@@ -65,6 +65,7 @@ def compared(name: str, data: Any) -> int:
     return refused
 
 
+@pytest.mark.exhaustive
 def test_records_of_suites_are_judged_alike(built: Path) -> None:
     seen = 0
     for stem in ("convert__bf16_to_e2m1__nvidia_sr_add8__smoke", "decode__ue4m3_to_fp32__exact__all"):

@@ -101,6 +101,7 @@ def test_versions_count_up(level: str, version: str) -> None:
     assert bump("1.2.3", level) == version
 
 
+@pytest.mark.exhaustive
 def test_a_suite_grows_after_an_erratum_and_every_row_keeps_its_id(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through files: a published row turns out wrong, then directed rows are appended. Build, verify and compare see two minor changes."""
     stem, contract = STEM.replace("smoke", "directed"), ["convert/e2m1/rne/nvidia"]

@@ -6,7 +6,7 @@ from emu.check.targets.python import python_target
 from emu.identify.run import identify
 
 
-@pytest.mark.cases(2, 8)
+@pytest.mark.cases(1, 8)
 def test_documented_fault_gets_its_name(named):
     """A variant or another contract: never only `nearest`."""
     found = identify(python_target(named.kernel, named.contract, **named.options))

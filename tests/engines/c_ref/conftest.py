@@ -152,17 +152,9 @@ def worked_rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of c_ref beside the golden vectors, built by `make` alone: libraries and the command, without a word."""
-    for tool in ("make", "gcc"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} here (Debian: make gcc)")
-    root = tmp_path_factory.mktemp("built")
-    (root / "vectors").symlink_to(checkout / "vectors")
-    shutil.copytree(checkout / "c_ref", root / "c_ref", ignore=shutil.ignore_patterns("*.o", "*.a", "*.so", "emu_ref"))
-    done = subprocess.run(["make", "-s", "CC=gcc", "EXTRA=-O1", "all", "dpi"], cwd=root / "c_ref", capture_output=True, text=True)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    return root / "c_ref"
+def built(c_reference: Path) -> Path:
+    """What `make` alone builds of c_ref: libraries and the command, without a word."""
+    return c_reference
 
 
 @pytest.fixture(scope="session")
@@ -174,9 +166,10 @@ def verilated(built: Path) -> Callable[[Path], Path]:
 
     def simulation(source: Path) -> Path:
         words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench"]
-        words += ["--Mdir", source.stem, "-CFLAGS", "-O0", str(built / "dpi/emu_ref_pkg.sv"), str(source), str(built / "libemu_dpi.a")]
-        done = subprocess.run(words, cwd=built, capture_output=True, text=True)
+        place = source.parent / f"{source.stem}_verilated"
+        words += ["--Mdir", str(place), "-CFLAGS", "-O0", str(built / "dpi/emu_ref_pkg.sv"), str(source), str(built / "libemu_dpi.a")]
+        done = subprocess.run(words, cwd=source.parent, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-        return built / source.stem / "Vbench"
+        return place / "Vbench"
 
     return simulation

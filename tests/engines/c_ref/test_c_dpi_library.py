@@ -83,6 +83,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.exhaustive
 def test_what_is_wrong_is_one_number_and_one_line(bench: Path, descriptor: Path, tmp_path: Path) -> None:
     other, broken = tmp_path / "other.txt", tmp_path / "broken.txt"
     other.write_text(descriptor_text([mine("format", "e3m2", "mine", bias=4)]), encoding="ascii")

@@ -15,9 +15,9 @@ from emu.cli.main import run as run_cli
 
 
 @pytest.fixture
-def folder(built: Path) -> Path:
-    """The built c_ref, beside the vectors."""
-    return built
+def folder(c_reference: Path, tmp_path: Path) -> Path:
+    """A copy of the built c_ref, beside the vectors."""
+    return Path(shutil.copytree(c_reference.parent, tmp_path / "copy", symlinks=True)) / c_reference.name
 
 
 def run(words: list[str], folder: Path) -> str:

@@ -101,6 +101,7 @@ def test_drawn_elements_down_the_columns_beyond_a_register_of_lanes(mode: str) -
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
+@pytest.mark.exhaustive
 def test_16_bit_sources_down_the_columns_beyond_a_register_of_lanes(source: str) -> None:
     rng = np.random.default_rng(74)
     codes = rng.integers(0, 1 << 16, (WIDE, 32), dtype=np.uint16) & np.uint16(0xBBFF)  # no Inf, no NaN

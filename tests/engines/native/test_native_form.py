@@ -24,6 +24,7 @@ def asked(form):
     return subprocess.run([sys.executable, "-P", "-c", ASK], env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.exhaustive
 def test_each_form_gives_the_same_bits():
     best = lib.emu_best_form()
     found = [asked(form).stdout.split() for form in (None, *NAMES[: best + 1])]

@@ -223,6 +223,7 @@ def is_right(plan, order):
     assert wanted in found.found or found.title.startswith("order cannot matter"), found.text()
 
 
+@pytest.mark.exhaustive
 def test_a_shipped_datapath_is_found():
     plan = next(item for _, item in PLANS if item.frac_bits is not None)
     is_right(plan, ORDERS[2])
