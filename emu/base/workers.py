@@ -1,4 +1,4 @@
-"""Tasks over processes of this machine. How many there are changes no result: a task is a function of its argument.
+"""Tasks over processes or threads of this machine. How many there are changes no result: a task is a function of its argument.
 
 Not here: workers of other machines (cluster.py), what they must know of the spec (emu/spec/carried.py).
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import closing
 from typing import TypeVar
 
@@ -48,3 +49,25 @@ def in_order(found: Done[Result]) -> Generator[Result, None, None]:
             while place in waiting:
                 yield waiting.pop(place)
                 place += 1
+
+
+def in_order_by_threads(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
+    """Yield the result of each task, in their order; one thread does them as they are asked for.
+
+    function: may be a closure; what it does at length lets other threads run.   jobs: threads; so many tasks and results are held at most.
+    Raises: what the function raises for the first task that fails, after the results before it; tasks that have not begun are then left.
+    """
+    if jobs == 1:
+        yield from map(function, tasks)
+        return
+    begun: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for task in tasks:
+            if len(begun) == jobs:
+                yield begun.popleft().result()
+            begun.append(pool.submit(function, task))
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

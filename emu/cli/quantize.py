@@ -16,6 +16,7 @@ from emu.base.atomic import check_target
 from emu.base.errors import EmuError, FileError, OperandError
 from emu.base.inputs import read_json
 from emu.base.philox import check_key, stream_of
+from emu.base.workers import in_order_by_threads
 from emu.cli.convert import parse_value
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 from emu.files import Pattern, Recipes, StoredWriter, TensorFile, TensorInfo, is_model, kept_reason, open_tensors, skip_reason
@@ -52,6 +53,7 @@ from emu.spec.programs.program import quantize_program
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
 @click.option("--signs", help="Sign mask in hex, for a recipe that rotates and takes signs [default: the transform's own].")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto.")
+@click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Threads; the bytes do not depend on it.")
 @click.option("--strict", is_flag=True, help="A tensor that cannot be quantized is an error, not skipped.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options
@@ -60,9 +62,10 @@ def command(
 ) -> None:
     """Quantize the fp32, fp16 and bf16 tensors of FILE (.npy, .npz, .safetensors, or a folder of .safetensors).
 
-    Tensors are handled one at a time; the result appears whole or not at all. Scalars, empty tensors, other dtypes, vectors whose length is
-    no multiple of the block, and lengths that do not fit a recipe with tail: error are skipped with the reason. Of a model (a file with a
-    tensor named *.weight) embeddings, norms, output heads, routers and vectors are skipped too, as deployments do: --include takes them.
+    Tensors are handled one at a time, with --jobs N at most N of them; the result appears whole or not at all. Scalars, empty tensors,
+    other dtypes, vectors whose length is no multiple of the block, and lengths that do not fit a recipe with tail: error are skipped with
+    the reason. Of a model (a file with a tensor named *.weight) embeddings, norms, output heads, routers and vectors are skipped too, as
+    deployments do: --include takes them.
 
     --recipe-for says how a tensor is quantized, not whether: a pattern that matches no tensor, or none that is taken, is an error.
     """
@@ -85,8 +88,9 @@ def command(
             raise OperandError("--tensor-amax and --amax-file say the same thing: give one of them")
         with StoredWriter.open(target, recipes.default, emu.__version__, force) as writer, progress() as bar:
             writer.skipped = {info.name: reason for info, reason in plan if reason is not None}
-            for info in bar.track(taken, description="quantize"):
-                _one(tensors, info, recipes.of(info.name), source, options, writer)
+            made = in_order_by_threads(lambda info: _one(tensors, info, recipes.of(info.name), source, options), taken, options["jobs"])
+            for info, found in zip(bar.track(taken, description="quantize"), made, strict=True):
+                writer.add(info.name, *found)
     _report(target, recipes, used, plan)
 
 
@@ -210,9 +214,9 @@ def raw_or_float(array: Any, source: Format | None) -> Any:
 
 
 def _one(
-    tensors: TensorFile, info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any], writer: StoredWriter
-) -> None:
-    """Read one tensor, quantize it, and append it to the result with what the file says of it."""
+    tensors: TensorFile, info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any]
+) -> tuple[Quantized, str, dict[str, int] | None, str | None]:
+    """Read one tensor and quantize it. Returns: what StoredWriter.add takes of it."""
     array = raw_or_float(tensors.read(info.name), source)
     operands = {"axis": options["axis"], "row_axis": options["row_axis"], "source": source, "engine": options["engine"]}
     key = None if quantize_program(recipe).drawing is None else options["random_key"]
@@ -225,7 +229,7 @@ def _one(
         raise type(error)(f"{tensors.path}: {shown(info.name)}{error}") from None
     words = None if key is None else {"key": key, "stream": stream_of(info.name)}
     came_from = source.id if source else format_of_dtype(info.dtype).id
-    writer.add(info.name, found, came_from, words, None if signs is None else f"0x{signs:X}")
+    return found, came_from, words, None if signs is None else f"0x{signs:X}"
 
 
 def _amax(text: str) -> np.float32:
