@@ -47,8 +47,9 @@ static int32_t attempt(search *work, int64_t index, int32_t *other)
 }
 
 /* Steps from value `from` on, +1 or -1 a time, to the first that is other: out[0], 0 where there is none; out[1] the steps up to which all
- * were tried one by one: every one of a source of 16 bits. Of a wider one beyond NEAR steps every APART-th value is tried (of binary32: those of
- * bfloat16), and the last; between the last that was as before and the first that was not, halves. x: one row, 64 bits a code; the element is left at another value. */
+ * were tried one by one: every one of a source of 16 bits; out[2] 1: it went on in larger steps. Of a wider source, beyond NEAR steps every
+ * APART-th value is tried (of binary32: those of bfloat16), and the last; between the last that was as before and the first that was not,
+ * halves. x: one row, 64 bits a code; the element is left at another value. */
 EXPORT(ex_flip)
 int32_t ex_flip(const emu_program *program, const emu_format *source, uint64_t *x, size_t columns, const uint32_t *tensor_amax, size_t element,
                 int64_t from, int32_t negative_zero, int32_t step, int64_t *out)
@@ -74,12 +75,13 @@ int32_t ex_flip(const emu_program *program, const emu_format *source, uint64_t *
     if ((error = emu_max_magnitude(source, step < 0, &most)))
         return error;
     int64_t steps = (int64_t)most - step * from, same = 0, next = 0, near = steps > 2 * APART ? NEAR : steps;
-    for (out[0] = out[1] = 0; !error && !other && next < steps;) {
+    for (out[0] = out[1] = out[2] = 0; !error && !other && next < steps;) {
         same = next;
         int64_t beyond = next < near ? 1 : APART - ((from + step * next) * step % APART + APART) % APART;
         next = next + beyond < steps ? next + beyond : steps;
         error = attempt(&work, from + step * next, &other);
         out[1] = next <= near ? next : out[1];
+        out[2] = next > near;
     }
     while (!error && other && next - same > 1) {
         int64_t middle = same + (next - same) / 2;

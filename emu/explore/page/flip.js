@@ -11,7 +11,7 @@ function indexOf(format, value) {
   const magnitude = value.cls === "zero" ? 0n : round(format, roundingOf("rz"), value, 0).magnitude;
   return value.sign ? -magnitude : magnitude;
 }
-/** What C finds one way, step 1 or -1: how many values further, 0n for none, and how many it tried one by one. */
+/** What C finds one way, step 1 or -1: how many values further, 0n for none, and how many it tried one by one, and whether it then went on in larger steps. */
 function flipOf(id, codes, from, amax, element, step) {
   const format = formatOf(from), value = decode(format, codes[element]), program = programOf(id), facts = programFacts(program);
   const alone = recipeOf(id).measured && (!facts.amax || amax !== null) && codes.every(code => isFinite_(decode(format, code))), first = alone ? element - element % facts.columns : 0; // a block of its own, or the whole row
@@ -19,8 +19,8 @@ function flipOf(id, codes, from, amax, element, step) {
   return scratch(() => {
     const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));
     checked(C.ex_flip(program, format, place(new Uint8Array(new BigUint64Array(row).buffer)), row.length, limit, element - first, indexOf(format, value), value.sign, step, OUT));
-    const [steps, tried] = numbersAt(OUT, 2);
-    return {steps, tried};
+    const [steps, tried, skips] = numbersAt(OUT, 3);
+    return {steps, tried, skips: skips === 1n};
   });
 }
 /** The code of an element and of each scale above it, with their names. */
@@ -30,17 +30,16 @@ const isOther = (one, two) => one.code !== two.code;
 
 /** The nearest change of an element up or down by one recipe: the code of the value that makes it (null: none does), and a sentence. trace: of the values as they are. */
 function nearestOf(trace, codes, from, amax, element, step) {
-  const format = formatOf(from), {width} = factsOf(format), value = decode(format, codes[element]), {steps, tried} = flipOf(trace.id, codes, from, amax, element, step);
-  const way = step > 0 ? "Up" : "Down", exhaustive = width <= 16 ? "every one was tried" : `each of the first ${tried} was tried, then each of bfloat16`;
-  if (!steps) return {code: null, steps, tried, sentence: `${way}: no finite value of ${from} gives it another code or scale by ${trace.id}; ${exhaustive}.`};
+  const format = formatOf(from), {width} = factsOf(format), value = decode(format, codes[element]), {steps, tried, skips} = flipOf(trace.id, codes, from, amax, element, step);
+  const way = step > 0 ? "Up" : "Down";
+  if (!steps) return {code: null, steps, tried, skips, sentence: `${way}: no finite value of ${from} gives it another code or scale by ${trace.id}.`};
   const index = indexOf(format, value) + BigInt(step) * steps, sign = index < 0n || (index === 0n && value.sign) ? 1 : 0;
   const code = encode(format, sign, sign ? -index : index), next = decode(format, code), given = codes.map((own, i) => i === element ? code : own), there = traceOf(trace.id, given, amax, from);
   const after = toldOf(there, element), shown = item => item.value && item.value !== item.code ? `${item.code}, ${item.value}` : item.code;
   const parts = toldOf(trace, element).flatMap(([name, item], i) => isOther(item, after[i][1]) ? [`its ${name} ${shown(item)} becomes ${shown(after[i][1])}`] : []);
   const others = trace.codes.items.filter((item, i) => i !== element && isOther(item, there.codes.items[i])).length;
-  const claim = steps <= tried ? "No value between does" : `Between, ${exhaustive}: nearer is only what changes and changes back between two neighbours of those`;
-  return {code, steps, tried, sentence: `${way}: at ${hex(code, width)}, ${valueText(next)}, which is ${steps} ${steps === 1n ? "value" : "values"} or ${decimal(minus(dyadic(next), dyadic(value)))} further, ${parts.join(", ")} by ${trace.id}` +
-    `${others ? `; ${others} other ${others > 1 ? "codes" : "code"} of the row ${others > 1 ? "change" : "changes"} too` : ""}. ${claim}.`};
+  return {code, steps, tried, skips, sentence: `${way}: at ${hex(code, width)}, ${valueText(next)}, which is ${steps} ${steps === 1n ? "value" : "values"} or ${decimal(minus(dyadic(next), dyadic(value)))} further, ${parts.join(", ")} by ${trace.id}` +
+    `${others ? `; ${others} other ${others > 1 ? "codes" : "code"} of the row ${others > 1 ? "change" : "changes"} too` : ""}.`};
 }
 /** What the room says of the chosen element; null: none is chosen. */
 function flipsOf(state, {codes, from, rotation}, amax, traces) {
@@ -50,12 +49,14 @@ function flipsOf(state, {codes, from, rotation}, amax, traces) {
   if (rotation) return {element, head: `${head}, behind a rotation: choose the rotation none to see the nearest changes of it.`, ways: []};
   if (!isFinite_(value)) return {element, head: `${head}: it has no neighbours.`, ways: []};
   const ways = traces.filter((trace, i) => !i || trace.id !== traces[0].id).flatMap((trace, i) => [1, -1].map(step => ({side: "ab"[i], step, ...nearestOf(trace, codes, from, amax, element, step)})));
-  return {element, head: `${head}. The nearest values of it with another code or scale:`, ways};
+  const far = ways.find(({skips}) => skips);
+  const claim = far ? `Tried were each of the first ${far.tried} values up and down, then each that bfloat16 has: only what changes and changes back between two neighbours of bfloat16 could be nearer.` : "Every value between was tried.";
+  return {element, head: `${head}. The nearest values of it with another code or scale:`, ways, claim};
 }
 function flipLines(flips) {
   if (!flips) return "";
   return `<section id="flips"><p>${escape_(flips.head)}</p><ul>${flips.ways.map(({side, step, code, sentence}) => `<li>${escape_(sentence)}${code === null ? "" :
-    ` <button data-go="${side}${step}" aria-label="Go there: ${step > 0 ? "up" : "down"} by ${side.toUpperCase()}">Go there</button>`}</li>`).join("")}</ul></section>`;
+    ` <button data-go="${side}${step}" aria-label="Go there: ${step > 0 ? "up" : "down"} by ${side.toUpperCase()}">Go there</button>`}</li>`).join("")}</ul>${flips.claim ? `<p class="small">${escape_(flips.claim)}</p>` : ""}</section>`;
 }
 /** Make the cells choose an element, and the buttons go to its nearest change. */
 function bindFlips(page, {flips, codes}, from) {
