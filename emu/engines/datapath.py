@@ -97,8 +97,9 @@ def run_levels_matmul(
     """
     m, n = len(a), len(b)
     if choose("levels", engine, plan) == "native" and random is None:
+        raised = None if flags is None else flags.reshape(m, n)  # a view, which the engine fills
         codes: Codes = _column("native", LEVELS_ENGINES).matmul(
-            a, b, scale_a, scale_b, None if c is None else c.reshape(m, n), plan, jobs=jobs
+            a, b, scale_a, scale_b, None if c is None else c.reshape(m, n), plan, jobs, raised
         )
         return codes
     parts = [_codes([], plan)]

@@ -75,6 +75,8 @@ class _Lib:
     EMU_KEEPS_DIGITS: Final[int]
     EMU_KEEPS_BELOW: Final[int]
     EMU_KEEPS_FIXED: Final[int]
+    EMU_FLAG_INVALID: Final[int]
+    EMU_FLAG_OVERFLOW: Final[int]
     EMU_ADDS_EXACT: Final[int]
     EMU_ADDS_ALIGNED: Final[int]
     EMU_ADDS_CHAIN: Final[int]
@@ -143,7 +145,9 @@ class _Lib:
         k: int,
         paired: int,
         c: Any,
+        random: Any,
         d: Any,
+        flags: Any,
         failed: Any,
         room: Any,
     ) -> int: ...

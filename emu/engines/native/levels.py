@@ -45,8 +45,6 @@ def can_levels(plan: LevelsPlan) -> bool:
 
 def fault(plan: LevelsPlan) -> str | None:
     """Return why no kernel takes a plan, or None."""
-    if plan.facts.flags is not None:
-        return "the result comes with exception flags"
     return None if is_chain(plan) else levels_tree.fault(plan)
 
 
@@ -59,6 +57,8 @@ def _chain_faults(plan: LevelsPlan) -> Iterator[str]:
     """Yield what the kernel of one running register lacks; what comes later may count on what came before."""
     facts, *lots, chain = plan.facts, *plan.levels
     words, hold = chain.facts, chain.facts.hold
+    if facts.flags is not None:
+        yield "the result comes with exception flags"
     if any(direction(rounding) is None for rounding in roundings(facts)):
         yield "a rounding draws random bits, or is none of IEEE 754's directions"
     if words.add != "chain" or words.of != "all" or words.take.every != 1 or words.align is not None:
@@ -196,10 +196,12 @@ def _describe(plan: LevelsPlan, k: int, kept: list[Any]) -> Any:
     """Return the emu_levels of a plan. k: products of a row that is taken node by node; 0: it is one running register."""
     out = ffi.new("emu_levels *")
     facts, codes = plan.facts, derive.codes(plan.d)
-    fill(out.a, plan.a, facts.subnormal.elements == "flush", kept)
-    fill(out.b, plan.b, facts.subnormal.elements == "flush", kept)
+    fill(out.a, plan.a, facts.subnormal.elements == "flush", plan.signals(plan.a), kept)
+    fill(out.b, plan.b, facts.subnormal.elements == "flush", plan.signals(plan.b), kept)
     if plan.scale is not None:
-        fill(out.scale, plan.scale, facts.subnormal.scales == "flush", kept)
+        fill(out.scale, plan.scale, facts.subnormal.scales == "flush", False, kept)
+    for name, flag in (("invalid_levels", "NV"), ("overflow_levels", "OF")):
+        setattr(out, name, sum(1 << level for level in plan.flag_levels.get(flag, ())))
     out.block = plan.block
     fill_hold(out.out, facts.out, plan)
     carried = any(level.start == "c" for level in facts.levels)
@@ -259,6 +261,7 @@ def dot(
     c: Codes | None,
     random: Codes | None,
     plan: LevelsPlan,
+    flags: Codes | None = None,
     *,
     form: int = BEST_FORM,
 ) -> Codes:
@@ -266,6 +269,7 @@ def dot(
 
     a, b: codes [R, K].   scale_a, scale_b: codes [R, K / block], None without scales.   c: codes [R], None where the datapath has no C.
     random: unsigned integers [R, words] in the order of LevelsPlan.draws, None where nothing draws.
+    flags: uint8 [R], filled with the exception flags of each row where the datapath reports any; None: not asked for.
     form: of emu/engines/native/kernels/kernels.h.   Returns: codes of the result format [R].
     NaN, infinity, zero, subnormals, overflow: as the datapath says.   Exactness: equals emu.engines.exact.levels.dot bit for bit.
     Raises: EngineError (no kernel can; a changed float environment), ShapeError (K, how many random words), OperandError (a random
@@ -278,8 +282,8 @@ def dot(
     for start in range(0, len(a), PAIRS):
         part = slice(start, start + PAIRS)
         given = [None if x is None else x[part] for x in operands]
-        drawn = None if words is None else words[part]
-        failed = _panel(given, None if addend is None else addend[part], out[part], plan, form, paired=True, random=drawn)
+        drawn, raised = (None if x is None else x[part] for x in (words, flags))
+        failed = _panel(given, None if addend is None else addend[part], out[part], plan, form, paired=True, random=drawn, flags=raised)
         if failed is not None:
             raise _overflow(plan, start + failed)
     return out.astype(code_dtype(plan.d))
@@ -293,13 +297,15 @@ def matmul(
     c: Codes | None,
     plan: LevelsPlan,
     jobs: int = 1,
+    flags: Codes | None = None,
     *,
     form: int = BEST_FORM,
 ) -> Codes:
     """Return A times B transposed by a datapath of levels: each output is one row of A and one column of B.
 
     a, b: codes [M, K] and [N, K].   scale_a, scale_b: codes [M, K / block] and [N, K / block].   c: codes [M, N], None without C.
-    jobs: threads, each on panels of its own; the bits do not depend on it.   Returns: codes [M, N].   Raises: as dot; a row counts outputs.
+    jobs: threads, each on panels of its own; the bits do not depend on it.   flags: uint8 [M, N], filled as by dot; None: not asked for.
+    Returns: codes [M, N].   Raises: as dot; a row counts outputs.
     """
     (left, right, scale_left, scale_right), addend = _checked(a, b, scale_a, scale_b, c, plan)
     out = np.empty((len(a), len(b)), np.uint32)
@@ -309,8 +315,11 @@ def matmul(
         scales = [None if x is None else x[part] for x, part in ((scale_left, down), (scale_right, across))]
         found = np.empty(out[down, across].shape, np.uint32)
         given = None if addend is None else np.ascontiguousarray(addend[down, across])
-        failed = _panel([left[down], right[across], *scales], given, found, plan, form, paired=False)
+        raised = None if flags is None else np.empty(found.shape, np.uint8)
+        failed = _panel([left[down], right[across], *scales], given, found, plan, form, paired=False, flags=raised)
         out[down, across] = found
+        if flags is not None and raised is not None:
+            flags[down, across] = raised
         if failed is None:
             return None
         down_by, across_by = divmod(failed, len(found[0]))
@@ -345,7 +354,7 @@ def _checked(
         operands.append(None if plan.scale is None or scales is None else _bare(scales, name, plan.scale, ignored, plan))
     if plan.c is None or c is None:
         return operands, None
-    return operands, values_of(c.astype(code_dtype(plan.c)), plan.c, plan.facts.subnormal.c == "flush")
+    return operands, values_of(c.astype(code_dtype(plan.c)), plan.c, plan.facts.subnormal.c == "flush", plan.signals(plan.c))
 
 
 def _bare(codes: Codes, name: str, fmt: Format, ignored: bool, plan: LevelsPlan) -> Codes:
@@ -382,8 +391,9 @@ def _panel(
     form: int,
     paired: bool,
     random: NDArray[np.uint32] | None = None,
+    flags: Codes | None = None,
 ) -> int | None:
-    """Run the kernel on operands [rows, K], [columns, K] and their scales. Returns the first output without a result, or None."""
+    """Run the kernel on operands [rows, K], [columns, K] and scales; fill flags. Returns the first output without a result, if any."""
     a, b, scale_a, scale_b = operands
     rows, columns, k = len(a), len(b), a.shape[1]
     if not rows or not columns:
@@ -394,6 +404,19 @@ def _panel(
     given = ffi.NULL if c is None else ffi.cast("double *", c.ctypes.data)
     target = ffi.cast("uint32_t *", out.ctypes.data)
     words = ffi.NULL if random is None else ffi.cast("uint32_t *", random.ctypes.data)
-    every: list[Any] = [address(a), address(b), *scales, rows, columns, k, paired, given, words, target, failed, address(room)]
+    raised = None if flags is None or not plan.flag_levels else np.empty(out.shape, np.uint8)
+    told = ffi.NULL if raised is None else ffi.cast("uint8_t *", raised.ctypes.data)
+    every: list[Any] = [address(a), address(b), *scales, rows, columns, k, paired, given, words, target, told, failed, address(room)]
     check(lib.emu_levels_panel(form, described, *every))
+    if flags is not None:
+        flags[...] = 0 if raised is None else _in_report_order(raised, plan)
     return None if failed[0] == (1 << 64) - 1 else int(failed[0])
+
+
+def _in_report_order(raised: Codes, plan: LevelsPlan) -> Codes:
+    """Return flags of the kernel as bits in the order in which the datapath reports them."""
+    kernel = {"NV": lib.EMU_FLAG_INVALID, "OF": lib.EMU_FLAG_OVERFLOW}
+    out = np.zeros(raised.shape, np.uint8)
+    for bit, flag in enumerate(plan.flag_levels):
+        out |= ((raised & kernel[flag]) != 0).astype(np.uint8) << bit
+    return out

@@ -27,6 +27,7 @@ FAR: Final = 900  # exponents that numbers keep to
 SMALL: Final = 2.0**-960  # below every number
 REGISTER_BITS: Final = 24
 ALL: Final = (1 << 64) - 1
+SIGNALLING, SIGNALLING_FLOAT = np.uint64(0x7FF0000000000001), np.uint32(0x7F800001)
 BEYOND: Final = {
     "saturate": lib.EMU_BEYOND_STOPS,
     "saturate_symmetric": lib.EMU_BEYOND_STOPS,
@@ -59,24 +60,39 @@ def fits(fmt: Format) -> bool:
     return found.lsb_exp >= room.lsb_exp and found.largest <= room.largest
 
 
-def fill(out: Any, fmt: Format, flush: bool, kept: list[Any]) -> None:
-    """Fill the emu_level_operand of a format, with an entry for every number of its bytes."""
+def fill(out: Any, fmt: Format, flush: bool, signals: bool, kept: list[Any]) -> None:
+    """Fill the emu_level_operand of a format, with an entry for every number of its bytes. signals: whether its NaNs may signal."""
+    out.signals = signals
     out.bytes = np.dtype(code_dtype(fmt)).itemsize
     out.low_exp, out.high_exp = reach(fmt).min_exp, reach(fmt).max_exp
     if out.bytes < 4:
         every: Codes = (np.arange(1 << (8 * out.bytes)) & ((1 << derive.codes(fmt).bits) - 1)).astype(code_dtype(fmt))
         bits = values_of(every, fmt, flush).astype(np.float32).view(np.uint32)
+        if signals:
+            bits[_signalling(every, fmt)] = SIGNALLING_FLOAT
         kept += [bits, ffi.from_buffer("uint32_t[]", bits)]
         out.words = kept[-1]
 
 
-def values_of(codes: Codes, fmt: Format, flush: bool) -> F64:
-    """Return codes of a format as binary64 numbers. flush: read subnormal ones as zero."""
+def values_of(codes: Codes, fmt: Format, flush: bool, signals: bool = False) -> F64:
+    """Return codes of a format as binary64 numbers. flush: read subnormal ones as zero.   signals: NaNs that signal stay such."""
     found = decode(codes, fmt)
     dead = found.value_class == 1 if flush else np.zeros(codes.shape, bool)
     size = np.ldexp(np.where(dead, 0, found.significand).astype(np.float64), np.where(dead | (found.value_class == 0), 0, found.lsb_exp))
     size = np.where(found.value_class == INFINITE, np.inf, np.where(found.value_class >= NAN, np.nan, size))
-    return np.where(found.sign != 0, -size, size)
+    values = np.where(found.sign != 0, -size, size)
+    if signals:
+        values.view(np.uint64)[_signalling(codes, fmt)] = SIGNALLING
+    return values
+
+
+def _signalling(codes: Codes, fmt: Format) -> NDArray[np.bool_]:
+    """Tell which codes are NaNs as in IEEE 754 with a leading fraction bit of 0."""
+    facts = fmt.facts
+    assert isinstance(facts, FloatFacts) and facts.nan == "ieee"
+    quiet = codes.dtype.type(1 << (facts.frac_bits - 1))
+    found: NDArray[np.bool_] = (decode(codes, fmt).value_class >= NAN) & (codes & quiet == 0)
+    return found
 
 
 def fill_rounding(out: Any, rounding: Rounding | None) -> None:

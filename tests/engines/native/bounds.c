@@ -123,8 +123,8 @@ static int levels(int32_t form, size_t rows, size_t columns, size_t k, int32_t b
     plan.held = plan.out = hold, plan.out_plus_c = 1, plan.once = rows % 2, plan.d_frac_bits = 7, plan.d_lowest = -126;
     plan.d_inf = 0x7F80u, plan.d_nan = 0x7FC0u, plan.d_sign = 0x8000u;
     void *room = malloc(emu_levels_room(&plan, rows, columns, k)), *room_of_pairs = malloc(emu_levels_room(&plan, rows, rows, k));
-    CHECK(emu_levels_panel(form, &plan, a, b, of_a, of_b, rows, columns, k, 0, c, NULL, d, &failed, room));
-    CHECK(emu_levels_panel(form, &plan, a, a, of_a, of_a, rows, rows, k, 1, c, NULL, pairs, &failed, room_of_pairs));
+    CHECK(emu_levels_panel(form, &plan, a, b, of_a, of_b, rows, columns, k, 0, c, NULL, d, NULL, &failed, room));
+    CHECK(emu_levels_panel(form, &plan, a, a, of_a, of_a, rows, rows, k, 1, c, NULL, pairs, NULL, &failed, room_of_pairs));
     free(a), free(b), free(of_a), free(of_b), free(d), free(pairs), free(c), free(room), free(room_of_pairs);
     return 0;
 }

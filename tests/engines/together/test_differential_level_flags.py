@@ -7,13 +7,11 @@ import pytest
 from support.level_flags import compare
 
 import emu
-from emu.base.errors import EngineError, OperandError
+from emu.base.errors import OperandError
 from emu.engines.c_ref import levels as c_ref
-from emu.engines.native import levels as native
 from emu.engines.numpy import levels as in_numpy
-from emu.spec.levels import resolve_levels
 
-ENGINES = {"c_ref": c_ref, "numpy": in_numpy}
+ENGINES = {"c_ref": c_ref, "numpy": in_numpy}  # native: engines/native/test_native_level_flags.py
 
 
 def test_drawn_datapaths_with_flags() -> None:
@@ -31,7 +29,7 @@ def test_the_public_function_returns_flags() -> None:
     """2^64 * 2^64 overflows, infinity * 0 is invalid; a third row raises nothing."""
     a = np.array([[0x5F80, 0, 0, 0], [0x7F80, 0, 0, 0], [0x3F80, 0, 0, 0]])
     b = np.array([[0x5F80, 0, 0, 0], [0, 0, 0, 0], [0x3F80, 0, 0, 0]])
-    for engine in ("auto", "exact", "numpy", "c_ref"):
+    for engine in ("auto", "exact", "numpy", "c_ref", "native"):
         codes, flags = emu.dot(a, b, "rvbna4_flags", flags=True, engine=engine)
         assert (codes.tolist(), flags.tolist()) == ([0x7F800000, 0x7FC00000, 0x3F800000], [2, 1, 0])
     codes, stages, flags = emu.dot(a, b, "rvbna4_flags", flags=True, stages=True)
@@ -40,10 +38,6 @@ def test_the_public_function_returns_flags() -> None:
 
 
 def test_who_has_no_flags_says_so() -> None:
-    plan = resolve_levels("rvbna4_flags")
-    assert native.fault(plan) == "the result comes with exception flags"
-    with pytest.raises(EngineError, match="native"):
-        emu.dot([0x3F80] * 4, [0x3F80] * 4, "rvbna4_flags", flags=True, engine="native")
     for name, k in (("rvbna4", 4), ("blackwell_f8f6f4", 32)):
         formats = {} if name == "rvbna4" else {"a_format": "e4m3", "b_format": "e4m3"}
         with pytest.raises(OperandError, match=rf"^flags: datapath {name} reports none: leave flags out$"):

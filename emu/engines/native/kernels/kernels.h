@@ -254,7 +254,11 @@ typedef struct emu_level_operand {
     int32_t bytes;
     const uint32_t *words;
     int32_t low_exp, high_exp;
+    int32_t signals; /* 1: NaNs whose quiet bit is 0 signal; words of other codes hold quiet ones */
 } emu_level_operand;
+
+/* Exception flags of a row of levels, and of which levels each is reported: the sum of 2^i, 0 products, as listed, then the result. */
+enum { EMU_FLAG_INVALID = 1, EMU_FLAG_OVERFLOW = 2 };
 
 enum { EMU_BEYOND_STOPS = 0, EMU_BEYOND_WRAPS = 1, EMU_BEYOND_INFINITE = 2, EMU_BEYOND_FAILS = 3 };
 
@@ -329,6 +333,7 @@ typedef struct emu_levels {
     int32_t once;   /* 1: NaN and infinity of the operands decide before anything is added */
     int32_t live_nan; /* 1: a NaN scale counts only where its values are live; of a tree alone */
     const emu_tree *tree; /* levels one by one, in the place of lots and a register; NULL: as said above */
+    uint32_t invalid_levels, overflow_levels; /* that raise a flag; of a tree alone */
     int32_t d_frac_bits, d_lowest;
     uint32_t d_inf, d_nan, d_sign;
 } emu_levels;
@@ -337,10 +342,11 @@ typedef struct emu_levels {
 size_t emu_levels_room(const emu_levels *plan, size_t rows, size_t columns, size_t k);
 
 /* Operands as in emu_dot_panel. c: values of C as d is, NULL: there is none.   d: codes [rows, columns], or [rows] for pairs.
- * random: words [outputs, tree->words], NULL: none.   failed: the first output without a result, or SIZE_MAX. */
+ * random: words [outputs, tree->words], NULL: none.   failed: the first output without a result, or SIZE_MAX.
+ * c: a NaN of it that signals has its quiet bit clear.   flags: EMU_FLAG_* of each output, NULL: not asked for. */
 int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, const void *b, const void *scale_a, const void *scale_b,
                          size_t rows, size_t columns, size_t k, int32_t paired, const double *c, const uint32_t *random, uint32_t *d,
-                         size_t *failed, void *room);
+                         uint8_t *flags, size_t *failed, void *room);
 
 /* What the memory of this machine allows: reads 4 bytes and writes 1 for each element, and does nothing else. */
 int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_t *bytes);

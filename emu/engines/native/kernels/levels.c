@@ -225,20 +225,17 @@ static emu_levels_operand read_operand(const emu_levels *plan, const emu_level_o
     return out;
 }
 
-/* What NaN and infinite operands of one output make of its products: 0 where all is finite. */
-static double decided(const emu_levels_job *work, size_t row, size_t width_a, size_t column) {
+/* What NaN and infinite operands of one output make of its products. */
+static emu_decision decided(const emu_levels_job *work, size_t row, size_t width_a, size_t column) {
     const size_t base_a = row / width_a, lane_a = row % width_a, base_b = column / LANES, lane_b = column % LANES;
-    double found = 0.0;
+    emu_decision found = {0.0, 0, 0, 0};
     for (size_t k = 0; k < work->k; k++) {
-        double x = (double)work->left.value[(base_a * work->k + k) * width_a + lane_a] *
-                   (double)work->right.value[(base_b * work->k + k) * LANES + lane_b];
-        if (work->plan->block) {
-            const size_t block = k / (size_t)work->plan->block;
-            x = emu_scaled(work->plan, x, (double)work->left.scale[(base_a * work->blocks + block) * width_a + lane_a],
-                           (double)work->right.scale[(base_b * work->blocks + block) * LANES + lane_b]);
-        }
-        if (emu_is_special(emu_double_bits(x)))
-            found += x;
+        const size_t block = work->plan->block ? k / (size_t)work->plan->block : 0;
+        const float *scale_a = work->left.scale + (base_a * work->blocks + block) * width_a + lane_a;
+        const float *scale_b = work->right.scale + (base_b * work->blocks + block) * LANES + lane_b;
+        emu_decide_product(&found, work->plan, work->left.value[(base_a * work->k + k) * width_a + lane_a],
+                           work->right.value[(base_b * work->k + k) * LANES + lane_b], work->plan->block ? *scale_a : 0.0f,
+                           work->plan->block ? *scale_b : 0.0f);
     }
     return found;
 }
@@ -254,26 +251,41 @@ static uint32_t encoded(const emu_levels *plan, double value) {
            (minus ? plan->d_sign : 0u);
 }
 
-/* C where it enters at the end, the rounding of the result, and what operands decided before. Returns whether the row has no result. */
+/* C where it enters at the end, the rounding of the result, and what operands decided before. Returns whether the row has no result.
+ * flags: raised by the levels, in and out; NULL where none is asked for. */
 static int finish(const emu_levels_job *work, size_t row, size_t width_a, size_t column, size_t place, double value, int64_t over, const double *c,
-                  uint32_t *d) {
+                  uint32_t *d, uint8_t *flags) {
     const emu_levels *plan = work->plan;
     const int special = work->left.special[row] | work->right.special[column];
-    double before = 0.0, bar = 0.0;
+    const size_t last = plan->tree ? (size_t)plan->tree->count + 1 : 0;
+    emu_decision decision = {0.0, 0, 0, 0};
+    double before, bar = 0.0;
     if (over && plan->beyond == EMU_BEYOND_INFINITE)
         value = over < 0 ? -emu_as_double(EMU_EXPONENT) : emu_as_double(EMU_EXPONENT);
     if (special && (plan->once || plan->bits))
-        before = decided(work, row, width_a, column);
-    if (plan->once && c != NULL && emu_is_special(emu_double_bits(c[place])))
-        before += c[place];
+        decision = decided(work, row, width_a, column);
+    if (plan->once && c != NULL)
+        emu_decide(&decision, c[place]);
+    before = decision.found;
     if (over && plan->beyond == EMU_BEYOND_FAILS && !emu_is_special(emu_double_bits(before)))
         return 1;
+    if (flags != NULL && plan->once && emu_is_special(emu_double_bits(before))) {
+        const int invalid = emu_is_invalid(&decision) || (c != NULL && emu_double_signals(c[place]));
+        *flags = invalid ? emu_flag_at(plan, EMU_FLAG_INVALID, last) : 0; /* no level is asked */
+    }
     if (emu_is_special(emu_double_bits(before)))
         value = before;
-    if (plan->out_plus_c && !(plan->once && emu_is_special(emu_double_bits(before))))
-        value = emu_odd_sum_down(value, c[place], plan->out.downward);
+    if (plan->out_plus_c && !(plan->once && emu_is_special(emu_double_bits(before)))) {
+        const double sum = emu_odd_sum_down(value, c[place], plan->out.downward);
+        const int invalid = (emu_is_nan(sum) && !emu_is_nan(value) && !emu_is_nan(c[place])) || emu_double_signals(c[place]);
+        if (flags != NULL && invalid)
+            *flags |= emu_flag_at(plan, EMU_FLAG_INVALID, last);
+        value = sum;
+    }
     if (plan->out.mode == EMU_HOLD_DRAWS)
         bar = emu_bar(&plan->out, work->random[place * (size_t)plan->tree->words + (size_t)plan->tree->out_place]);
+    if (flags != NULL && emu_goes_beyond(&plan->out, value, bar))
+        *flags |= emu_flag_at(plan, EMU_FLAG_OVERFLOW, last);
     d[place] = encoded(plan, emu_held_by(&plan->out, value, plan->out.mode, bar));
     return 0;
 }
@@ -304,13 +316,13 @@ size_t emu_levels_room(const emu_levels *plan, size_t rows, size_t columns, size
 
 int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, const void *b, const void *scale_a, const void *scale_b,
                          size_t rows, size_t columns, size_t k, int32_t paired, const double *c, const uint32_t *random, uint32_t *d,
-                         size_t *failed, void *room) {
+                         uint8_t *flags, size_t *failed, void *room) {
     const size_t width = paired ? LANES : 1, groups = paired ? (rows + LANES - 1) / LANES : rows;
     uint8_t *next = room;
     emu_levels_job work;
     int32_t error;
     if (plan == NULL || a == NULL || b == NULL || d == NULL || failed == NULL || room == NULL || (paired && rows != columns) ||
-        !is_levels_valid(plan, k, scale_a, scale_b, c) || (plan->tree && plan->tree->words && random == NULL))
+        !is_levels_valid(plan, k, scale_a, scale_b, c) || (plan->tree && plan->tree->words && random == NULL) || (flags != NULL && !plan->tree))
         return EMU_KERNEL_ARGUMENT;
     if (!emu_has_form(form))
         return EMU_KERNEL_FORM;
@@ -328,20 +340,24 @@ int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, co
             const size_t left = columns - block * LANES, count = left < LANES ? left : LANES;
             double value[LANES] = {0.0};
             int64_t over[LANES] = {0};
+            uint8_t raised[LANES] = {0}, *told = flags ? raised : NULL;
             for (size_t lane = 0; plan->starts_c && lane < count; lane++) {
                 const double start = c[paired ? block * LANES + lane : row * columns + block * LANES + lane];
                 value[lane] = plan->loads_c ? emu_held(&plan->held, start, plan->held.mode) : start;
             }
             if (plan->tree)
-                emu_tree_run(form, &work, width, row, block, paired ? block * LANES : row * columns + block * LANES, count, value, over);
+                emu_tree_run(form, &work, width, row, block, paired ? block * LANES : row * columns + block * LANES, count, value, over,
+                             told);
             else if (paired)
                 EMU_RUN(form, run_pair, &work, row, block, value, over);
             else
                 EMU_RUN(form, run_row, &work, row, block, value, over);
             for (size_t lane = 0; lane < count; lane++) {
                 const size_t column = block * LANES + lane, place = paired ? column : row * columns + column;
-                if (finish(&work, paired ? column : row, width, column, place, value[lane], over[lane], c, d))
+                if (finish(&work, paired ? column : row, width, column, place, value[lane], over[lane], c, d, told ? told + lane : NULL))
                     *failed = place < *failed ? place : *failed;
+                if (flags)
+                    flags[place] = raised[lane];
             }
         }
     return EMU_KERNEL_OK;

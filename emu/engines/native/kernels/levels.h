@@ -86,6 +86,64 @@ EMU_INLINE double emu_scaled(const emu_levels *plan, double x, double scale_a, d
     return plan->live_nan && zero ? x : x * scale_a * scale_b;
 }
 
+/* Whether a number is a NaN that signals, from its bits. */
+EMU_INLINE int emu_float_signals(const emu_level_operand *format, float x) {
+    const uint32_t bits = emu_as_bits(x);
+    return format->signals && (bits & EMU_INFINITY) == EMU_INFINITY && bits & 0x3FFFFFu && !(bits & 0x400000u);
+}
+
+EMU_INLINE int emu_double_signals(double x) {
+    const uint64_t bits = emu_double_bits(x);
+    return (bits & EMU_EXPONENT) == EMU_EXPONENT && bits & 0x7FFFFFFFFFFFFu && !(bits & 0x8000000000000u);
+}
+
+EMU_INLINE int emu_is_nan(double x) { return (emu_double_bits(x) & ~EMU_MINUS) > EMU_EXPONENT; }
+
+/* What NaN and infinite operands make of an addition, as far as they were seen. found: their sum, 0 where all is finite. */
+typedef struct emu_decision {
+    double found;
+    int plus, minus, invalid;
+} emu_decision;
+
+EMU_INLINE void emu_decide(emu_decision *so_far, double x) {
+    const uint64_t bits = emu_double_bits(x);
+    if (!emu_is_special(bits))
+        return;
+    so_far->found += x;
+    so_far->plus |= bits == EMU_EXPONENT;
+    so_far->minus |= bits == (EMU_EXPONENT | EMU_MINUS);
+}
+
+/* The same of a product and, in a plan with scales, both of them, of whose NaNs none signals: their formats have no infinities. */
+EMU_INLINE void emu_decide_product(emu_decision *so_far, const emu_levels *plan, float a, float b, float scale_a, float scale_b) {
+    const double exact = (double)a * (double)b, first = (double)scale_a, second = (double)scale_b;
+    const double scaled = plan->block ? emu_scaled(plan, exact, first, second) : exact;
+    int invalid = emu_float_signals(&plan->a, a) || emu_float_signals(&plan->b, b);
+    invalid |= emu_is_nan(exact) && !emu_is_nan((double)a) && !emu_is_nan((double)b);
+    if (plan->block && (emu_is_nan(scaled) || emu_is_special(emu_double_bits(exact)))) {
+        const double half = exact * first;
+        invalid |= emu_is_nan(half) && !emu_is_nan(exact) && !emu_is_nan(first);
+        invalid |= emu_is_nan(half * second) && !emu_is_nan(half) && !emu_is_nan(second);
+    }
+    so_far->invalid |= invalid;
+    emu_decide(so_far, scaled);
+}
+
+EMU_INLINE int emu_is_invalid(const emu_decision *of) { return of->invalid || (of->plus && of->minus); }
+
+/* Whether a number that is rounded to a float format is beyond its largest. */
+EMU_INLINE int emu_goes_beyond(const emu_hold_float *hold, double x, double bar) {
+    emu_hold_float open = *hold;
+    open.beyond_plus = open.beyond_minus = emu_as_double(EMU_EXPONENT);
+    return !emu_is_special(emu_double_bits(x)) && emu_is_special(emu_double_bits(emu_held_by(&open, x, hold->mode, bar)));
+}
+
+/* A flag where it is reported of a level. */
+EMU_INLINE uint8_t emu_flag_at(const emu_levels *plan, int32_t flag, size_t level) {
+    const uint32_t levels = flag == EMU_FLAG_INVALID ? plan->invalid_levels : plan->overflow_levels;
+    return levels >> level & 1u ? (uint8_t)flag : 0;
+}
+
 typedef struct emu_levels_operand {
     float *value;     /* [row / width][k][width] */
     float *scale;     /* [row / width][block][width] */
@@ -107,8 +165,8 @@ size_t emu_tree_room(const emu_tree *tree, size_t k);
 int emu_tree_valid(const emu_tree *tree, size_t k);
 
 /* All levels for a row of lanes, `count` outputs from `output` on: what the last one leaves. value: C in, where a level takes it; over: set
- * in lanes without a result. */
+ * in lanes without a result; flags: of each lane, NULL where none is asked for. */
 void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
-                  double *value, int64_t *over);
+                  double *value, int64_t *over, uint8_t *flags);
 
 #endif

@@ -1,5 +1,6 @@
 /* levels, one by one: a node of a level takes the values of its children, a term at a time, down to the products; EMU_DOT_LANES outputs side
- * by side. What each word means is said in docs/datapath_levels.md; which datapaths come here, in emu/engines/native/tree.py.
+ * by side. What each word means is said in docs/datapath_levels.md; which datapaths come here, in
+ * emu/engines/native/levels_tree.py.
  *
  * A value is a binary64 number and the exponent that it names, where a level above asks for it; DEAD where it does not raise E. */
 #include "levels.h"
@@ -21,6 +22,7 @@ typedef struct context {
     const lanes *c;
     int any_special;
     int64_t *over;
+    uint8_t *flags; /* raised so far by each lane; NULL: none is asked for */
 } context;
 
 /* The exponent that a number of a format names: that of its leading bit, between two ends. */
@@ -49,12 +51,60 @@ static uint32_t word_of(const context *at, const emu_tree_level *level, size_t n
     return lane < at->count ? at->work->random[(at->output + lane) * (size_t)at->tree->words + place] : 0;
 }
 
-EMU_INLINE void hold_fixed(const context *at, const emu_tree_hold *hold, lanes *x, const double *bar) {
+/* Raise a flag of a level in lanes where a condition is not 0. */
+static void raise_flag(const context *at, int32_t flag, const emu_tree_level *level, const int *where) {
+    const uint8_t raised = emu_flag_at(at->work->plan, flag, (size_t)(level - at->tree->levels));
+    for (size_t lane = 0; lane < LANES; lane++)
+        at->flags[lane] |= where[lane] ? raised : 0;
+}
+
+/* NV where a product of values that are no NaN is one. */
+static void raise_vanished(const context *at, const emu_tree_level *level, const lanes *x, const lanes *y) {
+    int invalid[LANES];
+    for (size_t lane = 0; lane < LANES; lane++)
+        invalid[lane] = emu_is_nan(x->value[lane] * y->value[lane]) && !emu_is_nan(x->value[lane]) && !emu_is_nan(y->value[lane]);
+    raise_flag(at, EMU_FLAG_INVALID, level, invalid);
+}
+
+/* NV where an element signals. Scales never do: formats with the NaNs of IEEE 754 have infinities, which no scale here has. */
+static void raise_signals(const context *at, const emu_level_operand *format, const emu_tree_level *level, const float *from, size_t width,
+                          size_t place) {
+    int invalid[LANES];
+    for (size_t lane = 0; lane < LANES; lane++)
+        invalid[lane] = emu_float_signals(format, from[place * width + (width > 1 ? lane : 0)]);
+    raise_flag(at, EMU_FLAG_INVALID, level, invalid);
+}
+
+/* NV where C signals at the level that it enters. */
+static void raise_signals_c(const context *at, const emu_tree_level *level) {
+    int invalid[LANES];
+    for (size_t lane = 0; lane < LANES; lane++)
+        invalid[lane] = emu_double_signals(at->c->value[lane]);
+    raise_flag(at, EMU_FLAG_INVALID, level, invalid);
+}
+
+/* NV where infinities of both signs are among terms and the running value. */
+static void raise_both(const context *at, const emu_tree_level *level, const lanes *terms, size_t count, const lanes *running) {
+    int invalid[LANES];
+    for (size_t lane = 0; lane < LANES; lane++) {
+        emu_decision seen = {0.0, 0, 0, 0};
+        for (size_t i = 0; i < count; i++)
+            emu_decide(&seen, terms[i].value[lane]);
+        if (running != NULL)
+            emu_decide(&seen, running->value[lane]);
+        invalid[lane] = emu_is_invalid(&seen);
+    }
+    raise_flag(at, EMU_FLAG_INVALID, level, invalid);
+}
+
+EMU_INLINE void hold_fixed(const context *at, const emu_tree_hold *hold, const emu_tree_level *level, lanes *x, const double *bar) {
     const double per_unit = 1.0 / hold->unit;
     const int32_t bits = hold->below;
+    int beyond[LANES] = {0};
     for (size_t lane = 0; lane < LANES; lane++) {
         double found = in_units(&hold->by, x->value[lane], hold->unit, bar[lane]) + 0.0;
         if (!emu_is_special(emu_double_bits(found)) && (found > hold->high || found < hold->low)) {
+            beyond[lane] = 1;
             if (hold->beyond == EMU_BEYOND_WRAPS)
                 found = wrapped(found, hold->unit, per_unit, bits);
             else if (hold->beyond == EMU_BEYOND_INFINITE)
@@ -67,6 +117,8 @@ EMU_INLINE void hold_fixed(const context *at, const emu_tree_hold *hold, lanes *
         x->value[lane] = found;
         x->exp[lane] = named(found, 0, 0);
     }
+    if (at->flags)
+        raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
 }
 
 /* What a register or a cut leaves of values. */
@@ -78,7 +130,7 @@ EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const e
         for (size_t lane = 0; lane < LANES; lane++)
             bar[lane] = emu_bar(&hold->by, word_of(at, level, node, turn, lane));
     if (hold->kind == EMU_KEEPS_FIXED) {
-        hold_fixed(at, hold, x, bar);
+        hold_fixed(at, hold, level, x, bar);
         return;
     }
     if (hold->kind == EMU_KEEPS_BELOW) {
@@ -89,6 +141,12 @@ EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const e
         for (size_t lane = 0; !level->float_zero && lane < LANES; lane++)
             x->value[lane] += hold == &level->hold ? 0.0 : -0.0; /* a sum that is cut to zero is +0 */
         return;
+    }
+    if (at->flags && hold->kind == EMU_KEEPS_FLOAT) {
+        int beyond[LANES];
+        for (size_t lane = 0; lane < LANES; lane++)
+            beyond[lane] = emu_goes_beyond(&hold->by, x->value[lane], bar[lane]);
+        raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
     }
     if (hold->by.mode == EMU_HOLD_NEAREST)
         for (size_t lane = 0; lane < LANES; lane++)
@@ -140,20 +198,31 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
     const size_t block = first_product(at, number, node) / (size_t)plan->block;
     lanes first, second, before;
     int nan[LANES];
+    uint8_t flags[LANES];
+    if (at->flags)
+        memcpy(flags, at->flags, sizeof flags);
     read_lanes(at, &plan->scale, at->scale_a, at->width, block, &first);
     read_lanes(at, &plan->scale, at->scale_b, LANES, block, &second);
     for (size_t lane = 0; lane < LANES; lane++)
         nan[lane] = emu_is_special(emu_double_bits(first.value[lane])) || emu_is_special(emu_double_bits(second.value[lane]));
     hold_lanes(at, &level->scale.each, level, node, turn, &first);
     hold_lanes(at, &level->scale.each, level, node, turn + 1, &second);
+    if (at->flags)
+        raise_vanished(at, level, &first, &second);
     times(at, &first, &second);
     hold_lanes(at, &level->scale.product, level, node, turn + 2, &first);
     before = *x;
+    if (at->flags)
+        raise_vanished(at, level, x, &first);
     times(at, x, &first);
     hold_lanes(at, &level->scale.term, level, node, turn + 3, x);
     for (size_t lane = 0; plan->live_nan && lane < LANES; lane++)
         if (nan[lane] && before.exp[lane] < LIVE && !emu_is_special(emu_double_bits(before.value[lane])))
+        {
             x->value[lane] = before.value[lane], x->exp[lane] = DEAD;
+            if (at->flags)
+                at->flags[lane] = flags[lane];
+        }
 }
 
 EMU_INLINE void product(const context *at, size_t k, lanes *x) {
@@ -162,6 +231,11 @@ EMU_INLINE void product(const context *at, size_t k, lanes *x) {
     lanes other;
     read_lanes(at, &plan->a, at->a, at->width, k, x);
     read_lanes(at, &plan->b, at->b, LANES, k, &other);
+    if (at->flags) {
+        raise_signals(at, &plan->a, level, at->a, at->width, k);
+        raise_signals(at, &plan->b, level, at->b, LANES, k);
+        raise_vanished(at, level, x, &other);
+    }
     times(at, x, &other);
     hold_lanes(at, &level->hold, level, k, 0, x);
     if (level->scale.by)
@@ -241,6 +315,7 @@ EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size
     signs seen[LANES];
     double total[LANES], unit[LANES];
     int32_t largest[LANES], exps[LANES];
+    int beyond[LANES] = {0};
     for (size_t lane = 0; lane < LANES; lane++) {
         seen[lane].some = 0, seen[lane].all = EMU_MINUS, total[lane] = 0.0;
         exps[lane] = running != NULL && running->exp[lane] > LIVE ? running->exp[lane] : DEAD;
@@ -266,15 +341,22 @@ EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size
             total[lane] += aligned_running(level, running->value[lane], running->exp[lane], largest[lane], unit[lane]);
     }
     for (size_t lane = 0; lane < LANES; lane++) {
-        if (level->wraps && !emu_is_special(emu_double_bits(total[lane])))
-            total[lane] = wrapped(total[lane], unit[lane], 1.0 / unit[lane], level->wraps);
+        if (level->wraps && !emu_is_special(emu_double_bits(total[lane]))) {
+            const double inside = wrapped(total[lane], unit[lane], 1.0 / unit[lane], level->wraps);
+            beyond[lane] = inside < total[lane] || inside > total[lane];
+            total[lane] = inside;
+        }
         sum->value[lane] = total[lane];
         sum->exp[lane] = exps[lane] < LIVE ? DEAD : largest[lane];
     }
+    if (at->flags)
+        raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
     sign_zeros(level, seen, sum);
 }
 
 EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+    if (at->flags)
+        raise_both(at, level, at->terms[level - at->tree->levels], count, running);
     if (level->is_aligned)
         add_aligned(at, level, count, running, sum);
     else
@@ -283,21 +365,19 @@ EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count
         sum->exp[lane] = sum->value[lane] < 0.0 || sum->value[lane] > 0.0 ? sum->exp[lane] : DEAD;
 }
 
-/* What NaN and infinite operands of the products of some children, and a running value that is one of them, make of an addition; else 0. */
-static void decide(const context *at, size_t number, size_t first, size_t count, const lanes *running, double *found) {
+/* What NaN and infinite operands of the products of some children, and a running value that is one of them, make of an addition. */
+static void decide(const context *at, size_t number, size_t first, size_t count, const lanes *running, emu_decision *found) {
     const emu_levels *plan = at->work->plan;
     const size_t from = first_product(at, number - 1, first), each = at->work->k / at->nodes[number - 1];
+    memset(found, 0, LANES * sizeof *found);
     for (size_t lane = 0; lane < LANES; lane++)
-        found[lane] = emu_is_special(emu_double_bits(running->value[lane])) ? running->value[lane] : 0.0;
+        emu_decide(found + lane, running->value[lane]);
     for (size_t k = from; at->any_special && k < from + count * each; k++)
         for (size_t lane = 0; lane < LANES; lane++) {
-            const size_t lane_a = at->width > 1 ? lane : 0;
-            double x = (double)at->a[k * at->width + lane_a] * (double)at->b[k * LANES + lane];
-            if (plan->block) {
-                const size_t block = k / (size_t)plan->block;
-                x = emu_scaled(plan, x, (double)at->scale_a[block * at->width + lane_a], (double)at->scale_b[block * LANES + lane]);
-            }
-            found[lane] += emu_is_special(emu_double_bits(x)) ? x : 0.0;
+            const size_t lane_a = at->width > 1 ? lane : 0, block = plan->block ? k / (size_t)plan->block : 0;
+            emu_decide_product(found + lane, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
+                               plan->block ? at->scale_a[block * at->width + lane_a] : 0.0f,
+                               plan->block ? at->scale_b[block * LANES + lane] : 0.0f);
         }
 }
 
@@ -324,13 +404,16 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
         running->value[lane] = 0.0, running->exp[lane] = DEAD;
     if (level->starts_c) {
         *running = *at->c;
+        if (at->flags)
+            raise_signals_c(at, level);
         if (level->loads_c)
             hold_lanes(at, &level->hold, level, node, turn++, running);
     }
     for (size_t first = 0; first < children; first += by) {
         const size_t count = children - first < by ? children - first : by;
         lanes *terms = at->terms[number], sum;
-        double before[LANES];
+        emu_decision before[LANES];
+        uint8_t flags[LANES];
         for (size_t lane = 0; level->flushes && lane < LANES; lane++)
             if (running->value[lane] < level->normal && running->value[lane] > -level->normal) {
                 running->value[lane] = emu_as_double(emu_double_bits(running->value[lane]) & EMU_MINUS);
@@ -338,13 +421,18 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
             }
         if (level->decides)
             decide(at, number, start + first * every, count, running, before);
+        if (at->flags)
+            memcpy(flags, at->flags, sizeof flags);
         for (size_t i = 0; i < count; i++)
             child(at, number - 1, start + (first + i) * every, terms + i, form);
         add(at, level, count, first || !level->starts_first ? running : NULL, &sum);
         hold_lanes(at, &level->hold, level, node, turn++, &sum);
         for (size_t lane = 0; level->decides && lane < LANES; lane++)
-            if (emu_is_special(emu_double_bits(before[lane])))
-                sum.value[lane] = before[lane], sum.exp[lane] = DEAD;
+            if (emu_is_special(emu_double_bits(before[lane].found))) {
+                sum.value[lane] = before[lane].found, sum.exp[lane] = DEAD;
+                if (at->flags) /* the levels below are not asked */
+                    at->flags[lane] = flags[lane] | (emu_is_invalid(before + lane) ? emu_flag_at(at->work->plan, EMU_FLAG_INVALID, number) : 0);
+            }
         *running = sum;
     }
 }
@@ -395,6 +483,8 @@ EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes 
         lanes *terms = at->terms[number];
         for (size_t i = 0; i < children; i++)
             child(at, number - 1, start + i * every, terms + i, form);
+        if (at->flags && level->plus_c)
+            raise_signals_c(at, level);
         add(at, level, children, level->plus_c ? at->c : NULL, out);
         hold_lanes(at, &level->hold, level, node, 0, out);
     }
@@ -446,12 +536,12 @@ size_t emu_tree_room(const emu_tree *tree, size_t k) {
 }
 
 void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
-                  double *value, int64_t *over) {
+                  double *value, int64_t *over, uint8_t *flags) {
     const emu_tree *tree = work->plan->tree;
     lanes *next = (lanes *)(void *)work->stack;
     lanes c, found;
     context at;
-    at.work = work, at.tree = tree, at.width = width, at.output = output, at.count = count, at.c = &c, at.over = over;
+    at.work = work, at.tree = tree, at.width = width, at.output = output, at.count = count, at.c = &c, at.over = over, at.flags = flags;
     at.a = work->left.value + row * work->k * width, at.b = work->right.value + block * work->k * LANES;
     at.scale_a = work->left.scale + row * work->blocks * width, at.scale_b = work->right.scale + block * work->blocks * LANES;
     shape_of(tree, work->k, at.nodes, at.children);
