@@ -103,19 +103,20 @@ typedef struct emu_value {
  *   EMU_ADD_CARRY    floor(f * 2^N) + r >= 2^N
  *   EMU_ADD_COMPARE  r < f * 2^N
  *   EMU_ADD_HALF     f * 2^N + r + 1/2 >= 2^N
+ *   EMU_ADD_NEAREST  n + r >= 2^N, n: the integer nearest to f * 2^N, ties to even
  *   EMU_ADD_TE_FMA   no such test: t = |value| + r * 2^-N * (way to the next magnitude), rounded once to binary32, ties to even, and the
  *                    result is the magnitude at or below t. Not for a codebook.
  */
 enum { EMU_KEEP = 0, EMU_NEXT = 1, EMU_TO_EVEN_CODE = 2, EMU_TO_ODD_CODE = 3 };
 enum { EMU_LESS_THAN_HALF = 0, EMU_AT_HALF = 1, EMU_MORE_THAN_HALF = 2 };
-enum { EMU_ADD_NONE = 0, EMU_ADD_CARRY = 1, EMU_ADD_COMPARE = 2, EMU_ADD_HALF = 3, EMU_ADD_TE_FMA = 4 };
-enum { EMU_STOP_AT_MAX = 0, EMU_GO_AWAY = 1 };
+enum { EMU_ADD_NONE = 0, EMU_ADD_CARRY = 1, EMU_ADD_COMPARE = 2, EMU_ADD_HALF = 3, EMU_ADD_TE_FMA = 4, EMU_ADD_NEAREST = 5 };
+enum { EMU_STOP_AT_MAX = 0, EMU_GO_AWAY = 1, EMU_STOP_AT_ODD = 2 }; /* EMU_STOP_AT_ODD: at the maximum where its code is odd, else away */
 
 typedef struct emu_rounding {
     int32_t choice[2][3];  /* [sign][EMU_LESS_THAN_HALF .. EMU_MORE_THAN_HALF]: EMU_KEEP .. EMU_TO_ODD_CODE */
     int32_t add;           /* EMU_ADD_* */
     int32_t random_bits;   /* N, 1..32; 0 for EMU_ADD_NONE */
-    int32_t beyond_max[2]; /* [sign]: where the words ieee_inf and ieee_nan send a finite overflow: EMU_STOP_AT_MAX or EMU_GO_AWAY */
+    int32_t beyond_max[2]; /* [sign]: where the words ieee_inf and ieee_nan send a finite overflow: EMU_STOP_AT_MAX .. EMU_STOP_AT_ODD */
 } emu_rounding;
 
 /* Overflow words: what becomes of a magnitude above the largest finite one, C, and of an infinite source.
@@ -127,12 +128,14 @@ typedef struct emu_rounding {
  */
 enum { EMU_SATURATE = 0, EMU_TO_INF = 1, EMU_TO_NAN = 2, EMU_IEEE_INF = 3, EMU_IEEE_NAN = 4, EMU_WRAP = 5 };
 
-/* The result of a special source: the plain rule; this code; nobody knows it; the described library raises. */
-enum { EMU_BY_RULE = 0, EMU_BY_CODE = 1, EMU_IS_OPEN = 2, EMU_IS_REFUSED = 3 };
+/* The result of a special source: the plain rule; this code; nobody knows it; the described library raises. EMU_BY_ROUNDED is for
+ * `negative` alone: this code for Inf (unless inf[1] says another) and for a number that rounds, as a negative one, to something other than
+ * code 0; code 0 where it rounds to that, or where the rounding stops at the end of a range whose code is 0. */
+enum { EMU_BY_RULE = 0, EMU_BY_CODE = 1, EMU_IS_OPEN = 2, EMU_IS_REFUSED = 3, EMU_BY_ROUNDED = 4 };
 
 typedef struct emu_special {
-    int32_t rule;  /* EMU_BY_RULE .. EMU_IS_REFUSED */
-    uint64_t code; /* EMU_BY_CODE */
+    int32_t rule;  /* EMU_BY_RULE .. EMU_BY_ROUNDED */
+    uint64_t code; /* EMU_BY_CODE, EMU_BY_ROUNDED */
 } emu_special;
 
 /* Policy for one destination. Pairs are indexed by sign, [0] positive, [1] negative. A destination without sign drops the sign of
@@ -450,7 +453,7 @@ enum { EMU_OF_COUNT = 0, EMU_OF_ALL = 1, EMU_OF_BLOCK = 2 };
 enum { EMU_START_ZERO = 0, EMU_START_FIRST = 1, EMU_START_C = 2 };
 
 /* What a value is rounded to. A rounding of NULL: nothing is ever lost; where something is, the row is EMU_ERROR_DATAPATH. None is
- * EMU_ADD_TE_FMA; in a float format random_bits + frac_bits <= 61. */
+ * EMU_ADD_TE_FMA or EMU_ADD_NEAREST, or has EMU_STOP_AT_ODD; in a float format random_bits + frac_bits <= 61. */
 typedef struct emu_hold {
     int32_t kind;                 /* EMU_HOLD_*; float: signed, with subnormals; fixed: two's complement of `bits`; cut: exponents without end */
     const emu_rounding *rounding;

@@ -258,7 +258,7 @@ def lines_policy(policy: Policy) -> list[str]:
         pairs = {"overflow nan": entry.overflow_nan, "inf": entry.inf, "zero": entry.zero}
         parts += [f"{name} {_pair(outcome)}" for name, outcome in pairs.items() if outcome]
         if entry.negative is not None:
-            parts.append(f"negative {entry.negative}")
+            parts.append(f"negative {entry.negative}" + (" after rounding" if entry.negative_of else ""))
         out.append(f"  {key.replace('_', ' ') if key in ('with_nan', 'without_nan') else key}: {', '.join(parts)}")
     return out
 

@@ -15,6 +15,7 @@ from emu.pages.grid import TABLE_BITS
 from emu.pages.render import OPEN, Code, Ref, joined
 from emu.spec import Format, Policy, derive, get, names
 from emu.spec.models.format import CodebookFacts
+from emu.spec.models.policy import OF_SERIES
 
 
 class Outcome(NamedTuple):
@@ -86,7 +87,14 @@ def data(policy: Policy) -> Data:
         found = found._replace(beyond_rz="") if found.beyond_rz == found.beyond_rne else found
         rows.append((told(policy, "format", name, name), *found))
         by_pattern |= name not in policy.facts
-    return {"header": HEADER, "rows": rows, "by_pattern": by_pattern, "silent": silent}
+    members = []
+    for key in policy.facts:
+        some = list(derive.members_named(key)) if key.startswith(OF_SERIES) else []
+        for fmt in some[len(some) // 2 :][:1]:
+            found = outcome(policy, fmt)
+            assert found is not None
+            members.append((Code(key), len(some), Code(fmt.id), *found))
+    return {"header": HEADER, "rows": rows, "by_pattern": by_pattern, "members": members, "silent": silent}
 
 
 def told(policy: Policy, kind: str, name: str, destination: str) -> tuple[Any, ...]:

@@ -24,7 +24,11 @@ LOST = tuple(
 )
 
 _WORDS = {"keep": "lower", "next": "upper", "to_even_code": "the even code", "to_odd_code": "the odd code"}
-_BEYOND = {"away": "to Inf (or NaN)", "max": "stays at the largest finite value"}
+_BEYOND = {
+    "away": "to Inf (or NaN)",
+    "max": "stays at the largest finite value",
+    "odd_code": "stays where the largest code is odd, else to Inf (or NaN)",
+}
 
 
 def data(rounding: Rounding) -> Data:

@@ -111,8 +111,7 @@ class _Convert(Grammar):
         fmt, rounding, policy = name.objects
         assert isinstance(fmt, Format) and isinstance(policy, Policy)
         entry = derive.policy_entry(policy, fmt)
-        codes = [entry.overflow, entry.nan, entry.overflow_nan, entry.inf, entry.zero, entry.negative]
-        return [digest(fmt), digest(rounding), codes]
+        return [digest(fmt), digest(rounding), entry.outcomes]
 
     def check(self, name: ContractName) -> None:
         fmt, rounding, policy = name.objects

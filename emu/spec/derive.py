@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -11,7 +11,7 @@ from emu.base.caches import Cache
 from emu.base.errors import SpecError
 from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
-from emu.spec.models.policy import BySign, Entry
+from emu.spec.models.policy import OF_SERIES, PATTERNS, BySign, Entry
 
 OPEN: Final = -1  # a code that nobody knows
 REFUSE: Final = -2  # the described library raises
@@ -213,6 +213,13 @@ class EntryCodes:
     inf: tuple[int, int] | None = None
     zero: tuple[int, int] | None = None
     negative: int | None = None
+    negative_rounded: bool = False  # negative holds for Inf and for what is negative after rounding
+
+    @property
+    def outcomes(self) -> list[object]:
+        """The outcomes that the bits depend on, as digests of contracts hold them."""
+        more = ["rounded"] if self.negative_rounded else []
+        return [self.overflow, self.nan, self.overflow_nan, self.inf, self.zero, self.negative, *more]
 
 
 def policy_entry(policy: Policy, fmt: Format) -> EntryCodes:
@@ -238,11 +245,33 @@ def _policy_entry(policy: Policy, fmt: Format) -> EntryCodes:
 
 
 def _entry_by_facts(policy: Policy, fmt: Format) -> Entry | None:
-    """Return the entry of a destination that has the facts of fmt under another name, or None."""
+    """Return the entry of a destination that has the facts of fmt under another name, or of members of a series that fmt is one of."""
+    return next((policy.facts[key] for key in policy.facts if key not in PATTERNS and fmt.facts in _facts_named(key)), None)
+
+
+def _facts_named(key: str) -> list[object]:
+    """Return the facts of the formats that the key of an entry names. Raises: SpecError (of no series)."""
     from emu.spec.registry import get
 
-    named = (name for name in policy.facts if name not in ("with_nan", "without_nan"))
-    return next((policy.facts[name] for name in named if get("format", name).facts_digest == fmt.facts_digest), None)
+    if not key.startswith(OF_SERIES):
+        return [get("format", key).facts]
+    found = _named.get(key)
+    return found if found is not None else _named.keep(key, [member.facts for member in members_named(key)])
+
+
+def members_named(key: str) -> Iterator[Format]:
+    """Yield the formats that a key `series_ID_WORDS` names: the members of a series with these words. Raises: SpecError (there is none)."""
+    from emu.spec.registry import get, names
+    from emu.spec.series import choices_named, member_id
+
+    made = [series for series in (get("series", name) for name in names("series")) if series.facts.of == "format"]
+    found = [member_id(series, choice) for series in made for choice in choices_named(series, key.removeprefix(OF_SERIES))]
+    if not found:
+        raise SpecError(f"{key} names no members of a series of formats: write {OF_SERIES}, its id and its words, joined by _")
+    yield from (get("format", name) for name in found)
+
+
+_named: Cache[str, list[object]] = Cache("emu.spec.derive._named", 64, names=True)
 
 
 def entry_codes(entry: Entry, fmt: Format) -> EntryCodes:
@@ -255,7 +284,14 @@ def entry_codes(entry: Entry, fmt: Format) -> EntryCodes:
     nan = pair(entry.nan)
     assert nan is not None
     negative = None if entry.negative is None else _outcome(entry.negative, fmt)
-    return EntryCodes(entry.overflow, nan, pair(entry.overflow_nan), pair(entry.inf), pair(entry.zero), negative)
+    rounded = entry.negative_of is not None
+    return EntryCodes(entry.overflow, nan, pair(entry.overflow_nan), pair(entry.inf), pair(entry.zero), negative, rounded)
+
+
+def stops_at(rounding: Rounding, sign: int, code: int) -> bool:
+    """Tell whether a finite value beyond the end of a range stays there. sign: 1 for negative.   code: the magnitude code of the end."""
+    word = rounding.facts.beyond_max.negative if sign else rounding.facts.beyond_max.positive
+    return word == "max" or (word == "odd_code" and code % 2 == 1)
 
 
 def check_overflow(overflow: str, fmt: Format) -> None:

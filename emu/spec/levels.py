@@ -512,14 +512,21 @@ def _cut(values: Reach, hold: CutHold) -> Reach:
     )
 
 
+def _check_rounding(rounding: Rounding) -> None:
+    facts = rounding.facts
+    if facts.add == "te_fma":
+        raise LevelFault((), f"rounding {rounding.id} is software: no register rounds with it")
+    if facts.add == "nearest" or "odd_code" in (facts.beyond_max.positive, facts.beyond_max.negative):
+        raise LevelFault((), f"rounding {rounding.id} is one of conversions: no register takes add: nearest or beyond_max: odd_code")
+
+
 def check_levels(model: Datapath) -> None:
     """Refuse a datapath of levels that cannot be. Raises: LevelFault with the place under `facts`, SpecError."""
     facts = model.facts
     assert isinstance(facts, DatapathLevels)
     _check_operands(facts)
     for rounding in roundings(facts):
-        if rounding.facts.add == "te_fma":
-            raise LevelFault((), f"rounding {rounding.id} is software: no register rounds with it")
+        _check_rounding(rounding)
         if rounding.random_bits and not isinstance(rounding.facts.random, PerElement):
             raise LevelFault((), f"rounding {rounding.id} shares a word between elements: give one with an integer for each rounding")
     places: list[tuple[tuple[str | int, ...], Hold]] = [(("products", "hold"), facts.products.hold), (("out",), facts.out)]

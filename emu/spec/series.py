@@ -98,6 +98,13 @@ def member_id(series: Series, choice: Choice) -> str:
     return _PLACE.sub(lambda found: str(choice[found[1]]), series.facts.name)
 
 
+def choices_named(series: Series, text: str) -> Iterator[Choice]:
+    """Yield what the name of each member says that a text means: the id of the series and a word for each of its words, `p3109_s_e`."""
+    for choice in choices(series):
+        if text == "_".join([series.id, *(str(choice[word.id]) for word in series.facts.words)]):
+            yield choice
+
+
 def choice_of(series: Series, name: str) -> Choice | None:
     """Return what an id says of each number and word; None where the series has no such member."""
     facts = series.facts

@@ -27,7 +27,9 @@ from support.mutation_named import (
 from emu.base.errors import SpecError
 from emu.engines.native import convert as kernel
 
-CATALOGUES = [Path(__file__).with_name("catalogue") / f"{name}.yaml" for name in ("kernels", "python", "checks", "matmul", "levels")]
+CATALOGUES = [
+    Path(__file__).with_name("catalogue") / f"{name}.yaml" for name in ("kernels", "python", "checks", "matmul", "levels", "p3109")
+]
 SEED, CHOSEN = 20261122, 3
 NEEDED = ("tie", "sticky", "nan", "inf", "zero_sign", "subnormal", "saturate", "packing", "order", "sr_threshold", *ARRAY_CLASSES)
 FOLDER = "emu/engines/native/kernels/"

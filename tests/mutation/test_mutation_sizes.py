@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = Path(__file__).with_name("catalogue") / "sizes.yaml"
 CLASSES = (
     "chunk", "stride", "lane", "thread", "cache", "limit", "sticky", "order", "level", "layout", "typed", "loader", "writer",
-    "trace", "step", "bench",
+    "trace", "step", "bench", "projection",
 )  # fmt: skip
 BUILD = {"emu/engines/native/kernels": ("emu/engines/native/kernels/build.py", "_kernels"), "c_ref/src": ("c_ref/build.py", "_c")}
 COMPILE = ("cc", "-O0", "-std=c99", "-fPIC", "-ffp-contract=off", "-fno-wrapv")

@@ -148,9 +148,12 @@ def _rounding(rounding: Rounding) -> Iterator[Any]:
         yield from (_tried(element_bits, 1 << bit, rounding, lane) for bit in range(shared.word + 1) for lane in range(shared.lanes + 1))
 
 
+P3109 = {f"series_p3109_{sign}_{domain}": f"binary4p2{sign}{domain}" for sign in "su" for domain in "ef"}
+
+
 def _conversion(policy: Policy) -> Iterator[Any]:
     for key, mode in itertools.product(policy.facts, ("rne", "rz", "ru", "rd")):
-        fmt = get("format", {"with_nan": "e4m3", "without_nan": "e2m3"}.get(key, key))
+        fmt = get("format", {"with_nan": "e4m3", "without_nan": "e2m3", **P3109}.get(key, key))
         entry = _tried(derive.entry_codes, policy.facts[key], fmt)
         yield from (
             entry if isinstance(entry, str) else _tried(convert_value, value, fmt, get("rounding", mode), entry) for value in values()

@@ -184,10 +184,17 @@ def drawn_rounding(seed: int) -> Rounding:
     def part() -> dict[str, str]:
         return {"zero": "keep"} | {name: rng.choice(CHOICES) for name in ("less_than_half", "half", "more_than_half")}
 
-    facts: dict[str, Any] = {"beyond_max": {sign: rng.choice(("away", "max")) for sign in ("positive", "negative")}, "random": "none"}
+    facts: dict[str, Any] = {
+        "beyond_max": {sign: rng.choice(("away", "max", "odd_code")) for sign in ("positive", "negative")},
+        "random": "none",
+    }
     form = rng.choice(("magnitude", "signs", "draws"))
     if form == "draws":
-        facts |= {"random": {"per_element": rng.randint(1, 32)}, "sees_sign": "no", "add": rng.choice(("add", "cmp", "half", "te_fma"))}
+        facts |= {
+            "random": {"per_element": rng.randint(1, 32)},
+            "sees_sign": "no",
+            "add": rng.choice(("add", "cmp", "half", "te_fma", "nearest")),
+        }
     elif form == "signs":
         facts |= {"sees_sign": "yes", "positive": part(), "negative": part()}
     else:
@@ -206,6 +213,7 @@ def drawn_policy(seed: int, fmt: Format) -> Policy:
         entry: dict[str, Any] = {"overflow": rng.choice(OVERFLOWS), "nan": pair()}
         entry |= {name: pair() for name in ("inf", "zero") if rng.random() < 0.5}
         entry |= {"negative": rng.choice(OUTCOMES)} if rng.random() < 0.5 else {}
+        entry |= {"negative_of": "rounded"} if "negative" in entry and rng.random() < 0.3 else {}
         entry |= {"overflow_nan": pair()} if entry["overflow"] in ("nan", "ieee_nan") else {}
         try:
             policy = _model(Policy, f"drawn_{seed}", {fmt.id: entry})

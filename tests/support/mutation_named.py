@@ -3,8 +3,8 @@
 A fault names the tests of the default run that must fail on it. Golden rows are single blocks and short chains; what kernels get wrong
 beside arithmetic (the end of a chunk, a stride, a second register of lanes, a part given to another thread, a cache) shows on arrays only.
 Catalogues: kernels.yaml (C kernels and the Python around them), python.yaml (what a test of that folder was once too weak to see),
-checks.yaml (what a check asks and how it judges: a fault there lets wrong kernels pass), levels.yaml (datapaths of levels). In `old` and
-`new` a backtick stands for a double quote.
+checks.yaml (what a check asks and how it judges: a fault there lets wrong kernels pass), levels.yaml (datapaths of levels), p3109.yaml
+(formats and projections of that draft). In `old` and `new` a backtick stands for a double quote.
 The checkout is never touched: the copy is a folder of links with one file written, or with the kernels compiled again from a changed one.
 Not here: what happens inside the test run (mutation_named_judge).
 """

@@ -3,6 +3,25 @@
 
 #include "normals.h"
 
+/* A negative source other than zero and NaN, on the way to a format without sign. */
+static void convert_negative(const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy, const emu_value *value,
+                             uint32_t random, uint64_t *converted, uint8_t *open)
+{
+    const emu_special *outcome = &policy->negative;
+    emu_grid both_signs = *destination; /* the same magnitudes, rounded as those of negative numbers */
+    emu_rounded rounded = {1, 0, 0};
+    both_signs.is_signed = 1;
+    if (outcome->rule == EMU_BY_ROUNDED && value->value_class == EMU_INFINITE && policy->inf[1].rule != EMU_BY_RULE)
+        outcome = &policy->inf[1];
+    else if (outcome->rule == EMU_BY_ROUNDED && value->value_class != EMU_INFINITE)
+        emu_round(&both_signs, rounding, value, random, &rounded);
+    emu_take_special(outcome, converted, open);
+    if (outcome->rule != EMU_BY_ROUNDED || value->value_class == EMU_INFINITE)
+        return;
+    if ((!rounded.magnitude && !rounded.beyond) || emu_stops_at(rounding, 1, 0))
+        *converted = 0;
+}
+
 static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
                            uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
 {
@@ -17,7 +36,7 @@ static inline void convert(const emu_grid *source, const emu_grid *destination, 
     } else if (value.value_class == EMU_NAN) {
         emu_take_special(&policy->nan[value.sign], converted, open);
     } else if (value.sign && !destination->is_signed && value.value_class != EMU_ZERO && policy->negative.rule != EMU_BY_RULE) {
-        emu_take_special(&policy->negative, converted, open);
+        convert_negative(destination, rounding, policy, &value, random, converted, open);
     } else if (value.value_class == EMU_ZERO && policy->zero[value.sign].rule != EMU_BY_RULE) {
         emu_take_special(&policy->zero[value.sign], converted, open);
     } else if (value.value_class == EMU_INFINITE) {

@@ -25,7 +25,7 @@ int32_t emu_check_policy(const emu_policy *policy, const emu_format *destination
         return EMU_ERROR_POLICY;
     if (destination->format_class == EMU_CODEBOOK && policy->overflow != EMU_SATURATE)
         return EMU_ERROR_POLICY;
-    sound = is_special_sound(&policy->negative, &grid, 1);
+    sound = is_special_sound(&policy->negative, &grid, 1) || (policy->negative.rule == EMU_BY_ROUNDED && emu_is_code(&grid, policy->negative.code));
     for (int32_t sign = 0; sign < 2; sign++) {
         sound = sound && is_special_sound(&policy->nan[sign], &grid, 0) && is_special_sound(&policy->zero[sign], &grid, 1) &&
                 is_special_sound(&policy->inf[sign], &grid, 1) && is_special_sound(&policy->overflow_nan[sign], &grid, !gives_nan);

@@ -29,9 +29,15 @@ static inline uint64_t emu_wrap(const emu_grid *grid, int32_t sign, uint64_t mag
     return low | grid->sign_bit;
 }
 
+/* Whether a finite value beyond the end of a range stays there. magnitude: of the end. */
+static inline int32_t emu_stops_at(const emu_rounding *rounding, int32_t sign, uint64_t magnitude)
+{
+    return rounding->beyond_max[sign] == EMU_STOP_AT_MAX || (rounding->beyond_max[sign] == EMU_STOP_AT_ODD && (magnitude & 1));
+}
+
 static inline void emu_take_special(const emu_special *special, uint64_t *code, uint8_t *open)
 {
-    *code = special->rule == EMU_BY_CODE ? special->code : 0;
+    *code = special->rule == EMU_BY_CODE || special->rule == EMU_BY_ROUNDED ? special->code : 0;
     *open = special->rule == EMU_IS_OPEN ? EMU_CODE_OPEN : special->rule == EMU_IS_REFUSED ? EMU_CODE_REFUSED : EMU_CODE_STANDS;
 }
 
@@ -58,7 +64,7 @@ static inline void emu_overflow(const emu_grid *grid, const emu_rounding *roundi
         *code = emu_attach_sign(grid, sign, rounded->magnitude);
     else if (policy->overflow == EMU_WRAP)
         *code = emu_wrap(grid, sign, rounded->magnitude);
-    else if (is_ieee && rounding->beyond_max[sign] == EMU_STOP_AT_MAX)
+    else if (is_ieee && emu_stops_at(rounding, sign, grid->largest[sign]))
         *code = emu_attach_sign(grid, sign, grid->largest[sign]);
     else
         emu_leave_range(grid, policy, sign, code, open);

@@ -7,12 +7,12 @@ int32_t emu_check_rounding(const emu_rounding *rounding, const emu_format *desti
     if (!rounding || !destination)
         return EMU_ERROR_NULL;
     is_codebook = destination->format_class == EMU_CODEBOOK;
-    if (rounding->add < EMU_ADD_NONE || rounding->add > EMU_ADD_TE_FMA || (is_codebook && rounding->add == EMU_ADD_TE_FMA))
+    if (rounding->add < EMU_ADD_NONE || rounding->add > EMU_ADD_NEAREST || (is_codebook && rounding->add == EMU_ADD_TE_FMA))
         return EMU_ERROR_ROUNDING;
     if (rounding->add == EMU_ADD_NONE ? rounding->random_bits != 0 : rounding->random_bits < 1 || rounding->random_bits > EMU_MAX_RANDOM_BITS)
         return EMU_ERROR_ROUNDING;
     for (int32_t sign = 0; sign < 2; sign++) {
-        if (rounding->beyond_max[sign] != EMU_STOP_AT_MAX && rounding->beyond_max[sign] != EMU_GO_AWAY)
+        if (rounding->beyond_max[sign] < EMU_STOP_AT_MAX || rounding->beyond_max[sign] > EMU_STOP_AT_ODD)
             return EMU_ERROR_ROUNDING;
         for (int32_t part = 0; rounding->add == EMU_ADD_NONE && part < 3; part++) {
             int32_t choice = rounding->choice[sign][part];

@@ -91,6 +91,7 @@ static inline int32_t emu_goes_up(const emu_rounding *rounding, int32_t sign, in
     int32_t below_top = discarded->next_bit | discarded->rest;
     int32_t is_lost = (discarded->top != 0) | below_top;
     int32_t choice;
+    uint64_t up;
     switch (rounding->add) {
     case EMU_ADD_CARRY:
         return is_lost & (discarded->top + random >= carry);
@@ -98,6 +99,9 @@ static inline int32_t emu_goes_up(const emu_rounding *rounding, int32_t sign, in
         return is_lost & ((random < discarded->top) | ((random == discarded->top) & below_top));
     case EMU_ADD_HALF:
         return is_lost & (discarded->top + (uint64_t)discarded->next_bit + random >= carry);
+    case EMU_ADD_NEAREST:
+        up = (uint64_t)discarded->next_bit & ((uint64_t)discarded->rest | (discarded->top & 1));
+        return is_lost & (discarded->top + up + random >= carry);
     default:
         break;
     }

@@ -43,7 +43,7 @@ enum {
     EMU_FIELD_NUMBER,   /* int32_t, low..high */
     EMU_FIELD_WORD,     /* int32_t: the place of the word in `names` */
     EMU_FIELD_HEX,      /* uint64_t */
-    EMU_FIELD_SPECIAL,  /* emu_special: rule, open, refused or a code */
+    EMU_FIELD_SPECIAL,  /* emu_special: rule, open, refused, a code, or a code and _rounded */
     EMU_FIELD_FORMAT,   /* pointers: the id of an object above */
     EMU_FIELD_ROUNDING
 };
@@ -92,6 +92,8 @@ const char *emu_id_of(const emu_library *library, const emu_format *format);
 void emu_write_fields(emu_writer *writer, const emu_field *fields, const void *object);
 void emu_write_format(emu_writer *writer, const emu_format *format);       /* NULL: none */
 void emu_write_rounding(emu_writer *writer, const emu_rounding *rounding); /* NULL: none */
+/* Put text right behind the last word. */
+void emu_append(emu_writer *writer, const char *text);
 void emu_write_special(emu_writer *writer, const emu_special *special);
 
 /* descriptor_write.c: lines and words of the text that is written. */

@@ -10,8 +10,8 @@ static const char *const infs[] = {"none", "ieee", "top", NULL};
 static const char *const nans[] = {"none", "ieee", "list", NULL};
 static const char *const ties[] = {"even_code", "lower", "away", NULL};
 static const char *const choices[] = {"keep", "next", "to_even_code", "to_odd_code", NULL};
-static const char *const adds[] = {"none", "carry", "compare", "half", "te_fma", NULL};
-static const char *const beyonds[] = {"max", "away", NULL};
+static const char *const adds[] = {"none", "carry", "compare", "half", "te_fma", "nearest", NULL};
+static const char *const beyonds[] = {"max", "away", "odd_code", NULL};
 const char *const emu_overflow_words[] = {"saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap", NULL};
 
 #define IN_CLASS(classes) .when = {offsetof(emu_format, format_class)}, .is = {classes}

@@ -43,13 +43,29 @@ const emu_transform *emu_read_transform(emu_reader *reader, int32_t place)
     return row->transform;
 }
 
+/* A code that a policy gives once a number is rounded is written with this behind it. */
+static const char rounded[] = "_rounded";
+enum { ROUNDED_SIZE = sizeof rounded - 1 };
+
+static int32_t ends_as_rounded(const emu_reader *reader, int32_t place)
+{
+    int32_t size = reader->sizes[place], i = 0;
+    while (size > ROUNDED_SIZE && i < ROUNDED_SIZE && reader->words[place][size - ROUNDED_SIZE + i] == rounded[i])
+        i++;
+    return i == ROUNDED_SIZE;
+}
+
 void emu_read_special(emu_reader *reader, int32_t place, emu_special *special)
 {
     int32_t rule = EMU_IS_REFUSED;
     while (rule >= EMU_BY_RULE && !(special_words[rule] && emu_is_word(reader, place, special_words[rule])))
         rule--;
     special->rule = rule < EMU_BY_RULE ? EMU_BY_CODE : rule;
-    if (special->rule == EMU_BY_CODE)
+    if (special->rule == EMU_BY_CODE && ends_as_rounded(reader, place)) {
+        special->rule = EMU_BY_ROUNDED;
+        reader->sizes[place] -= ROUNDED_SIZE;
+    }
+    if (special->rule == EMU_BY_CODE || special->rule == EMU_BY_ROUNDED)
         special->code = emu_read_hex(reader, place);
 }
 
@@ -115,9 +131,11 @@ void emu_write_rounding(emu_writer *writer, const emu_rounding *rounding)
 
 void emu_write_special(emu_writer *writer, const emu_special *special)
 {
-    if (special->rule == EMU_BY_CODE)
+    if (special->rule == EMU_BY_CODE || special->rule == EMU_BY_ROUNDED)
         emu_write_hex(writer, special->code);
-    else
+    if (special->rule == EMU_BY_ROUNDED)
+        emu_append(writer, rounded);
+    else if (special->rule != EMU_BY_CODE)
         emu_write_word(writer, special_words[special->rule]);
 }
 

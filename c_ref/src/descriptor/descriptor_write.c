@@ -24,6 +24,11 @@ void emu_write_word(emu_writer *writer, const char *word)
     put(writer, word);
 }
 
+void emu_append(emu_writer *writer, const char *text)
+{
+    put(writer, text);
+}
+
 void emu_write_integer(emu_writer *writer, int64_t number)
 {
     char digits[24];

@@ -17,7 +17,8 @@ static int32_t is_flag(int32_t number)
 
 static int32_t is_sound_rounding(const emu_rounding *rounding, const emu_format *format)
 {
-    return emu_check_rounding(rounding, format) == EMU_OK && rounding->add != EMU_ADD_TE_FMA;
+    return emu_check_rounding(rounding, format) == EMU_OK && rounding->add < EMU_ADD_TE_FMA && rounding->beyond_max[0] != EMU_STOP_AT_ODD &&
+           rounding->beyond_max[1] != EMU_STOP_AT_ODD;
 }
 
 static int32_t check_float_hold(const emu_hold *hold)

@@ -21,7 +21,7 @@ uint64_t emu_round_to_code(const emu_grid *to, const emu_rounding *rounding, con
         return emu_attach_sign(to, sign, to->inf_magnitude);
     emu_round(to, rounding, value, 0, &rounded);
     if (rounded.beyond || rounded.magnitude > to->largest[sign])
-        rounded.magnitude = rounding->beyond_max[sign] == EMU_STOP_AT_MAX ? to->largest[sign] : to->inf_magnitude;
+        rounded.magnitude = emu_stops_at(rounding, sign, to->largest[sign]) ? to->largest[sign] : to->inf_magnitude;
     return emu_attach_sign(to, sign, rounded.magnitude);
 }
 

@@ -103,6 +103,11 @@ static const emu_rounding rounding_odd = {
     .choice = {{EMU_TO_ODD_CODE, EMU_TO_ODD_CODE, EMU_TO_ODD_CODE}, {EMU_TO_ODD_CODE, EMU_TO_ODD_CODE, EMU_TO_ODD_CODE}},
     .beyond_max = {EMU_STOP_AT_MAX, EMU_STOP_AT_MAX},
 };
+/* odd_by_parity (proposed): to odd, also beyond the maximum: a finite value stays there where its code is odd, else goes away (ToOdd of P3109) */
+static const emu_rounding rounding_odd_by_parity = {
+    .choice = {{EMU_TO_ODD_CODE, EMU_TO_ODD_CODE, EMU_TO_ODD_CODE}, {EMU_TO_ODD_CODE, EMU_TO_ODD_CODE, EMU_TO_ODD_CODE}},
+    .beyond_max = {EMU_STOP_AT_ODD, EMU_STOP_AT_ODD},
+};
 /* rd (standard): toward negative infinity */
 static const emu_rounding rounding_rd = {
     .choice = {{EMU_KEEP, EMU_KEEP, EMU_KEEP}, {EMU_NEXT, EMU_NEXT, EMU_NEXT}}, .beyond_max = {EMU_STOP_AT_MAX, EMU_GO_AWAY},
@@ -146,6 +151,11 @@ static const emu_rounding rounding_sr_cmp8 = {
 /* sr_half8 (proposed): stochastic, 8 bits: the discarded part is rounded to 8 bits before the random integer is added */
 static const emu_rounding rounding_sr_half8 = {
     .choice = {{EMU_KEEP, EMU_KEEP, EMU_KEEP}, {EMU_KEEP, EMU_KEEP, EMU_KEEP}}, .add = EMU_ADD_HALF, .random_bits = 8,
+    .beyond_max = {EMU_GO_AWAY, EMU_GO_AWAY},
+};
+/* sr_nearest8 (proposed): stochastic, 8 bits: the discarded part is rounded to 8 bits, ties to even, before the random integer is added (StochasticC of P3109) */
+static const emu_rounding rounding_sr_nearest8 = {
+    .choice = {{EMU_KEEP, EMU_KEEP, EMU_KEEP}, {EMU_KEEP, EMU_KEEP, EMU_KEEP}}, .add = EMU_ADD_NEAREST, .random_bits = 8,
     .beyond_max = {EMU_GO_AWAY, EMU_GO_AWAY},
 };
 /* sr_te_fma8 (proposed): stochastic, 8 bits: one binary32 fma adds r/256 of the ulp, then the sum is cut */
@@ -5618,6 +5628,7 @@ const emu_named_format emu_formats[] = {
 
 const emu_named_rounding emu_roundings[] = {
     {"odd", "odd", &rounding_odd},
+    {"odd_by_parity", "odd_by_parity", &rounding_odd_by_parity},
     {"rd", "rd", &rounding_rd},
     {"rna", "rna", &rounding_rna},
     {"rne", "rne", &rounding_rne},
@@ -5629,6 +5640,7 @@ const emu_named_rounding emu_roundings[] = {
     {"sr_b200_bitrev", "sr_b200_bitrev", &rounding_sr_add16},
     {"sr_cmp8", "sr_cmp8", &rounding_sr_cmp8},
     {"sr_half8", "sr_half8", &rounding_sr_half8},
+    {"sr_nearest8", "sr_nearest8", &rounding_sr_nearest8},
     {"sr_ptx_share16", "sr_ptx_share16", &rounding_sr_add16},
     {"sr_ptx_split8", "sr_ptx_split8", &rounding_sr_add8},
     {"sr_te_fma8", "sr_te_fma8", &rounding_sr_te_fma8},
@@ -5844,6 +5856,15 @@ const emu_named_policy emu_policies[] = {
     {"onnx_reference", "e5m2fnuz", &policy_nvidia_e4m3fnuz},
     /* onnx_spec (standard): ONNX documentation: E2M1 saturates, NaN is 6 of either sign */
     {"onnx_spec", "e2m1", &policy_nvidia_e0m3},
+    /* p3109_sat_finite (proposed): IEEE P3109 draft, SatFinite: everything but NaN is clamped to the finite range */
+    {"p3109_sat_finite", "e4m3fnuz", &policy_nvidia_e4m3fnuz},
+    {"p3109_sat_finite", "e5m2fnuz", &policy_nvidia_e4m3fnuz},
+    /* p3109_sat_none (proposed): IEEE P3109 draft, SatNone: overflow to Inf where the format has it and the mode goes there, else to the maximum */
+    {"p3109_sat_none", "e4m3fnuz", &policy_nvidia_e4m3fnuz},
+    {"p3109_sat_none", "e5m2fnuz", &policy_nvidia_e4m3fnuz},
+    /* p3109_sat_propagate (proposed): IEEE P3109 draft, SatPropagate: finite overflow to the maximum, Inf stays Inf where the format has it */
+    {"p3109_sat_propagate", "e4m3fnuz", &policy_nvidia_e4m3fnuz},
+    {"p3109_sat_propagate", "e5m2fnuz", &policy_nvidia_e4m3fnuz},
     /* riscv_zvfofp8min (inferred): RISC-V Zvfofp8min without saturation: one NaN, 0x7F, for overflow of E4M3 too */
     {"riscv_zvfofp8min", "e4m3", &policy_riscv_zvfofp8min_e4m3},
     {"riscv_zvfofp8min", "e5m2", &policy_nvidia_nosat_e5m2},

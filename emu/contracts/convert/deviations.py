@@ -230,7 +230,7 @@ def _randoms(op: ConvertContract) -> Iterator[Deviation]:
     for cut in range(1, min(bits, 9)):
         text = f"the low {cut} bits of the random integer are not used"
         yield Deviation(text, "round", _predict(op, random=lambda drawn, cut=cut: drawn >> cut << cut))  # type: ignore[misc]
-    for add in ("add", "cmp", "half"):
+    for add in ("add", "cmp", "half", "nearest"):
         if add != op.rounding.facts.add:
             changed = op.rounding.model_copy(update={"facts": op.rounding.facts.model_copy(update={"add": add})})
             yield Deviation(f"the random integer decides by {add}", "round", _predict(op, rounding=changed))

@@ -132,8 +132,10 @@ def _rounded(op: ConvertContract, value: Value, random: int | None, seen: Callab
     fmt, sign = op.fmt, value.sign
     if not derive.codes(fmt).sign_bit and not derive.is_twos_complement(fmt):
         if sign and op.entry.negative is not None and not value.is_zero:
-            return op.entry.negative
-        sign = 0
+            if not op.entry.negative_rounded:
+                return op.entry.negative
+        else:
+            sign = 0
     place = locate(value.magnitude, fmt)
     kept, above = place.code, 0
     if isinstance(fmt.facts, FloatFacts):  # the significand with its hidden bit; the exponent is added afterwards
@@ -148,6 +150,8 @@ def _rounded(op: ConvertContract, value: Value, random: int | None, seen: Callab
         lost = (half if guard else Fraction(0)) + (Fraction(1, 4) if sticky else 0)
     up = goes_up(lost, place.ulp, value.magnitude, sign, odd, op.rounding, random)
     code = seen("code", seen("sum", kept + seen("up", int(up))) + above)
+    if sign and op.entry.negative is not None and op.entry.negative_rounded:
+        return seen("stored", 0 if not code or derive.stops_at(op.rounding, 1, 0) else op.entry.negative)
     result = overflow(code, sign, fmt, op.rounding, op.entry)
     if isinstance(result, Code):
         return result.code

@@ -154,8 +154,10 @@ class _Lib:
     EMU_ADD_COMPARE: Final[int]
     EMU_ADD_HALF: Final[int]
     EMU_ADD_TE_FMA: Final[int]
+    EMU_ADD_NEAREST: Final[int]
     EMU_STOP_AT_MAX: Final[int]
     EMU_GO_AWAY: Final[int]
+    EMU_STOP_AT_ODD: Final[int]
     EMU_SATURATE: Final[int]
     EMU_TO_INF: Final[int]
     EMU_TO_NAN: Final[int]
@@ -166,6 +168,7 @@ class _Lib:
     EMU_BY_CODE: Final[int]
     EMU_IS_OPEN: Final[int]
     EMU_IS_REFUSED: Final[int]
+    EMU_BY_ROUNDED: Final[int]
     emu_convert_digest: Any
     emu_source_digest: Any
     def emu_check_format(self, fmt: Any, /) -> int: ...

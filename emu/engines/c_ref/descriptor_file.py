@@ -32,6 +32,7 @@ KINDS: Final = ("format", "rounding", "policy", "transform", "block", "layout", 
 SECTIONS: Final = ("formats", "roundings", "policies", "transforms", "blocks", "layouts", "recipes", "datapaths")
 YES_NO: Final = ("no", "yes")
 FLOAT, INTEGER, EXPONENT, CODEBOOK = lib.EMU_FLOAT, lib.EMU_INTEGER, lib.EMU_EXPONENT, lib.EMU_CODEBOOK
+AFTER: Final = {lib.EMU_BY_ROUNDED: "_rounded"}
 SPECIAL: Final = {lib.EMU_BY_RULE: "rule", lib.EMU_IS_OPEN: "open", lib.EMU_IS_REFUSED: "refused"}
 
 
@@ -70,7 +71,7 @@ FORMAT: Final = (
     Line("minus_zero_code", when=_in_class(CODEBOOK)),
 )
 CHOICES: Final = ("keep", "next", "to_even_code", "to_odd_code")
-ADDS: Final = ("none", "carry", "compare", "half", "te_fma")
+ADDS: Final = ("none", "carry", "compare", "half", "te_fma", "nearest")
 POLICY: Final = (
     Line("overflow", ("saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap")),
     Line("nan", "special"),
@@ -492,7 +493,7 @@ def _rounding_lines(pointer: Any) -> Iterator[str]:
         yield f"{name} " + " ".join(CHOICES[word] for word in pointer.choice[sign])
     if pointer.add:
         yield f"random_bits {pointer.random_bits}"
-    yield "beyond_max " + " ".join(("max", "away")[word] for word in pointer.beyond_max)
+    yield "beyond_max " + " ".join(("max", "away", "odd_code")[word] for word in pointer.beyond_max)
 
 
 def _word_lines(rounding: Rounding) -> Iterator[str]:
@@ -523,7 +524,7 @@ def _value(value: Any, kind: Any) -> str:
     """Return the value of a line."""
     if kind == "special":
         pair = [value] if ffi.typeof(value).kind == "struct" else list(value)
-        return " ".join(SPECIAL.get(item.rule, f"{item.code:#x}") for item in pair)
+        return " ".join(SPECIAL.get(item.rule, f"{item.code:#x}{AFTER.get(item.rule, '')}") for item in pair)
     if isinstance(kind, tuple):
         return str(kind[value])
     if kind == "hex" and isinstance(value, ffi.CData):

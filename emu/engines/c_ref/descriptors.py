@@ -23,8 +23,9 @@ ADD: Final = {
     "cmp": lib.EMU_ADD_COMPARE,
     "half": lib.EMU_ADD_HALF,
     "te_fma": lib.EMU_ADD_TE_FMA,
+    "nearest": lib.EMU_ADD_NEAREST,
 }
-BEYOND: Final = {"max": lib.EMU_STOP_AT_MAX, "away": lib.EMU_GO_AWAY}
+BEYOND: Final = {"max": lib.EMU_STOP_AT_MAX, "away": lib.EMU_GO_AWAY, "odd_code": lib.EMU_STOP_AT_ODD}
 OVERFLOW: Final = {
     "saturate": lib.EMU_SATURATE,
     "inf": lib.EMU_TO_INF,
@@ -159,6 +160,8 @@ def policy_descriptor(entry: EntryCodes, fmt: Format, destination: Descriptor) -
         for sign in (0, 1):
             _fill_special(target[sign], None if codes is None else codes[sign])
     _fill_special(out.negative, entry.negative)
+    if entry.negative_rounded and out.negative.rule == lib.EMU_BY_CODE:
+        out.negative.rule = lib.EMU_BY_ROUNDED
     if lib.emu_check_policy(out, destination.pointer):
         raise SpecError(f"the policy asks for a code that {fmt.id} does not have")
     return out

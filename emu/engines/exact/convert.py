@@ -39,7 +39,9 @@ def convert_value(value: Value, fmt: Format, rounding: Rounding, entry: EntryCod
         return entry.nan[sign]
     if not derive.codes(fmt).sign_bit and not derive.is_twos_complement(fmt) and not isinstance(fmt.facts, CodebookFacts):
         if sign and entry.negative is not None and not value.is_zero:
-            return entry.negative
+            if not entry.negative_rounded:
+                return entry.negative
+            return _negative_rounded(value, fmt, rounding, entry, random)
         sign = 0
     if value.is_zero and entry.zero is not None:
         return entry.zero[value.sign]
@@ -50,6 +52,15 @@ def convert_value(value: Value, fmt: Format, rounding: Rounding, entry: EntryCod
     else:
         result = overflow(round_magnitude(value.magnitude, sign, fmt, rounding, random), sign, fmt, rounding, entry)
     return result.code if isinstance(result, Code) else attach_sign(result.code, sign, fmt)
+
+
+def _negative_rounded(value: Value, fmt: Format, rounding: Rounding, entry: EntryCodes, random: int | None) -> int:
+    """A negative number to a format without sign: rounded as a negative one, then the least code or what the entry says."""
+    assert entry.negative is not None
+    if value.kind == "inf":
+        return entry.negative if entry.inf is None else entry.inf[1]
+    code = round_magnitude(value.magnitude, 1, fmt, rounding, random)
+    return 0 if not code or derive.stops_at(rounding, 1, 0) else entry.negative
 
 
 def _convert_to_codebook(value: Value, fmt: Format, rounding: Rounding, entry: EntryCodes, random: int | None) -> int:

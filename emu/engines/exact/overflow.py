@@ -33,8 +33,7 @@ def overflow(magnitude: int | Literal["inf"], sign: int, fmt: Format, rounding: 
     largest = largest_magnitude(fmt, sign)
     if magnitude != "inf" and (magnitude <= largest or entry.overflow == "wrap"):
         return Magnitude(magnitude)
-    beyond = rounding.facts.beyond_max
-    stays = not infinite and (beyond.negative if sign else beyond.positive) == "max"
+    stays = not infinite and derive.stops_at(rounding, sign, largest)
     if entry.overflow in ("saturate", "wrap") or (entry.overflow.startswith("ieee") and stays):
         return Magnitude(largest)
     if entry.overflow in ("inf", "ieee_inf"):

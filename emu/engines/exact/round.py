@@ -106,12 +106,14 @@ def goes_up(lost: Fraction, ulp: Fraction, magnitude: Fraction, sign: int, odd: 
 
 
 def _random_up(lost: Fraction, add: str, bits: int, random: int) -> bool:
-    """add: the top `bits` of the lost part plus random carry; cmp: random below it; half: it is rounded first."""
+    """add: the top `bits` of the lost part plus random carry; cmp: random below it; half, nearest: rounded first, ties up or to even."""
     scaled = lost * (1 << bits)
     if add == "cmp":
         return random < scaled
     if add == "half":
         return scaled + random + HALF >= 1 << bits
+    if add == "nearest":
+        return round(scaled) + random >= 1 << bits
     return scaled.numerator // scaled.denominator + random >= 1 << bits
 
 

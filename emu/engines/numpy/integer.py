@@ -115,9 +115,10 @@ def _random_up(place: Located, add: str, bits: int, random: U64) -> Bool:
     if add == "cmp":
         hit: Bool = (random < top) | ((random == top) & (below > 0))
         return hit
-    if add == "half":
+    if add in ("half", "nearest"):
         at_half = np.uint64(1) << np.clip(down - 1, 0, 63).astype(np.uint64)
-        top = top + ((down > 0) & (down <= 63) & (below >= at_half)).astype(np.uint64)
+        tie_goes_up = np.True_ if add == "half" else (top & np.uint64(1)) == 1
+        top = top + ((down > 0) & (down <= 63) & ((below > at_half) | ((below == at_half) & tie_goes_up))).astype(np.uint64)
     return top + random >= np.uint64(1 << bits)
 
 
@@ -134,7 +135,7 @@ def convert_fields(
     kept_sign = sign if derived.sign_bit or two else np.zeros_like(sign)
     if located is None:
         place = locate(fields, fmt)
-        code = place.code + goes_up(place, kept_sign, fmt, rounding, random)
+        code = place.code + goes_up(place, sign if entry.negative_rounded else kept_sign, fmt, rounding, random)
     else:
         code = located.code
     largest = derived.max_code + kept_sign.astype(np.int64) if two else np.full(code.shape, derived.max_code, np.int64)
@@ -146,8 +147,18 @@ def convert_fields(
     if entry.zero is not None:
         out = np.where(zero, _by_sign(entry.zero, sign), out)
     if entry.negative is not None and not derived.sign_bit and not two:
-        out = np.where(sign & ~zero, entry.negative, out)
+        out = np.where(sign & ~zero, _negative(code, fields, rounding, entry), out)
     return np.where(fields.nan, _by_sign(entry.nan, sign), out)
+
+
+def _negative(code: I64, fields: Fields, rounding: Rounding, entry: EntryCodes) -> I64 | int:
+    """Codes of negative numbers in a format without sign. code: what their magnitudes round to."""
+    assert entry.negative is not None
+    if not entry.negative_rounded:
+        return entry.negative
+    stays = derive.stops_at(rounding, 1, 0)
+    rounded = np.where((code == 0) | stays, np.int64(0), np.int64(entry.negative))
+    return np.where(fields.inf, np.int64(entry.negative if entry.inf is None else entry.inf[1]), rounded)
 
 
 def _by_sign(pair: tuple[int, int], sign: Bool) -> I64:
@@ -179,8 +190,8 @@ def _overflowed(inf: Bool, sign: Bool, largest: I64, fmt: Format, rounding: Roun
         else:
             assert entry.overflow_nan is not None
             away = _by_sign(entry.overflow_nan, sign)
-        beyond = rounding.facts.beyond_max
-        stays = np.where(sign, beyond.negative == "max", beyond.positive == "max") & ~inf & entry.overflow.startswith("ieee")
+        ends = [derive.stops_at(rounding, one, derive.codes(fmt).max_code) for one in (0, 1)]
+        stays = np.where(sign, ends[1], ends[0]) & ~inf & entry.overflow.startswith("ieee")
         out = np.where(stays, at_max, away)
     return out if entry.inf is None else np.where(inf, _by_sign(entry.inf, sign), out)
 

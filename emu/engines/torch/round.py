@@ -111,16 +111,17 @@ def _choice(rule: LostPart, less: torch.Tensor, equal: torch.Tensor, odd: torch.
 
 
 def _random_up(place: Position, add: str, bits: int, random: torch.Tensor) -> torch.Tensor:
-    """add: the top `bits` of the discarded part plus random carry; cmp: random lies below it; half: it is rounded first."""
+    """add: the top `bits` of the discarded part plus random carry; cmp: random below it; half, nearest: it is rounded first."""
     down = place.shift - bits
     right = down.clamp(0, MOST_BITS)
     top = torch.where(down > 0, place.rest >> right, place.rest << (-down).clamp(0, MOST_BITS))
     below = torch.where(down > 0, place.rest - ((place.rest >> right) << right), 0)
     if add == "cmp":
         return (random < top) | ((random == top) & (below > 0))
-    if add == "half":
+    if add in ("half", "nearest"):
         half = torch.ones_like(top) << (down - 1).clamp(0, MOST_BITS)
-        top = top + ((down > 0) & (down <= MOST_BITS) & (below >= half)).to(torch.int64)
+        tie = below == half if add == "half" else (below == half) & ((top & 1) == 1)
+        top = top + ((down > 0) & (down <= MOST_BITS) & ((below > half) | tie)).to(torch.int64)
     return top + random >= 1 << bits
 
 
@@ -135,7 +136,7 @@ def encode(
     sign = x.sign if derived.sign_bit or two else torch.zeros_like(x.sign)
     if code is None:
         place = locate(x, fmt)
-        code = place.code + goes_up(place, sign, rounding, random).to(torch.int64)
+        code = place.code + goes_up(place, x.sign if entry.negative_rounded else sign, rounding, random).to(torch.int64)
     largest = derived.max_code + sign.to(torch.int64) if two else torch.full_like(code, derived.max_code)
     out = attach_sign(code, sign, fmt)
     over = x.inf if entry.overflow == "wrap" else x.inf | (code > largest)
@@ -143,8 +144,18 @@ def encode(
     if entry.zero is not None:
         out = torch.where(x.zero, by_sign(entry.zero, x.sign), out)
     if entry.negative is not None and not derived.sign_bit and not two:
-        out = torch.where(x.sign & ~x.zero, entry.negative, out)
+        out = torch.where(x.sign & ~x.zero, _negative(code, x.inf, rounding, entry), out)
     return torch.where(x.nan, by_sign(entry.nan, x.sign), out)
+
+
+def _negative(code: torch.Tensor, inf: torch.Tensor, rounding: Rounding, entry: EntryCodes) -> torch.Tensor:
+    """Return the codes of negative numbers in a format without sign. code: what their magnitudes round to."""
+    assert entry.negative is not None
+    outcome = torch.full_like(code, entry.negative)
+    if not entry.negative_rounded:
+        return outcome
+    rounded = torch.zeros_like(code) if derive.stops_at(rounding, 1, 0) else torch.where(code == 0, 0, outcome)
+    return torch.where(inf, outcome if entry.inf is None else entry.inf[1], rounded)
 
 
 def by_sign(pair: tuple[int, int], sign: torch.Tensor) -> torch.Tensor:
@@ -181,10 +192,8 @@ def _beyond(
         assert entry.overflow_nan is not None
         out = by_sign(entry.overflow_nan, sign)
     if entry.overflow.startswith("ieee"):
-        beyond = rounding.facts.beyond_max
-        stays = (sign if beyond.negative == "max" else torch.zeros_like(sign)) | (
-            ~sign if beyond.positive == "max" else torch.zeros_like(sign)
-        )
+        ends = [torch.full_like(sign, derive.stops_at(rounding, one, derived.max_code)) for one in (0, 1)]
+        stays = torch.where(sign, ends[1], ends[0])
         out = torch.where(stays & ~inf, at_max, out)
     return out if entry.inf is None else torch.where(inf, by_sign(entry.inf, sign), out)
 

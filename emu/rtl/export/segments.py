@@ -197,6 +197,10 @@ class MagnitudeSteps:
     def __init__(self, fmt: Format, rounding: Rounding, entry: EntryCodes, sign: int) -> None:
         if entry.overflow == "wrap":
             raise SpecError(f"{fmt.id}: overflow wrap has no golden function: its codes do not ascend with the source")
+        if rounding.facts.add == "nearest":
+            raise SpecError(f"{rounding.id} has no golden function: its ties depend on the parity of the random integer")
+        if entry.negative_rounded and sign and not derive.codes(fmt).sign_bit:
+            raise SpecError(f"{fmt.id}: negative_of rounded has no golden function: what is negative there is known after rounding alone")
         self.fmt, self.rounding, self.entry, self.sign = fmt, rounding, entry, sign
         self.book = _side(fmt, sign) if isinstance(fmt.facts, CodebookFacts) else None
         self.seen_sign = sign if derive.codes(fmt).sign_bit or derive.is_twos_complement(fmt) else 0  # an unsigned format drops it

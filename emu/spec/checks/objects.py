@@ -14,6 +14,7 @@ from emu.spec.levels import LevelFault
 from emu.spec.loader import Document, Path, fault, placed
 from emu.spec.models import Block, Checkpoint, Datapath, Format, Instruction, Policy, Recipe, Series, SpecObject, Training, Transform
 from emu.spec.models.format import FloatFacts
+from emu.spec.models.policy import OF_SERIES, PATTERNS
 from emu.spec.models.rounding import PerElement
 from emu.spec.models.training import OperandFacts
 from emu.spec.programs.program import StepFault, build
@@ -80,9 +81,10 @@ def _check_block(block: Block, document: Document) -> None:
 
 def _check_policy(policy: Policy, document: Document) -> None:
     for key, entry in policy.facts.items():
-        if key not in ("with_nan", "without_nan"):
+        if key not in PATTERNS:
             try:
-                derive.entry_codes(entry, get("format", key))
+                for fmt in derive.members_named(key) if key.startswith(OF_SERIES) else (get("format", key),):
+                    derive.entry_codes(entry, fmt)
             except SpecError as error:
                 raise placed(error, document, ("facts", key)) from None
 

@@ -9,6 +9,8 @@ from pydantic import Field, StringConstraints, model_validator
 from emu.spec.models.common import Hex, Id, Overflow, Part, Reference, SpecObject
 
 OUTCOME = r"^(0x[0-9A-F]+|max|min|nan|negative_nan|inf|negative_inf|zero|negative_zero|smallest|open|refuse)$"
+OF_SERIES = "series_"  # keys of an entry that speaks of members of a series begin with it
+PATTERNS = ("with_nan", "without_nan")  # keys of an entry that speaks of every other format
 Outcome = Annotated[str, StringConstraints(pattern=OUTCOME)]
 
 
@@ -30,11 +32,19 @@ class Entry(Part):
     negative: Outcome | None = Field(
         default=None, description="an unsigned destination: the code of every negative source; absent: sign dropped"
     )
+    negative_of: Literal["rounded"] | None = Field(
+        default=None,
+        description="rounded: negative holds for Inf and what rounds below 0; a mode that stops at the end gives the least code",
+    )
 
     @model_validator(mode="after")
     def _overflow_nan_needed(self) -> Entry:
         if (self.overflow in ("nan", "ieee_nan")) != (self.overflow_nan is not None):
             raise ValueError("overflow_nan belongs to overflow: nan and ieee_nan, and only to them")
+        if self.negative_of is not None and self.negative is None:
+            raise ValueError("negative_of says when negative holds: state negative too")
+        if self.negative_of is not None and self.negative in ("open", "refuse"):
+            raise ValueError(f"negative_of: rounded needs a code for negative, not {self.negative}")
         return self
 
 
@@ -51,7 +61,8 @@ class PolicyExample(Part):
 
 
 class Policy(SpecObject):
-    """One policy; the key of an entry is a format id, or `with_nan` / `without_nan` for every other format."""
+    """One policy. The key of an entry is a format id, the members of a series with the same words (`series_p3109_s_e`),
+    or `with_nan` / `without_nan` for every other format."""
 
     kind: Literal["policy"] = Field(description="the folder the file lies in")
     facts: dict[str, Entry] = Field(description="destination -> entry", min_length=1)
@@ -59,4 +70,4 @@ class Policy(SpecObject):
 
     def references(self) -> tuple[Reference, ...]:
         """Return the destination formats."""
-        return tuple(("format", key, ("facts", key)) for key in self.facts if key not in ("with_nan", "without_nan"))
+        return tuple(("format", key, ("facts", key)) for key in self.facts if key not in PATTERNS and not key.startswith(OF_SERIES))

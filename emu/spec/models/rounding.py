@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from emu.spec.models.common import Exact, Part, SpecObject, YesNo
 
 Choice = Literal["keep", "next", "to_even_code", "to_odd_code"]
+Beyond = Literal["away", "max", "odd_code"]
 BitRange = Annotated[tuple[int, ...], Field(min_length=2, max_length=2)]
 
 
@@ -24,8 +25,8 @@ class LostPart(Part):
 class BeyondMax(Part):
     """Where a finite value beyond the maximum goes under the ieee_inf and ieee_nan overflow words."""
 
-    positive: Literal["away", "max"] = Field(description="away: to Inf or NaN")
-    negative: Literal["away", "max"] = Field(description="away: to Inf or NaN")
+    positive: Beyond = Field(description="away: to Inf or NaN; odd_code: max where its code is odd, else away")
+    negative: Beyond = Field(description="away: to Inf or NaN; odd_code: max where its code is odd, else away")
 
 
 class PerElement(Part):
@@ -66,7 +67,7 @@ class RoundingFacts(Part):
     magnitude: LostPart | None = Field(default=None, description="the choice, for a rule that does not see the sign")
     positive: LostPart | None = Field(default=None, description="the choice for a positive value")
     negative: LostPart | None = Field(default=None, description="the choice for a negative value, on its magnitude")
-    add: Literal["add", "cmp", "half", "te_fma"] | None = Field(default=None, description="how the random bits decide")
+    add: Literal["add", "cmp", "half", "te_fma", "nearest"] | None = Field(default=None, description="how the random bits decide")
     beyond_max: BeyondMax = Field(description="finite overflow under ieee_inf and ieee_nan")
 
     @model_validator(mode="after")

@@ -60,8 +60,15 @@ CHOICES: dict[str, tuple[list[list[int]], list[int]]] = {
     "ru": ([[NEXT] * 3, [KEEP] * 3], [AWAY, STOP]),
     "rd": ([[KEEP] * 3, [NEXT] * 3], [STOP, AWAY]),
     "odd": ([[ODD] * 3] * 2, [STOP, STOP]),
+    "odd_by_parity": ([[ODD] * 3] * 2, [lib.EMU_STOP_AT_ODD] * 2),
 }
-ADDS = {"add": lib.EMU_ADD_CARRY, "cmp": lib.EMU_ADD_COMPARE, "half": lib.EMU_ADD_HALF, "te_fma": lib.EMU_ADD_TE_FMA}
+ADDS = {
+    "add": lib.EMU_ADD_CARRY,
+    "cmp": lib.EMU_ADD_COMPARE,
+    "half": lib.EMU_ADD_HALF,
+    "te_fma": lib.EMU_ADD_TE_FMA,
+    "nearest": lib.EMU_ADD_NEAREST,
+}
 WORDS = {
     "saturate": lib.EMU_SATURATE,
     "inf": lib.EMU_TO_INF,
@@ -90,7 +97,7 @@ class Reference:
         return ffi.new("emu_format *", facts)
 
     def rounding(self, name: str, bits: int = 0) -> Any:
-        """Return the descriptor of a mode of the table, or of add, cmp, half, te_fma with N random bits."""
+        """Return the descriptor of a mode of the table, or of add, cmp, half, te_fma, nearest with N random bits."""
         if bits:
             return ffi.new("emu_rounding *", {"add": ADDS[name], "random_bits": bits, "beyond_max": [AWAY, AWAY]})
         choice, beyond = CHOICES[name]

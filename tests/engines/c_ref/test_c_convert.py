@@ -45,7 +45,7 @@ def entry(word: str, fmt: Format) -> EntryCodes | None:
 
 def refuses(fmt: Format, rounding: Rounding) -> bool:
     """A codebook has no code parity to round to, and no ulp for the software rounder."""
-    return isinstance(fmt.facts, CodebookFacts) and (rounding.id == "odd" or rounding.facts.add == "te_fma")
+    return isinstance(fmt.facts, CodebookFacts) and derive.needs_code_order(rounding)
 
 
 @lru_cache(maxsize=4)

@@ -21,7 +21,21 @@ from emu.spec.models.rounding import Word
 from emu.spec.registry import load_spec, restored
 
 ABOUT: dict[str, Any] = {"title": "drawn by a test", "status": "proposed", "sources": ()}
-ROUNDINGS = ("rne", "rna", "rz", "ru", "rd", "odd", "sr_add8", "sr_cmp8", "sr_half8", "sr_te_fma8", "sr_add16")
+ROUNDINGS = (
+    "rne",
+    "rna",
+    "rz",
+    "ru",
+    "rd",
+    "odd",
+    "sr_add8",
+    "sr_cmp8",
+    "sr_half8",
+    "sr_te_fma8",
+    "sr_add16",
+    "sr_nearest8",
+    "odd_by_parity",
+)
 WORDS = ("saturate", "inf", "nan", "ieee_inf", "ieee_nan", "wrap")
 
 
@@ -119,6 +133,9 @@ def policies(draw: st.DrawFn, fmt: Format) -> Policy:
     if word in ("nan", "ieee_nan"):
         entry["overflow_nan"] = {"positive": "nan", "negative": "negative_nan"}
     entry |= {key: pair() for key in ("inf", "zero") if draw(st.integers(0, 3)) == 0}
+    if not known.sign_bit and not derive.is_twos_complement(fmt) and fmt.facts.class_ != "codebook" and draw(st.booleans()):
+        entry["negative"] = draw(st.sampled_from([word for word in outcomes if word not in ("open", "refuse")]))
+        entry |= {"negative_of": "rounded"} if draw(st.booleans()) else {}
     return model(Policy, {"with_nan" if known.nan else "without_nan": entry})  # type: ignore[no-any-return]
 
 
