@@ -163,6 +163,30 @@ def drawn_rows(plan: LevelsPlan, count: int, seed: int) -> Rows:
     return cast(plan, (a, b, words, c))
 
 
+def vanishing_rows(plan: LevelsPlan) -> Rows:
+    """The lowest number, of both signs, minus a product a bit shorter: what is left, 2^-j of it, vanishes and keeps its sign.
+
+    Products of a subnormal factor and a normal one, (2^j - 1) / 2^j of the lowest number; what is added after that is a zero of that sign.
+    """
+    made, words = [], []
+    bits, frac = plan.a.facts.bits, plan.a.facts.frac_bits
+    bias, sign = (1 << (bits - frac - 2)) - 1, 1 << (bits - 1)
+    factors = np.arange(1 << frac, 2 << frac, dtype=np.uint64)
+    for j in range(frac + 1, 2 * frac + 2):
+        whole = (1 << j) - 1
+        for normal in factors[np.uint64(whole) % factors == 0].tolist():
+            subnormal, exp = whole // normal, bias + frac - j
+            if not subnormal < 1 << frac or not 0 < exp <= 2 * bias:
+                continue
+            for minus in (0, sign):
+                a, b = [minus] * plan.facts.k, [0] * plan.facts.k
+                a[0], b[0] = minus ^ sign | subnormal, exp << frac | (normal - (1 << frac))
+                made += 2 * [(a, b, minus | 1)]
+                words += [[0] * plan.facts.k, [255] * plan.facts.k]
+    a_codes, b_codes, c = (np.array([row[place] for row in made], np.uint64) for place in range(3))
+    return cast(plan, (a_codes, b_codes, np.array(words, np.uint64), c))
+
+
 def cast(plan: LevelsPlan, rows: Rows) -> Rows:
     """Codes in the widths that the C reference takes."""
     a, b, words, c = rows
@@ -220,7 +244,7 @@ def yosys(work: Path, *commands: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["yosys", "-Q", "-s", "run.ys"], cwd=work, capture_output=True, text=True)
 
 
-def settled(work: Path, gold: list[str], gate: list[str], top: str) -> str:
+def settled(work: Path, gold: list[str], gate: list[str], top: str, seconds: int = 20) -> str:
     """equal, different or unknown: what netlists put out and give registers. gold, gate: commands that make them; top: a module."""
     cut = ["dffunmap", "expose -evert-dff -dff", "opt_clean"]  # -dff: inner wires may differ
     # one run each: yosys numbers its cells as it reads, and a mutation names them
@@ -228,7 +252,7 @@ def settled(work: Path, gold: list[str], gate: list[str], top: str) -> str:
         done = yosys(work, *commands, *cut, f"rename {top} {name}", f"write_rtlil {name}.il")
         assert done.returncode == 0, done.stderr
     miter = "miter -equiv -flatten -make_outputs gold gate miter"
-    prove = "sat -timeout 20 -prove trigger 0 miter"
+    prove = f"sat -timeout {seconds} -prove trigger 0 miter"
     found = yosys(work, "read_rtlil gold.il", "read_rtlil gate.il", miter, "hierarchy -top miter", "opt -full", prove)
     assert found.returncode == 0, found.stderr
     return "equal" if "SUCCESS!" in found.stdout else "different" if "FAIL!" in found.stdout else "unknown"
