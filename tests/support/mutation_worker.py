@@ -101,15 +101,20 @@ def declarations() -> Any:
 
 
 def changed(fault: Fault) -> tuple[AbstractContextManager[None], set[str]]:
-    """Return a context in which the fact of a fault of the spec is replaced, and the object whose suites it may change."""
+    """Return a context in which the fact of a fault of the spec is replaced, and the object whose suites it may change.
+
+    In it the loader does not judge the objects that name this one: it would refuse a recipe that needs the fact as it was, and no row
+    of any other could say what it notices.
+    """
     if not fault.change:
         return nullcontext(), set()
     from support import mutants, mutation
 
-    from emu.spec.registry import replaced
+    from emu.spec import registry
 
+    registry.hand_over(lambda *_: None, registry._asking.settled, registry._asking.family_line)
     mutant = mutation.Fault(*fault).mutant()
-    return replaced(mutants.validated(mutant)), {f"{mutant.kind}/{mutant.id}"}
+    return registry.replaced(mutants.validated(mutant)), {f"{mutant.kind}/{mutant.id}"}
 
 
 def reach(names: tuple[str, ...]) -> set[str]:
