@@ -37,7 +37,7 @@ def test_wrong_kernels_fail():
     assert all(share >= LEAST[kind] for kind, share in judge(kernels[::FAST], 10**5).items())
 
 
-@pytest.mark.cases(0, 2)
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize(("recipe", "source", "seed"), WHOLE)
 def test_every_wrong_kernel_fails(recipe, source, seed):
     shares = judge(made(recipe, source, seed), 10**6)

@@ -61,7 +61,7 @@ class WrittenEntry(Part):
     number: int | None = Field(default=None, ge=0, description="a number")
     words: tuple[Text, ...] | None = Field(default=None, description="a list of texts")
     truth: YesNo | None = Field(default=None, description="true or false")
-    nothing: Literal["yes"] | None = Field(default=None, description="null")
+    nothing: Literal["yes"] | None = Field(default=None, description="the word null of JSON")
 
     @model_validator(mode="after")
     def _one(self) -> WrittenEntry:

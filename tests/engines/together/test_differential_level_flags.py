@@ -21,7 +21,7 @@ def test_drawn_datapaths_with_flags() -> None:
 
 @pytest.mark.exhaustive
 def test_more_drawn_datapaths_with_flags() -> None:
-    seen = compare(ENGINES, range(1000, 1800), 8)
+    seen = compare(ENGINES, range(1000, 1400), 8)
     assert all(seen[name, flags] > 50 for name in ENGINES for flags in (0, 1, 2, 3)), seen
 
 
