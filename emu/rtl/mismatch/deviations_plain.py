@@ -8,6 +8,7 @@ from itertools import islice
 
 from emu.contracts.columns import Column
 from emu.contracts.contract import Batch, Contract, Values
+from emu.contracts.convert.contract import ConvertContract
 from emu.contracts.rows import Answer, pack, unpack, value_of
 from emu.contracts.wires import Edit, edits
 from emu.rtl.mismatch.deviations import Hypothesis, Outputs, one_by_one
@@ -179,8 +180,12 @@ def with_input(op: Contract, place: int, column: Column, change: Change) -> Batc
 
 
 def other_contracts(golden: Golden, close: bool) -> Iterator[Hypothesis]:
-    """Yield other documented contracts with the same columns. close: those that differ in one name of the contract, else the others."""
+    """Yield other documented contracts with the same columns, one of those that are one machine.
+
+    close: those that differ in one name of the contract, else the others.
+    """
     mine = golden.plan.operation
+    listed: set[object] = set()
     ports = [(column.name, column.bits) for column in golden.layout.columns if column.role in ("in", "r", "out")]
     for contract, aliases in families().items():
         if contract.op != mine.name.op or contract == mine.name:
@@ -193,10 +198,21 @@ def other_contracts(golden: Golden, close: bool) -> Iterator[Hypothesis]:
             other = plan.operation
             same = [(column.name, column.bits) for column in other.layout.columns if column.role in ("in", "r", "out")] == ports
             if same and (other.src, other.dst) == (mine.src, mine.dst):
+                if _machine(other) in listed:
+                    break
+                listed.add(_machine(other))
                 also = f" (or {', '.join(aliases[:3])}{' ...' if len(aliases) > 3 else ''})" if aliases else ""
                 stage = _stage_of(contract.parts, mine.name.parts, contract.op)
                 yield Hypothesis(f"contract {contract}{also}", stage, _by_operation(other))
                 break
+
+
+def _machine(operation: Contract) -> object:
+    """Return what is equal for conversions that differ in one fact alone, and no row asks it: what a saturating one does beyond its end."""
+    if not isinstance(operation, ConvertContract) or operation.entry.overflow.startswith("ieee"):
+        return str(operation.name)
+    target, _, policy = operation.name.parts
+    return target, policy, repr(operation.rounding.facts.model_copy(update={"beyond_max": None}))
 
 
 def _stage_of(parts: Sequence[str], mine: Sequence[str], op: str) -> str:
