@@ -8,16 +8,16 @@ static void convert_negative(const emu_grid *destination, const emu_rounding *ro
                              uint32_t random, uint64_t *converted, uint8_t *open)
 {
     const emu_special *outcome = &policy->negative;
-    emu_grid both_signs = *destination; /* the same magnitudes, rounded as those of negative numbers */
-    emu_rounded rounded = {1, 0, 0};
-    both_signs.is_signed = 1;
+    emu_grid both_signs; /* the same magnitudes, rounded as those of negative numbers */
+    emu_rounded rounded;
     if (outcome->rule == EMU_BY_ROUNDED && value->value_class == EMU_INFINITE && policy->inf[1].rule != EMU_BY_RULE)
         outcome = &policy->inf[1];
-    else if (outcome->rule == EMU_BY_ROUNDED && value->value_class != EMU_INFINITE)
-        emu_round(&both_signs, rounding, value, random, &rounded);
     emu_take_special(outcome, converted, open);
     if (outcome->rule != EMU_BY_ROUNDED || value->value_class == EMU_INFINITE)
         return;
+    both_signs = *destination;
+    both_signs.is_signed = 1;
+    emu_round(&both_signs, rounding, value, random, &rounded);
     if ((!rounded.magnitude && !rounded.beyond) || emu_stops_at(rounding, 1, 0))
         *converted = 0;
 }
