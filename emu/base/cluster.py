@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from itertools import islice
 from tempfile import TemporaryDirectory
@@ -136,8 +137,6 @@ def _round(
 
 def _result(distributed: Any, future: Any, client: Any) -> Any:
     """Return what a task gave. Raises: what it raised; _Gone; ToolError."""
-    from concurrent.futures import CancelledError
-
     if future.status in ("cancelled", "lost") or client.status != "running":
         raise _Gone("the scheduler was lost")
     try:

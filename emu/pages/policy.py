@@ -88,12 +88,12 @@ def data(policy: Policy) -> Data:
         rows.append((told(policy, "format", name, name), *found))
         by_pattern |= name not in policy.facts
     members = []
-    for key in policy.facts:
-        some = list(derive.members_named(key)) if key.startswith(OF_SERIES) else []
-        for fmt in some[len(some) // 2 :][:1]:
-            found = outcome(policy, fmt)
-            assert found is not None
-            members.append((Code(key), len(some), Code(fmt.id), *found))
+    for key in (key for key in policy.facts if key.startswith(OF_SERIES)):
+        some = list(derive.members_named(key))
+        fmt = some[len(some) // 2]
+        found = outcome(policy, fmt)
+        assert found is not None
+        members.append((Code(key), len(some), Code(fmt.id), *found))
     return {"header": HEADER, "rows": rows, "by_pattern": by_pattern, "members": members, "silent": silent}
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from emu.base.caches import Cache
 from emu.base.errors import SpecError
 from emu.spec.models import Format, Policy, Rounding
+from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
 from emu.spec.models.policy import OF_SERIES, PATTERNS, BySign, Entry
 
@@ -292,6 +293,16 @@ def stops_at(rounding: Rounding, sign: int, code: int) -> bool:
     """Tell whether a finite value beyond the end of a range stays there. sign: 1 for negative.   code: the magnitude code of the end."""
     word = rounding.facts.beyond_max.negative if sign else rounding.facts.beyond_max.positive
     return word == "max" or (word == "odd_code" and code % 2 == 1)
+
+
+def asks_beyond(overflow: str) -> bool:
+    """Tell whether a word for overflow asks the rounding where a finite value beyond the end of a range goes."""
+    return overflow.startswith("ieee")
+
+
+def within_range(rounding: Rounding) -> str:
+    """Return a digest of what a rounding says of values that are not beyond the end of a range."""
+    return digest_json(rounding.facts.model_dump(mode="json", exclude={"beyond_max"}))
 
 
 def check_overflow(overflow: str, fmt: Format) -> None:

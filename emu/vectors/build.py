@@ -93,7 +93,7 @@ def _build(
             if made.stem in keys:
                 hashes[made.stem] = made.digest
                 known[made.stem] = (keys[made.stem], made.digest)
-        write_text(scratch / NOTES, json.dumps(known))
+                write_text(scratch / NOTES, json.dumps(known))
     finish(out, {plan.operation.name.op for plan in (*shipped, *digests)}, hashes, jobs)
     shutil.rmtree(scratch)
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
@@ -249,7 +249,7 @@ def _several(out: Path | None, task: _Task) -> list[_Made]:
 
 
 def _put(made: _Made, out: Path) -> None:
-    """Move the files that a worker handed back into their folder, the JSON file last."""
+    """Write the files of a suite and move them into their folder, the JSON file last."""
     folder = out / made.stem.partition("__")[0]
     folder.mkdir(exist_ok=True)
     for name, data in sorted(made.files.items(), key=lambda item: (item[0].endswith(".json"), item[0])):
@@ -267,9 +267,7 @@ def _one(plan: SuitePlan, out: Path) -> _Made:
     suite = load(folder, plan.stem)
     for erratum in wrong:
         suite = apply_erratum(suite, erratum, grown=True)
-    for name, text in sorted(render(suite).items(), key=lambda item: item[0].endswith(".json")):
-        write_text(out / SCRATCH / name, text)
-        os.replace(out / SCRATCH / name, folder / name)
+    _put(_Made(plan.stem, "", {name: text.encode("ascii") for name, text in render(suite).items()}), out)
     return _Made(plan.stem, str(suite.record["rows_sha256"]), {})
 
 

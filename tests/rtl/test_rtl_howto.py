@@ -71,10 +71,7 @@ def test_the_copy_is_whole(place: Path) -> None:
 
 @pytest.mark.parametrize(
     "title",
-    [
-        pytest.param(title, marks=pytest.mark.exhaustive if any(word in text for word in SLOW) else ())
-        for title, text in SECTIONS.items()
-    ],
+    [pytest.param(title, marks=pytest.mark.exhaustive if any(word in text for word in SLOW) else ()) for title, text in SECTIONS.items()],
 )
 def test_a_section_prints_what_it_says(title: str, place: Path, need: Callable[..., None], request: pytest.FixtureRequest) -> None:
     text = SECTIONS[title]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,10 +21,9 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        tries = len(list(folder.iterdir()))
-        made = folder / "made"
+        made, attempt = folder / "made", folder / "attempt"
         if not made.is_dir():
-            attempt = folder / f"try{tries}"
+            shutil.rmtree(attempt, ignore_errors=True)  # of a worker that failed
             attempt.mkdir()
             make(attempt)
             attempt.rename(made)

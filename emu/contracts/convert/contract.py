@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self
 
@@ -85,7 +85,7 @@ class ConvertContract(Contract):
         """The destination, its sign, and what a rounding and a policy make of every source."""
         op = cls.of(name)
         seen, entry, signed = op.described(), op.entry, bool(derive.codes(op.fmt).sign_bit) or derive.is_twos_complement(op.fmt)
-        outcomes = [seen["nan"], seen["inf"], entry.overflow, entry.overflow_nan, entry.zero, entry.negative, *entry.outcomes[6:]]
+        outcomes = replace(entry, nan=seen["nan"], inf=seen["inf"]).outcomes
         return (name.op, digest(op.fmt), signed, digest_json([op.rounding.facts_digest, *outcomes]))
 
     @classmethod

@@ -13,6 +13,7 @@ from emu.contracts.rows import Answer, pack, unpack, value_of
 from emu.contracts.wires import Edit, edits
 from emu.rtl.mismatch.deviations import Hypothesis, Outputs, one_by_one
 from emu.rtl.mismatch.golden_rows import Case, Golden
+from emu.spec import derive
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
 from emu.vectors.suites.plan import families, plans_of
@@ -209,10 +210,10 @@ def other_contracts(golden: Golden, close: bool) -> Iterator[Hypothesis]:
 
 def _machine(operation: Contract) -> object:
     """Return what is equal for conversions that differ in one fact alone, and no row asks it: what a saturating one does beyond its end."""
-    if not isinstance(operation, ConvertContract) or operation.entry.overflow.startswith("ieee"):
+    if not isinstance(operation, ConvertContract) or derive.asks_beyond(operation.entry.overflow):
         return str(operation.name)
     target, _, policy = operation.name.parts
-    return target, policy, repr(operation.rounding.facts.model_copy(update={"beyond_max": None}))
+    return target, policy, derive.within_range(operation.rounding)
 
 
 def _stage_of(parts: Sequence[str], mine: Sequence[str], op: str) -> str:

@@ -100,11 +100,11 @@ def _roundings(fmt: Format, draws: bool) -> tuple[Rounding, ...]:
 
 def _told_apart(roundings: tuple[Rounding, ...], words: list[tuple[Entry, str, tuple[str, ...]]]) -> tuple[Rounding, ...]:
     """Leave out roundings that differ from another one in where they go beyond the maximum, unless a word for overflow asks for that."""
-    if any(entry.overflow.startswith("ieee") for entry, _, _ in words):
+    if any(derive.asks_beyond(entry.overflow) for entry, _, _ in words):
         return roundings
     first: dict[str, Rounding] = {}
     for rounding in roundings:
-        first.setdefault(digest_json(rounding.facts.model_dump(mode="json", exclude={"beyond_max"})), rounding)
+        first.setdefault(derive.within_range(rounding), rounding)
     return tuple(first.values())
 
 
