@@ -5865,10 +5865,10 @@ const emu_named_policy emu_policies[] = {
     /* p3109_sat_propagate (proposed): IEEE P3109 draft, SatPropagate: finite overflow to the maximum, Inf stays Inf where the format has it */
     {"p3109_sat_propagate", "e4m3fnuz", &policy_nvidia_e4m3fnuz},
     {"p3109_sat_propagate", "e5m2fnuz", &policy_nvidia_e4m3fnuz},
-    /* riscv_zvfofp8min (inferred): RISC-V Zvfofp8min without saturation: one NaN, 0x7F, for overflow of E4M3 too */
+    /* riscv_zvfofp8min (standard): RISC-V Zvfofp8min (draft 0.9) without saturation: one NaN, 0x7F, for overflow of E4M3 too */
     {"riscv_zvfofp8min", "e4m3", &policy_riscv_zvfofp8min_e4m3},
     {"riscv_zvfofp8min", "e5m2", &policy_nvidia_nosat_e5m2},
-    /* riscv_zvfofp8min_sat (inferred): RISC-V Zvfofp8min, the saturating opcodes: one NaN, 0x7F */
+    /* riscv_zvfofp8min_sat (standard): RISC-V Zvfofp8min (draft 0.9), the saturating opcodes: one NaN, 0x7F */
     {"riscv_zvfofp8min_sat", "e4m3", &policy_nvidia_e4m3},
     {"riscv_zvfofp8min_sat", "e5m2", &policy_nvidia_e4m3},
     /* te_software (measured): Transformer Engine's rounder in software: NaN is 6, of either sign */
