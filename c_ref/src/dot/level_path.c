@@ -219,17 +219,6 @@ int32_t emu_make_shape(const emu_levels *levels, size_t products, emu_shape *sha
     return count == 1 ? EMU_OK : EMU_ERROR_SHAPE;
 }
 
-static int32_t is_same_format(const emu_format *a, const emu_format *b)
-{
-    int32_t same = (a->format_class == b->format_class) & (a->has_sign == b->has_sign) & (a->exp_bits == b->exp_bits) &
-                   (a->frac_bits == b->frac_bits) & (a->bias == b->bias) & (a->subnormals == b->subnormals) &
-                   (a->neg_zero == b->neg_zero) & (a->unused_high_bits == b->unused_high_bits) & (a->inf == b->inf) & (a->nan == b->nan) &
-                   (a->nan_count == b->nan_count);
-    for (int32_t i = 0; i < EMU_MAX_NAN_CODES; i++)
-        same &= (i >= a->nan_count) | (a->nan_codes[i] == b->nan_codes[i]);
-    return same;
-}
-
 int32_t emu_make_level_path(const emu_levels *levels, emu_level_path *path)
 {
     const emu_level_plan nothing = {0, 0, 0, 0, 0, 0};
@@ -255,7 +244,7 @@ int32_t emu_make_level_path(const emu_levels *levels, emu_level_path *path)
         path->plans[i] = nothing;
         if (level->add == EMU_SUM_CHAIN && level->start == EMU_START_C)
             path->loads_c = level->hold.kind != EMU_HOLD_EXACT &&
-                            (level->hold.kind != EMU_HOLD_FLOAT || !is_same_format(level->hold.format, levels->c));
+                            (level->hold.kind != EMU_HOLD_FLOAT || !emu_same_format(level->hold.format, levels->c));
     }
     return emu_measure_levels(path, &shape);
 }

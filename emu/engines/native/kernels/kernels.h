@@ -368,7 +368,7 @@ int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_
 #undef EMU_APART
 #define EMU_APART __attribute__((noipa))
 #endif
-#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 8)
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 8) && !defined(EMU_ONE_FORM)
 #undef EMU_FOR_AVX2
 #undef EMU_FOR_AVX512
 #undef EMU_X86_FORMS
@@ -395,7 +395,7 @@ int32_t emu_read_4_write_1(int32_t form, const uint32_t *x, size_t count, uint8_
 #else
 #define EMU_FORMS(body, parameters, ...) \
     EMU_APART static void body##_0 parameters { body(__VA_ARGS__, EMU_PORTABLE); }
-#define EMU_RUN(form, body, ...) body##_0(__VA_ARGS__)
+#define EMU_RUN(form, body, ...) ((void)(form), body##_0(__VA_ARGS__))
 #endif
 
 /* Elements that are worked on at a time, so that what lies between two passes stays in the nearest cache. */

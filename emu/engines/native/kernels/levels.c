@@ -338,22 +338,24 @@ int32_t emu_levels_panel(int32_t form, const emu_levels *plan, const void *a, co
     for (size_t block = 0; block * LANES < columns; block++)
         for (size_t row = paired ? block : 0; row < (paired ? block + 1 : groups); row++) {
             const size_t left = columns - block * LANES, count = left < LANES ? left : LANES;
+            const size_t output = paired ? block * LANES : row * columns + block * LANES;
             double value[LANES] = {0.0};
             int64_t over[LANES] = {0};
             uint8_t raised[LANES] = {0}, *told = flags ? raised : NULL;
             for (size_t lane = 0; plan->starts_c && lane < count; lane++) {
-                const double start = c[paired ? block * LANES + lane : row * columns + block * LANES + lane];
+                const double start = c[output + lane];
                 value[lane] = plan->loads_c ? emu_held(&plan->held, start, plan->held.mode) : start;
             }
-            if (plan->tree)
-                emu_tree_run(form, &work, width, row, block, paired ? block * LANES : row * columns + block * LANES, count, value, over,
-                             told);
+            if (told)
+                emu_tree_run_flags(&work, width, row, block, output, count, value, over, told);
+            else if (plan->tree)
+                emu_tree_run(form, &work, width, row, block, output, count, value, over);
             else if (paired)
                 EMU_RUN(form, run_pair, &work, row, block, value, over);
             else
                 EMU_RUN(form, run_row, &work, row, block, value, over);
             for (size_t lane = 0; lane < count; lane++) {
-                const size_t column = block * LANES + lane, place = paired ? column : row * columns + column;
+                const size_t column = block * LANES + lane, place = output + lane;
                 if (finish(&work, paired ? column : row, width, column, place, value[lane], over[lane], c, d, told ? told + lane : NULL))
                     *failed = place < *failed ? place : *failed;
                 if (flags)

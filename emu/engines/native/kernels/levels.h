@@ -165,8 +165,12 @@ size_t emu_tree_room(const emu_tree *tree, size_t k);
 int emu_tree_valid(const emu_tree *tree, size_t k);
 
 /* All levels for a row of lanes, `count` outputs from `output` on: what the last one leaves. value: C in, where a level takes it; over: set
- * in lanes without a result; flags: of each lane, NULL where none is asked for. */
+ * in lanes without a result. */
 void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
-                  double *value, int64_t *over, uint8_t *flags);
+                  double *value, int64_t *over);
+
+/* The same in the portable form; flags: of each lane, raised here. */
+void emu_tree_run_flags(const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count, double *value,
+                        int64_t *over, uint8_t *flags);
 
 #endif

@@ -5,6 +5,11 @@
  * A value is a binary64 number and the exponent that it names, where a level above asks for it; DEAD where it does not raise E. */
 #include "levels.h"
 
+/* 1 in tree_flags.c alone, which is this file once more. */
+#ifndef EMU_TREE_RAISES
+#define EMU_TREE_RAISES 0
+#endif
+
 enum { LANES = EMU_DOT_LANES, DEAD = EMU_TREE_DEAD, LIVE = DEAD / 2 };
 
 typedef struct emu_tree_lanes {
@@ -22,7 +27,7 @@ typedef struct context {
     const lanes *c;
     int any_special;
     int64_t *over;
-    uint8_t *flags; /* raised so far by each lane; NULL: none is asked for */
+    uint8_t *flags; /* raised so far by each lane, where EMU_TREE_RAISES */
 } context;
 
 /* The exponent that a number of a format names: that of its leading bit, between two ends. */
@@ -117,7 +122,7 @@ EMU_INLINE void hold_fixed(const context *at, const emu_tree_hold *hold, const e
         x->value[lane] = found;
         x->exp[lane] = named(found, 0, 0);
     }
-    if (at->flags)
+    if (EMU_TREE_RAISES)
         raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
 }
 
@@ -142,7 +147,7 @@ EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const e
             x->value[lane] += hold == &level->hold ? 0.0 : -0.0; /* a sum that is cut to zero is +0 */
         return;
     }
-    if (at->flags && hold->kind == EMU_KEEPS_FLOAT) {
+    if (EMU_TREE_RAISES && hold->kind == EMU_KEEPS_FLOAT) {
         int beyond[LANES];
         for (size_t lane = 0; lane < LANES; lane++)
             beyond[lane] = emu_goes_beyond(&hold->by, x->value[lane], bar[lane]);
@@ -199,7 +204,7 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
     lanes first, second, before;
     int nan[LANES];
     uint8_t flags[LANES];
-    if (at->flags)
+    if (EMU_TREE_RAISES)
         memcpy(flags, at->flags, sizeof flags);
     read_lanes(at, &plan->scale, at->scale_a, at->width, block, &first);
     read_lanes(at, &plan->scale, at->scale_b, LANES, block, &second);
@@ -207,12 +212,12 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
         nan[lane] = emu_is_special(emu_double_bits(first.value[lane])) || emu_is_special(emu_double_bits(second.value[lane]));
     hold_lanes(at, &level->scale.each, level, node, turn, &first);
     hold_lanes(at, &level->scale.each, level, node, turn + 1, &second);
-    if (at->flags)
+    if (EMU_TREE_RAISES)
         raise_vanished(at, level, &first, &second);
     times(at, &first, &second);
     hold_lanes(at, &level->scale.product, level, node, turn + 2, &first);
     before = *x;
-    if (at->flags)
+    if (EMU_TREE_RAISES)
         raise_vanished(at, level, x, &first);
     times(at, x, &first);
     hold_lanes(at, &level->scale.term, level, node, turn + 3, x);
@@ -220,7 +225,7 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
         if (nan[lane] && before.exp[lane] < LIVE && !emu_is_special(emu_double_bits(before.value[lane])))
         {
             x->value[lane] = before.value[lane], x->exp[lane] = DEAD;
-            if (at->flags)
+            if (EMU_TREE_RAISES)
                 at->flags[lane] = flags[lane];
         }
 }
@@ -231,7 +236,7 @@ EMU_INLINE void product(const context *at, size_t k, lanes *x) {
     lanes other;
     read_lanes(at, &plan->a, at->a, at->width, k, x);
     read_lanes(at, &plan->b, at->b, LANES, k, &other);
-    if (at->flags) {
+    if (EMU_TREE_RAISES) {
         raise_signals(at, &plan->a, level, at->a, at->width, k);
         raise_signals(at, &plan->b, level, at->b, LANES, k);
         raise_vanished(at, level, x, &other);
@@ -349,13 +354,13 @@ EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size
         sum->value[lane] = total[lane];
         sum->exp[lane] = exps[lane] < LIVE ? DEAD : largest[lane];
     }
-    if (at->flags)
+    if (EMU_TREE_RAISES)
         raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
     sign_zeros(level, seen, sum);
 }
 
 EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
-    if (at->flags)
+    if (EMU_TREE_RAISES)
         raise_both(at, level, at->terms[level - at->tree->levels], count, running);
     if (level->is_aligned)
         add_aligned(at, level, count, running, sum);
@@ -404,7 +409,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
         running->value[lane] = 0.0, running->exp[lane] = DEAD;
     if (level->starts_c) {
         *running = *at->c;
-        if (at->flags)
+        if (EMU_TREE_RAISES)
             raise_signals_c(at, level);
         if (level->loads_c)
             hold_lanes(at, &level->hold, level, node, turn++, running);
@@ -421,7 +426,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
             }
         if (level->decides)
             decide(at, number, start + first * every, count, running, before);
-        if (at->flags)
+        if (EMU_TREE_RAISES)
             memcpy(flags, at->flags, sizeof flags);
         for (size_t i = 0; i < count; i++)
             child(at, number - 1, start + (first + i) * every, terms + i, form);
@@ -430,7 +435,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
         for (size_t lane = 0; level->decides && lane < LANES; lane++)
             if (emu_is_special(emu_double_bits(before[lane].found))) {
                 sum.value[lane] = before[lane].found, sum.exp[lane] = DEAD;
-                if (at->flags) /* the levels below are not asked */
+                if (EMU_TREE_RAISES) /* the levels below are not asked */
                     at->flags[lane] = flags[lane] | (emu_is_invalid(before + lane) ? emu_flag_at(at->work->plan, EMU_FLAG_INVALID, number) : 0);
             }
         *running = sum;
@@ -483,7 +488,7 @@ EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes 
         lanes *terms = at->terms[number];
         for (size_t i = 0; i < children; i++)
             child(at, number - 1, start + i * every, terms + i, form);
-        if (at->flags && level->plus_c)
+        if (EMU_TREE_RAISES && level->plus_c)
             raise_signals_c(at, level);
         add(at, level, children, level->plus_c ? at->c : NULL, out);
         hold_lanes(at, &level->hold, level, node, 0, out);
@@ -516,27 +521,8 @@ static size_t kept(const emu_tree_level *level, size_t children) {
     return level->add == EMU_ADDS_PAIRS ? 2 + EMU_TREE_PAIRS : children;
 }
 
-int emu_tree_valid(const emu_tree *tree, size_t k) {
-    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1];
-    if (tree->count < 1 || tree->count > EMU_TREE_LEVELS || !shape_of(tree, k, nodes, children))
-        return 0;
-    for (size_t number = 1; number <= (size_t)tree->count; number++)
-        if (tree->levels[number].add == EMU_ADDS_CHAIN && tree->levels[number].by < 1)
-            return 0;
-    return 1;
-}
-
-size_t emu_tree_room(const emu_tree *tree, size_t k) {
-    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1], count = 0;
-    if (!emu_tree_valid(tree, k) || !shape_of(tree, k, nodes, children))
-        return 0;
-    for (size_t number = 1; number <= (size_t)tree->count; number++)
-        count += kept(&tree->levels[number], children[number]);
-    return count * sizeof(lanes);
-}
-
-void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
-                  double *value, int64_t *over, uint8_t *flags) {
+EMU_INLINE void run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
+                    double *value, int64_t *over, uint8_t *flags) {
     const emu_tree *tree = work->plan->tree;
     lanes *next = (lanes *)(void *)work->stack;
     lanes c, found;
@@ -557,3 +543,34 @@ void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t
     EMU_RUN(form, node_value, &at, (size_t)tree->count, 0, &found);
     memcpy(value, found.value, sizeof found.value);
 }
+
+#if EMU_TREE_RAISES
+void emu_tree_run_flags(const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count, double *value,
+                        int64_t *over, uint8_t *flags) {
+    run(EMU_PORTABLE, work, width, row, block, output, count, value, over, flags);
+}
+#else
+void emu_tree_run(int32_t form, const emu_levels_job *work, size_t width, size_t row, size_t block, size_t output, size_t count,
+                  double *value, int64_t *over) {
+    run(form, work, width, row, block, output, count, value, over, NULL);
+}
+
+int emu_tree_valid(const emu_tree *tree, size_t k) {
+    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1];
+    if (tree->count < 1 || tree->count > EMU_TREE_LEVELS || !shape_of(tree, k, nodes, children))
+        return 0;
+    for (size_t number = 1; number <= (size_t)tree->count; number++)
+        if (tree->levels[number].add == EMU_ADDS_CHAIN && tree->levels[number].by < 1)
+            return 0;
+    return 1;
+}
+
+size_t emu_tree_room(const emu_tree *tree, size_t k) {
+    size_t nodes[EMU_TREE_LEVELS + 1], children[EMU_TREE_LEVELS + 1], count = 0;
+    if (!emu_tree_valid(tree, k) || !shape_of(tree, k, nodes, children))
+        return 0;
+    for (size_t number = 1; number <= (size_t)tree->count; number++)
+        count += kept(&tree->levels[number], children[number]);
+    return count * sizeof(lanes);
+}
+#endif
