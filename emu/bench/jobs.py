@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,11 +24,11 @@ MakeJob = Callable[[Any], Job | None]
 Shape = tuple[int, int, int]
 
 
-def convert(to: str, rounding: str, engine: str) -> MakeJob:
-    """Conversion of a float32 matrix to 4 bits, one code a byte."""
+def convert(to: str, rounding: str, engine: str, jobs: int = 1) -> MakeJob:
+    """Conversion of a float32 matrix to 4 bits, one code a byte. jobs: threads."""
     import emu
 
-    return lambda x: lambda: emu.convert(x, to, rounding=rounding, engine=engine)
+    return lambda x: lambda: emu.convert(x, to, rounding=rounding, engine=engine, jobs=jobs)
 
 
 def read_4_write_1(x: Any) -> Job:
@@ -38,11 +39,11 @@ def read_4_write_1(x: Any) -> Job:
     return lambda: kernel.read_4_write_1(bits, out)
 
 
-def quantize(recipe: str, engine: str, axis: int = -1) -> MakeJob:
-    """Quantization of a float32 matrix along an axis."""
+def quantize(recipe: str, engine: str, axis: int = -1, jobs: int = 1) -> MakeJob:
+    """Quantization of a float32 matrix along an axis. jobs: threads."""
     import emu
 
-    return lambda x: lambda: emu.quantize(x, recipe, axis=axis, engine=engine)
+    return lambda x: lambda: emu.quantize(x, recipe, axis=axis, engine=engine, jobs=jobs)
 
 
 def torch_quantize(recipe: str, dtype: str) -> MakeJob:
@@ -77,11 +78,11 @@ def decode(x: Any) -> Job:
     return lambda: emu.decode(codes, "e2m1")
 
 
-def dequantize(x: Any) -> Job:
-    """Codes and scales of `nvfp4_te_ref` to float32."""
+def dequantize(x: Any, jobs: int = 1) -> Job:
+    """Codes and scales of `nvfp4_te_ref` to float32. jobs: threads."""
     import emu
 
-    return emu.quantize(x, "nvfp4_te_ref").dequantize
+    return partial(emu.quantize(x, "nvfp4_te_ref", jobs=jobs).dequantize, jobs=jobs)
 
 
 def matmul(plan: DatapathPlan | LevelsPlan, shape: Shape, engine: str, jobs: int, rng: np.random.Generator, form: int | None = None) -> Job:

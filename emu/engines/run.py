@@ -1,7 +1,7 @@
 """Asking the chosen engine: one function per operation, codes in, codes out. Not here: dot products (engines/datapath.py).
 
 Operands are checked here, once, after the engine is chosen and before it runs (operands.py): every engine refuses the same ones with the
-same line.
+same line. jobs: threads, each on a part of the operands (parts.py); the bits do not depend on it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,34 @@ import numpy as np
 
 from emu.arrays.values import Codes
 from emu.base.errors import OpenError, OperandError
-from emu.engines import operands
+from emu.engines import operands, parts
 from emu.engines.table import choose
-from emu.spec import derive
+from emu.spec import derive, get
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
+from emu.spec.programs.program import dequantize_program, padded_size, quantize_program
 
 
-def run_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, engine: str) -> Codes:
+def run_convert(
+    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, engine: str, jobs: int = 1
+) -> Codes:
     """Convert codes with an engine; any shape. Raises: as the engines."""
     chosen = choose("convert", engine, source, fmt, rounding, policy)
     random = operands.random_words(random, rounding, codes.size)
+    if jobs > 1:
+        flat, cuts = codes.reshape(-1), parts.of_elements(codes.size, random, rounding, jobs)
+        found = parts.array_in_threads(
+            lambda part: _convert(chosen, flat[part], source, fmt, rounding, policy, parts.words_of(random, rounding, part)),
+            cuts,
+            jobs,
+            flat.shape,
+        )
+        if found is not None:
+            return found.reshape(codes.shape)
+    return _convert(chosen, codes, source, fmt, rounding, policy, random)
+
+
+def _convert(chosen: str, codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None) -> Codes:
     if chosen == "native":
         from emu.engines.native.convert import convert as convert_kernel
 
@@ -77,8 +95,13 @@ def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") 
     return decode_narrow(codes, fmt, result)
 
 
-def run_amax(codes: Codes, source: Format) -> int:
+def run_amax(codes: Codes, source: Format, jobs: int = 1) -> int:
     """Return the fp32 code of the largest magnitude; any NaN gives the canonical one. Raises: OperandError (no binary32 numbers)."""
+    if jobs > 1:
+        flat = codes.ravel(order="K")
+        found = parts.in_threads(lambda part: run_amax(flat[part], source), parts.slices(flat.size, 1, flat.size, jobs), jobs)
+        if found is not None:
+            return run_amax(np.array(found, np.uint32), get("format", "fp32"))
     if choose("amax", "auto", source) == "native":
         from emu.engines.native.block import amax_bits
 
@@ -97,11 +120,27 @@ def run_quantize(
     tensor_amax: int | None = None,
     random: Codes | None = None,
     signs: int | None = None,
+    jobs: int = 1,
 ) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes with an engine. Raises: as the engines."""
     chosen = choose("quantize", engine, recipe, source)
     random = operands.check_quantize(recipe, codes, source, tensor_amax, random)
-    given: dict[str, Any] = {"tensor_amax": tensor_amax, "random": random, "signs": signs}
+    given: dict[str, Any] = {"tensor_amax": tensor_amax, "signs": signs}
+    program = quantize_program(recipe)
+    if jobs > 1 and is_binary32(program.arithmetic):
+        shared = given | {"tensor_amax": run_amax(codes, source, jobs)} if tensor_amax is None and program.reads("tensor_amax") else given
+        shape = codes.shape if recipe.facts.tail == "zero_pad_drop" else padded_size(recipe, *codes.shape)
+
+        def work(own: Codes, drawn: Codes | None) -> tuple[Codes, dict[str, Codes]]:
+            return _quantize(chosen, recipe, own, source, random=drawn, **shared)
+
+        found = parts.quantized(work, program, codes, random, shape, jobs)
+        if found is not None:
+            return found
+    return _quantize(chosen, recipe, codes, source, random=random, **given)
+
+
+def _quantize(chosen: str, recipe: Recipe, codes: Codes, source: Format, **given: Any) -> tuple[Codes, dict[str, Codes]]:
     if chosen == "native":
         from emu.engines.native.block import quantize as quantize_kernel
 
@@ -120,14 +159,13 @@ def run_quantize(
         return quantize_torch(recipe, codes, source, **given)
     from emu.engines.exact.block import quantize as quantize_exact
 
-    given["random"] = None if random is None else random.tolist()
+    given["random"] = None if given["random"] is None else given["random"].tolist()
     found = quantize_exact(recipe, codes.tolist(), source, **given)
     return _arrays(recipe, found.codes, found.levels)
 
 
 def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Codes, dict[str, Codes]]:
     from emu.engines.numpy.convert import code_dtype
-    from emu.spec import get
 
     block = get("block", recipe.facts.block)
     formats = {level.name: get("format", level.format) for level in block.facts.levels}
@@ -135,10 +173,21 @@ def _arrays(recipe: Recipe, codes: Any, levels: Mapping[str, Any]) -> tuple[Code
     return np.array(codes, code_dtype(element)), {name: np.array(rows, code_dtype(formats[name])) for name, rows in levels.items()}
 
 
-def run_dequantize(recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str) -> Codes:
+def run_dequantize(
+    recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None, result: Format, engine: str, jobs: int = 1
+) -> Codes:
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
     chosen = choose("dequantize", engine, recipe, profile)
     codes, levels = operands.check_dequantize(recipe, codes, levels)
+    if jobs > 1:
+        program = dequantize_program(recipe, profile)
+        found = parts.dequantized(lambda own, its: _dequantize(chosen, recipe, own, its, profile, result), program, codes, levels, jobs)
+        if found is not None:
+            return found
+    return _dequantize(chosen, recipe, codes, levels, profile, result)
+
+
+def _dequantize(chosen: str, recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], profile: str | None, result: Format) -> Codes:
     if chosen == "native":
         from emu.engines.native.dequantize import dequantize as dequantize_kernel
 
@@ -185,7 +234,6 @@ def run_transform(codes: Codes, source: Format, transform: Transform, signs: int
         return transform_torch(codes, source, transform, signs)
     from emu.engines.exact.transform import transform_codes
     from emu.engines.numpy.convert import code_dtype
-    from emu.spec import get
 
     size = transform.facts.size
     flat = codes.reshape(-1, size).tolist()

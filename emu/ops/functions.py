@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from emu.arrays.rows import Rows, axis_back, axis_last, pack_nibbles, unpack_nibbles
 from emu.arrays.values import Codes, float_dtype, format_of_dtype, plain_array, to_codes, whole_number
 from emu.base.errors import OperandError, ShapeError
+from emu.engines.parts import thread_count
 from emu.engines.run import run_amax, run_convert, run_decode, run_quantize, run_transform
 from emu.ops.interop import takes_tensors
 from emu.ops.quantized import Quantized, make_quantized
@@ -67,11 +68,13 @@ def convert(
     source: str | Format | None = None,
     random: Any = None,
     engine: str = "auto",
+    jobs: int = 1,
 ) -> Codes:
     """Convert values to codes of a format: decode, round, overflow, encode under a policy.
 
     x: array of float16/32/64 or an ml_dtypes dtype, a float tensor, or integer codes with `source`.   to: destination format.
     random: unsigned integers for a rounding that draws: one per element in row-major order (or one word per `lanes` elements).
+    jobs: threads, 1 to 256; same bits.
     NaN, Inf, -0, overflow: as the policy says.   Returns: unsigned codes, shape of x, uint8 for formats of at most 8 bits.
     Exactness: equals emu.engines.exact.convert bit for bit, for every engine.
     Raises: SpecError (unknown name, no entry for the format), OpenError, OperandError (dtype, random), EngineError.
@@ -79,7 +82,8 @@ def convert(
     """
     codes, fmt_in = to_codes(x, source)
     drawn = None if random is None else plain_array(random, "random")
-    return run_convert(codes, fmt_in, get("format", to), get("rounding", rounding), get("policy", policy), drawn, engine)
+    facts = get("format", to), get("rounding", rounding), get("policy", policy)
+    return run_convert(codes, fmt_in, *facts, drawn, engine, thread_count(jobs))
 
 
 @takes_tensors
@@ -107,6 +111,7 @@ def quantize(
     random: Any = None,
     signs: int | None = None,
     engine: str = "auto",
+    jobs: int = 1,
 ) -> Quantized:
     """Quantize an array to codes and levels under one recipe.
 
@@ -114,6 +119,7 @@ def quantize(
     axis: the blocked one.   row_axis: the other side of a 2-D tile.
     tensor_amax: binary32 value of the tensor maximum; None: taken from x.
     random: unsigned integers, one per logical row-major element of x, for recipes that draw.   signs: for a transform that takes them.
+    jobs: threads, 1 to 256; same bits.
     Returns: Quantized, frozen, arrays read-only; of tensors for a tensor.
     NaN, Inf: as the recipe's steps say; what it leaves open raises OpenError.
     Exactness: equals emu.engines.exact.block.quantize bit for bit, for every engine. Needs: default rounding mode, subnormals not flushed.
@@ -130,7 +136,7 @@ def quantize(
     operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": _signs_operand(signs, chosen)}
     if random is not None:
         operands["random"] = _random_rows(plain_array(random, "random"), rows)
-    found, levels = run_quantize(chosen, rows.matrix, fmt, engine=engine, **operands)
+    found, levels = run_quantize(chosen, rows.matrix, fmt, engine=engine, jobs=thread_count(jobs), **operands)
     return make_quantized(rows.restore(found), rows.restore_levels(levels, block), chosen, rows.shape, rows.axis, rows.row_axis)
 
 
@@ -172,11 +178,11 @@ def _random_rows(random: Any, rows: Rows) -> Any:
 
 
 @takes_tensors
-def dequantize(q: Quantized, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:
+def dequantize(q: Quantized, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto", jobs: int = 1) -> NDArray[Any]:
     """Return the values that a quantized tensor means, in the shape of what was quantized; the same as q.dequantize().
 
     q: what quantize returned, or Quantized.load read.   dtype: float16, bfloat16, float32 or float64, of NumPy or torch.
-    profile: order of the operations, by the name the recipe gives it; None: the recipe's first.
+    profile: order of the operations, by the name the recipe gives it; None: the recipe's first.   jobs: threads; same bits.
     Each step is rounded as the recipe says, then once to dtype, nearest even; a NaN scale gives NaN. A recipe with a transform gives
     values of the rotated tensor.   Returns: array of dtype, or a tensor for a Quantized of tensors.
     Raises: OperandError (no Quantized, dtype, codes that are none), ShapeError (codes and levels that do not fit one another), OpenError,
@@ -184,7 +190,7 @@ def dequantize(q: Quantized, dtype: Any = np.float32, profile: str | None = None
     """
     if not isinstance(q, Quantized):
         raise OperandError(f"dequantize takes a Quantized (emu.quantize makes one), not {type(q).__name__}: emu.decode takes plain codes")
-    return q.dequantize(dtype, profile, engine)
+    return q.dequantize(dtype, profile, engine, jobs)
 
 
 @takes_tensors

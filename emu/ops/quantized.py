@@ -18,6 +18,7 @@ from emu.arrays.values import Codes, float_dtype, format_of_dtype
 from emu.base.errors import EmuError, FileError, ShapeError
 from emu.base.inputs import check_regular, parse_json
 from emu.engines.exact.decode import decode_code
+from emu.engines.parts import thread_count
 from emu.engines.run import run_dequantize
 from emu.ops.interop import array_of, is_tensor, takes_tensors
 from emu.spec import derive, digest, get
@@ -109,11 +110,11 @@ class Quantized:
         return replace(self, codes=self.codes.T, levels=transposed, shape=self.shape[::-1], axis=axis, row_axis=row_axis)
 
     @takes_tensors
-    def dequantize(self, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto") -> NDArray[Any]:
+    def dequantize(self, dtype: Any = np.float32, profile: str | None = None, engine: str = "auto", jobs: int = 1) -> NDArray[Any]:
         """Return the values, shape of x.
 
         dtype: float16, bfloat16, float32 or float64 (binary32 values widened), of NumPy or torch.
-        profile: order of operations; None: the recipe's first.
+        profile: order of operations; None: the recipe's first.   jobs: threads, 1 to 256; same bits.
         Each step is rounded as the program says, then once to dtype, nearest even. Padding is cut off.
         A recipe with a transform gives values of the rotated tensor.   Raises: SpecError (profile), EngineError.
         """
@@ -123,7 +124,7 @@ class Quantized:
         self._check_shape()
         rows = Rows.of(self.codes, self.axis, self.row_axis)
         levels = {level.name: rows.like(level.codes) for level in self.levels}
-        codes = run_dequantize(self.recipe, rows.matrix, levels, profile=profile, result=to, engine=engine)
+        codes = run_dequantize(self.recipe, rows.matrix, levels, profile=profile, result=to, engine=engine, jobs=thread_count(jobs))
         out = rows.restore(codes)[tuple(slice(0, length) for length in self.shape)]
         values = np.ascontiguousarray(out).view(float_dtype(to)).reshape(self.shape)
         return values.astype(np.float64) if widened else values

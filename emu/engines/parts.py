@@ -1,0 +1,189 @@
+"""One operation on parts of its operands by several threads, with the bits of one piece.
+
+A matrix is cut between tiles, along its rows or, where columns lie in memory, along its columns; never where a step of the recipe takes the
+maximum or the sum of what lies on both sides. What the whole tensor shares is found first and given to each part. Where a part is refused,
+the whole is done again in one piece, so that the message names the place in the whole.
+Not here: which engine (emu.engines.table), the threads of dot products (each engine has its own).   Tests: tests/ops/test_api_jobs.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import lcm
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+
+from emu.arrays.values import Codes, whole_number
+from emu.base.errors import EmuError, OperandError
+from emu.spec import get
+from emu.spec.models import Rounding, Transform
+from emu.spec.models.rounding import Word
+from emu.spec.programs.program import Program
+from emu.spec.programs.types import extent_of
+
+T = TypeVar("T")
+LEAST = 1 << 18  # elements of a part: for fewer a thread costs more than it saves
+EACH = 4  # parts of a thread
+Cut = tuple[int, list[slice]]  # the axis, and the parts along it
+Found = tuple[Codes, dict[str, Codes]]
+
+
+def thread_count(jobs: Any) -> int:
+    """Return a number of threads. Raises: OperandError (no integer from 1 to 256)."""
+    count = whole_number(jobs, "jobs")
+    if not 1 <= count <= 256:
+        raise OperandError(f"jobs must be 1 to 256 threads, not {count}")
+    return count
+
+
+def in_threads(work: Callable[[slice], T], parts: Sequence[slice], jobs: int) -> list[T] | None:
+    """Return what each part gives, in order; None where there is one part, or a part is refused: the whole says why."""
+    if jobs < 2 or len(parts) < 2:
+        return None
+    with ThreadPoolExecutor(jobs) as pool:
+        running = [pool.submit(work, part) for part in parts]
+        try:
+            return [each.result() for each in running]
+        except EmuError:
+            return None
+        finally:
+            for each in running:
+                each.cancel()
+
+
+def array_in_threads(
+    work: Callable[[slice], Codes], parts: Sequence[slice], jobs: int, shape: tuple[int, ...], axis: int = 0
+) -> Codes | None:
+    """Return one array of a shape from what each part gives, which each thread lays in its place; None as in_threads."""
+    lock, made = Lock(), list[Codes]()
+
+    def one(part: slice) -> None:
+        found = work(part)
+        with lock:
+            if not made:
+                made.append(np.empty(shape, found.dtype, "F" if by_columns(found) else "C"))
+        _at(made[0], axis, slice(part.start, part.start + found.shape[axis]))[...] = found
+
+    return None if in_threads(one, parts, jobs) is None else made[0]
+
+
+def slices(length: int, step: int, size: int, jobs: int) -> list[slice]:
+    """Return parts of an axis that begin at multiples of a step: some for each thread, so that one that is late holds up little.
+
+    size: elements of the whole, of which a part has LEAST or more.
+    """
+    count = max(1, min(-(-length // step), size // LEAST, EACH * jobs))
+    each = -(-length // (step * count)) * step
+    return [slice(begin, min(begin + each, length)) for begin in range(0, length, each)]
+
+
+def of_elements(size: int, random: Codes | None, rounding: Rounding | None, jobs: int) -> list[slice]:
+    """Return parts of elements in a row; where some share a random word, none is cut through."""
+    return slices(size, 1 if random is None or rounding is None else _lanes(rounding), size, jobs)
+
+
+def _lanes(rounding: Rounding) -> int:
+    return rounding.facts.random.lanes if isinstance(rounding.facts.random, Word) else 1
+
+
+def words_of(random: Codes | None, rounding: Rounding | None, part: slice) -> Codes | None:
+    """Return the random words of a part of elements in a row."""
+    if random is None or rounding is None:
+        return None
+    lanes = _lanes(rounding)
+    return random.reshape(-1)[part.start // lanes : -(-part.stop // lanes)]
+
+
+def cut_of(program: Program, codes: Codes, jobs: int) -> Cut | None:
+    """Return how a matrix is cut for a program, or None where that would change bits or there is nothing to cut."""
+    for axis in (1, 0) if by_columns(codes) else (0, 1):
+        step = _step(program, axis)
+        found = slices(codes.shape[axis], step, codes.size, jobs) if step else []
+        if len(found) > 1:
+            return axis, found
+    return None
+
+
+def _step(program: Program, axis: int) -> int:
+    """Return what a part is a multiple of along an axis; 0 where a step joins what lies along the whole of it."""
+    steps = [program.block.facts.shape[axis]]
+    for item in program.instructions:
+        given = [program.types[name].extent[axis] for name in item.args if isinstance(name, str)]
+        mine = item.type.extent[axis]
+        if mine == 0 and any(given):
+            return 0
+        steps += [each for each in (mine, *given) if each]
+        if item.op == "transform" and axis == 1:
+            rotation: Transform = get("transform", item.step.transform)
+            steps.append(rotation.facts.size)
+    return lcm(*steps)
+
+
+def quantized(
+    work: Callable[[Codes, Codes | None], Found], program: Program, codes: Codes, random: Codes | None, shape: tuple[int, int], jobs: int
+) -> Found | None:
+    """Quantize a matrix in parts, or return None where it is done in one piece.
+
+    work: codes and random integers of a part -> codes and levels.   random: as the whole takes them.   shape: of the codes that come out.
+    """
+    cut = cut_of(program, codes, jobs) if jobs > 1 else None
+    drawing = program.drawing
+    if cut is None:
+        return None
+    axis, parts = cut
+    shared = random is not None and random.shape != codes.shape  # words in the order of the elements
+    if shared and drawing is not None and (axis or any(part.start * codes.shape[1] % _lanes(drawing) for part in parts)):
+        return None
+
+    levels: dict[int, dict[str, Codes]] = {}
+
+    def one(part: slice) -> Codes:
+        drawn = random
+        if random is not None and shared:
+            columns = codes.shape[1]
+            drawn = words_of(random, drawing, slice(part.start * columns, part.stop * columns))
+        elif random is not None:
+            drawn = _at(random, axis, part)
+        found, levels[part.start] = work(_at(codes, axis, part), drawn)
+        return found
+
+    found = array_in_threads(one, parts, jobs, shape, axis)
+    if found is None:
+        return None
+    joined = {}
+    for level in program.block.facts.levels:
+        pieces = [levels[part.start][level.name] for part in parts]
+        joined[level.name] = np.concatenate(pieces, axis) if extent_of(level.granularity, program.block)[axis] else pieces[0]
+    return found, joined
+
+
+def dequantized(
+    work: Callable[[Codes, dict[str, Codes]], Codes], program: Program, codes: Codes, levels: Mapping[str, Codes], jobs: int
+) -> Codes | None:
+    """Dequantize a matrix in parts, or return None where it is done in one piece. work: codes and levels of a part -> values."""
+    cut = cut_of(program, codes, jobs) if jobs > 1 else None
+    if cut is None:
+        return None
+    axis, parts = cut
+    extents = {name: program.types[name].extent[axis] for name in levels}
+
+    def one(part: slice) -> Codes:
+        own = {}
+        for name, level in levels.items():
+            each = extents[name]
+            own[name] = _at(level, axis, slice(part.start // each, -(-part.stop // each))) if each else level
+        return work(_at(codes, axis, part), own)
+
+    return array_in_threads(one, parts, jobs, codes.shape, axis)
+
+
+def by_columns(array: Codes) -> bool:
+    """Tell whether the columns of a matrix lie in memory one after the other."""
+    return array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
+
+
+def _at(matrix: Codes, axis: int, part: slice) -> Codes:
+    return matrix[:, part] if axis else matrix[part]
