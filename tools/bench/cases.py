@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -63,10 +62,6 @@ def _torch_cases() -> list[Case]:
     return found
 
 
-def _nothing(_: Any) -> None:
-    return None
-
-
 def _by_form(with_avx512: float, with_avx2: float) -> float | None:
     """Return what is aimed at with the vector instructions of this machine."""
     from emu.engines.native import convert as kernel
@@ -90,7 +85,7 @@ def _conversions() -> list[Case]:
     found.append(Case("convert e2m1 native", convert("e2m1", "rne", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     found.append(Case("convert e1m2 ru native", convert("e1m2", "ru", "native"), ml_dtypes, peers.ml_dtypes_convert, None))
     for to, rounding in (("e2m1", "rne"), ("e2m1", "rz"), ("e1m2", "rne"), ("e1m2", "rz")):
-        found.append(Case(f"convert {to} {rounding} fast", convert(to, rounding, "numpy"), ml_dtypes, peers.ml_dtypes_convert, 8))
+        found.append(Case(f"convert {to} {rounding} numpy", convert(to, rounding, "numpy"), ml_dtypes, peers.ml_dtypes_convert, 8))
     for to in ("e4m3", "e5m2", "e2m3", "e3m2"):
         found.append(Case(f"convert {to} native", convert(to, "rne", "native"), "emu numpy", convert(to, "rne", "numpy"), None))
     found.append(Case("convert e2m1 c_ref", convert("e2m1", "rne", "c_ref"), torchao, peers.torchao_convert, 3))
@@ -133,8 +128,8 @@ def cases() -> list[Case]:
         Case("decode e2m1", decode, "ml_dtypes e2m1", peers.ml_dtypes_decode, 5),
         *_tensors(),
         *_torch_cases(),
-        Case("transform rht16_te native", transform("rht16_te", "native"), "emu fast", transform("rht16_te", "numpy"), None),
-        Case("dequantize nvfp4_te_ref", dequantize, "", _nothing, None),
-        Case("quantize nvfp4_te_4over6_mse_256", quantize("nvfp4_te_4over6_mse_256", "auto"), "", _nothing, None),
-        Case("quantize hif4", quantize("hif4", "auto"), "", _nothing, None),
+        Case("transform rht16_te native", transform("rht16_te", "native"), "emu numpy", transform("rht16_te", "numpy"), None),
+        Case("dequantize nvfp4_te_ref", dequantize, "memory copy", peers.memory_copy, None),
+        Case("quantize nvfp4_te_4over6_mse_256", quantize("nvfp4_te_4over6_mse_256", "auto"), "memory copy", peers.memory_copy, None),
+        Case("quantize hif4", quantize("hif4", "auto"), "memory copy", peers.memory_copy, None),
     ]

@@ -17,7 +17,7 @@ from emu.check.targets.python import python_target
 from emu.contracts import form_of
 from emu.contracts.form import Form, expect
 from emu.testing import check_attention, check_matmul
-from tools.bench.table import Measurement
+from tools.bench.table import Measurement, rates
 
 TIMES: Final = 3  # a check may cost so many times the kernel's own time
 SECONDS: Final = 2  # and so much more
@@ -70,14 +70,13 @@ def run_checks(elements: int, repeats: int, only: str, progress: Callable[[str],
             whole.append(process_time() - begin)
             kernel.append(timed.seconds)
         allowed = TIMES * median(kernel) + SECONDS
-        yield Measurement(
-            case.name, elements, elements / median(whole) / 1e6, f"{TIMES} x kernel + {SECONDS} s", elements / allowed / 1e6, 1
-        )
+        yield Measurement(case.name, elements, rates(elements, whole), f"{TIMES} x kernel + {SECONDS} s", rates(elements, [allowed]), 1)
     if only in "check matmul":
         begin = process_time()
         compared = check_matmul(_product, "nvfp4", "nvfp4").compared
         seconds = process_time() - begin
-        yield Measurement("check matmul", compared, compared / seconds / 1e6, f"{PRODUCT_SECONDS} s", compared / PRODUCT_SECONDS / 1e6, 1)
+        aim = rates(compared, [PRODUCT_SECONDS])
+        yield Measurement("check matmul", compared, rates(compared, [seconds]), f"{PRODUCT_SECONDS} s", aim, 1)
 
 
 # What a verdict costs: whole checks of right kernels, in seconds of processor time, beside the most that they may cost.

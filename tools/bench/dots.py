@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from statistics import median
+from math import prod
 from time import perf_counter, process_time
 from typing import Any
 
@@ -25,7 +25,7 @@ from emu.spec.models import Datapath
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get
 from tools.bench import peers
-from tools.bench.table import Measurement
+from tools.bench.table import Measurement, rates
 
 
 @dataclass(frozen=True)
@@ -155,14 +155,13 @@ def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     clock = process_time if case.jobs == 1 else perf_counter
     counts = [count_of(work) for work, _, _ in sides]
     for _ in range(repeats):
-        for (work, shape, rates), count in zip(sides, counts, strict=True):
+        for (work, _, times), count in zip(sides, counts, strict=True):
             begin = clock()
             for _ in range(count):
                 work()
-            rates.append(count * shape[0] * shape[1] * shape[2] / (clock() - begin) / 1e6)
-    rate, *peer_rate = (median(rates) for _, _, rates in sides)
-    products = case.shape[0] * case.shape[1] * case.shape[2]
-    return [Measurement(label(case), products, rate, case.peer.name, peer_rate[0] if peer_rate else None, case.promised)]
+            times.append((clock() - begin) / count)
+    mine, *peer = (rates(prod(shape), times) for _, shape, times in sides)
+    return [Measurement(label(case), prod(case.shape), mine, case.peer.name, peer[0] if peer else (), case.promised)]
 
 
 def _plan(case: DotCase) -> DatapathPlan | LevelsPlan:

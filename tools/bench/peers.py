@@ -16,6 +16,14 @@ def installed(package: str) -> str | None:
         return None
 
 
+def memory_copy(x: Any) -> Job:
+    """Copy the data into memory that is there."""
+    import numpy as np
+
+    there = np.zeros_like(x)
+    return lambda: np.copyto(there, x)
+
+
 def ml_dtypes_convert(x: Any) -> Job:
     """float32 -> E2M1 by ml_dtypes."""
     import ml_dtypes

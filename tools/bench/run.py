@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median
 from time import process_time
 from typing import Any
 
@@ -14,7 +13,7 @@ from tools.bench.cases import Case, cases
 from tools.bench.checks import run_checks
 from tools.bench.dots import run_dots
 from tools.bench.suites import run_suites
-from tools.bench.table import Measurement
+from tools.bench.table import Measurement, rates
 from tools.bench.training import run_training
 
 
@@ -61,5 +60,4 @@ def _measure(case: Case, x: Any, repeats: int) -> list[Measurement]:
                 work()
                 if turn:
                     kept.append(process_time() - begin)
-    peer_rate = x.size / median(peer_times) / 1e6 if peer_times else None
-    return [Measurement(case.name, x.size, x.size / median(times) / 1e6, case.peer, peer_rate, case.promised)]
+    return [Measurement(case.name, x.size, rates(x.size, times), case.peer, rates(x.size, peer_times), case.promised)]

@@ -1,10 +1,11 @@
-"""One measured row, and rows as a Markdown table and as JSON."""
+"""One measured row, and rows as a Markdown table and as data."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
 
 from emu.bench.run import versions as of_machine
 from tools.bench.peers import installed
@@ -12,22 +13,38 @@ from tools.bench.peers import installed
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row: processor time of emu and of the peer over the same elements, medians of `repeats` alternating runs.
+    """One row: what emu and the peer did in each of `repeats` alternating runs over the same elements.
 
-    rate, peer_rate: million elements a second; peer_rate None where the peer is not installed.   promised: least ratio, or None.
+    rates, peer_rates: million elements a second of processor time, a number for each run. peer_rates: empty where the peer is not
+    installed, one number where the peer is an aim.   promised: least ratio, or None.
     """
 
     name: str
     elements: int
-    rate: float
+    rates: tuple[float, ...]
     peer: str
-    peer_rate: float | None
+    peer_rates: tuple[float, ...]
     promised: float | None
+
+    @property
+    def rate(self) -> float:
+        """The median of emu's runs."""
+        return median(self.rates)
+
+    @property
+    def peer_rate(self) -> float | None:
+        """The median of the peer's runs."""
+        return median(self.peer_rates) if self.peer_rates else None
 
     @property
     def ratio(self) -> float | None:
         """emu's rate over the peer's."""
         return None if self.peer_rate is None else self.rate / self.peer_rate
+
+
+def rates(elements: int, seconds: Sequence[float]) -> tuple[float, ...]:
+    """Return million elements a second of each run. seconds: of a run over so many elements."""
+    return tuple(elements / max(each, 1e-9) / 1e6 for each in seconds)
 
 
 def versions() -> dict[str, str]:
@@ -46,18 +63,7 @@ def as_markdown(rows: Sequence[Measurement]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(rows: Sequence[Measurement]) -> str:
-    """Return the same as JSON, with versions."""
-    body = [
-        {
-            "name": r.name,
-            "elements": r.elements,
-            "rate": r.rate,
-            "peer": r.peer,
-            "peer_rate": r.peer_rate,
-            "ratio": r.ratio,
-            "promised": r.promised,
-        }
-        for r in rows
-    ]
-    return json.dumps({"versions": versions(), "rows": body}, indent=1)
+def as_data(rows: Sequence[Measurement]) -> dict[str, Any]:
+    """Return a run as data: the versions, and of each row all that was measured."""
+    body = [{**asdict(row), "rate": row.rate, "peer_rate": row.peer_rate, "ratio": row.ratio} for row in rows]
+    return {"versions": versions(), "rows": body}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from statistics import median
 from time import process_time
 from typing import Any, Final, NamedTuple
 
 from emu.bench.run import SEED
 from tools.bench import fake_quantization
 from tools.bench.peers import installed
-from tools.bench.table import Measurement
+from tools.bench.table import Measurement, rates
 
 TOKENS: Final = 1024
 WIDTHS: Final = ((256, 1024), (1024, 256), (256, 1024), (1024, 256))
@@ -48,10 +47,8 @@ def run_training(repeats: int, only: str, progress: Callable[[str], None] | None
             progress(name)
         times, peer_times = measure(case, repeats)
         elements = 2 * sum(TOKENS * (a + b) + a * b for a, b in WIDTHS)
-        peer_rate = elements / median(peer_times) / 1e6 if peer_times else None
-        yield Measurement(
-            name, elements, elements / median(times) / 1e6, case.peer.replace("_", " "), peer_rate, None if case.peer == "none" else 1
-        )
+        aim = None if case.peer == "none" else 1
+        yield Measurement(name, elements, rates(elements, times), case.peer.replace("_", " "), rates(elements, peer_times), aim)
 
 
 def measure(case: TrainingCase, repeats: int) -> tuple[list[float], list[float]]:
