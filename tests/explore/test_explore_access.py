@@ -20,8 +20,11 @@ from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.spec import get
 
 OWN = descriptor_text([get("format", "e2m1"), get("policy", "nvidia")])
+RECIPE, DATAPATH = descriptor_text([get("recipe", "mxfp4_torchao_floor")]), descriptor_text([get("datapath", "hopper_fp8")])
 STATES = {
-    "number": "number", "a format of one's own": f"number?{urlencode({'own': OWN})}", "block": "block", "nearest changes": "block?flip=1",
+    "number": "number", "a format of one's own": f"number?{urlencode({'own': OWN})}", "block": "block",
+    "a recipe of one's own": f"block?{urlencode({'own': RECIPE})}", "a datapath of one's own": f"dot?{urlencode({'own': DATAPATH})}",
+    "nearest changes": "block?flip=1",
     "signs of a rotation": "block?rotate=rht16_ufp4", "dot": "dot", "layout": "layout?rows=16&row=3", "tensor": "tensor",
 }  # fmt: skip
 REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0", "tensor": "tensor?recipe=none"}

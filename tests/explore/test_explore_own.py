@@ -183,4 +183,4 @@ def test_facts_are_edited_and_files_dropped(page, tmp_path):
     assert said["dropped"] == ["", "drawn_2", "rne", bare(whole), "drawn_2"]
     assert said["bad"].startswith("bad.txt: descriptor line 4: ") and said["stays"]
     assert said["empty"] == "empty.txt is empty: write one with emu export descriptor"
-    assert said["big"].startswith("big.txt: 70000 bytes: a descriptor of formats, roundings and policies has at most 65536")
+    assert said["big"].startswith("big.txt: 70000 bytes: a descriptor has at most 65536 here")

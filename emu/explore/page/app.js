@@ -37,6 +37,7 @@ const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shel
 function shellOf(name, state) {
   if (name === "number" && isOwn(state)) return `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --descriptor FILE`;
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
+  if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --descriptor FILE`;
   if (name === "block") return `emu show ${state.a} ${state.b}`;
   if (name === "dot") return dotShell(state);
   if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor ? ` --select ${quoted(state.tensor)}` : "");
@@ -55,7 +56,7 @@ function draw(focus) {
   document.querySelector("#digest").textContent = olderFacts(now);
   try {
     fault.textContent = "";
-    useOwn(now.state.own || ""); // other rooms have the objects of the page alone
+    useOwn(now.state.own || ""); // Layout and Tensor have the objects of the page alone
     ROOMS[now.name].draw(now.state, page);
     document.querySelector("#shell").textContent = shellOf(now.name, now.state);
   } catch (error) {
@@ -95,7 +96,7 @@ function begin() {
   const page = document.querySelector("#room");
   page.addEventListener("change", event => guarded(() => changed(event.target)));
   page.addEventListener("submit", event => event.preventDefault());
-  const dropped = {tensor: takeFile, number: takeOwn};
+  const dropped = {tensor: takeFile, number: takeOwn, block: takeOwn, dot: takeOwn};
   addEventListener("dragover", event => { if (now.name in dropped) event.preventDefault(); });
   addEventListener("drop", event => { if (now.name in dropped) { event.preventDefault(); guarded(() => dropped[now.name](event.dataTransfer.files[0])); } });
   page.addEventListener("keydown", event => {
@@ -122,7 +123,7 @@ function begin() {
   addEventListener("hashchange", open_);
   open_();
 }
-globalThis.explorer = {dragged: (hash, part) => { const {state} = stateOf(hash); return codeAt(state, workOut(state).line, part); }, smallestDifference, paste: pasted, formula: formulaText, formats: META.formats, copied: () => copied, text(hash) { // what a link says, through the functions that draw it
+globalThis.explorer = {dragged: (hash, part) => { const {state} = stateOf(hash); return codeAt(state, workOut(state).line, part); }, smallestDifference, paste: pasted, formula: formulaText, formats: META.formats, kinds: () => META.machines.map(([kind, names]) => [kind, [...new Set(names.map(kindOf))]]), copied: () => copied, text(hash) { // what a link says, through the functions that draw it
   const {name, state} = stateOf(hash);
   try { useOwn(state.own || ""); return ROOMS[name].compute(state); } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }};

@@ -1,5 +1,5 @@
 // block.js: values quantized by two recipes, every step from C's trace, and the first step where they part.
-const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", rotate: "none", signs: "", row: "", flip: "",
+const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", rotate: "none", signs: "", row: "", flip: "", own: "",
   x: "0x40E00000 0x40400000 0x3F800000 0xC0200000 0x3F000000 0x3E800000 0xBFC00000 0x40A00000 " + Array(24).fill("0x00000000").join(" ")};
 const programFacts = program => {
   C.ex_program_facts(program, OUT);
@@ -7,7 +7,7 @@ const programFacts = program => {
   return {rows, columns, registers, steps, levels, draws, amax, codes, x, maximum, tail};
 };
 let runnable = null; // recipes with blocks along one row that draw nothing
-const recipesHere = () => runnable ??= META.recipes.map(recipe => recipe.id).filter(id => {
+const recipesHere = () => runnable ??= [...new Set([...own.recipes, ...META.recipes].map(recipe => recipe.id))].filter(id => {
   const facts = programFacts(programOf(id));
   return facts.rows === 1 && !facts.draws;
 });
@@ -25,7 +25,7 @@ const amaxOf = ({amax}) => amax.trim() ? valuesOf(amax)[0] : null; // the tensor
 
 const formatNames = new Map();
 function nameOf(pointer) {
-  if (!formatNames.size) META.formats.forEach(id => formatNames.set(formatOf(id), id));
+  if (!formatNames.size) scratch(() => [[library, META.formats], [own.at, own.formats]].forEach(([from, ids]) => ids.forEach(id => formatNames.set(C.ex_format(from, word(id)), id))));
   return formatNames.get(pointer);
 }
 
@@ -114,6 +114,7 @@ function drawBlock(state, page) {
   page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
     `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}<div class="wide" tabindex="0"><table><tbody>${given}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
-    flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>`;
+    flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state);
+  bindOwn(page, state);
   bindFlips(page, shown, state.from);
 }

@@ -187,6 +187,13 @@ EXPORT(ex_register) const char *ex_register(const emu_program *program, int32_t 
 }
 
 EXPORT(ex_step_out) int32_t ex_step_out(const emu_program *program, int32_t step) { return program->steps[step].out; }
+/* The registers of a step's arguments, -1 where it has fewer than four. */
+EXPORT(ex_step_args) void ex_step_args(const emu_program *program, int32_t step, int64_t *out)
+{
+    for (int32_t i = 0; i < 4; i++)
+        out[i] = program->steps[step].args[i];
+}
+
 EXPORT(ex_level_register) int32_t ex_level_register(const emu_program *program, int32_t level) { return program->levels[level].reg; }
 
 EXPORT(ex_types) int32_t ex_types(const emu_program *program, const emu_format **types) { return emu_type_registers(program, types); }

@@ -1,24 +1,24 @@
 // dot.js: one dot product through up to three machines, stage by stage; what they lose, where they part, the smallest row that parts them.
 const DOT = {m1: "hopper_fp8/e4m3xe4m3", m2: "ada_fp8/e4m3xe4m3", m3: "blackwell_f8f6f4/e4m3xe4m3",
   a: "7E380838" + "00".repeat(60), b: "38380138" + "00".repeat(60), sa: "", sb: "", c: "", words: "",
-  split: "1", parts: "consecutive", direction: "ascending", combine: "ascending", turn: "0"};
+  split: "1", parts: "consecutive", direction: "ascending", combine: "ascending", turn: "0", own: ""};
 const SPECIAL = ["", "", "", "infinity", "NaN"]; // by EMU_INFINITE, EMU_NAN
 const [C_ALIGNED, C_ADDED, C_REALIGNED, C_LAST] = [0, 1, 2, 3], PROMOTE = 3, START_C = 2;
-const machineNames = () => META.machines.flatMap(([, names]) => names);
+const machineNames = () => machinesHere().flatMap(([, names]) => names);
 /** The machines that take the same operands as one: codes of the same formats, scales and C. */
-const machinesLike = name => (META.machines.find(([, names]) => names.includes(name)) || refuse(`datapath ${name}: no such machine in this page`))[1];
+const machinesLike = name => (machinesHere().find(([, names]) => names.includes(name)) || refuse(`datapath ${name}: no such machine in this page`))[1];
 
 /**
  * A machine and what C says of it. It lies in memory that is taken back: ask inside of scratch().
  * @param {string} name id and choices, as emu writes them: hopper_fp8/e4m3xe4m3
  */
 function machineOf(name) {
-  const text = word(name), fused = C.ex_fused(library, text), at = fused || C.ex_levels(library, text) || refuse(`datapath ${name}: no such machine in this page`);
+  const text = word(name), mine = own.datapaths.find(({id}) => id === name.split("/")[0]), from = libraryOf(mine), fused = mine?.words[0] === "levels" ? 0 : C.ex_fused(from, text), at = fused || C.ex_levels(from, text) || refuse(`datapath ${name}: no such machine in this page`);
   if (fused) checked(C.ex_fused_facts(at, OUT)); else C.ex_levels_facts(at, OUT);
   const [a, b, scale, c, d, k, block, levels, ...more] = numbersAt(OUT, 17).map(Number);
-  const own = fused ? {step: more[0], group: more[1], cKind: more[2], apply: more[3], frac: more[4], integer: more[5], floor: more[6] ? more[7] : null}
+  const facts = fused ? {step: more[0], group: more[1], cKind: more[2], apply: more[3], frac: more[4], integer: more[5], floor: more[6] ? more[7] : null}
     : {scalesProducts: more[0], outPlusC: more[1], flags: more[2]};
-  return {name, at, fused: Boolean(fused), a, b, scale, c, d, k, block, levels, ...own};
+  return {name, at, fused: Boolean(fused), a, b, scale, c, d, k, block, levels, ...facts};
 }
 
 /** Codes of a format, out of hex digits in one string (element 0 first, as emu prints them) or of numbers in a list. */
@@ -262,6 +262,7 @@ function whereTheyPart(a, b) {
 
 /** The command that says the same in a terminal. */
 function dotShell(state) {
+  if (isOwnMachine(state.m1)) return `emu_ref gen dot/${state.m1} --descriptor FILE`;
   return scratch(() => {
     const machine = machineOf(state.m1), row = rowOf(state, machine), text = stateOfRow(row, machine);
     const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c]].filter(([, value]) => value);

@@ -51,7 +51,8 @@ function drawDot(state, page) {
   try { told = dotOf(state); } catch (error) { if (!(error instanceof Refusal)) throw error; refused = error; }
   const count = scratch(() => { try { return codesOf(state.a, machine.a, "a").length; } catch { return machine.k; } });
   page.innerHTML = fields({splits: machine.fused && machine.cKind !== C_LAST, instructions: Math.max(Math.trunc(count / machine.k), 1), units: Math.max(Math.trunc(count / (machine.block || 1)), 1)}) + (told ?
-    `<p id="sentence" role="status">${escape_(told.sentence)}</p><h2>Stage by stage</h2><div class="halves machines">${told.runs.map((run, i) => `<section class="half" aria-labelledby="run${i}"><h3 id="run${i}">${escape_(run.name)}</h3>${runBody(run)}</section>`).join("")}</div>` : "");
+    `<p id="sentence" role="status">${escape_(told.sentence)}</p><h2>Stage by stage</h2><div class="halves machines">${told.runs.map((run, i) => `<section class="half" aria-labelledby="run${i}"><h3 id="run${i}">${escape_(run.name)}</h3>${runBody(run)}</section>`).join("")}</div>` : "") + ownForm(state);
+  bindOwn(page, state);
   page.querySelector("#part-them").addEventListener("click", () => guarded(partThem));
   if (refused) throw refused;
 }
@@ -66,8 +67,12 @@ function partThem() {
 function otherMachine(state, m1) {
   const like = machinesLike(m1), changes = {m1};
   if (like.includes(state.m1)) return changes;
-  const one = scratch(() => { const machine = machineOf(m1), ones = format => hex(codeNearOne(format), factsOf(format).width).slice(2); return {a: ones(machine.a), b: ones(machine.b), k: Math.max(machine.k, machine.block)}; });
-  return {...changes, m2: like.find(name => name !== m1) || "none", m3: "none", a: one.a.repeat(one.k), b: one.b.repeat(one.k), sa: "", sb: "", c: "", words: "", split: "1", turn: "0"};
+  return {...otherOperands(m1), m2: like.find(name => name !== m1) || "none", m3: "none"};
 }
+/** A row of ones for a machine. */
+const otherOperands = m1 => scratch(() => {
+  const machine = machineOf(m1), ones = format => hex(codeNearOne(format), factsOf(format).width).slice(2).repeat(Math.max(machine.k, machine.block));
+  return {m1, a: ones(machine.a), b: ones(machine.b), sa: "", sb: "", c: "", words: "", split: "1", turn: "0"};
+});
 /** The code of 1, or of the smallest value where the format has no 1. */
 const codeNearOne = format => codeOfValue(format, {n: 1n, e: 0}) ?? tellingCodes(format)[0];

@@ -1,5 +1,5 @@
-// own.js: a descriptor that somebody writes, edits or drops into Number; C reads it, and its formats, roundings and policies come before those of the page.
-const OWN_MOST = 65536, NONE_OWN = {text: "", at: 0, formats: [], roundings: [], policies: []};
+// own.js: a descriptor that somebody writes, edits or drops into Number, Block or Dot; C reads it, and its objects come before those of the page.
+const OWN_MOST = 65536, NONE_OWN = {text: "", at: 0, formats: [], roundings: [], policies: [], recipes: [], datapaths: []};
 let own = NONE_OWN;
 const libraryOf = isThere => isThere ? own.at : library; // an object of the descriptor comes before one of the page with its id
 
@@ -19,52 +19,106 @@ function useOwn(text) {
   if (own.at) C.ex_release(own.mark);
   own = NONE_OWN;
   [found, grids].forEach(kept => Object.keys(kept).forEach(key => delete kept[key])); // what was looked up may be of it
+  formatNames.clear();
+  runnable = machines = null;
   if (!text.trim()) return;
-  if (text.length > OWN_MOST) refuse(`a descriptor of ${text.length} characters: write at most ${OWN_MOST}: formats, roundings and policies`);
+  if (text.length > OWN_MOST) refuse(`a descriptor of ${text.length} characters: at most ${OWN_MOST} here`);
   const mark = C.ex_mark(), bytes = encoder.encode(sealed(text)), at = C.ex_load(place(bytes), bytes.length);
   if (!at) {
     const said = `descriptor line ${C.ex_fault_line()}: ${textAt(C.ex_fault())}`;
     C.ex_release(mark);
     refuse(said);
   }
-  const above = text.split(/^transforms /m)[0], named_ = kind => [...above.matchAll(new RegExp(`^${kind} (\\S+)(?: (\\S+))?$`, "gm"))].map(([, id, of]) => of ? [id, of] : id);
-  own = {text, at, mark, formats: named_("format"), roundings: named_("rounding"), policies: named_("policy")};
+  const all = objectsIn(text), ids = kind => all[kind].map(({id}) => id);
+  own = {text, at, mark, formats: ids("formats"), roundings: ids("roundings"), policies: all.policies.map(({words}) => words.slice(1)), recipes: all.recipes, datapaths: all.datapaths};
+  own.recipes = all.recipes.map(ownRecipe);
 }
-const isOwn = ({to, round, policy}) => own.formats.includes(to) || own.roundings.includes(round) || own.policies.some(([id, of]) => id === policy && of === to);
 
-/** Lines of an object in the page's descriptor: its head and what follows up to the next object or section. */
-function linesOf(head) {
-  const [, first, rest] = new RegExp(`^(${head}\n)((?:(?!format |rounding |policy |transform |roundings |policies |transforms )[^\n]*\n)*)`, "m").exec(own.text && own.text.endsWith("\n") ? own.text + DESCRIPTOR : `${own.text}\n${DESCRIPTOR}`) || refuse(`${head}: its facts are in no descriptor of this page`);
-  return first + rest;
+const SECTIONS = {formats: ["format"], roundings: ["rounding"], policies: ["policy"], transforms: ["transform"], blocks: ["block"], layouts: ["layout"], recipes: ["recipe"], datapaths: ["datapath", "levels"]};
+/** The objects of a descriptor that C has read, by section: words of the first line, the id, all lines. Without remarks. */
+function objectsIn(text) {
+  const out = {}, left = Object.keys(SECTIONS);
+  let section;
+  for (const line of text.split("\n").slice(1)) {
+    const words = line.split(" ");
+    if (!line || line[0] === "#" || words[0] === "end") continue;
+    if (words[0] === left[0]) out[section = left.shift()] = [];
+    else if (SECTIONS[section].includes(words[0])) out[section].push({words, id: words[1], lines: [line]});
+    else out[section].at(-1).lines.push(line);
+  }
+  return out;
 }
-/** A descriptor of one format with the facts of another, and of its policy: a beginning for somebody's own. */
-function startOf({to, policy}) {
-  const facts = linesOf(`format ${to}`).replace(/^.*/, "format mine"), rule = linesOf(`policy ${policy} ${to}`).replace(/^.*/, `policy ${policy} mine`);
-  return `emu descriptor 1\nformats 1\n${facts}roundings 0\npolicies 1\n${rule}${["transforms", "blocks", "layouts", "recipes", "datapaths"].map(kind => `${kind} 0\n`).join("")}`;
+let parsed = null; // the objects of the page
+/** All objects of a section: of the descriptor, then of the page. */
+const objectsOfKind = kind => [...(own.text ? objectsIn(own.text)[kind] : []), ...(parsed ??= objectsIn(DESCRIPTOR))[kind]];
+const objectCalled = (kind, ...words) => objectsOfKind(kind).find(object => words.every((word_, i) => object.words[1 + i] === word_)) || refuse(`${words.join(" ")}: its facts are in no descriptor of this page`);
+/** A descriptor of an object under the name mine and of all that its lines name: a beginning for somebody's own. more: objects beside it, {section: [lines]}. */
+function startOf(section, object, more = {}) {
+  const words = new Set(), out = Object.fromEntries(Object.keys(SECTIONS).map(kind => [kind, []]));
+  const take = ({lines}) => lines.forEach(line => line.split(" ").forEach(word_ => words.add(word_)));
+  take(object);
+  for (const kind of ["blocks", "transforms", "roundings", "formats", "policies"]) { // what is named last comes first: formats name nothing
+    const seen = new Set();
+    for (const other of section === "formats" ? [] : objectsOfKind(kind)) {
+      const key = other.words.slice(1).join(" ");
+      if (other === object || seen.has(key) || !other.words.slice(1).every(word_ => words.has(word_))) continue;
+      seen.add(key);
+      out[kind].push(other.lines);
+      if (kind === "blocks" || kind === "transforms") take(other);
+    }
+  }
+  out[section].push([[object.words[0], "mine", ...object.words.slice(2)].join(" "), ...object.lines.slice(1)]);
+  for (const [kind, lines] of Object.entries(more)) out[kind].push(...lines);
+  return `emu descriptor 1\n${Object.entries(out).map(([kind, all]) => [`${kind} ${all.length}`, ...all.flat()].join("\n") + "\n").join("")}`;
 }
-/** What a new descriptor changes: the format that it brings is chosen, and a policy that covers it. */
+
+/** Numbers: the facts of a format and of its policy; what a new descriptor changes: the format that it brings is chosen, and a policy that covers it. */
+const startOfFormat = ({to, policy}) => startOf("formats", objectCalled("formats", to), {policies: [[`policy ${policy} mine`, ...objectCalled("policies", policy, to).lines.slice(1)]]});
+function changeOfNumber(state) {
+  const to = own.formats.find(id => policiesOf(id).length) || (targets().includes(state.to) ? state.to : NUMBER.to), round_ = roundings().includes(state.round) ? state.round : NUMBER.round;
+  return {to, round: round_, policy: policiesOf(to).includes(state.policy) ? state.policy : policiesOf(to)[0]};
+}
+const isOwn = ({to, round: round_, policy}) => own.formats.includes(to) || own.roundings.includes(round_) || own.policies.some(([id, of]) => id === policy && of === to);
+
+const OWN_ROOMS = {
+  number: {title: "A format of your own", what: "formats, roundings and policies, a fact a line", start: startOfFormat, change: changeOfNumber, subject: ({to}) => `the facts of ${to}`, isMine: ({to}) => own.formats.includes(to), missing: () => ""},
+  block: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: startOfRecipe, change: changeOfRecipe, subject: ({a}) => `the steps of ${a}`, isMine: ({a}) => isOwnRecipe(a), missing: missingRecipe},
+  dot: {title: "A datapath of your own", what: "a datapath and what it names, a fact a line", start: startOfMachine, change: changeOfMachine, subject: ({m1}) => `the facts of ${m1.split("/")[0]}`, isMine: ({m1}) => isOwnMachine(m1), missing: missingMachine},
+};
+/** The changes of a room's state that a new descriptor brings; one that C refuses is kept as text alone, and refused where the room is drawn. */
 function changeOfOwn(state, text) {
+  const {change} = OWN_ROOMS[now.name], before = change.before?.(state);
   try { useOwn(text); } catch (error) { if (error instanceof Refusal) return {own: text}; throw error; }
-  const to = own.formats.find(id => policiesOf(id).length) || (targets().includes(state.to) ? state.to : NUMBER.to), round = roundings().includes(state.round) ? state.round : NUMBER.round;
-  return {own: text, to, round, policy: policiesOf(to).includes(state.policy) ? state.policy : policiesOf(to)[0]};
+  return {own: text, ...change(state, before)};
 }
 /** A file that was chosen or dropped: read as it is, its digest too; then its last line goes, so that the rest can be edited. */
 function takeOwn(file) {
   if (!file) return;
-  if (file.size > OWN_MOST) refuse(`${file.name}: ${file.size} bytes: a descriptor of formats, roundings and policies has at most ${OWN_MOST}`);
+  if (file.size > OWN_MOST) refuse(`${file.name}: ${file.size} bytes: a descriptor has at most ${OWN_MOST} here`);
   file.text().then(text => guarded(() => {
     if (!text.trim()) refuse(`${file.name} is empty: write one with emu export descriptor`);
-    try { useOwn(text); } catch (error) { if (error instanceof Refusal) refuse(`${file.name}: ${error.message}`); throw error; }
+    const last = now.state.own;
+    try {
+      useOwn(text);
+      const missing = OWN_ROOMS[now.name].missing();
+      if (missing) refuse(missing);
+    } catch (error) {
+      try { useOwn(last); } catch (older) { if (!(older instanceof Refusal)) throw older; } // the page stays as it was
+      if (error instanceof Refusal) refuse(`${file.name}: ${error.message}`);
+      throw error;
+    }
+    useOwn(last);
     go(changeOfOwn(now.state, text.replace(/^end [^\n]*\n?/m, "")), "[name=own]");
   }));
 }
 function ownForm(state) {
-  return `<h2>A format of your own</h2><form class="fields"><label>a descriptor file, chosen here or dropped on the page<input type="file" name="own-file"></label>${own.formats.includes(state.to) ? "" : `<button type="button" id="edit">Edit the facts of ${escape_(state.to)}</button>`}${state.own ? '<button type="button" id="copy-own">Copy descriptor</button> <button type="button" id="leave">Leave it</button>' : ""}` +
-    `${state.own ? `<label class="whole">descriptor: formats, roundings and policies, a fact a line<textarea name="own" rows="18" spellcheck="false">${escape_(state.own)}</textarea></label>` : ""}</form>`;
+  const {title, what, subject, isMine} = OWN_ROOMS[now.name];
+  return `<h2>${title}</h2><form class="fields"><label>a descriptor file, chosen here or dropped on the page<input type="file" name="own-file"></label>${isMine(state) ? "" : `<button type="button" id="edit">Edit ${escape_(subject(state))}</button>`}${state.own ? '<button type="button" id="copy-own">Copy descriptor</button> <button type="button" id="leave">Leave it</button>' : ""}` +
+    `${state.own ? `<label class="whole">descriptor: ${what}<textarea name="own" rows="18" spellcheck="false">${escape_(state.own)}</textarea></label>` : ""}</form>`;
 }
 function bindOwn(page, state) {
   const click = (id, work) => page.querySelector(id)?.addEventListener("click", () => guarded(work));
-  click("#edit", () => go(changeOfOwn(state, startOf(state)), "[name=own]"));
+  click("#edit", () => go(changeOfOwn(state, OWN_ROOMS[now.name].start(state)), "[name=own]"));
   click("#leave", () => go(changeOfOwn(state, ""), "#edit"));
   click("#copy-own", () => copyText(() => sealed(now.state.own)));
 }

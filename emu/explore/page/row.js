@@ -1,7 +1,7 @@
 // row.js: a row of a .tv or .mem file of the golden vectors, read into the Block room and written from it.
 /** The columns of a row of a recipe, in their order: name, role, lanes, bits of a lane, hex digits, and whether any NaN is right. */
 function columnsOf(id, from) {
-  return recipeOf(id).columns.map(([name, role, lanes, own, anyNan]) => {
+  return (recipeOf(id).columns || refuse(`rows are those of recipes of the spec, and ${id} is of the descriptor: choose another recipe A`)).map(([name, role, lanes, own, anyNan]) => {
     const bits = name === "x" ? factsOf(formatOf(from)).width : own;
     return {name, role, lanes, bits, anyNan, digits: Math.ceil(lanes * bits / 4)};
   });
