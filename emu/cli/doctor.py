@@ -15,8 +15,10 @@ from emu.base.errors import EmuError
 from emu.cli.examples.run import faults
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 from emu.spec import KINDS, get, names
+from emu.spec.carried import facts_of_all
 from emu.spec.models import PLURALS
 from emu.spec.registry import broken
+from emu.vectors.files.manifest import VECTORS_VERSION
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")
 ENGINES = {
@@ -55,12 +57,22 @@ def command() -> int:
 
 def _versions() -> Iterator[Check]:
     yield Check("emu", "note", emu.__version__)
+    yield Check("spec", *_facts())
+    yield Check("golden vectors", "note", f"{VECTORS_VERSION}: what this emu builds and verifies")
     yield Check("python", "note", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     for library in LIBRARIES:
         try:
             yield Check(library, "note", version(library))
         except PackageNotFoundError:
             yield Check(library, "missing", "optional" if library.startswith("t") else "pip install fp4emu again")
+
+
+def _facts() -> tuple[str, str]:
+    """Return state and detail of the line that names the facts."""
+    try:
+        return "note", f"{sum(len(names(kind)) for kind in KINDS)} objects, facts {facts_of_all()}"
+    except EmuError:
+        return "note", "no digest: a file does not load, see below"
 
 
 def _spec() -> Iterator[Check]:

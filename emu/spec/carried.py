@@ -40,7 +40,7 @@ class Carried(NamedTuple):
 
 def carried() -> Carried:
     """Return what this process works with."""
-    return Carried(_package(), _facts(), tuple(_files(Path(folder)) for folder in added_folders()))
+    return Carried(_package(), facts_of_all(), tuple(_files(Path(folder)) for folder in added_folders()))
 
 
 def results(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int = 1, cluster: str | None = None) -> Done[Result]:
@@ -85,7 +85,7 @@ class _Worker:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(data)
                 load_spec(place / str(number), skip_broken=True)
-            if _facts() != wanted.facts:
+            if facts_of_all() != wanted.facts:
                 raise SpecError("cluster: the spec files changed since they were loaded: give the command again")
             self.inside = inside.pop_all()
         self.carried = wanted
@@ -94,7 +94,8 @@ class _Worker:
 _worker: Final = _Worker()
 
 
-def _facts() -> str:
+def facts_of_all() -> str:
+    """Return one sha256 over the facts of all known objects, those of added folders too. Raises: SpecError (one does not load)."""
     found = [f"{kind} {name} {digest(get(kind, name))}" for kind in KINDS for name in names(kind)]
     return sha256("\n".join(found).encode("ascii")).hexdigest()
 

@@ -10,6 +10,7 @@ import pytest
 from emu.cli.examples.run import faults
 from emu.cli.main import run
 from emu.spec import KINDS, get, names
+from emu.spec.carried import facts_of_all
 
 FORMAT = """kind: "format"
 id: "mine"
@@ -52,12 +53,14 @@ def doctor(folder, *words):
     return done.returncode, {check["what"]: check for check in json.loads(done.stdout)["checks"]}
 
 
-def test_all_is_well(capsys):
+def test_all_is_well(capsys, checkout):
     assert run(["doctor"]) == 0
     found = capsys.readouterr()
     assert "WRONG" not in found.out
     assert found.err == "all well\n"
     assert "nearest even, subnormals kept" in found.out
+    (version,) = [line.split()[1] for line in (checkout / "vectors" / "VERSION").read_text(encoding="utf-8").splitlines()[:1]]
+    assert f"objects, facts {facts_of_all()}" in found.out and f"golden vectors     note     {version}: " in found.out
 
 
 @pytest.mark.exhaustive  # everything is checked, twice
