@@ -115,3 +115,65 @@ def test_a_users_register_of_eight_bits_has_them(rounding: str) -> None:
 def test_datapaths_without_a_float_register_have_no_such_suite() -> None:
     suites = {name: [inputs.suite for inputs in parse(f"dot/{name}").suites()] for name in ("int20_wrap", "bf16_register", "bf16_pairwise")}
     assert ["sums" in found for found in suites.values()] == [False, True, True]
+
+
+def held_and_product(row: LevelsRow, codes: Codes) -> tuple[Fraction, Fraction] | None:
+    """What the register holds before the last product that is not zero, and that product; None where there are more or fewer."""
+    values = [codes.value(row.c or 0), *(codes.value(a) * codes.value(b) for a, b in zip(row.a, row.b, strict=True))]
+    left = [value for value in values if value]
+    return (left[0], left[1]) if len(left) == 2 else None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_register_is_the_number_before_or_behind_what_a_product_undoes(name: str) -> None:
+    """Neighbours: of eight turns the second holds the number next nearer to zero than the product, the sixth the one next farther."""
+    plan = plan_of(name)
+    codes, field = Codes(plan.a), Field(plan, plan.facts.k)
+    steps = {1: Counter[int](), 5: Counter[int]()}
+    for number, row in enumerate(rows_of(plan, "lone_sum")):
+        turn, found = number // one_bit._depths(field) % 8, held_and_product(row, codes)
+        if turn in steps and found is not None:
+            x, product = found
+            assert (x < 0) != (product < 0)
+            steps[turn][codes.below(abs(x)) - codes.below(abs(product))] += 1
+    each = one_bit._depths(field)
+    assert steps[1][-1] >= each and set(steps[1]) == {-1}, steps
+    assert steps[5][1] >= each - 1 and set(steps[5]) == {1}, steps
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs_lie_beside_a_number_and_beside_a_tie_in_turn(name: str) -> None:
+    """The sum of a pair loses almost no part of a unit, or almost all, in even turns, and almost half of one in odd turns.
+
+    Of normal factors whose significands have a product below 2: one of 2 or more loses a bit more, a subnormal factor has other bits. In the
+    first two rows of a turn a product may lie anywhere.
+    """
+    plan = plan_of(name)
+    codes, beside_a_tie = Codes(plan.a), {0: Counter[bool](), 1: Counter[bool]()}
+    for number, row in enumerate(rows_of(plan, "lost_pair")):
+        found = held_and_product(row, codes)
+        factors = [(codes.value(a), codes.value(b)) for a, b in zip(row.a, row.b, strict=True)]
+        turn, below = divmod(number, codes.frac_bits + 1)
+        if found is None or below < 2 or turn % 4 == 3:
+            continue
+        total, (a, b) = abs(sum(found)), next((a, b) for a, b in factors if a * b == found[1])
+        exps = [floor_log2(abs(factor)) for factor in (a, b)]
+        if min(exps) >= codes.min_exp and sum(exps) == floor_log2(total):
+            lost = total / Fraction(2) ** (floor_log2(total) - codes.frac_bits) % 1
+            beside_a_tie[turn % 2][Fraction(1, 4) < lost < Fraction(3, 4)] += 1
+    assert beside_a_tie[0][False] >= 5 and beside_a_tie[1][True] >= 5, beside_a_tie
+    assert not beside_a_tie[0][True] and not beside_a_tie[1][False], beside_a_tie
+
+
+@pytest.mark.parametrize(("name", "searched"), [("fp32_fma_chain", False), ("bf16_register", True)])
+def test_factors_end_in_the_bits_that_are_asked_for(name: str, searched: bool) -> None:
+    """As few bits as a fraction has are found without a search, so of binary32 too; more only where all factors are tried."""
+    field = Field(plan_of(name), 1)
+    a, b = field.a.frac_bits, field.b.frac_bits
+    assert (max(a, b) <= one_bit.SEARCHED) == searched
+    for number, lost in enumerate(range(1, min(a, b) + 1)):
+        for part in {0, 1, (1 << lost >> 1) % (1 << lost), (1 << lost) - 1}:
+            found = one_bit._factors(field, lost, part, Draw(5, number))
+            assert found is not None and found[0] < 1 << a and found[1] < 1 << b
+            assert ((1 << a) + found[0]) * ((1 << b) + found[1]) % (1 << lost) == part
+    assert (one_bit._factors(field, min(a, b) + 1, 1, Draw(5, 0)) is not None) == searched
