@@ -145,8 +145,8 @@ def test_the_register_is_the_number_before_or_behind_what_a_product_undoes(name:
 def test_pairs_lie_beside_a_number_and_beside_a_tie_in_turn(name: str) -> None:
     """The sum of a pair loses almost no part of a unit, or almost all, in even turns, and almost half of one in odd turns.
 
-    Of normal factors whose significands have a product below 2: one of 2 or more loses a bit more, a subnormal factor has other bits. In the
-    first two rows of a turn a product may lie anywhere.
+    Of normal factors whose significands have a product below 2: one of 2 or more loses a bit more, a subnormal factor has other bits.
+    In the first two rows of a turn a product may lie anywhere.
     """
     plan = plan_of(name)
     codes, beside_a_tie = Codes(plan.a), {0: Counter[bool](), 1: Counter[bool]()}
@@ -156,7 +156,7 @@ def test_pairs_lie_beside_a_number_and_beside_a_tie_in_turn(name: str) -> None:
         turn, below = divmod(number, codes.frac_bits + 1)
         if found is None or below < 2 or turn % 4 == 3:
             continue
-        total, (a, b) = abs(sum(found)), next((a, b) for a, b in factors if a * b == found[1])
+        total, (a, b) = abs(found[0] + found[1]), next((a, b) for a, b in factors if a * b == found[1])
         exps = [floor_log2(abs(factor)) for factor in (a, b)]
         if min(exps) >= codes.min_exp and sum(exps) == floor_log2(total):
             lost = total / Fraction(2) ** (floor_log2(total) - codes.frac_bits) % 1

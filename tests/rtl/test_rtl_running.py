@@ -185,7 +185,7 @@ MUTANTS = 40
 def test_netlist_mutants_in_fixed_point_are_shown_or_proven_equal(
     overflow: str, kit: Path, tmp_path: Path, need: Callable[..., None]
 ) -> None:
-    need("iverilog", "yosys")
+    need("iverilog", "yosys", "yosys-abc")
     module = "running_int"
     plan, parameters = small_int_plan(overflow), {"IN_BITS": 4, "BITS": 8, "SATURATE": int(overflow == "saturate")}
     rng = np.random.default_rng(3)
