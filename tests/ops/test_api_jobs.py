@@ -95,6 +95,19 @@ def joins_nothing(recipe: Recipe) -> bool:
     return all(0 not in item.type.extent for item in program.instructions if item.op in ("amax", "sum"))
 
 
+def test_a_row_is_not_cut_where_a_step_takes_its_maximum(cuts: Cuts) -> None:
+    """One row alone: there is nowhere else to cut."""
+    by_row = [
+        name for name in RECIPES if any(level.granularity == "row" for level in get("block", get("recipe", name).facts.block).facts.levels)
+    ]
+    for name in by_row:
+        x = matrix(1, 8 * get("block", get("recipe", name).facts.block).facts.shape[1])
+        random = drawn(get("recipe", name), x.size)
+        operands = {} if random is None else {"random": random}
+        same(emu.quantize(x, name, jobs=3, **operands), emu.quantize(x, name, **operands))
+    assert by_row and not cuts
+
+
 def test_most_recipes_are_cut() -> None:
     """The test above compares something."""
     assert sum(joins_nothing(get("recipe", name)) for name in RECIPES) > len(RECIPES) * 3 // 4
