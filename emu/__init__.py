@@ -32,6 +32,8 @@ _HOME = {
     "matmul": "emu.ops",
     "Order": "emu.ops",
     "instruction": "emu.ops.instruction",
+    "operate": "emu.ops.operations",
+    "query": "emu.ops.queries",
     "Quantized": "emu.ops.quantized",
     "Level": "emu.ops.quantized",
     "load_spec": "emu.spec",
@@ -65,8 +67,10 @@ __all__ = [
     "instruction",
     "load_spec",
     "matmul",
+    "operate",
     "pack",
     "quantize",
+    "query",
     "to_layout",
     "transform",
     "unpack",
@@ -82,7 +86,9 @@ if TYPE_CHECKING:
     from emu.ops.functions import amax, convert, decode, dequantize, pack, quantize, transform, unpack
     from emu.ops.instruction import instruction
     from emu.ops.layout import from_layout, to_layout
+    from emu.ops.operations import operate
     from emu.ops.quantized import Level, Quantized
+    from emu.ops.queries import query
     from emu.spec import load_spec
 
 

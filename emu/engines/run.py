@@ -6,10 +6,11 @@ same line. jobs: threads, each on a part of the operands (parts.py); the bits do
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emu.arrays.values import Codes
 from emu.base.errors import OpenError, OperandError
@@ -18,6 +19,7 @@ from emu.engines.table import choose
 from emu.spec import derive, get
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Recipe, Rounding, Transform
+from emu.spec.operations import OPERATIONS
 from emu.spec.programs.program import dequantize_program, padded_size, quantize_program
 
 
@@ -77,6 +79,29 @@ def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding
             where = f"convert/{fmt.id}/{rounding.id}/{policy.id}: the code of element {found.index(mark)}"
             raise error(f"{where} {what} (NaN, Inf or sign): clean the input or name another policy")
     return np.array(found, code_dtype(fmt)).reshape(codes.shape)
+
+
+def run_operate(
+    name: str, codes: Sequence[Codes], formats: Sequence[Format], to: Format, rounding: Rounding, policy: Policy, engine: str
+) -> NDArray[Any]:
+    """Operate on codes of one shape with an engine; codes or truth values. Raises: as the engines."""
+    if choose("operate", engine, name, formats, to, rounding) == "numpy":
+        from emu.engines.numpy.environment import check_environment
+        from emu.engines.numpy.operations import operate
+
+        check_environment()
+        return operate(name, codes, formats, to, rounding, policy)
+    from emu.engines.exact.operations import operate_codes
+    from emu.engines.numpy.convert import code_dtype
+
+    rows = zip(*(part.reshape(-1).tolist() for part in codes), strict=True)
+    found = [operate_codes(name, row, formats, to, rounding, policy) for row in rows]
+    if OPERATIONS[name].gives == "truth":
+        return np.array(found, np.bool_).reshape(codes[0].shape)
+    for mark, error, what in ((derive.OPEN, OpenError, "is open"), (derive.REFUSE, OperandError, "is refused by the policy")):
+        if mark in found:
+            raise error(f"operate {name}: the code of element {found.index(mark)} under {policy.id} {what}")
+    return np.array(found, code_dtype(to)).reshape(codes[0].shape)
 
 
 def run_decode(codes: Codes, fmt: Format, result: Format, engine: str = "auto") -> Codes:

@@ -5,7 +5,7 @@ A named engine that cannot do the work raises EngineError; it never falls back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -50,6 +50,12 @@ def _numpy_convert(source: Format, fmt: Format, rounding: Rounding, policy: Poli
 
 def _numpy_program(program: Program) -> bool:
     return refusal(program, "numpy", _numpy_convert) is None
+
+
+def _numpy_operate(name: str, formats: Sequence[Format], to: Format, rounding: Rounding) -> bool:
+    from emu.engines.numpy.operations import can_operate
+
+    return can_operate(name, formats, to, rounding)
 
 
 def _numpy_transform(transform: Transform, source: Format) -> bool:
@@ -179,6 +185,8 @@ TABLE = (
     Capability("dequantize", "numpy", lambda recipe, profile: _numpy_program(dequantize_program(recipe, profile))),
     Capability("dequantize", "exact", _always),
     Capability("dequantize", "c_ref", lambda recipe, profile: _c_ref_program(dequantize_program(recipe, profile))),
+    Capability("operate", "numpy", _numpy_operate),
+    Capability("operate", "exact", _always),
     Capability("transform", "native", _native_transform),
     Capability("transform", "numpy", _numpy_transform),
     Capability("transform", "exact", _always),

@@ -21,7 +21,9 @@ PAGE = (Path(__file__).parents[3] / "docs" / "tosa.md").read_text(encoding="utf-
 TABLE = r"^\| `(e\dm\d)` \| `(\w+)` \| ([\d/]+) \| `([\d/]+)` \| `(\w+)` \| (\d+) \| (\d+|none)"
 ELEMENTS = {row[0]: row for row in re.findall(TABLE, PAGE, re.MULTILINE)}
 ROWS = yaml.safe_load(Path(__file__).with_name("tosa_scales.yaml").read_text(encoding="utf-8"))["rows"]
-LARGEST = {name: Fraction(text) for name, text in {"e2m1": "7", "e4m3": "464", "e5m2": "61440", "e3m2": "30", "e2m3": "31/4"}.items()}  # maximum and half a step
+LARGEST = {
+    name: Fraction(text) for name, text in {"e2m1": "7", "e4m3": "464", "e5m2": "61440", "e3m2": "30", "e2m3": "31/4"}.items()
+}  # maximum and half a step
 
 
 def number(text: str) -> float:
