@@ -387,7 +387,7 @@ class Registry:
         for number, source in enumerate(model.sources):
             if source.ref not in known:
                 near = difflib.get_close_matches(source.ref, known, n=1)
-                hint = f"did you mean {near[0]}?" if near else "add it there"
+                hint = f"did you mean {near[0]}?" if near else "add a sources.yaml with it to the folder, or write sources: []"
                 raise SpecError(f"{document.where(('sources', number, 'ref'))}: source {source.ref!r} is not in sources.yaml: {hint}")
         _asking.check_facts(model, document)
 

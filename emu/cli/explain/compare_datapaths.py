@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.base.errors import OperandError
 from emu.cli.explain import FREE, free_options
 from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
 
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
     from emu.contracts.dot.rows import DotRow
     from emu.explain.compare.datapaths import Comparison
     from emu.spec.datapath import DatapathPlan
+    from emu.spec.levels import LevelsPlan
+
+    NamedRows = tuple[str, list[DotRow]]
 
 HEADER = ("rows", "compared", "differ", "largest", "mean", "worst error A", "worst error B", "A nearer", "B nearer")
 
@@ -53,15 +55,14 @@ def command(
     """
     from emu.contracts.levels.rows import in_levels
     from emu.explain.compare.datapaths import compare_datapaths
-    from emu.explain.compare.pair import common_plans
+    from emu.explain.compare.pair import common_k, common_plans
     from emu.explain.compare.text import lines_of
 
+    file, kinds = (data, tensor), [name for name, on in (("gaussian", gaussian), ("outlier", outlier)) if on]
     if in_levels(first) or in_levels(second):
-        if not (in_levels(first) and in_levels(second)) or data is not None or gaussian or outlier:
-            raise OperandError("compare-datapaths: a datapath of levels is compared with another one of levels, on drawn rows alone")
-        return _levels(first, second, rows, key, full, free)
+        return _levels(first, second, rows, key, full, free, lambda one, k: _data(one, k, rows, key, recipe, file, kinds))
     one, two = common_plans(first, second, *map(free.get, FREE))
-    given = _data(one, two, rows, key, recipe, (data, tensor), [name for name, on in (("gaussian", gaussian), ("outlier", outlier)) if on])
+    given = _data(one, common_k(one, two), rows, key, recipe, file, kinds)
     with progress() as bar:
         task = bar.add_task("compare", total=None)
         found = compare_datapaths(
@@ -79,17 +80,19 @@ def command(
     return int(found.small is not None)
 
 
-def _levels(first: str, second: str, rows: int, key: int, full: bool, free: dict[str, Any]) -> int:
-    """Compare two datapaths of levels."""
-    from emu.contracts.levels.deviations import words_for
+def _levels(
+    first: str, second: str, rows: int, key: int, full: bool, free: dict[str, Any], data: Callable[[LevelsPlan, int], list[NamedRows]]
+) -> int:
+    """Compare two datapaths in levels. data: named rows of data for a plan and a K that both cover."""
     from emu.contracts.levels.trace import explain_levels
     from emu.contracts.levels.trace import lines_of as trace_lines
-    from emu.explain.compare.levels import common_level_plans, compare_levels, example, lines_of, verdict
+    from emu.explain.compare.levels import common_k, common_level_plans, compare_levels, data_row, example, given_to, lines_of, verdict
 
     one, two = common_level_plans(first, second, *map(free.get, FREE))
+    named = [(name, [data_row(row, one, key, number) for number, row in enumerate(found)]) for name, found in data(one, common_k(one, two))]
     with progress() as bar:
         task = bar.add_task("compare", total=None)
-        found = compare_levels(one, two, key=key, rows=rows, step=lambda done, of: bar.update(task, completed=done, total=of))
+        found = compare_levels(one, two, key=key, rows=rows, given=named, step=lambda done, of: bar.update(task, completed=done, total=of))
     if settings_of().json:
         out: dict[str, Any] = {"first": one.name, "second": two.name, "verdict": verdict(found), "same_facts": found.same_facts}
         out |= {"differ": found.small is not None, "tried": found.tried, "tallies": [tally.data() for tally in found.tallies]}
@@ -98,7 +101,7 @@ def _levels(first: str, second: str, rows: int, key: int, full: bool, free: dict
     click.echo("\n".join(lines_of(found)))
     if full and found.small is not None:
         for plan in (one, two):
-            click.echo("\n" + "\n".join(trace_lines(explain_levels(words_for(found.small, one, plan), plan))))
+            click.echo("\n" + "\n".join(trace_lines(explain_levels(given_to(found.small, one, plan), plan))))
     if found.tallies:
         click.echo()
         print_table([_cells(tally.data()) for tally in found.tallies], HEADER, right=HEADER[1:])
@@ -106,30 +109,28 @@ def _levels(first: str, second: str, rows: int, key: int, full: bool, free: dict
 
 
 def _data(
-    first: DatapathPlan,
-    second: DatapathPlan,
+    plan: DatapathPlan | LevelsPlan,
+    k: int,
     rows: int,
     key: int,
     recipe: str | None,
     file: tuple[Path | None, str | None],
     kinds: Sequence[str],
-) -> list[tuple[str, list[DotRow]]]:
+) -> list[NamedRows]:
     """Return named rows of data: the file's against normal activations, and generated ones."""
     from emu.explain.compare.data import data_rows, generated, read_matrix
-    from emu.explain.compare.pair import common_k
 
-    out: list[tuple[str, list[DotRow]]] = []
-    k = common_k(first, second)
+    out: list[NamedRows] = []
     if file[0] is not None:
         matrix, name = read_matrix(file[0], file[1])
         matrix = matrix[:rows]
-        found, how = data_rows(generated("gaussian", len(matrix), matrix.shape[1], key, "a"), matrix, first, k, recipe)
+        found, how = data_rows(generated("gaussian", len(matrix), matrix.shape[1], key, "a"), matrix, plan, k, recipe)
         out.append((f"data {name}", found))
         note(f"data: {len(found)} rows of {name} against normal rows, K = {len(found[0].a)}, quantized by {how}")
     for kind in kinds:
         wide = max(1024 // k, 1) * k
         pair = [generated(kind, rows, wide, key, side) for side in ("a", "b")]  # type: ignore[arg-type]
-        found, how = data_rows(pair[0], pair[1], first, k, recipe)
+        found, how = data_rows(pair[0], pair[1], plan, k, recipe)
         out.append((f"data {kind}", found))
         note(f"data: {len(found)} {kind} rows, K = {wide}, quantized by {how}")
     return out

@@ -17,6 +17,7 @@ from emu.ops import functions as api
 from emu.spec import derive, get, names
 from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import same_facts
+from emu.spec.levels import LevelsPlan
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import OneElement
 from emu.spec.models.recipe import Domain
@@ -56,7 +57,7 @@ def read_matrix(path: str | Path, tensor: str | None = None) -> tuple[NDArray[An
         return np.array(file.read(chosen)).astype(np.float32), chosen or Path(path).stem
 
 
-def recipe_for(plan: DatapathPlan, fmt: Format) -> Recipe | None:
+def recipe_for(plan: DatapathPlan | LevelsPlan, fmt: Format) -> Recipe | None:
     """Return the recipe that makes a datapath's operand: elements, scales and blocks; None without one.
 
     Of several one that answers for every tensor, in every engine, and of those the one with the shortest id.
@@ -75,7 +76,7 @@ def recipe_for(plan: DatapathPlan, fmt: Format) -> Recipe | None:
     return min(found, key=rank, default=None)
 
 
-def _makes(block: Block, scale: str | None, plan: DatapathPlan, fmt: Format) -> bool:
+def _makes(block: Block, scale: str | None, plan: DatapathPlan | LevelsPlan, fmt: Format) -> bool:
     """Tell whether elements, scales and length of a block are those of a datapath's operand; the facts of formats decide."""
     elements = block.facts.shape == (1, plan.block) and isinstance(block.facts.element, OneElement)
     if not elements or plan.scale is None or scale is None:
@@ -84,7 +85,7 @@ def _makes(block: Block, scale: str | None, plan: DatapathPlan, fmt: Format) -> 
 
 
 def operand(
-    x: NDArray[Any], plan: DatapathPlan, fmt: Format, recipe: str | Recipe | None = None
+    x: NDArray[Any], plan: DatapathPlan | LevelsPlan, fmt: Format, recipe: str | Recipe | None = None
 ) -> tuple[NDArray[Any], NDArray[Any] | None, str]:
     """Return element codes [R, K], scale codes [R, K / block] or None, and how they were made.
 
@@ -120,7 +121,9 @@ def _nearest(x: NDArray[Any], fmt: Format) -> NDArray[Any]:
     return found
 
 
-def data_rows(a: NDArray[Any], b: NDArray[Any], plan: DatapathPlan, k: int, recipe: str | Recipe | None = None) -> tuple[list[DotRow], str]:
+def data_rows(
+    a: NDArray[Any], b: NDArray[Any], plan: DatapathPlan | LevelsPlan, k: int, recipe: str | Recipe | None = None
+) -> tuple[list[DotRow], str]:
     """Return rows that pair row i of A with row i of B, C = 0, and how the codes were made.
 
     a, b: floats [R, K]; K is cut to a multiple of k, the length that both datapaths take.   Raises: ShapeError (K too short).

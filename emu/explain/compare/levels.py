@@ -1,7 +1,8 @@
-"""Two datapaths of levels compared on the same operands: how often they differ and by how much, and the smallest example side by side.
+"""Two datapaths in levels compared on the same operands: how often they differ and by how much, and the smallest example side by side.
 
-Rows are those of the suites of both: by category, aimed at the registers of the one and of the other. A difference is confirmed by the
-reference model, then made small: fewer products, no C, scales of 1, words of 0, simpler codes.
+A chain of fused steps is read in levels, so that it may be one of the two. Where one of them has no C, that of the other is +0. Rows are
+those of the suites of both: by category, aimed at the registers of the one and of the other, and rows of data. A difference is confirmed by
+the reference model, then made small: fewer products, no C, scales of 1, words of 0, simpler codes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from emu.base import philox
 from emu.base.errors import EngineError, ShapeError, SpecError
 from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.rows import choices_of, same_answer
+from emu.contracts.dot.rows import DotRow, choices_of, same_answer
 from emu.contracts.levels import cases
 from emu.contracts.levels.deviations import deciding, words_for
 from emu.contracts.levels.field import Field
@@ -53,18 +55,20 @@ class LevelsComparison:
 
 
 def common_level_plans(first: str, second: str, a: Any = None, b: Any = None, scale: Any = None, block: Any = None) -> list[LevelsPlan]:
-    """Return the plans of two datapaths of levels with the same operands. Raises: SpecError (none in common, or several)."""
+    """Return the plans of two datapaths in levels with the same operands and results. Raises: SpecError (none in common, or several)."""
     one, chosen = choices_of(first, {"a": a, "b": b, "scale": scale, "block": block})
     two, chosen = choices_of(second, chosen)
     wanted = (chosen["a"], chosen["b"], chosen["scale"], chosen["block"])
     found = [[plan for plan in level_plans_of(model) if _fits(plan, wanted)] for model in (one, two)]
-    pairs = [(x, y) for x in found[0] for y in found[1] if _operands(x) == _operands(y)]
-    if len(pairs) != 1:
-        several = "share several operands: name --a-format, --b-format, --scale-format, --block"
-        raise SpecError(
-            f"{one.id} and {two.id} " + (several if pairs else "have no operands, C and D in common: there is nothing to compare")
-        )
-    return list(pairs[0])
+    couples = [(x, y) for x in found[0] for y in found[1] if _comparable(x, y)]
+    if len(couples) == 1:
+        return list(couples[0])
+    if couples:
+        raise SpecError(f"{one.id} and {two.id} share several operands: name --a-format, --b-format, --scale-format, --block")
+    left, right = (plans or list(level_plans_of(model)) for model, plans in zip((one, two), found, strict=True))
+    x, y = max(((x, y) for x in left for y in right), key=lambda couple: _alike(*couple))
+    takes = f"{one.id} takes {_takes(x, len(left))}; {two.id} takes {_takes(y, len(right))}"
+    raise SpecError(f"nothing to compare: operands, C where both have one, and D must be the same: {takes}")
 
 
 def _fits(plan: LevelsPlan, wanted: Sequence[Any]) -> bool:
@@ -72,8 +76,35 @@ def _fits(plan: LevelsPlan, wanted: Sequence[Any]) -> bool:
     return all(want in (None, have) for want, have in zip(wanted, given, strict=True))
 
 
-def _operands(plan: LevelsPlan) -> tuple[Any, ...]:
-    return plan.a, plan.b, plan.scale, plan.block, plan.c, plan.d
+def _comparable(first: LevelsPlan, second: LevelsPlan) -> bool:
+    operands = [(plan.a, plan.b, plan.scale, plan.block, plan.d) for plan in (first, second)]
+    return operands[0] == operands[1] and (None in (first.c, second.c) or first.c == second.c)
+
+
+def _alike(first: LevelsPlan, second: LevelsPlan) -> int:
+    """How many operands two choices share."""
+    sides = [(plan.a, plan.b, plan.scale, plan.block, plan.c, plan.d) for plan in (first, second)]
+    return sum(mine == other for mine, other in zip(*sides, strict=True))
+
+
+def _takes(plan: LevelsPlan, choices: int) -> str:
+    """What a datapath takes, of one of its choices."""
+    scales = "no scales" if plan.scale is None else f"scales {plan.scale.id} per {plan.block}"
+    more = f" (and {choices - 1} more)" if choices > 1 else ""
+    return f"{plan.a.id} x {plan.b.id}, {scales}, C {'none' if plan.c is None else plan.c.id}, D {plan.d.id}{more}"
+
+
+def given_to(row: LevelsRow, plan: LevelsPlan, other: LevelsPlan) -> LevelsRow:
+    """Return a row of one datapath as another takes it: with its random words, and C where it has one."""
+    return words_for(row, plan, other)._replace(c=None if other.c is None else row.c or 0)
+
+
+def data_row(row: DotRow, plan: LevelsPlan, key: int, number: int) -> LevelsRow:
+    """Return a row of data as a datapath in levels takes it, C +0, its random words drawn. number: of the row."""
+    draws = plan.draws(len(row.a))
+    drawn = philox.words(key, len(draws), number * len(draws), philox.stream_of(f"study/{plan.name}/data"))
+    random = tuple(int(word) >> (32 - draw.rounding.random_bits) for word, draw in zip(drawn, draws, strict=True))
+    return LevelsRow(row.a, row.b, row.scale_a, row.scale_b, None if plan.c is None else 0, random)
 
 
 def common_k(first: LevelsPlan, second: LevelsPlan) -> int:
@@ -90,33 +121,46 @@ def common_k(first: LevelsPlan, second: LevelsPlan) -> int:
 
 
 def compare_levels(
-    first: LevelsPlan, second: LevelsPlan, *, key: int = 1, rows: int = ROWS, step: Callable[[int, int], None] | None = None
+    first: LevelsPlan,
+    second: LevelsPlan,
+    *,
+    key: int = 1,
+    rows: int = ROWS,
+    given: Sequence[tuple[str, Sequence[LevelsRow]]] = (),
+    step: Callable[[int, int], None] | None = None,
 ) -> LevelsComparison:
-    """Compare two datapaths of levels with the same operands.
+    """Compare two datapaths in levels with the same operands.
 
-    rows: per category, half of them aimed at either datapath.   step: is told (done, of) categories.   Random words of a place that only
-    one of them has are 0 there.   Raises: SpecError (no K in common), EngineError.   Tests: tests/explain/test_explain_compare_levels.py.
+    rows: per category, half of them aimed at either datapath.   given: further named rows, of the first.   step: is told (done, of)
+    categories.   Random words of a place that only one of them has are 0 there.
+    Raises: SpecError (no K in common), EngineError.   Tests: tests/explain/test_explain_compare_levels.py.
     """
-    if deciding(first) == deciding(second) and _operands(first) == _operands(second):
+    if deciding(first) == deciding(second) and first.c == second.c and _comparable(first, second):
         return LevelsComparison(first, second, True)
-    k, tallies, best = common_k(first, second), [], None
-    for number, category in enumerate(cases.MAKERS):
+    tallies, best, number_of_rows = [], None, len(given) + len(cases.MAKERS)
+    for number, (name, items) in enumerate([*given, *_drawn(first, second, key, rows)]):
+        if items:
+            tally, where = _tally(name, items, first, second)
+            tallies.append(tally)
+            if where is not None and (best is None or _size(items[where]) < _size(best[0])):
+                best = (items[where], f"{name}, row {where}")
+        if step is not None:
+            step(number + 1, number_of_rows)
+    if best is None:
+        return LevelsComparison(first, second, False, tuple(tallies))
+    return LevelsComparison(first, second, False, tuple(tallies), best[0], best[1], minimise(best[0], first, second))
+
+
+def _drawn(first: LevelsPlan, second: LevelsPlan, key: int, rows: int) -> Iterator[tuple[str, list[LevelsRow]]]:
+    """Yield the rows of each category, as the first takes them; C is +0 where one of the two has none."""
+    k, both = common_k(first, second), None not in (first.c, second.c)
+    for category in cases.MAKERS:
         items: list[LevelsRow] = []
         for plan, start in ((first, 0), (second, rows)):
             if cases.applies(category, Field(plan, k)):
                 drawn = levels_samples(plan, category, key, max(1, rows // 2), k, start)
-                items += [words_for(row, plan, first) for row in drawn]
-        if not items:
-            continue
-        tally, where = _tally(category, items, first, second)
-        tallies.append(tally)
-        if where is not None and (best is None or _size(items[where]) < _size(best[0])):
-            best = (items[where], f"{category}, row {where}")
-        if step is not None:
-            step(number + 1, len(cases.MAKERS))
-    if best is None:
-        return LevelsComparison(first, second, False, tuple(tallies))
-    return LevelsComparison(first, second, False, tuple(tallies), best[0], best[1], minimise(best[0], first, second))
+                items += [given_to(row if both else row._replace(c=0), plan, first) for row in drawn]
+        yield category, items
 
 
 def _size(row: LevelsRow) -> tuple[int, ...]:
@@ -126,13 +170,13 @@ def _size(row: LevelsRow) -> tuple[int, ...]:
 
 def differs(row: LevelsRow, first: LevelsPlan, second: LevelsPlan) -> bool:
     """Tell whether two datapaths give different results, by the reference model. row: with the words of the first."""
-    return not same_answer(answer(row, first), answer(words_for(row, first, second), second), first)
+    return not same_answer(answer(row, first), answer(given_to(row, first, second), second), first)
 
 
 def _tally(name: str, rows: Sequence[LevelsRow], first: LevelsPlan, second: LevelsPlan) -> tuple[Tally, int | None]:
     """Return the tally of rows, and the number of the one with the fewest products that differs."""
     tally, where = Tally(name), None
-    found = zip(rows, answers(rows, first), answers([words_for(row, first, second) for row in rows], second), strict=True)
+    found = zip(rows, answers(rows, first), answers([given_to(row, first, second) for row in rows], second), strict=True)
     for number, (row, x, y) in enumerate(found):
         tally.rows += 1
         if x is not None and y is not None:
@@ -238,7 +282,7 @@ def verdict(found: LevelsComparison) -> str:
 def example(row: LevelsRow, first: LevelsPlan, second: LevelsPlan) -> Data:
     """Return a row on which two datapaths differ: codes, both traces, the stages side by side and the first that differs."""
     exact = exact_value(row, first)
-    traces = [_trace(words_for(row, first, plan), plan) for plan in (first, second)]
+    traces = [_trace(given_to(row, first, plan), plan) for plan in (first, second)]
     left, right = (_stages(trace) for trace in traces)
     stages = [{"stage": name, "first": left.get(name, ""), "second": right.get(name, "")} for name in dict.fromkeys([*left, *right])]
     stages.sort(key=lambda stage: stage["stage"] in ("out", "D"))
