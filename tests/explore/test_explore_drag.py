@@ -75,11 +75,17 @@ const mark = () => { const mark = at("#line path").getBoundingClientRect(), box 
     return (mark.left + mark.width / 2 - box.left) / box.width; };
 out.before = [at("[name=code]").value, ticks()];
 send("pointermove", 0.9); out.idle = at("[name=code]").value;
-send("pointerdown", 0.2);
+at("[name=typed]").value = "abc"; at("[name=typed]").dispatchEvent(new Event("change", {bubbles: true}));
+out.refused = at("#fault").textContent; send("pointerdown", 0.2); out.mended = at("#fault").textContent;
 for (const share of [0.2, 0.5, 0.95]) { send("pointermove", share); out.seen.push([share, mark(), ticks(), at("[name=code]").value]); }
-out.hash = location.hash; send("pointermove", 2); out.beyond = at("[name=typed]").value;
-send("pointerup", 2); out.after = ticks(); const last = at("[name=code]").value;
-send("pointermove", 0.3); out.done = at("[name=code]").value === last;
+const plain = () => { const copy = at("#room").cloneNode(true);
+    copy.querySelectorAll("#line").forEach(item => item.remove()); return copy.innerHTML; };
+send("pointermove", 2); out.beyond = at("[name=typed]").value;
+send("pointermove", 0.55); const whole = plain(), kept = at("[name=typed]").value;
+send("pointerup", 0.55); out.whole = plain() === whole && at("[name=typed]").value === kept; out.hash = location.hash;
+out.after = ticks(); const last = at("[name=code]").value;
+send("pointermove", 0.3); out.done = at("[name=code]").value === last; out.code = last;
+out.typed = at("[name=typed]").value; at('[data-bit="30"]').click(); out.clicked = at("[name=code]").value;
 return out;
 """
 
@@ -90,11 +96,16 @@ def dragged(page: str, folder: Path) -> list[str]:
     with devtools.page(browser(), folder / "profile") as tab:
         tab.open(f"{(folder / 'page.html').as_uri()}{link('number', to='e4m3', code='0x40200000')}")
         said = tab.ask(DRAG)
+    if "abc" in (said["beyond"], said["typed"]):
+        return ["what was typed stays"]
     code, ticks = said["before"]
     found = [] if said["idle"] == code else ["moved without being held"]
     found += [f"the mark is {mark}, the pointer {share}" for share, mark, _, _ in said["seen"] if abs(mark - share) > 0.003]
     found += ["the line moved"] if any(here != ticks for *_, here, _ in said["seen"]) else []
-    found += [] if len({here for *_, here in said["seen"]}) == 3 and f"code={said['seen'][-1][-1]}" in said["hash"] else ["the codes"]
+    found += [] if len({here for *_, here in said["seen"]}) == 3 and f"code={said['code']}" in said["hash"] else ["the codes"]
+    found += [] if said["whole"] else ["what is drawn while it is held is not what is drawn anew"]
+    found += [] if said["refused"].startswith("abc") and said["mended"] == "" else ["the refusal stays"]
+    found += [] if int(said["clicked"], 16) == int(said["code"], 16) ^ 1 << 30 else ["a bit that is clicked afterwards"]
     found += [] if Fraction(said["beyond"]) == Fraction(ticks.split()[-1]) else ["beyond the end"]
     return found + ([] if said["done"] and said["after"] != ticks else ["it was not let go"])
 
@@ -105,7 +116,13 @@ def test_the_number_follows_the_pointer(page, tmp_path):
 
 DRAGS = {
     "the line moves": ("const from = held?.first ?? Math.max", "const from = Math.max"),
-    "never let go": ("if (held) { held = null; draw(); }", ""),
+    "never let go": ("if (held) { held = null; go({}); }", ""),
+    "the address of before": ("if (held) { held = null; go({}); }", "if (held) { held = null; draw(); }"),
+    "marks that stay": ("if (here.getAttribute(name) !== value) here.setAttribute(name, value);", ""),
+    "words that stay": ("(here.data === next.data || (here.data = next.data))", "here.data"),
+    "what was typed stays": ("if (\"value\" in next && here.value !== next.value) here.value = next.value;", ""),
+    "deaf afterwards": ("if (held) return; // nothing is clicked meanwhile\n  bindOwn(page, state);\n  page.querySelectorAll(\".bit\")",
+                        "bindOwn(page, state);\n  [].slice()"),
 }  # fmt: skip
 
 
@@ -126,9 +143,12 @@ send("pointermove", 0.2); out.idle = values();
 send("pointerdown", 0.25);
 for (const share of [0.25, 0.4, 0.1, 0.8]) {
     send("pointermove", share);
-    out.seen.push([share, ends(3), ends(0), values(), location.hash, Boolean(at("#flips"))]); }
-send("pointermove", -3); out.beyond = values()[3];
-send("pointerup", 0); out.let = ends(0); const last = values().join();
+    out.seen.push([share, ends(3), ends(0), values(), Boolean(at("#flips"))]); }
+const plain = () => { const copy = at("#room").cloneNode(true);
+    copy.querySelectorAll("#bars, #flips").forEach(item => item.remove()); return copy.innerHTML; };
+send("pointermove", -3); out.beyond = values()[3]; const whole = plain(), kept = values().join();
+send("pointerup", 0); out.let = ends(0); out.whole = plain() === whole && values().join() === kept; out.hash = location.hash;
+const last = values().join();
 send("pointermove", 0.5); out.done = values().join() === last; out.flips = Boolean(at("#flips")); out.fault = at("#fault").textContent;
 return out;
 """
@@ -144,7 +164,7 @@ def lifted(page: str, folder: Path) -> list[str]:
         said = tab.ask(BARS)
     before, first = said["before"]
     found = [] if said["idle"] == before else ["moved without being held"]
-    for share, (top, bottom), others, codes, address, flips in said["seen"]:
+    for share, (top, bottom), others, codes, flips in said["seen"]:
         found += (
             [] if min(abs(top - share), abs(bottom - share)) < 0.02 else [f"the bar ends at {top}, {bottom}, the pointer is at {share}"]
         )
@@ -152,7 +172,8 @@ def lifted(page: str, folder: Path) -> list[str]:
         value = decode_code(int(codes[3], 16), get("format", "bf16")).signed
         height = Fraction(35, 4) * Fraction((150 - 160 * share) / 140 * 2 - 1)  # of 7 and a quarter more, both ways
         found += [] if abs(value - height) < Fraction(1, 8) and codes[:3] + codes[4:] == before[:3] + before[4:] else [f"the value {value}"]
-        found += [] if "+".join(codes) in address and not flips else ["the address, or a search at each move"]
+        found += ["a search at each move"] if flips else []
+    found += [] if said["whole"] and said["beyond"] in said["hash"] else ["the address, or what is drawn while it is held"]
     found += [] if said["beyond"] == "0x410C" and said["done"] and said["flips"] else ["the end"]
     return found + ([] if said["let"] != first and said["fault"] == "" else ["it was not let go"])
 

@@ -25,6 +25,7 @@ from emu.cli.settings import common_options, print_json, progress, settings_of
 )
 @click.option("--sizes", metavar="N,N", help="Operations on tensors of so many elements (1e3,1e6,1e9), beside a copy; memory at the peak.")
 @click.option("--startup", is_flag=True, help="What a process needs until its first result, beside a bare interpreter.")
+@click.option("--explorer", is_flag=True, help="What one move of a drag costs in the page of emu explore, in Chromium.")
 @click.option("--history", type=click.Path(path_type=Path, dir_okay=False), help="Add this run to a file of runs.")
 @click.option(
     "--compare",
@@ -42,6 +43,7 @@ def command(
     jobs: int,
     sizes: str | None,
     startup: bool,
+    explorer: bool,
     history: Path | None,
     old: Path | None,
     plot: Path | None,
@@ -66,6 +68,11 @@ def command(
             from tools.bench.startup import run_startup, startup_table
 
             click.echo(startup_table(run_startup(repeats, tell)).rstrip("\n"))
+            return 0
+        if explorer:
+            from tools.bench.explorer import drags_table, run_drags
+
+            click.echo(drags_table(run_drags(repeats, tell)).rstrip("\n"))
             return 0
         if sizes is not None:
             return _sizes(sizes, repeats, only, tell, jobs)

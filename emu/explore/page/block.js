@@ -103,18 +103,19 @@ function gridFigure({a, b, differ}) {
 }
 
 function drawBlock(state, page) {
-  const shown = blockOf(state), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
-    `<td class="${marks && marks[i] ? "differs" : ""}${i === shown.flips?.element ? " chosen" : ""}" data-i="${i}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
+  const shown = blockOf(state), element = elementOf(state, shown.codes.length), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
+    `<td class="${marks && marks[i] ? "differs" : ""}${i === element ? " chosen" : ""}" data-i="${i}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
   const cells = (codes, id) => codes.map(code => ({code: hex(code, factsOf(formatOf(id)).width), value: valueText(decode(formatOf(id), code))}));
   const given = row("value", cells(shown.codes, state.from)) + (shown.rotation && row("rotated", cells(shown.taken.codes, shown.taken.from)));
   const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
     `<li class="${step === shown.parts ? "parts" : ""}"><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
       step.items.slice(0, 8).map(item => `<span title="${item.value}">${item.code}${item.value && item.value !== item.code ? ` (${short(item.value)})` : ""}</span>`).join(" ")}${step.items.length > 8 ? ` … ${step.items.length} in all` : ""}</code></li>`).join("")}</ol></section>`;
-  page.innerHTML = `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
+  show(page, `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
     `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}<div class="wide" tabindex="0"><table><tbody>${given}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
-    flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state);
+    flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state));
+  if (held) return; // nothing is clicked meanwhile
   bindOwn(page, state);
   bindFlips(page, shown, state.from);
 }

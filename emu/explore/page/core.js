@@ -27,7 +27,13 @@ function textAt(at) {
   const memory = new Uint8Array(C.memory.buffer);
   return at ? decoder.decode(memory.slice(at, memory.indexOf(0, at))) : null;
 }
-const numbersAt = (at, count) => Array.from(new BigInt64Array(C.memory.buffer, at, count));
+let words64 = new BigInt64Array(C.memory.buffer); // made anew where the memory has grown
+function numbersAt(at, count) {
+  if (words64.buffer !== C.memory.buffer) words64 = new BigInt64Array(C.memory.buffer);
+  const out = [];
+  for (let i = at / 8; i < at / 8 + count; i++) out.push(words64[i]);
+  return out;
+}
 function scratch(work) { // memory that the work takes is free again after it
   const mark = C.ex_mark();
   try { return work(); } finally { C.ex_release(mark); }

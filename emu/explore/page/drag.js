@@ -51,5 +51,5 @@ function beginDrags() {
     if (held) { event.preventDefault(); guarded(() => held.to(event)); }
   });
   addEventListener("pointermove", event => { if (held) guarded(() => held.to(event)); });
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { if (held) { held = null; draw(); } });
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { if (held) { held = null; go({}); } });
 }

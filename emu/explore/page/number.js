@@ -156,7 +156,7 @@ function drawNumber(state, page) {
   });
   const table = sideBySide(state), own = table.policies.indexOf(state.policy), mine = (table.rows.find(([id]) => id === state.round) || [0, []])[1][own];
   const body = table.rows.map(([id, cells]) => `<tr><th scope="row">${id}</th>${cells.map(cell => `<td class="${cell === mine ? "" : "other"}">${cell}</td>`).join("")}</tr>`);
-  page.innerHTML = `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
+  show(page, `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
     `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
     `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work)}` +
@@ -165,7 +165,8 @@ function drawNumber(state, page) {
     `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
     `<h2>The value in other formats</h2><form class="fields"><label class="whole">formats, or all<input name="formats" value="${escape_(state.formats)}" autocomplete="off" spellcheck="false"></label></form>` +
     `<div class="wide tall" tabindex="0"><table id="formats"><thead><tr>${["format", "policy", "code", "value", "error", "formula"].map(name => `<th scope="col">${name}</th>`).join("")}</tr></thead><tbody>${shown.formats.map(item =>
-      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td><td>${item.formula}</td></tr>`).join("")}</tbody></table></div>` + ownForm(state);
+      `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td><td>${item.formula}</td></tr>`).join("")}</tbody></table></div>` + ownForm(state));
+  if (held) return; // nothing is clicked meanwhile
   bindOwn(page, state);
   page.querySelectorAll(".bit").forEach(button => button.addEventListener("click", () => {
     go({code: hex(code ^ 1n << BigInt(button.dataset.bit), width)}, `[data-bit="${button.dataset.bit}"]`);
