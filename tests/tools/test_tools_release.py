@@ -211,7 +211,7 @@ def test_a_killed_run_keeps_what_had_passed(tree):
 def test_steps_of_ci_are_read_as_they_stand(checkout):
     text = (checkout / ".ci" / "run").read_text(encoding="utf-8")
     found = ci_steps(text)
-    assert len(found) == sum(line.startswith("step ") for line in text.splitlines()) > 10
+    assert len(found) == sum(line.lstrip().startswith("step ") for line in text.splitlines()) > 10
     commands = {step.name: step.command for step in found}
     assert commands["tests"] == 'env VENV="$work/venv" scripts/test --durations=10'
     assert commands["coverage"] == "scripts/c-coverage --check"

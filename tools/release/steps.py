@@ -11,7 +11,7 @@ from emu.base.errors import FileError
 
 CI: Final = Path(".ci", "run")
 OWN: Final = Path(__file__).with_name("steps.toml")
-_CI_STEP: Final = re.compile(r"^step (?P<name>[a-z0-9-]+) (?P<minutes>[0-9]+) (?P<command>.+?)(?: (?:\|\||&&|[>&;|]).*)?$", re.MULTILINE)
+_CI_STEP: Final = re.compile(r"^ *step (?P<name>[a-z0-9-]+) (?P<minutes>[0-9]+) (?P<command>.+?)(?: (?:\|\||&&|[>&;|]).*)?$", re.MULTILINE)
 _NAME: Final = re.compile(r"[a-z0-9-]+")
 _KEYS: Final = {"name", "minutes", "command", "only_if"}
 
