@@ -65,6 +65,8 @@ def test_a_class_that_is_held_back_is_judged_by_rows_of_the_others():
     assert flagged == {500, 501} and {1, 2} <= {*found["rows"][stem]}
     assert (found["mutants"], found["classes"], found["directed"], found["published"]) == (11, 10, 10, 10)
     assert found["missed"] == {"unseen": 1} and found["escaped"] == {"alone": 2, "unseen": 1} and found["chosen"] == 8
+    decided = held_back(stem, [*alone, *shared, unseen], [[("directed", 500)]])
+    assert decided["escaped"] == {"alone": 1, "unseen": 1} and decided["chosen"] == 9
 
 
 def test_a_kill_suite_of_levels_has_rows_of_both_suites():

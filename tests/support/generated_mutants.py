@@ -16,7 +16,7 @@ from emu.contracts.rows import is_nan, unpack
 from emu.rtl.mismatch.deviations import Guess, Hypothesis, of_contract
 from emu.rtl.mismatch.deviations_plain import inputs_changed, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Golden
-from emu.vectors.suites.own import FROM, Place, choose
+from emu.vectors.suites.own import FROM, Place, choose, decided_by_bits
 from emu.vectors.suites.plan import KILLS, rows_of_stems
 
 LOT = 128
@@ -84,12 +84,14 @@ def differs(golden: Golden, values: tuple[int, ...], said: dict[str, int]) -> bo
 
 
 def candidates(golden: Golden) -> dict[Place, tuple[int, ...]]:
-    """Return the rows that a kill suite is chosen from: those of the suites `directed` and `bits`."""
+    """Return the rows that a kill suite is chosen from, those of the suites `directed` and `bits`, in a drawn order."""
     found: dict[Place, tuple[int, ...]] = {}
     for inputs in golden.plan.operation.suites():
         if inputs.suite in FROM:
             found |= {(inputs.suite, number): case.values for number, case in enumerate(inputs.cases(0, inputs.size), 1)}
-    return found
+    order = sorted(found)
+    Random(ORDER).shuffle(order)  # so that no category comes first
+    return {place: found[place] for place in order}
 
 
 def published(golden: Golden) -> list[Place]:
@@ -103,13 +105,11 @@ def published(golden: Golden) -> list[Place]:
 def judged(stem: str, every: int = 1, most: int = 100, fresh: int = 300) -> tuple[list[Mutant], int]:
     """Return the mutants of a contract that some row notices, of its suites or of the fresh ones; and how many were tried.
 
-    most: rows that are looked for; they are tried in a drawn order, so that no category comes first.
+    most: rows that are looked for.
     """
     golden = golden_of(stem)
     rows = candidates(golden)
-    order = sorted(rows)
-    Random(ORDER).shuffle(order)
-    values = [rows[place] for place in order]
+    order, values = [*rows], [*rows.values()]
     other = [] if golden.plan.operation.chooser is None else golden.fresh(fresh)
     kill = [rows[place] for place in published(golden)]
     out, items = list[Mutant](), list(mutants_of(golden, every))
@@ -120,9 +120,10 @@ def judged(stem: str, every: int = 1, most: int = 100, fresh: int = 300) -> tupl
     return out, len(items)
 
 
-def held_back(stem: str, mutants: Sequence[Mutant], seed: str = SEED) -> dict[str, Any]:
+def held_back(stem: str, mutants: Sequence[Mutant], bits: Sequence[Sequence[Place]] = (), seed: str = SEED) -> dict[str, Any]:
     """Return what directed rows and kill rows make of classes that they were not chosen for.
 
+    bits: of each operand bit, the rows that it decides; rows are chosen for them too, whatever is held back.
     directed: mutants that the directed suite kills; none of its rows was chosen with them.
     published: those that the kill suites kill, with the rows chosen on all classes (`emu vectors kill` takes them).
     chosen: classes are dealt into HELD parts; rows are chosen on the other parts as `choose` does; so many of the part held back die.
@@ -136,13 +137,13 @@ def held_back(stem: str, mutants: Sequence[Mutant], seed: str = SEED) -> dict[st
     died, sizes, escaped = 0, list[int](), Counter[str]()
     for held in range(HELD):
         rest, mine = [[item for item in mutants if (part[item.kind] == held) == here] for here in (False, True)]
-        rows = choose([item.rows for item in rest], flags)
+        rows = choose([*(item.rows for item in rest), *bits], flags)
         sizes.append(len(rows))
         died += sum(bool({*item.rows} & rows) for item in mine)
         escaped.update(item.kind for item in mine if not {*item.rows} & rows)
     missed = Counter(item.kind for item in mutants if not any(suite == "directed" for suite, _ in item.rows))
     known = published(golden)
-    rows = choose([item.rows for item in mutants], flags, known)
+    rows = choose([*(item.rows for item in mutants), *bits], flags, known)
     suites = {suite: sorted(row for of, row in rows if of == suite) for suite in sorted({suite for suite, _ in rows})}
     return {
         "stem": stem, "mutants": len(mutants), "classes": len(kinds),
@@ -158,4 +159,5 @@ def record_of(stem: str, every: int) -> dict[str, Any]:
     """Return the entry of a contract in the record. every: of its mutants every n-th is tried."""
     golden = golden_of(stem)
     mutants, tried = judged(stem, every)
-    return {"contract": str(golden.plan.operation.name), "every": every, "tried": tried} | held_back(stem, mutants)
+    bits = decided_by_bits(golden.plan.operation, candidates(golden))
+    return {"contract": str(golden.plan.operation.name), "every": every, "tried": tried} | held_back(stem, mutants, bits)

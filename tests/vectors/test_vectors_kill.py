@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError
+from emu.cli.main import run
 from emu.contracts.rows import Input
 from emu.vectors import build, find, load, verify
 from emu.vectors.suites.frozen import frozen_kills
 from emu.vectors.suites.notes import NOTES
-from emu.vectors.suites.plan import cover, of_class, plans, read_chosen, read_records, render, rows_of_stems, updated
+from emu.vectors.suites.plan import cover, of_class, plans, read_chosen, read_judged, read_records, render, rows_of_stems, updated
 
 STEM = "convert__bf16_to_e2m1__nvidia_rne__directed"
 
@@ -113,6 +114,26 @@ def test_rows_for_generated_mutants_append_and_leave_frozen_suites(tmp_path: Pat
     assert frozen["kill"] == rows_of_stems() and frozen["kill_more"][STEM] == (*more, *added)
     with pytest.raises(FileError, match="row 861 of 860"):
         updated({}, chosen={STEM: (861,)})
+
+
+def test_a_kill_suite_that_judged_netlist_mutants_does_not_grow(tmp_path: Path, checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its further rows are kill_more; a file that is no such record is refused before anything is written."""
+    held, out = tmp_path / "held_back.json", tmp_path / "out"
+    out.mkdir()
+    stem = "convert__fp32_to_int4__nvidia_rne__directed"
+    fresh = next(row for row in range(1, 99) if row not in rows_of_stems()[stem] + rows_of_stems("kill_more")[stem])
+    held.write_text(json.dumps({"schema": "emu-held-back-1", "contracts": [{"rows": {stem: [fresh]}}]}), encoding="ascii")
+    judged = checkout / "docs/evidence/netlist_mutants.json"
+    assert stem.rpartition("__")[0] in read_judged(judged) - frozen_kills()
+    asked = ["vectors", "kill", str(held), "--out", str(out)]
+    assert run([*asked, "--judged", str(held)]) == 2 and not [*out.iterdir()]
+    assert f"{held}: no record of netlist mutants" in capsys.readouterr().err
+    assert run(asked) == 0
+    grown = "rows: [" + ", ".join(map(str, (*rows_of_stems()[stem], fresh)))
+    assert f'{{stem: "{stem}", {grown}]' in (out / "convert.yaml").read_text(encoding="utf-8")
+    assert run([*asked, "--judged", str(judged)]) == 0
+    assert f", {fresh}]}}" in next(line for line in (out / "convert.yaml").read_text(encoding="utf-8").splitlines() if stem in line)
+    assert grown not in (out / "convert.yaml").read_text(encoding="utf-8")
 
 
 def test_a_kill_suite_is_built_and_verified(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.generated_mutants import golden_of, mutants_of, noticed
 
+from emu.contracts import parse
 from emu.spec.registry import added, load_spec, restored
 from emu.vectors import build, find, load, verify
 from emu.vectors.suites import own
@@ -62,6 +63,24 @@ def test_it_kills_what_it_was_not_chosen_for(spec: Path) -> None:
 def test_a_recipe_of_ones_own_has_one_too(spec: Path) -> None:
     plan = find("quantize__bf16_to_mxfp4__my_floor__kill")
     assert added("recipe", "my_floor") and not added("recipe", "mxfp4_torchao_floor") and 8 < plan.size < 40
+
+
+def test_a_bit_of_an_operand_that_does_not_move_is_seen_whatever_rows_were_chosen_for() -> None:
+    """Rows chosen for the bits alone: each bit of the number and of the random integer stuck at 0 and at 1."""
+    op = parse("convert/e2m1/sr_add8/nvidia", "fp16")
+    rows = {("directed", number): case.values for number, case in enumerate(op.directed(), 1)}
+    chosen = [rows[place] for place in own.choose(own.decided_by_bits(op, rows), {})]
+    assert 10 < len(chosen) < 30
+    for at, column in enumerate(op.layout.inputs):
+        for bit in range(column.bits):
+            for stuck in (0, 1):
+                read = [(*row[:at], row[at] & ~(1 << bit) | stuck << bit, *row[at + 1 :]) for row in chosen]
+                assert any(op.exact(one) != op.exact(row) for one, row in zip(read, chosen, strict=True)), (column.name, bit, stuck)
+
+
+def test_no_bit_of_wide_operands_is_asked_for_by_itself() -> None:
+    op = parse("dot/fp32_fma_chain")
+    assert own.decided_by_bits(op, {("directed", 1): op.directed()[0].values}) == []
 
 
 def test_shipped_contracts_have_the_rows_of_the_data_alone(spec: Path) -> None:

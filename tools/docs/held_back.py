@@ -9,6 +9,7 @@ from emu.base.errors import FileError
 from emu.files.record import Data, Record, all_open
 from emu.pages.render import Code, render
 from emu.vectors.files.manifest import parse_stem
+from emu.vectors.suites.own import NARROW
 from tools.docs import TEMPLATES
 
 PAGE: Final = "docs/held_back.md"
@@ -33,7 +34,7 @@ def held_back_pages(root: Path) -> dict[str, str]:
     total = sum(entry["mutants"] for entry in entries)
     text = render(
         "held_back", None, TEMPLATES, lines=lines, below=below, missed=missed, escaped=escaped, count=len(entries), total=f"{total:,}",
-        command=COMMAND, record=RECORD.removeprefix("docs/"), wanted=WANTED,
+        command=COMMAND, record=RECORD.removeprefix("docs/"), wanted=WANTED, narrow=NARROW,
     )  # fmt: skip
     return {PAGE: text}
 

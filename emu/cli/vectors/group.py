@@ -103,18 +103,20 @@ def merge_command(folders: tuple[Path, ...], out: Path) -> None:
     help="Folder of the data: emu/vectors/suites/kill_rows of the source tree.",
 )
 @click.option("--least", default=1, show_default=True, type=click.IntRange(1), help="Mutants that a suite must kill to get a kill suite.")
+@click.option("--judged", type=click.Path(path_type=Path), help="Record of netlist mutants: the kill suites that it names do not grow.")
 @common_options
-def kill_command(records: tuple[Path, ...], out: Path, least: int) -> None:
+def kill_command(records: tuple[Path, ...], out: Path, least: int, judged: Path | None) -> None:
     """Choose the directed rows that kill every mutant of RECORDS (KILL.json, KILL_rtl.json, held_back.json); write them as kill suites.
 
-    Rows that a kill suite has keep their places; rows for new mutants are appended, or become kill_more where the suite is frozen.
+    Rows that a kill suite has keep their places; rows for new mutants are appended, or become kill_more where the suite is frozen or judged
+    netlist mutants.
     """
     from emu.base.atomic import write_text
     from emu.vectors.suites.frozen import frozen_kills
-    from emu.vectors.suites.plan import read_chosen, read_records, render, updated
+    from emu.vectors.suites.plan import read_chosen, read_judged, read_records, render, updated
 
     matrix = read_records(records)
-    suites = updated(matrix, least, read_chosen(records), frozen_kills())
+    suites = updated(matrix, least, read_chosen(records), frozen_kills() | (set() if judged is None else read_judged(judged)))
     for name, text in render(suites).items():
         write_text(out / name, text, force=True)
     count = [(len(rows), sum(map(len, rows.values()))) for rows in suites.values()]

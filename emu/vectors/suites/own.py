@@ -24,7 +24,11 @@ TWICE: Final = 2  # rows that kill each deviation on which they were chosen
 _TRIED: Final = 150  # deviations, spread over all that there are
 _MOST: Final = 24  # rows that are looked for, of each
 _LOT: Final = 32
-_ABOUT: Final = "few rows that together kill each deviation that was tried of those which the contract lists of itself, twice where rows do"
+NARROW: Final = 64  # operand bits of a row: of contracts with more, lanes are what rows are about, and no bit is asked for by itself
+_ABOUT: Final = (
+    "few rows that together kill each deviation that was tried of those which the contract lists of itself, twice where rows do; "
+    "where operands are narrow, also rows that each bit of them alone decides"
+)
 CHAINED: Final = ("accumulate",)  # a row of a chain means nothing alone
 Place = tuple[str, int]  # a suite and the tcId of one of its rows
 _KEPT: Final[Cache[tuple[str, str], tuple[Input, ...]]] = Cache("vectors.suites.own", 64)
@@ -67,6 +71,7 @@ def _rows(operation: Contract, suites: Sequence[Inputs]) -> tuple[Input, ...]:
         if number % every == 0
     ]
     flags = {place: case.flags for place, case in sorted(cases.items()) if place[0] == "directed"}
+    killers += decided_by_bits(operation, dict(zip(order, values, strict=True)))
     rows = choose([found for found in killers if found], flags)
     return tuple(cases[place] for place in sorted(rows, key=lambda place: (FROM.index(place[0]), place[1])))
 
@@ -104,10 +109,40 @@ def _answers(item: Deviation, rows: Sequence[Values]) -> Iterator[Answer | None]
             yield None
 
 
+def decided_by_bits(operation: Contract, rows: Mapping[Place, Values]) -> list[list[Place]]:
+    """Return, for each bit of each operand and for each value of it, the first rows whose compared outputs that bit alone decides.
+
+    rows: in the order they are tried.   So a bit that does not move is seen, whatever deviations the rows were chosen for.
+    Empty where the operands of a row have more than NARROW bits; nothing for a bit that decides no row.
+    """
+    layout, found = operation.layout, list[list[Place]]()
+    if sum(column.bits for column in layout.inputs) > NARROW:
+        return []
+    outs = {column.name for column in layout.results if column.role == "out"}
+    right = {values: make_row(layout, Input("", (), values), operation.exact(values)) for values in rows.values()}
+    for at, column in enumerate(layout.inputs):
+        for bit in range(column.bits):
+            sides: tuple[list[Place], list[Place]] = [], []
+            for place, values in rows.items():
+                side = sides[values[at] >> bit & 1]
+                if len(side) == _MOST:
+                    continue
+                other = (*values[:at], values[at] ^ 1 << bit, *values[at + 1 :])
+                try:
+                    said = operation.exact(other)
+                except EmuError:
+                    continue  # no row: codes that the contract refuses
+                if outs.intersection(mismatches(layout, right[values], said)):
+                    side.append(place)
+            found += [side for side in sides if side]
+    return found
+
+
 def choose(killers: Iterable[Iterable[Place]], flags: Mapping[Place, tuple[str, ...]], kept: Sequence[Place] = ()) -> set[Place]:
     """Return few rows that kill every mutant twice, as far as rows do, and one row of every flag; beside those kept.
 
-    killers: of each mutant, the rows that kill it.   The row that kills most comes first, the lowest of equals.
+    killers: of each mutant, the rows that kill it; of each bit, the rows that it decides.
+    The row that kills most comes first, the lowest of equals.
     """
     sets = [{*rows} for rows in killers]
     left = [(rows, wanted) for rows in sets if (wanted := min(TWICE, len(rows)) - len(rows & {*kept})) > 0]

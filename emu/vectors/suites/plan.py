@@ -191,6 +191,14 @@ def read_chosen(paths: Iterable[Path]) -> Rows:
     return out
 
 
+def read_judged(path: Path) -> set[str]:
+    """Return the stems, without their suite, of the suites that judged netlist mutants. Raises: FileError (no record of those)."""
+    try:
+        return {str(stem).rpartition("__")[0] for unit in read_json(path)["units"] for stem in {**unit["suites"]}}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{path}: no record of netlist mutants (emu rtl mutants --out): {type(error).__name__} {error}") from None
+
+
 def _of_schema(paths: Iterable[Path], wanted: str) -> Iterator[tuple[Path, Any]]:
     """Yield the records of one schema. Raises: FileError (another file than a record)."""
     for path in paths:
