@@ -57,7 +57,11 @@ FORMAT = [
     (16, '  - "0x1"', 'expect.0: "0x1" must be keys and values: {key: value}'),
     (17, 'sources: [{ref: "emu"}]', "sources.0: key where is missing: section, table, file or function"),
     (17, 'sources: [{ref: "emuu", where: "x"}]', "source 'emuu' is not in sources.yaml: did you mean emu?"),
-    (17, 'sources: [{ref: "zzz", where: "x"}]', "source 'zzz' is not in sources.yaml: add a sources.yaml with it to the folder, or write sources: []"),
+    (
+        17,
+        'sources: [{ref: "zzz", where: "x"}]',
+        "source 'zzz' is not in sources.yaml: add a sources.yaml with it to the folder, or write sources: []",
+    ),
     (17, 'open: [{what: "x"}]', "open.0: key until is missing: what would settle it"),
 ]
 MISSING = [(3, 1, "key title is missing: one line for a reader"), (17, 1, "key sources is missing: where the facts were read")]
