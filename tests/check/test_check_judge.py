@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu.check.judge import differing, judge
+from emu.check.judge import _touched, differing, judge
 from emu.contracts import form_of
 from emu.contracts.form import Expected, expect
 from emu.spec import get
@@ -52,3 +52,12 @@ def test_a_nan_equals_a_nan_and_nothing_else(fmt, want, have, differs):
     form = get("format", fmt)
     kind = np.uint32 if fmt == "fp32" else np.uint8
     assert differing(np.array([want], kind), np.array([have], kind), form, True).tolist() == [differs]
+
+
+def test_one_spoiled_element_marks_its_tile():
+    """Levels of fewer parts than elements: each stands for a tile of them, the last one for what is left; a single place for all."""
+    spoiled = np.zeros((5, 6), bool)
+    spoiled[0, 1] = spoiled[4, 5] = True
+    assert _touched(spoiled, (2, 3)).tolist() == [[True, False, False], [False, False, True]]
+    assert _touched(spoiled, (5, 1)).tolist() == [[True], [False], [False], [False], [True]]
+    assert _touched(spoiled, ()).tolist() is True and _touched(spoiled, (5, 6)) is spoiled

@@ -147,9 +147,9 @@ def test_engines_see_no_other_engine():
 def test_every_dependency_has_a_library_rule_and_the_reverse():
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["test"], *extras["torch"], *extras["checkpoint"], *extras["cluster"]]
+    declared = [*project["dependencies"], *extras["test"], *extras["torch"], *extras["checkpoint"], *extras["cluster"], *extras["blind"]]
     names = {line.split(">")[0].split("=")[0].lower() for line in declared} - {"gfloat", "setuptools", "pytest-xdist"}
-    rules = {{"yaml": "pyyaml", "markdown_it": "markdown-it-py"}.get(name, name) for name in LIBRARIES}
+    rules = {{"yaml": "pyyaml", "markdown_it": "markdown-it-py", "cosmic_ray": "cosmic-ray"}.get(name, name) for name in LIBRARIES}
     assert names == rules
 
 

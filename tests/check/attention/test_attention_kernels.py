@@ -5,10 +5,20 @@ import pytest
 from support.attention_kernels import RIGHT, WRONG, by_recipe, kernel
 
 from emu.base.errors import EmuError
+from emu.check.attention.contract import Attention
 from emu.testing import check_attention
 
 SHAPES = [(2, 4, 2, 5, 40, 64), (1, 2, 2, 3, 50, 64)]
 THREE = ("nvfp4_torchao_1level",) * 3
+
+
+def test_causal_masks_are_aligned_at_an_end():
+    """Three queries and five keys: the last query sees the last key, or the first one the first; the diagonal is seen."""
+    contract = Attention(*[None] * 5)
+    assert contract.visible(3, 5, mask="bottom-right").tolist() == np.tri(3, 5, 2, bool).tolist()
+    assert contract.visible(3, 5, mask="top-left").tolist() == np.tri(3, 5, 0, bool).tolist()
+    assert contract.visible(3, 5, mask="top-left", shift=1).tolist() == np.tri(3, 5, 1, bool).tolist()
+    assert contract.visible(3, 5).all()
 
 
 @pytest.mark.cases(3)

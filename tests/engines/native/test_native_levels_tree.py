@@ -308,3 +308,7 @@ def test_what_is_refused() -> None:
         _words(2, {"id": "two", "of": 2, "add": "pairwise", "hold": fixed}, {"id": "k", "of": "all", "add": "pairwise", "hold": fixed})
     )
     assert "level two: a register in fixed point has more than 50 bits" in str(native.fault(tree))
+    double = _plan(_words(1, {"id": "k", "of": "all", "add": "pairwise", "hold": {"format": "fp64", "rounding": "rne"}}))
+    assert "a register is rounded by a policy, or has more than 24 bits" in str(native.fault(double))
+    cut = _plan(_words(1, {"id": "k", "of": "all", "add": "exact", "hold": {"significant_bits": 51, "rounding": "rz"}}))
+    assert "a cut leaves more than 50 bits" in str(native.fault(cut))

@@ -1,0 +1,149 @@
+"""Draws mutants and runs each before the tests that reach it: `python -m tools.blind --count 60 --seed 1 --out FILE.json`.
+
+A run that was stopped goes on when the same command is given again. Exit codes: 0 no survivor, 1 survivors (named), 2 misuse.
+`--check`: what of the record is of sources that are others now; exit code 1 where any is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, Final
+
+from emu.base.errors import EmuError, FileError
+from emu.files.record import Record, opens
+from tools.blind.draw import ROOMS, Mutant, drawn
+from tools.blind.judge import EQUAL, KILLED, OPEN, SURVIVED, Bench
+
+DEFAULT: Final = Path("docs", "evidence", "blind_mutation.json")
+OUTCOMES: Final = (KILLED, SURVIVED, OPEN, EQUAL)
+TORCH: Final = "emu/engines/torch"
+
+
+def _check(data: dict[str, Any]) -> None:
+    for each in data["mutants"]:
+        Mutant(**{key: each[key] for key in Mutant._fields})
+        if (each["outcome"] == KILLED) != bool(each["killer"]) or each["outcome"] not in OUTCOMES or not isinstance(each["note"], str):
+            raise ValueError(f"{each['file']}:{each['line']}: outcome {each['outcome']}, killer {each['killer']!r}")
+    if data["counts"] != counts(data["mutants"]):
+        raise ValueError("the counts are not those of the mutants")
+
+
+RECORD: Final = Record(
+    what="record of blind mutants",
+    mend="run python -m tools.blind",
+    opened=opens("mutants"),
+    keys=("schema", "seed", "rooms", "counts", "mutants"),
+    check=_check,
+)
+
+
+def counts(mutants: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return how many mutants there are of each outcome."""
+    found = Counter(each["outcome"] for each in mutants)
+    return {outcome: found[outcome] for outcome in OUTCOMES}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Draw, judge, record; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.blind", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=60, help="How many mutants. Default: 60.")
+    parser.add_argument("--seed", type=int, default=1, help="Which ones; a release takes a new one. Default: 1.")
+    parser.add_argument("--room", metavar="DIR", action="append", help=f"Draw from this folder; repeatable. Default: {' '.join(ROOMS)}.")
+    parser.add_argument("--tests", type=int, default=12, help="The most test files for a mutant, the nearest first. Default: 12.")
+    parser.add_argument("--seconds", type=float, default=600, help="The most time for a mutant. Default: 600.")
+    parser.add_argument("--jobs", "-j", type=int, default=1, help="Mutants at a time; no result depends on it. Default: 1.")
+    parser.add_argument("--out", "-o", metavar="FILE", type=Path, default=DEFAULT, help=f"The record. Default: {DEFAULT}.")
+    parser.add_argument("--check", action="store_true", help="Only say what of the record is of other sources.")
+    parser.add_argument("--root", metavar="DIR", type=Path, default=Path(), help="The clone; default: this folder.")
+    given = parser.parse_args(words)
+    try:
+        if min(given.count, given.tests, given.jobs) < 1 or not given.seconds > 0:
+            raise FileError("--count, --tests, --jobs and --seconds must be above 0")
+        return _stale(given.root, given.out) if given.check else _run(given)
+    except (EmuError, OSError) as error:
+        print(f"emu: tools.blind: {error}", file=sys.stderr)
+        return 2
+
+
+def _stale(root: Path, out: Path) -> int:
+    """Say which entries are of sources that changed since."""
+    entries = RECORD.read(out)["mutants"]
+    now = {file: _digest(root / file) for file in {each["file"] for each in entries}}
+    old = sorted(file for file, value in now.items() if value != next(each["sha256"] for each in entries if each["file"] == file))
+    print("\n".join(f"changed since: {file}" for file in old))
+    print(f"{len(entries)} mutants of {len(now)} files, {len(old)} files changed since")
+    return int(bool(old))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _rooms(given: argparse.Namespace) -> list[str]:
+    """Return the rooms to draw from. Raises: FileError (no such folder)."""
+    rooms = list(given.room or ROOMS)
+    for room in rooms:
+        if not (given.root / room).is_dir():
+            raise FileError(f"--room {room}: no such folder")
+    if not given.room and importlib.util.find_spec("torch") is None:
+        print(f"left out: {TORCH}: torch is not installed, its tests would skip")
+        rooms.remove(TORCH)
+    return rooms
+
+
+def _run(given: argparse.Namespace) -> int:
+    if importlib.util.find_spec("cosmic_ray") is None:
+        raise FileError("the mutants are those of Cosmic Ray: pip install -c constraints.txt cosmic-ray")
+    rooms = _rooms(given)
+    mutants = drawn(given.root, rooms, given.seed, given.count)
+    kept: dict[str, dict[str, Any]] = {}
+    if given.out.exists():
+        kept = {Mutant(**{key: each[key] for key in Mutant._fields}).name: each for each in RECORD.read(given.out)["mutants"]}
+    done = {mutant.name: kept[mutant.name] for mutant in mutants if mutant.name in kept}
+    print(f"{len(mutants)} mutants, {len(done)} judged before", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        benches: SimpleQueue[Bench] = SimpleQueue()
+        for number in range(given.jobs):
+            benches.put(Bench(given.root, Path(name, str(number)), given.tests, given.seconds))
+        lock = Lock()
+
+        def one(mutant: Mutant) -> None:
+            bench = benches.get()
+            try:
+                verdict = bench.judged(mutant)
+            finally:
+                benches.put(bench)
+            with lock:
+                done[mutant.name] = mutant._asdict() | verdict._asdict() | {"note": ""}
+                _write(given, rooms, [done[each.name] for each in mutants if each.name in done])
+                print(f"{verdict.outcome:8} {mutant.file}:{mutant.line} {mutant.operator} {verdict.killer}", flush=True)
+
+        with ThreadPoolExecutor(given.jobs) as pool:
+            list(pool.map(one, [mutant for mutant in mutants if mutant.name not in done]))
+    entries = [done[each.name] for each in mutants]
+    left = [each for each in entries if each["outcome"] not in (KILLED, EQUAL)]
+    for each in left:
+        print(f"{each['outcome']}: {each['file']}:{each['line']} {each['operator']}\n  - {each['before']}\n  + {each['after']}")
+    print(", ".join(f"{number} {outcome}" for outcome, number in counts(entries).items()))
+    return int(bool(left))
+
+
+def _write(given: argparse.Namespace, rooms: Sequence[str], entries: list[dict[str, Any]]) -> None:
+    head = {"schema": "emu-blind-mutation-1", "command": "python -m tools.blind", "seed": given.seed, "asked": given.count}
+    RECORD.write(given.out, head | {"rooms": list(rooms), "counts": counts(entries), "mutants": entries}, force=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""One mutant before the tests: a copy of the clone, the nearest test files, the first failure. Not here: which mutants there are (draw.py).
+
+The copy holds every file that git knows and the compiled extensions. A mutant is `killed` by the first test that fails; the same test must
+pass on the right source, else it judges nothing and the run stops. `survived`: all chosen files passed. `open`: the time was over first.
+`equivalent` is said by hand in the record, with the reason as its note: no input tells the change from the right source.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from emu.base.errors import EngineError
+from tools.blind.draw import Mutant, changed_source
+from tools.quick.choose import python_sources, ranked
+from tools.release.tree import files_of
+
+KILLED, SURVIVED, OPEN, EQUAL = "killed", "survived", "open", "equivalent"
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
+_EXTENSIONS: Final = ("emu/engines/c_ref/*.so", "emu/engines/native/*.so")
+
+
+class Verdict(NamedTuple):
+    """How one mutant ended: its outcome, the first test that failed ("": none; "import": none could begin), how many files were chosen."""
+
+    outcome: str
+    killer: str
+    files: int
+
+
+class Bench:
+    """A copy of a clone in which one file at a time is changed."""
+
+    def __init__(self, root: Path, place: Path, tests: int, seconds: float) -> None:
+        """root: the clone.   place: a new folder.   tests: the most test files for a mutant.   seconds: the most for a mutant."""
+        self.root, self.place, self.tests, self.seconds = root.resolve(), place.resolve(), tests, seconds
+        compiled = [path.relative_to(self.root).as_posix() for pattern in _EXTENSIONS for path in self.root.glob(pattern)]
+        for name in [*files_of(self.root), *compiled]:
+            (self.place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.root / name, self.place / name)
+        self.sources = python_sources(self.place)
+        self.sound: set[str] = set()
+
+    def chosen(self, file: str) -> list[str]:
+        """Return the test files that reach a source, nearest first."""
+        order, _ = ranked([file], self.sources)
+        return [test for _, test in order][: self.tests]
+
+    def judged(self, mutant: Mutant) -> Verdict:
+        """Run the tests of a mutant. Raises: EngineError (no test reaches it, or its killer fails on the right source too)."""
+        path, files = self.place / mutant.file, self.chosen(mutant.file)
+        if not files:
+            raise EngineError(f"{mutant.file}: no test is known for it")
+        source = self.sources[mutant.file]
+        text = changed_source(source, f"core/{mutant.operator}", mutant.occurrence)
+        if text is None:
+            raise EngineError(f"{mutant.name}: the change cannot be made: the sources are others than those that were drawn from")
+        path.write_text(text, encoding="utf-8")
+        try:
+            code, said = self.pytest(files)
+        finally:
+            path.write_text(source, encoding="utf-8")
+        if code == 0:
+            return Verdict(SURVIVED, "", len(files))
+        if code is None:
+            return Verdict(OPEN, "", len(files))
+        found = _FAILED.search(said)
+        killer = found["test"] if found else "import"
+        self._check(killer if found else files[0])
+        return Verdict(KILLED, killer, len(files))
+
+    def _check(self, test: str) -> None:
+        if test not in self.sound:
+            code, said = self.pytest([test])
+            if code:
+                raise EngineError(f"{test} fails on the right source too, it can judge no mutant: {said.strip()[-300:]}")
+            self.sound.add(test)
+
+    def pytest(self, tests: Sequence[str]) -> tuple[int | None, str]:
+        """Run tests in the copy up to the first failure; return pytest's exit code (None: the time was over) and what it printed."""
+        command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "--tb=line", "-rfE", "--no-header", "-p", "no:cacheprovider", *tests]
+        path = os.pathsep.join([str(self.place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
+        environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "500"}
+        process = subprocess.Popen(
+            command,
+            cwd=self.place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(timeout=self.seconds)
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.communicate()
