@@ -75,13 +75,15 @@ def by_two_roundings(row: tuple[Any, ...], formats: tuple[str, str]) -> int:
 
 @pytest.mark.parametrize("formats", [("ace_hf8", "ace_hf8"), ("ace_bf8", "ace_hf8"), ("ace_i8", "ace_i8")])
 def test_drawn_operands(formats: tuple[str, str]) -> None:
-    """Scales near each other, so that both roundings matter; C near the product, tiny, or zero."""
+    """Every other product and C lie near the smallest normal number, where each of the three flushes shows."""
     rng = np.random.default_rng(23)
-    count = 96
+    count = 256
     a, b = (rng.integers(0, 256, (count, 4), dtype=np.uint8) for _ in range(2))
-    sa, sb = rng.integers(1, 250, count, dtype=np.uint8), np.full(count, 0, np.uint8)
-    sb[:] = np.clip(rng.integers(100, 250, count) - sa, 0, 254)
-    c = (rng.integers(0, 2, count) << 31 | rng.integers(0, 0xF0, count) << 23 | rng.integers(0, 1 << 23, count)).astype(np.uint32)
+    power, field = rng.integers(-150, 130, count), rng.integers(0, 0xF0, count)
+    power[::2], field[::2] = rng.integers(-146, -118, count // 2), rng.integers(0, 4, count // 2)
+    sa = np.clip(rng.integers(0, 255, count), np.maximum(power, 0), np.minimum(254, 254 + power)).astype(np.uint8)
+    sb = (power + 254 - sa).astype(np.uint8)
+    c = (rng.integers(0, 2, count) << 31 | field << 23 | rng.integers(0, 1 << 23, count)).astype(np.uint32)
     c[::7] = 0
     wanted = [by_two_roundings(row, formats) for row in zip(a, b, sa, sb, c, strict=True)]
     for engine in ENGINES:
