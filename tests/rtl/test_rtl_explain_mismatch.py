@@ -305,6 +305,11 @@ def test_every_operation_is_explained(stem):
     assert f"{column.name:<9} want " in text
 
 
+def test_a_line_without_a_suite_is_told_its_form(capsys):
+    assert run(["explain", "mismatch", "MISMATCH tc=28 got=0"]) == 2
+    assert "MISMATCH tc=28 got=0: a line is MISMATCH suite=STEM tc=ROW out=COLUMN in=HEX want=HEX" in capsys.readouterr().err
+
+
 def test_bad_lines_are_refused(suites):
     (line, *_) = suites[CONVERT].log(rounded(lambda *_: 0), rows=False)
     tc = re.search(r"tc=(\d+)", line)[1]

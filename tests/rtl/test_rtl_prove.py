@@ -391,6 +391,10 @@ def test_the_command_says_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["result"] == "proven"
     assert run(["rtl", "prove", "product/int4xint4", str(tmp_path / "none.sv")]) == 2
     assert "no such file" in capsys.readouterr().err
+    other = tmp_path / "other.sv"
+    other.write_text("module other(input [3:0] a, b, output [7:0] p); assign p = 0; endmodule\n")
+    assert run(["rtl", "prove", "product/int4xint4", str(other)]) == 2
+    assert "other.sv: no module dut: name the top module of the design so, or give a port map (--map)\n" in capsys.readouterr().err
 
 
 def test_a_missing_tool_is_exit_code_5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,6 +223,10 @@ def _text(what: str) -> tuple[list[str], str]:
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:
+        if what.startswith("MISMATCH"):
+            raise FileError(
+                f"{what[:60]}: a line is MISMATCH suite=STEM tc=ROW out=COLUMN in=HEX want=HEX got=HEX mask=HEX, in quotes"
+            ) from None
         raise FileError(f"{what}: {error.strerror}: give a MISMATCH line in quotes, or a log file") from None
     if len(data) > MOST_BYTES:
         raise FileError(f"{what}: more than {MOST_BYTES >> 20} MB: cut it down to the MISMATCH, ROW and RESULT lines")

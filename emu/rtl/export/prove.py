@@ -171,8 +171,13 @@ def _reading(files: Sequence[Path], defines: Sequence[str]) -> str:
 
 
 def _ports(item: Golden, files: Sequence[Path], defines: Sequence[str], work: Path, seconds: float) -> dict[str, tuple[str, int]]:
-    """Return port -> (direction, bits) of the design. Raises: FileError (a column has no port, or one of another width)."""
-    run_yosys([_reading(files, defines), f"hierarchy -check -top {TOP}", "proc -norom", f"write_json {_PORTS}"], work, seconds)
+    """Return port -> (direction, bits) of the design. Raises: FileError (no such module, a column without a port)."""
+    try:
+        run_yosys([_reading(files, defines), f"hierarchy -check -top {TOP}", "proc -norom", f"write_json {_PORTS}"], work, seconds)
+    except EngineError as error:
+        if f"Module `{TOP}' not found" not in str(error):
+            raise
+        raise FileError(f"{files[0]}: no module {TOP}: name the top module of the design so, or give a port map (--map)") from None
     modules = json.loads((work / _PORTS).read_text(encoding="utf-8"))["modules"]
     ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[TOP]["ports"].items()}
     results = [(column.name, column.bits) for column in item.layout.results]
