@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, Final, NamedTuple
 
 ROOMS: Final = ("emu/engines/exact", "emu/engines/numpy", "emu/engines/native", "emu/engines/torch", "emu/vectors", "emu/check")
@@ -84,7 +84,7 @@ def drawn(root: Path, rooms: Sequence[str], seed: int, count: int) -> list[Mutan
     files = [path for room in rooms for path in sorted((root / room).rglob("*.py"))]
     sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
     pool = [(file, place, changes) for file, source in sources.items() for place, changes in places(source).items()]
-    numbers = random.Random(seed)  # which mutants are tried, no secret
+    numbers = Random(seed)  # which mutants are tried, no secret
     numbers.shuffle(pool)
     found: list[Mutant] = []
     for file, place, changes in pool:
