@@ -1,5 +1,6 @@
 """Headless Chromium over its debugging pipe: open an address, run scripts, see every request. Not here: what a page must do (the tests)."""
 
+import base64
 import contextlib
 import functools
 import http.server
@@ -98,6 +99,13 @@ class Page:
         self._events.clear()
         self.ask(script)
         self._until("Page.loadEventFired")
+
+    def picture(self) -> bytes:
+        """Return the whole page as it is drawn now, as PNG: equal bytes are equal pixels."""
+        drawn = "await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));"
+        height = self.ask(drawn + "return document.documentElement.scrollHeight;")
+        clip = {"x": 0, "y": 0, "width": self.ask("return innerWidth;"), "height": height, "scale": 1}
+        return base64.b64decode(self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"])
 
     def choose_file(self, selector: str, path: Path) -> None:
         """Choose a file in a field, as a user does."""
