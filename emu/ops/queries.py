@@ -13,10 +13,11 @@ from emu.spec.models.format import FloatFacts
 def query(name: str, fmt: str | Format) -> int | str:
     """Return what a query says of a float format.
 
+    name: bitwidth_of, precision_of, exponent_bitwidth_of, trailing_significand_bitwidth_of, exponent_bias_of; signedness_of,
+    domain_of; max_finite_of, min_finite_of, min_positive_of, max_subnormal_of, min_normal_of.
     fmt: id or model.
-    name: bitwidth_of, precision_of, exponent_bitwidth_of, trailing_significand_bitwidth_of (bits), exponent_bias_of: integers;
-    signedness_of (signed, unsigned), domain_of (extended: it has infinities; finite): words; max_finite_of, min_finite_of,
-    min_positive_of, max_subnormal_of (the code of NaN where there is none), min_normal_of: codes of the format.
+    Returns: an integer, widths in bits; a word: signed or unsigned, extended (it has infinities) or finite; or a code of the format,
+    for max_subnormal_of that of NaN where no number is subnormal.
     Raises: OperandError (unknown name, no float format, no such number), SpecError (unknown format).
     Source: IEEE P3109 interim report 4.0, 4.14.   Tests: tests/ops/test_queries.py.
     """
