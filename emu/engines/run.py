@@ -91,7 +91,7 @@ def run_operate(
 
         check_environment()
         return operate(name, codes, formats, to, rounding, policy)
-    from emu.engines.exact.operations import operate_codes
+    from emu.engines.exact.operate import operate_codes
     from emu.engines.numpy.convert import code_dtype
 
     rows = zip(*(part.reshape(-1).tolist() for part in codes), strict=True)

@@ -42,7 +42,7 @@ def operate(
     binary16, bfloat16 and binary32 are results under the policy ieee.
     Zero has no sign: -0 is read as 0, and what rounds to zero is +0. A comparison with NaN is False.
     Returns: codes of `to` (of the operand's format for a neighbour), or truth values; the broadcast shape.
-    Exactness: every engine equals emu.engines.exact.operations bit for bit.
+    Exactness: every engine equals emu.engines.exact.operate bit for bit.
     Raises: OperandError (unknown name, number of operands, no float format, a wide format or one without NaN for neighbours), ShapeError,
     SpecError (no entry of the policy), OpenError, EngineError.
     Source: IEEE P3109 interim report 4.0, 4.5, 4.10 to 4.16, 5.5.   Tests: tests/engines/together/test_differential_operations.py.

@@ -1,7 +1,10 @@
 """The Tensor room: files of three kinds are measured as the reference model has it; faults are noticed; damaged files are refused."""
 
+import contextlib
 import json
 import struct
+import sys
+import threading
 from collections import Counter
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
@@ -188,6 +191,56 @@ def test_rows_of_many_elements_are_measured(page, tab, tmp_path, recipe, columns
     assert found["fault"] == "" and number(found["said"]["xx"]) == sum(a * a for a, _ in pairs)
     assert number(found["said"]["error"]) == sum((b - a) ** 2 for a, b in pairs)
     assert [int(item["count"]) for item in found["said"]["use"]] == np.bincount(made.codes[:, :columns].ravel(), minlength=16).tolist()
+
+
+def held(process: int) -> int:
+    """Bytes of memory of its own that a process and all that it started hold."""
+    parents, bytes_of = {}, {}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            words = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+            parents[int(words["Pid"])] = int(words["PPid"])
+            bytes_of[int(words["Pid"])] = 1024 * int(words.get("RssAnon", "0 kB").split()[0])
+    mine = {process}
+    while more := {child for child, parent in parents.items() if parent in mine} - mine:
+        mine |= more
+    return sum(bytes_of.get(each, 0) for each in mine)
+
+
+@pytest.mark.cases(0, 0)  # minutes: with EMU_ALL=1
+@pytest.mark.parametrize("rows", [1 << 18])
+def test_four_gigabytes_take_no_more_memory_than_slices(page, tab, tmp_path, monkeypatch, rows):
+    """A file with holes, 4 GiB long: numbers before and behind 2^31 and 2^32 bytes are found, and memory grows by less than 300 MB."""
+    file, places = tmp_path / "large.npy", (0, (1 << 17) - 1, 1 << 17, rows - 1)
+    x = np.random.Generator(np.random.Philox(3)).standard_normal((len(places), 4096), np.float32)
+    with file.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": (rows, 4096)})
+        begin = stream.tell()
+        for place, row in zip(places, x, strict=True):
+            stream.seek(begin + place * row.nbytes)
+            stream.write(row.tobytes())
+    assert file.stat().st_size == begin + (1 << 32)
+    made = emu.quantize(x, "mxfp4_torchao_floor", engine="numpy")
+    counts = np.bincount(made.codes.ravel(), minlength=16)
+    counts[0] += (rows - len(places)) * 4096
+    monkeypatch.setattr(devtools, "WAIT", 3600)
+    monkeypatch.setattr(sys.modules[__name__], "MEASURED", MEASURED.replace("i < 600", "i < 72000"))
+    before, most, done = held(tab._process.pid), [0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            most[0] = max(most[0], held(tab._process.pid) - before)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        found = shown(tab, page, tmp_path, file, recipe="mxfp4_torchao_floor", tensor="array")
+    finally:
+        done.set()
+        watching.join()
+    assert found["fault"] == "" and number(found["said"]["xx"]) == sum(Fraction(each) ** 2 for each in x.ravel().tolist())
+    assert [int(item["count"]) for item in found["said"]["use"]] == counts.tolist()
+    assert 0 < most[0] < 300_000_000, most
 
 
 def test_a_row_that_ends_inside_a_block_is_refused_where_the_recipe_does(page, tab, tmp_path):

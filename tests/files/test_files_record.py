@@ -23,10 +23,12 @@ from research.models import study as models
 from research.reproduction import record as reproduction
 from research.train import results
 from tools import foreign_kernels
+from tools.blind import __main__ as blind
 from tools.docs import held_back
 
 COVERAGE = Record("record of coverage", "run scripts/c-coverage", all_open, ("command", "total"), indent=2)
 KINDS = {
+    "blind_mutation.json": blind.RECORD,
     "KILL.json": mutation_kill.KIND,
     "KILL_named.json": mutation_kill.KIND,
     "coverage_c_ref.json": COVERAGE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from emu.base.errors import FileError
 from emu.pages.render import Anchor, Function, Links, render
 from tools.docs import TEMPLATES
 from tools.docs.source import FOLDER, Module, closure
@@ -29,7 +30,9 @@ COMPOSED = ("accumulate", "insn")
 
 
 def reference_model_pages(modules: dict[str, Module]) -> dict[str, str]:
-    """Return path -> text: one page per module, and the page of operations."""
+    """Return path -> text: one page per module, and the page of operations. Raises: FileError (a module whose page has that name)."""
+    if "operations" in modules:
+        raise FileError(f"{FOLDER}/operations.py: its page would be that of all operations: give the module another name")
     users = _users(modules)
     pages = {f"{FOLDER_OF_PAGES}/{name}.md": _page(module, users) for name, module in modules.items()}
     return pages | {f"{FOLDER_OF_PAGES}/operations.md": _operations(modules)}

@@ -14,7 +14,7 @@ import yaml
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
-from emu.engines.exact.operations import operate_codes
+from emu.engines.exact.operate import operate_codes
 from emu.engines.exact.value import NAN, Value, finite
 from emu.spec import derive, get
 from emu.spec.models import Format, Policy, Rounding

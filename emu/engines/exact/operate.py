@@ -20,7 +20,7 @@ from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import FloatFacts
 from emu.spec.operations import OPERATIONS
 
-_ordered: Cache[str, list[tuple[Any, ...]]] = Cache("emu.engines.exact.operations._ordered", 256)
+_ordered: Cache[str, list[tuple[Any, ...]]] = Cache("emu.engines.exact.operate._ordered", 256)
 
 
 def operate_codes(name: str, codes: Sequence[int], formats: Sequence[Format], to: Format, rounding: Rounding, policy: Policy) -> int:
@@ -47,9 +47,10 @@ def _unsigned_zero(value: Value) -> Value:
 
 def _number(name: str, v: Sequence[Value]) -> Value:
     """The exact result of an operation."""
+    plain = _NUMBERS[name.removeprefix("scaled_")]
     if OPERATIONS[name].scaled:
-        return _NUMBERS[name.removeprefix("scaled_")](multiply(v[0], v[1]), multiply(v[2], v[3]))
-    return _NUMBERS[name](*v)
+        return plain(multiply(v[0], v[1]), multiply(v[2], v[3]))
+    return plain(*v)
 
 
 def _sum(*terms: Value) -> Value:
