@@ -26,8 +26,8 @@ from research.pages.charts import same_data
 from tools.docs import tree
 from tools.docs.grids import four_bit_grids, grid_rows, grids_picture
 from tools.docs.overviews import STATUS
-from tools.docs.reference_model import COMPOSED, ENTRIES
-from tools.docs.source import closure, reference_model
+from tools.docs.reference_model import COMPOSED, ENTRIES, reference_model_pages
+from tools.docs.source import Module, closure, reference_model
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -122,6 +122,11 @@ def test_the_reference_model_is_printed_whole() -> None:
         assert [line for line in rest if line] == summary
         page = text_of(REFERENCE / "reference_model" / f"{name}.md")
         assert all(piece.text in page for piece in module.pieces)
+
+
+def test_no_module_takes_the_page_of_operations() -> None:
+    with pytest.raises(FileError, match="another name"):
+        reference_model_pages({**reference_model(ROOT), "operations": Module("operations", "")})
 
 
 def test_every_operation_of_a_contract_has_its_source() -> None:
