@@ -25,6 +25,7 @@ TESTS = {
 def clone(tmp_path: Path) -> Path:
     root = tmp_path / "clone"
     packages = ("emu/__init__.py", "emu/engines/__init__.py", "emu/engines/exact/__init__.py")
+    packages += ("emu/testing/__init__.py", "emu/testing/plugin.py")  # pytest loads the plugin of an installed emu by this name
     for name, text in TESTS.items() | dict.fromkeys(packages, "").items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
