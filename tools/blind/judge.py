@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Final, NamedTuple
 
 from emu.base.errors import EngineError
 from tools.blind.draw import Mutant, changed_source
+from tools.processes import output_of
 from tools.quick.choose import python_sources, ranked
 from tools.release.tree import files_of
 
@@ -88,25 +87,4 @@ class Bench:
         command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "--tb=line", "-rfE", "--no-header", "-p", "no:cacheprovider", *tests]
         path = os.pathsep.join([str(self.place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
         environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "500"}
-        process = subprocess.Popen(
-            command,
-            cwd=self.place,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-        try:
-            said, _ = process.communicate(timeout=self.seconds)
-            return process.returncode, said
-        except subprocess.TimeoutExpired:
-            return None, ""
-        finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.communicate()
+        return output_of(command, self.place, self.seconds, environment)

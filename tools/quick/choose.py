@@ -9,12 +9,11 @@ nor commands in other processes.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from emu.base.errors import FileError
+from tools.processes import git
 from tools.quick.graph import ROOMS, distances, used_by
 
 NAMED, ROOM, FRAME = 1, 2, 50  # distances: a test that names the file; the tests of its room; those that read every source
@@ -36,12 +35,7 @@ def changed_files(root: Path, since: str) -> list[str]:
 
 
 def _git(root: Path, *words: str) -> str:
-    done = subprocess.run(["git", "-c", "core.quotepath=off", *words], check=False, cwd=root, capture_output=True, encoding="utf-8")
-    if done.returncode:
-        raise FileError(
-            f"git {' '.join(words)}: {done.stderr.strip() or 'nothing in common'}: run in the clone, or name a revision with --since"
-        )
-    return done.stdout
+    return git(root, *words, hint=", or name a revision with --since")
 
 
 def python_sources(root: Path) -> dict[str, str]:

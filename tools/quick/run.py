@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from tools.processes import output_of
 
 RECORD: Final = Path("out", "quick.json")  # seconds of each file when it last ran here; git ignores the folder
 PASSED, NOTHING = 0, 5  # exit codes of pytest
@@ -71,24 +70,7 @@ def _pytest(root: Path, path: str, seconds: float) -> Result:
     """Run one file; its process and all that it started end after `seconds`."""
     begin = time.monotonic()
     command = [sys.executable, "-P", "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", path]
-    process = subprocess.Popen(
-        command,
-        cwd=root,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        said, _ = process.communicate(timeout=seconds)
-        code: int | None = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, code = f"stopped after {seconds:.0f} s", None
-        process.communicate()
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
+    code, said = output_of(command, root, seconds)
+    if code is None:
+        said = f"stopped after {seconds:.0f} s"
     return Result(path, code, time.monotonic() - begin, said)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from emu.base.errors import EmuError
-from tools.release.tree import git
+from tools.processes import git
 
 _SAID: Final = (  # file, pattern of the version of the package in it
     ("emu/__init__.py", r'^__version__ = "(.+)"$'),

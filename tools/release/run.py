@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from emu.base.atomic import write_text
 from emu.base.errors import FileError
+from tools.processes import end_session
 from tools.release import tree
 from tools.release.steps import Step
 
@@ -125,21 +126,13 @@ class Release:
                 stream.write(f"stopped after {seconds // 60} minutes\n".encode())
                 return 124
             finally:
-                _end(process)
+                end_session(process)
+                process.wait()
 
 
 def _take_signals() -> None:
     """Let what asks a process to stop arrive again."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it left running, in its session."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def last_line(log: Path) -> str:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from emu.base.errors import FileError
-
-
-def git(root: Path, *words: str) -> str:
-    """Return what a git command prints. Raises: FileError (no clone, an unknown name)."""
-    done = subprocess.run(["git", "-c", "core.quotepath=off", *words], check=False, cwd=root, capture_output=True, encoding="utf-8")
-    if done.returncode:
-        raise FileError(f"git {' '.join(words)}: {done.stderr.strip()}: run in the clone")
-    return done.stdout
+from tools.processes import git
 
 
 def files_of(root: Path) -> list[str]:
