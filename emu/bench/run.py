@@ -109,13 +109,19 @@ def count_of(work: Job) -> int:
 
 def _seconds(work: Job, repeats: int, clock: Callable[[], float] = process_time) -> float:
     """Return the median seconds of one run."""
-    count, times = count_of(work), []
+    return median(alternating([work], repeats, clock)[0])
+
+
+def alternating(works: Sequence[Job], repeats: int, clock: Callable[[], float] = process_time) -> list[list[float]]:
+    """Return the seconds of one run of each job, `repeats` times in turn, so that a busy moment of the machine meets all."""
+    counts, times = [count_of(work) for work in works], [list[float]() for _ in works]
     for _ in range(repeats):
-        begin = clock()
-        for _ in range(count):
-            work()
-        times.append((clock() - begin) / count)
-    return median(times)
+        for work, count, kept in zip(works, counts, times, strict=True):
+            begin = clock()
+            for _ in range(count):
+                work()
+            kept.append((clock() - begin) / count)
+    return times
 
 
 def versions() -> dict[str, str]:

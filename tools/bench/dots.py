@@ -16,7 +16,7 @@ import numpy as np
 
 from emu.base.errors import EmuError
 from emu.bench.jobs import Job, Shape, matmul
-from emu.bench.run import SEED, count_of
+from emu.bench.run import SEED, alternating
 from emu.engines.native import convert as kernel
 from emu.engines.table import choose
 from emu.spec.datapath import DatapathPlan, resolve
@@ -150,17 +150,9 @@ def _measure(case: DotCase, repeats: int) -> list[Measurement]:
     except EmuError:
         return []
     job, other = _job(case, plan, rng), case.peer.make(rng)
-    sides: list[tuple[Job, Shape, list[float]]] = [(job, case.shape, [])]
-    sides += [(other, case.peer.shape, [])] if other is not None else []
-    clock = process_time if case.jobs == 1 else perf_counter
-    counts = [count_of(work) for work, _, _ in sides]
-    for _ in range(repeats):
-        for (work, _, times), count in zip(sides, counts, strict=True):
-            begin = clock()
-            for _ in range(count):
-                work()
-            times.append((clock() - begin) / count)
-    mine, *peer = (rates(prod(shape), times) for _, shape, times in sides)
+    sides = [(job, case.shape)] if other is None else [(job, case.shape), (other, case.peer.shape)]
+    times = alternating([work for work, _ in sides], repeats, process_time if case.jobs == 1 else perf_counter)
+    mine, *peer = (rates(prod(shape), seconds) for (_, shape), seconds in zip(sides, times, strict=True))
     return [Measurement(label(case), prod(case.shape), mine, case.peer.name, peer[0] if peer else (), case.promised)]
 
 

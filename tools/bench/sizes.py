@@ -17,7 +17,7 @@ import numpy as np
 
 from emu.base.errors import EngineError, OperandError
 from emu.bench.jobs import MakeJob, convert, decode, dequantize, quantize, torch_quantize, transform
-from emu.bench.run import SEED, count_of
+from emu.bench.run import SEED, alternating
 from tools.bench.peers import memory_copy
 from tools.bench.table import Measurement, rates
 
@@ -69,36 +69,21 @@ def run_sizes(sizes: list[int], repeats: int, only: str, progress: Callable[[str
                 continue
             progress(f"{name}, {size} elements")
             job = make(x)
-            if job is not None and _can(job):
-                measured = _measure(f"{name}, {size:.0e} elements".replace("e+0", "e"), job, copy, x.size, repeats)
-                seconds_of[name] = 1e-6 / measured.rate
-                yield measured, _peak(job)
+            if job is None:
+                continue
+            try:
+                mine, copied = alternating([job, copy], repeats, perf_counter)
+            except EngineError:  # an engine that does not do this
+                continue
+            label = f"{name}, {size:.0e} elements".replace("e+0", "e")
+            measured = Measurement(label, x.size, rates(x.size, mine), "memory copy", rates(x.size, copied), None)
+            seconds_of[name] = 1e-6 / measured.rate
+            yield measured, _peak(job)
 
 
 def _matrix(size: int) -> Any:
     columns = 4096 if size >= 4096 else 64
     return np.random.default_rng(SEED).standard_normal((-(-size // columns), columns), dtype=np.float32)
-
-
-def _can(job: Callable[[], Any]) -> bool:
-    """Whether the engine does the operation."""
-    try:
-        job()
-    except EngineError:
-        return False
-    return True
-
-
-def _measure(name: str, job: Callable[[], Any], copy: Callable[[], Any], elements: int, repeats: int) -> Measurement:
-    times: tuple[list[float], list[float]] = ([], [])
-    counts = count_of(job), count_of(copy)
-    for _ in range(repeats):
-        for work, count, kept in zip((job, copy), counts, times, strict=True):
-            begin = perf_counter()
-            for _ in range(count):
-                work()
-            kept.append((perf_counter() - begin) / count)
-    return Measurement(name, elements, rates(elements, times[0]), "memory copy", rates(elements, times[1]), None)
 
 
 def _peak(job: Callable[[], Any]) -> int | None:
