@@ -41,7 +41,7 @@ def thread_count(jobs: Any) -> int:
 
 def in_threads(work: Callable[[slice], T], parts: Sequence[slice], jobs: int) -> list[T] | None:
     """Return what each part gives, in order; None where there is one part, or a part is refused: the whole says why."""
-    if jobs < 2 or len(parts) < 2:
+    if len(parts) < 2:
         return None
     with ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(work, part) for part in parts]
@@ -129,15 +129,13 @@ def quantized(
 
     work: codes and random integers of a part -> codes and levels.   random: as the whole takes them.   shape: of the codes that come out.
     """
-    cut = cut_of(program, codes, jobs) if jobs > 1 else None
-    drawing = program.drawing
+    cut, drawing = cut_of(program, codes, jobs), program.drawing
     if cut is None:
         return None
     axis, parts = cut
     shared = random is not None and random.shape != codes.shape  # words in the order of the elements
     if shared and drawing is not None and (axis or any(part.start * codes.shape[1] % _lanes(drawing) for part in parts)):
         return None
-
     levels: dict[int, dict[str, Codes]] = {}
 
     def one(part: slice) -> Codes:
@@ -164,7 +162,7 @@ def dequantized(
     work: Callable[[Codes, dict[str, Codes]], Codes], program: Program, codes: Codes, levels: Mapping[str, Codes], jobs: int
 ) -> Codes | None:
     """Dequantize a matrix in parts, or return None where it is done in one piece. work: codes and levels of a part -> values."""
-    cut = cut_of(program, codes, jobs) if jobs > 1 else None
+    cut = cut_of(program, codes, jobs)
     if cut is None:
         return None
     axis, parts = cut

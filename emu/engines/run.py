@@ -74,11 +74,15 @@ def _exact_convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding
     for i, code in enumerate(codes.reshape(-1)):
         word = None if drawn is None else int(drawn[i])
         found.append(convert_value(decode_code(int(code), source), fmt, rounding, entry, word))
-    for mark, error, what in ((derive.OPEN, OpenError, "is open"), (derive.REFUSE, OperandError, "is refused by the policy")):
-        if mark in found:
-            where = f"convert/{fmt.id}/{rounding.id}/{policy.id}: the code of element {found.index(mark)}"
-            raise error(f"{where} {what} (NaN, Inf or sign): clean the input or name another policy")
+    _check_known(found, f"convert/{fmt.id}/{rounding.id}/{policy.id}", "", " (NaN, Inf or sign): clean the input or name another policy")
     return np.array(found, code_dtype(fmt)).reshape(codes.shape)
+
+
+def _check_known(found: Sequence[int], what: str, under: str, hint: str) -> None:
+    """Refuse results of which one is no code but a mark. Raises: OpenError, OperandError (the policy refuses it)."""
+    for mark, error, said in ((derive.OPEN, OpenError, "is open"), (derive.REFUSE, OperandError, "is refused by the policy")):
+        if mark in found:
+            raise error(f"{what}: the code of element {found.index(mark)}{under} {said}{hint}")
 
 
 def run_operate(
@@ -98,9 +102,7 @@ def run_operate(
     found = [operate_codes(name, row, formats, to, rounding, policy) for row in rows]
     if OPERATIONS[name].gives == "truth":
         return np.array(found, np.bool_).reshape(codes[0].shape)
-    for mark, error, what in ((derive.OPEN, OpenError, "is open"), (derive.REFUSE, OperandError, "is refused by the policy")):
-        if mark in found:
-            raise error(f"operate {name}: the code of element {found.index(mark)} under {policy.id} {what}")
+    _check_known(found, f"operate {name}", f" under {policy.id}", "")
     return np.array(found, code_dtype(to)).reshape(codes[0].shape)
 
 

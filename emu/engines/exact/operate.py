@@ -8,10 +8,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from emu.base.caches import Cache
-from emu.engines.exact.arithmetic import magnitude, multiply, negate
+from emu.engines.exact.arithmetic import larger, magnitude, multiply, negate, smaller
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import NAN, ZERO, Value, equal, finite, less
@@ -70,16 +71,12 @@ def _recip(a: Value) -> Value:
     return finite(ZERO) if a.kind == "inf" else finite(1 / a.signed)
 
 
-def _smaller(a: Value, b: Value) -> Value:
-    return NAN if "nan" in (a.kind, b.kind) else a if less(a, b) else b
-
-
-def _larger(a: Value, b: Value) -> Value:
-    return NAN if "nan" in (a.kind, b.kind) else b if less(a, b) else a
+_smaller, _larger = partial(smaller, nan="propagate"), partial(larger, nan="propagate")
+_smaller_number, _larger_number = partial(smaller, nan="drop"), partial(larger, nan="drop")
 
 
 def _by_magnitude(choose: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
-    """The one of the smaller or larger magnitude; of two equal magnitudes the smaller or larger number."""
+    """The one of the smaller or larger magnitude; of two equal magnitudes, and with NaN, what `choose` says."""
 
     def chosen(a: Value, b: Value) -> Value:
         one, other = magnitude(a), magnitude(b)
@@ -90,18 +87,13 @@ def _by_magnitude(choose: Callable[[Value, Value], Value]) -> Callable[[Value, V
     return chosen
 
 
-def _number_first(choose: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
-    """Of a number and NaN the number."""
-    return lambda a, b: b if a.kind == "nan" else a if b.kind == "nan" else choose(a, b)
-
-
 def _finite_first(choose: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
     """Of a finite number and another datum the finite one; of an infinity and NaN the infinity."""
 
     def chosen(a: Value, b: Value) -> Value:
         if (a.kind == "finite") != (b.kind == "finite"):
             return a if a.kind == "finite" else b
-        return _number_first(choose)(a, b)
+        return choose(a, b)
 
     return chosen
 
@@ -118,14 +110,14 @@ _NUMBERS: dict[str, Callable[..., Value]] = {
     "faa": _sum,
     "minimum": _smaller,
     "maximum": _larger,
-    "minimum_number": _number_first(_smaller),
-    "maximum_number": _number_first(_larger),
+    "minimum_number": _smaller_number,
+    "maximum_number": _larger_number,
     "minimum_magnitude": _by_magnitude(_smaller),
     "maximum_magnitude": _by_magnitude(_larger),
-    "minimum_magnitude_number": _number_first(_by_magnitude(_smaller)),
-    "maximum_magnitude_number": _number_first(_by_magnitude(_larger)),
-    "minimum_finite": _finite_first(_smaller),
-    "maximum_finite": _finite_first(_larger),
+    "minimum_magnitude_number": _by_magnitude(_smaller_number),
+    "maximum_magnitude_number": _by_magnitude(_larger_number),
+    "minimum_finite": _finite_first(_smaller_number),
+    "maximum_finite": _finite_first(_larger_number),
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from emu.base import philox
 from emu.base.errors import EngineError, ShapeError, SpecError
-from emu.contracts.dot.codes import Codes
+from emu.contracts.dot.codes import Codes, Draw
 from emu.contracts.dot.rows import DotRow, choices_of, same_answer
 from emu.contracts.levels import cases
 from emu.contracts.levels.deviations import deciding, words_for
@@ -101,9 +101,8 @@ def given_to(row: LevelsRow, plan: LevelsPlan, other: LevelsPlan) -> LevelsRow:
 
 def data_row(row: DotRow, plan: LevelsPlan, key: int, number: int) -> LevelsRow:
     """Return a row of data as a datapath in levels takes it, C +0, its random words drawn. number: of the row."""
-    draws = plan.draws(len(row.a))
-    drawn = philox.words(key, len(draws), number * len(draws), philox.stream_of(f"study/{plan.name}/data"))
-    random = tuple(int(word) >> (32 - draw.rounding.random_bits) for word, draw in zip(drawn, draws, strict=True))
+    draw = Draw(philox.stream_of(f"study/{plan.name}/data/{key}"), number)
+    random = tuple(draw.bits(item.rounding.random_bits) for item in plan.draws(len(row.a)))
     return LevelsRow(row.a, row.b, row.scale_a, row.scale_b, None if plan.c is None else 0, random)
 
 
@@ -137,7 +136,7 @@ def compare_levels(
     """
     if deciding(first) == deciding(second) and first.c == second.c and _comparable(first, second):
         return LevelsComparison(first, second, True)
-    tallies, best, number_of_rows = [], None, len(given) + len(cases.MAKERS)
+    tallies, best, count = [], None, len(given) + len(cases.MAKERS)
     for number, (name, items) in enumerate([*given, *_drawn(first, second, key, rows)]):
         if items:
             tally, where = _tally(name, items, first, second)
@@ -145,7 +144,7 @@ def compare_levels(
             if where is not None and (best is None or _size(items[where]) < _size(best[0])):
                 best = (items[where], f"{name}, row {where}")
         if step is not None:
-            step(number + 1, number_of_rows)
+            step(number + 1, count)
     if best is None:
         return LevelsComparison(first, second, False, tuple(tallies))
     return LevelsComparison(first, second, False, tuple(tallies), best[0], best[1], minimise(best[0], first, second))
