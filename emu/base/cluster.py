@@ -5,7 +5,9 @@ The library is imported when a cluster is asked for. Not here: what a worker mus
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -24,6 +26,7 @@ FORM: Final = "local:N, or the address of a scheduler, such as tcp://127.0.0.1:8
 PATIENCE: Final = 60.0  # seconds that a scheduler may be away
 _AHEAD: Final = 4  # tasks that each thread of the workers has or waits for: enough to keep it at work, few enough to keep here
 _PAUSE: Final = 0.5
+_MALLOPT: Final = ((-3, 1 << 25), (-1, 1 << 28))  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h, bytes
 
 
 def checked_address(text: str) -> str:
@@ -60,6 +63,20 @@ def done_by_cluster(function: Callable[[Task], Result], tasks: Sequence[Task], a
                 if time.monotonic() - gone_since > patience:
                     raise ToolError(f"cluster {address}: {error}: start it again and give the same command, which goes on") from None
                 time.sleep(_PAUSE)
+
+
+def keep_freed_memory() -> None:
+    """Let this worker keep the memory of freed arrays for the next ones, as a process outside a cluster does.
+
+    Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536: glibc then takes every array of 128 KiB from the kernel and gives it back, and
+    a sweep spends half its time on fresh pages. Where the C library has no mallopt, nothing is done.
+    Tests: tests/spec/test_spec_carried.py.
+    """
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "mallopt"):
+            for option, size in _MALLOPT:
+                library.mallopt(option, size)
 
 
 class _Gone(Exception):

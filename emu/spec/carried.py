@@ -16,7 +16,7 @@ from threading import RLock
 from typing import Final, NamedTuple
 
 from emu.base.caches import bounded
-from emu.base.cluster import done_by_cluster
+from emu.base.cluster import done_by_cluster, keep_freed_memory
 from emu.base.errors import SpecError
 from emu.base.workers import Done, Result, Task, done_by_processes
 from emu.spec.models import KINDS
@@ -72,6 +72,7 @@ class _Worker:
 
     def take(self, wanted: Carried) -> None:
         """Load what a process carries, in place of what was there. Raises: SpecError when it is not the same afterwards."""
+        keep_freed_memory()
         self.inside.close()
         self.carried = None
         if _package() != wanted.package:

@@ -1,6 +1,10 @@
 """The spec of a process on a worker: the same facts, files of added folders, a refusal of another emu. One process plays both sides."""
 
+import os
+import platform
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,3 +108,40 @@ def test_the_registry_is_as_before(worker: carrying._Worker) -> None:
     assert get("format", "e2m1") is before
     with isolated(shipped_root()):
         assert carried().folders == ()
+
+
+FAULTS = """
+import resource, numpy, threading
+from emu.base.cluster import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        numpy.ones(1 << 18, numpy.uint32)
+    found.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+
+found = []
+for prepare in (bool, keep_freed_memory, bool):
+    prepare()
+    thread = threading.Thread(target=faults)
+    thread.start()
+    thread.join()
+print(*found)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc reads this variable")
+def test_a_worker_keeps_the_memory_of_freed_arrays() -> None:
+    """Under the variable that Dask sets, each array of 1 MiB comes on 256 new pages; once the worker is prepared, the first one alone."""
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run([sys.executable, "-c", FAULTS], env=environment, capture_output=True, text=True, check=True)
+    before, _, after = (int(word) for word in done.stdout.split())
+    assert before > 100 * 200 and after < 1000, done.stdout
+
+
+def test_a_worker_is_prepared_first(worker: carrying._Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(carrying, "keep_freed_memory", lambda: calls.append("memory"))
+    with pytest.raises(SpecError):
+        _taken(carried()._replace(package="0" * 64))
+    assert calls == ["memory"]
