@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import lcm
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,20 +53,20 @@ def in_threads(work: Callable[[slice], T], parts: Sequence[slice], jobs: int) ->
                 each.cancel()
 
 
-def array_in_threads(
-    work: Callable[[slice], Codes], parts: Sequence[slice], jobs: int, shape: tuple[int, ...], axis: int = 0
-) -> Codes | None:
-    """Return one array of a shape from what each part gives, which each thread lays in its place; None as in_threads."""
-    lock, made = Lock(), list[Codes]()
+def array_in_threads(work: Callable[[slice, Codes], Codes], parts: Sequence[slice], jobs: int, out: Codes, axis: int = 0) -> Codes | None:
+    """Return an array filled with what each part gives; None as in_threads.
+
+    work: a part and its place in `out` -> that place, filled, or another array, which is then copied there.
+    """
+    last = parts[-1].start if parts else 0  # its place goes on to the end: what it gives may be padded
 
     def one(part: slice) -> None:
-        found = work(part)
-        with lock:
-            if not made:
-                made.append(np.empty(shape, found.dtype, "F" if by_columns(found) else "C"))
-        _at(made[0], axis, slice(part.start, part.start + found.shape[axis]))[...] = found
+        place = _at(out, axis, slice(part.start, out.shape[axis] if part.start == last else part.stop))
+        found = work(part, place)
+        if found is not place:
+            place[...] = found
 
-    return None if in_threads(one, parts, jobs) is None else made[0]
+    return None if in_threads(one, parts, jobs) is None else out
 
 
 def slices(length: int, step: int, size: int, jobs: int) -> list[slice]:
@@ -123,11 +122,11 @@ def _step(program: Program, axis: int) -> int:
 
 
 def quantized(
-    work: Callable[[Codes, Codes | None], Found], program: Program, codes: Codes, random: Codes | None, shape: tuple[int, int], jobs: int
+    work: Callable[[Codes, Codes | None, Codes], Found], program: Program, codes: Codes, random: Codes | None, out: Codes, jobs: int
 ) -> Found | None:
     """Quantize a matrix in parts, or return None where it is done in one piece.
 
-    work: codes and random integers of a part -> codes and levels.   random: as the whole takes them.   shape: of the codes that come out.
+    work: codes, random integers and place of a part -> codes and levels.   random: as the whole takes them.   out: for the codes.
     """
     cut, drawing = cut_of(program, codes, jobs), program.drawing
     if cut is None:
@@ -138,17 +137,17 @@ def quantized(
         return None
     levels: dict[int, dict[str, Codes]] = {}
 
-    def one(part: slice) -> Codes:
+    def one(part: slice, place: Codes) -> Codes:
         drawn = random
         if random is not None and shared:
             columns = codes.shape[1]
             drawn = words_of(random, drawing, slice(part.start * columns, part.stop * columns))
         elif random is not None:
             drawn = _at(random, axis, part)
-        found, levels[part.start] = work(_at(codes, axis, part), drawn)
+        found, levels[part.start] = work(_at(codes, axis, part), drawn, place)
         return found
 
-    found = array_in_threads(one, parts, jobs, shape, axis)
+    found = array_in_threads(one, parts, jobs, out, axis)
     if found is None:
         return None
     joined = {}
@@ -159,23 +158,28 @@ def quantized(
 
 
 def dequantized(
-    work: Callable[[Codes, dict[str, Codes]], Codes], program: Program, codes: Codes, levels: Mapping[str, Codes], jobs: int
+    work: Callable[[Codes, dict[str, Codes], Codes], Codes],
+    program: Program,
+    codes: Codes,
+    levels: Mapping[str, Codes],
+    out: Codes,
+    jobs: int,
 ) -> Codes | None:
-    """Dequantize a matrix in parts, or return None where it is done in one piece. work: codes and levels of a part -> values."""
+    """Dequantize a matrix in parts, or return None where it is done in one piece. work: codes, levels and place of a part -> values."""
     cut = cut_of(program, codes, jobs)
     if cut is None:
         return None
     axis, parts = cut
     extents = {name: program.types[name].extent[axis] for name in levels}
 
-    def one(part: slice) -> Codes:
+    def one(part: slice, place: Codes) -> Codes:
         own = {}
         for name, level in levels.items():
             each = extents[name]
             own[name] = _at(level, axis, slice(part.start // each, -(-part.stop // each))) if each else level
-        return work(_at(codes, axis, part), own)
+        return work(_at(codes, axis, part), own, place)
 
-    return array_in_threads(one, parts, jobs, codes.shape, axis)
+    return array_in_threads(one, parts, jobs, out, axis)
 
 
 def by_columns(array: Codes) -> bool:

@@ -32,21 +32,39 @@ def run_convert(
     if jobs > 1:
         flat, cuts = codes.reshape(-1), parts.of_elements(codes.size, random, rounding, jobs)
         found = parts.array_in_threads(
-            lambda part: _convert(chosen, flat[part], source, fmt, rounding, policy, parts.words_of(random, rounding, part)),
+            lambda part, place: _convert(
+                chosen, flat[part], source, fmt, rounding, policy, parts.words_of(random, rounding, part), place
+            ),
             cuts,
             jobs,
-            flat.shape,
+            _room_like(flat, flat.shape, fmt),
         )
         if found is not None:
             return found.reshape(codes.shape)
     return _convert(chosen, codes, source, fmt, rounding, policy, random)
 
 
-def _convert(chosen: str, codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None) -> Codes:
+def _room_like(codes: Codes, shape: tuple[int, ...], fmt: Format) -> Codes:
+    """Return an array for codes of a format, nothing in it yet, in the memory order of other codes."""
+    from emu.engines.numpy.convert import code_dtype
+
+    return np.empty(shape, code_dtype(fmt), "F" if parts.by_columns(codes) else "C")
+
+
+def _convert(
+    chosen: str,
+    codes: Codes,
+    source: Format,
+    fmt: Format,
+    rounding: Rounding,
+    policy: Policy,
+    random: Codes | None,
+    place: Codes | None = None,
+) -> Codes:
     if chosen == "native":
         from emu.engines.native.convert import convert as convert_kernel
 
-        return convert_kernel(codes, source, fmt, rounding, policy, random)
+        return convert_kernel(codes, source, fmt, rounding, policy, random, out=place)
     if chosen == "numpy":
         from emu.engines.numpy.convert import convert
         from emu.engines.numpy.environment import check_environment
@@ -157,11 +175,13 @@ def run_quantize(
     if jobs > 1 and is_binary32(program.arithmetic):
         shared = given | {"tensor_amax": run_amax(codes, source, jobs)} if tensor_amax is None and program.reads("tensor_amax") else given
         shape = codes.shape if recipe.facts.tail == "zero_pad_drop" else padded_size(recipe, *codes.shape)
+        out = _room_like(codes, shape, get("format", program.block.element_formats[0]))
 
-        def work(own: Codes, drawn: Codes | None) -> tuple[Codes, dict[str, Codes]]:
-            return _quantize(chosen, recipe, own, source, random=drawn, **shared)
+        def work(own: Codes, drawn: Codes | None, place: Codes) -> tuple[Codes, dict[str, Codes]]:
+            there = {"out": place} if chosen == "native" else {}
+            return _quantize(chosen, recipe, own, source, random=drawn, **shared, **there)
 
-        found = parts.quantized(work, program, codes, random, shape, jobs)
+        found = parts.quantized(work, program, codes, random, out, jobs)
         if found is not None:
             return found
     return _quantize(chosen, recipe, codes, source, random=random, **given)
@@ -207,18 +227,30 @@ def run_dequantize(
     chosen = choose("dequantize", engine, recipe, profile)
     codes, levels = operands.check_dequantize(recipe, codes, levels)
     if jobs > 1:
-        program = dequantize_program(recipe, profile)
-        found = parts.dequantized(lambda own, its: _dequantize(chosen, recipe, own, its, profile, result), program, codes, levels, jobs)
+        out, program = _room_like(codes, codes.shape, result), dequantize_program(recipe, profile)
+
+        def work(own: Codes, its: Mapping[str, Codes], place: Codes) -> Codes:
+            return _dequantize(chosen, recipe, own, its, profile, result, place)
+
+        found = parts.dequantized(work, program, codes, levels, out, jobs)
         if found is not None:
             return found
     return _dequantize(chosen, recipe, codes, levels, profile, result)
 
 
-def _dequantize(chosen: str, recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], profile: str | None, result: Format) -> Codes:
+def _dequantize(
+    chosen: str,
+    recipe: Recipe,
+    codes: Codes,
+    levels: Mapping[str, Codes],
+    profile: str | None,
+    result: Format,
+    place: Codes | None = None,
+) -> Codes:
     if chosen == "native":
         from emu.engines.native.dequantize import dequantize as dequantize_kernel
 
-        return dequantize_kernel(recipe, codes, levels, profile=profile, result=result)
+        return dequantize_kernel(recipe, codes, levels, profile=profile, result=result, out=place)
     if chosen == "numpy":
         from emu.engines.numpy.block import dequantize
 

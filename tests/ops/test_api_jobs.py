@@ -12,6 +12,9 @@ import pytest
 import emu
 from emu.base.philox import words
 from emu.engines import parts
+from emu.engines.native.block import quantize as kernel_quantize
+from emu.engines.native.convert import convert as kernel_convert
+from emu.engines.native.dequantize import dequantize as kernel_dequantize
 from emu.spec import get
 from emu.spec.models import Recipe
 from emu.spec.models.rounding import Word
@@ -173,6 +176,41 @@ def test_a_refused_part_gives_the_line_of_the_whole(cuts: Cuts) -> None:
         lines.append(str(caught.value))
     assert lines[0] == lines[1] and "element 50" in lines[0]
     assert len(cuts) == 1 and len(cuts[0][1]) > 2
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if get("recipe", name).facts.tail == "zero_pad_keep"])
+def test_padding_comes_with_the_last_part(name: str, cuts: Cuts) -> None:
+    """Codes that keep their padding: the last part gives more than it is given."""
+    x = matrix(5, 3 * get("block", get("recipe", name).facts.block).facts.shape[1] - 3)
+    for given in (x, np.asfortranarray(x), x[:1]):
+        random = drawn(get("recipe", name), given.size)
+        operands = {} if random is None else {"random": random}
+        same(emu.quantize(given, name, jobs=3, **operands), emu.quantize(given, name, **operands))
+    assert {axis for axis, _ in cuts} == {0, 1}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_kernels_fill_the_place_that_they_are_given(order: Any) -> None:
+    """The same array comes back, whole; one that a kernel cannot write into stays as it was."""
+    x = np.array(matrix(6, 48), order=order).view(np.uint32)
+    fp32, e2m1, recipe = get("format", "fp32"), get("format", "e2m1"), get("recipe", "nvfp4_te_ref")
+    wanted, levels = kernel_quantize(recipe, x, fp32)
+    place = np.full(x.shape, 0xEE, np.uint8, order=order)
+    found, others = kernel_quantize(recipe, x, fp32, out=place)
+    assert found is place and np.array_equal(place, wanted) and all(np.array_equal(levels[name], others[name]) for name in levels)
+    values = np.full(x.shape, 0xEEEEEEEE, np.uint32, order=order)
+    assert kernel_dequantize(recipe, wanted, levels, out=values) is values
+    assert np.array_equal(values, kernel_dequantize(recipe, wanted, levels))
+    wider = np.full((6, 96), 0xEE, np.uint8)
+    for wrong in (np.full((6, 49), 0xEE, np.uint8), wider[:, ::2], np.full(x.shape, 0xEE, np.uint16, order=order)):
+        found = kernel_quantize(recipe, x, fp32, out=wrong)[0]
+        assert found is not wrong and np.array_equal(found, wanted) and (wrong == 0xEE).all()
+        values = kernel_dequantize(recipe, wanted, levels, out=wrong)
+        assert values is not wrong and values.dtype == np.uint32 and (wrong == 0xEE).all()
+    flat, room = np.ascontiguousarray(x).reshape(-1), np.full(x.size, 0xEE, np.uint8)
+    given = fp32, e2m1, get("rounding", "rne"), get("policy", "ocp_saturate")
+    assert kernel_convert(flat, *given, out=room) is room and np.array_equal(room, kernel_convert(flat, *given))
+    assert kernel_convert(flat, *given, out=room[::-1]) is not room
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 257, 1.5, "two"])

@@ -10,7 +10,7 @@ from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import decode_to, element_random
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.convert import BEST_FORM, address, check, usable
 from emu.engines.native.program import KernelPlan, plan_of
 from emu.engines.native.tables import is_source, source_of
 from emu.engines.native.transform import rotation_of
@@ -51,13 +51,14 @@ def quantize(
     tensor_amax: int | None = None,
     random: Codes | None = None,
     signs: int | None = None,
+    out: Codes | None = None,
     form: int = BEST_FORM,
 ) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes, blocks along its rows.
 
     codes: unsigned [R, C] of fp32, bf16 or fp16, row-major or column-major (else copied).   tensor_amax: fp32 code; None: taken from codes.
     random: one integer per element for a recipe that draws, else None.   signs: for a rotation that takes them.
-    form: of emu/engines/native/kernels/kernels.h.
+    out: a place for the element codes, returned where a kernel can write into it.   form: of emu/engines/native/kernels/kernels.h.
     Returns: element codes, in the memory order of `codes`, and the levels by name.
     Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/engines/native/test_native_quantize.py.
@@ -75,21 +76,34 @@ def quantize(
     rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
     if drawn is not None:
         drawn = np.require(padded(recipe, drawn.T if transposed else drawn, transposed), np.uint8, ("C", "A"))
-    out, levels, marks = _run(plan, memory, source, transposed, amax, rotation, form, drawn)
+    place = None if out is None else usable(out.T if transposed else out, memory.shape, np.uint8)
+    found, levels, marks = _run(plan, memory, source, transposed, amax, rotation, form, drawn, place)
     if marks:
         raise open_error(recipe)
     if transposed:
-        out, levels = out.T, {name: level.T for name, level in levels.items()}
-    return out[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else out, levels
+        found, levels = found.T, {name: level.T for name, level in levels.items()}
+    if place is not None:
+        assert out is not None
+        return out, levels
+    return found[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else found, levels
 
 
 def _run(
-    plan: KernelPlan, memory: Codes, source: Format, transposed: bool, amax: int, rotation: Any, form: int, drawn: Codes | None
+    plan: KernelPlan,
+    memory: Codes,
+    source: Format,
+    transposed: bool,
+    amax: int,
+    rotation: Any,
+    form: int,
+    drawn: Codes | None,
+    place: Codes | None,
 ) -> Filled:
     """Call the kernel on a matrix in memory order; return codes, levels and marks."""
     block, lanes = plan.program.block, plan.program.block.facts.shape[1]
     shape = (memory.shape[0] // lanes, memory.shape[1]) if transposed else (memory.shape[0], memory.shape[1] // lanes)
-    out, levels = np.empty(memory.shape, np.uint8), {}
+    out: Codes = np.empty(memory.shape, np.uint8) if place is None else place
+    levels = dict[str, Codes]()
     for level in block.facts.levels:
         if level.granularity == "block":
             levels[level.name] = np.empty(shape, code_dtype(get("format", level.format)))

@@ -60,17 +60,27 @@ def can_convert(source: Format, fmt: Format, rounding: Rounding, policy: Policy)
 
 
 def convert(
-    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None = None, *, form: int = BEST_FORM
+    codes: Codes,
+    source: Format,
+    fmt: Format,
+    rounding: Rounding,
+    policy: Policy,
+    random: Codes | None = None,
+    *,
+    out: Codes | None = None,
+    form: int = BEST_FORM,
 ) -> NDArray[np.uint8]:
     """Convert codes of fp32, bf16 or fp16 to codes of a format of at most 8 bits, one a byte.
 
-    codes: unsigned, any shape.   random: None, the kernel has no rounding that draws.   form: of emu/engines/native/kernels/kernels.h.
-    Returns: uint8, shape of codes.   NaN, Inf, zero: as the policy says.
+    codes: unsigned, any shape.   random: None, the kernel has no rounding that draws.   out: a place for the result.
+    form: of emu/engines/native/kernels/kernels.h.   Returns: uint8, shape of codes; `out` where it is contiguous.
+    NaN, Inf, zero: as the policy says.
     Raises: OpenError, OperandError as emu.engines.c_ref.convert.convert; EngineError (the kernel cannot; the machine lacks the form).
     Source: emu/engines/native/tables.py derives thresholds and tables.   Tests: tests/engines/native/test_native_convert.py.
     """
-    found = _convert(codes, source, fmt, rounding, policy, random, form, packed=False)
-    return found.reshape(codes.shape)
+    place = None if out is None else usable(out, codes.shape, np.uint8)
+    found = _convert(codes, source, fmt, rounding, policy, random, form, packed=False, place=place)
+    return found.reshape(codes.shape) if place is None else place
 
 
 def convert_packed(
@@ -84,7 +94,15 @@ def convert_packed(
 
 
 def _convert(
-    codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, form: int, packed: bool
+    codes: Codes,
+    source: Format,
+    fmt: Format,
+    rounding: Rounding,
+    policy: Policy,
+    random: Codes | None,
+    form: int,
+    packed: bool,
+    place: Codes | None = None,
 ) -> NDArray[np.uint8]:
     entry = derive.policy_entry(policy, fmt)
     thresholds = thresholds_of(source, fmt, rounding, entry)
@@ -94,7 +112,8 @@ def _convert(
     if random is not None:
         raise OperandError(f"rounding {rounding.id} draws nothing: leave random out")
     flat = np.require(codes, code_dtype(source), ("C", "A")).reshape(-1)
-    out, marks = np.empty(-(-flat.size // 2) if packed else flat.size, np.uint8), ffi.new("uint8_t *")
+    out: NDArray[np.uint8] = np.empty(-(-flat.size // 2) if packed else flat.size, np.uint8) if place is None else place.reshape(-1)
+    marks = ffi.new("uint8_t *")
     given = source_of(source), address(flat), flat.size
     if tables is None:
         check(lib.emu_convert_4bit(form, thresholds, *given, packed, address(out), marks))
@@ -141,6 +160,11 @@ def check(error: int) -> None:
     """Raise what a kernel refuses. Raises: EngineError."""
     if error:
         raise EngineError(FAULTS.get(error, f"error {error} of a kernel"))
+
+
+def usable(out: Codes, shape: tuple[int, ...], dtype: type[np.unsignedinteger]) -> Codes | None:
+    """Return a place for a result where a kernel can write into it: contiguous memory of this shape and dtype; else None."""
+    return out if out.shape == shape and out.dtype == dtype and out.flags.carray else None
 
 
 def address(array: NDArray[Any]) -> Any:

@@ -16,7 +16,7 @@ from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.convert import BEST_FORM, address, check, usable
 from emu.engines.native.program import KernelPlanBuilder
 from emu.engines.native.steps import Unable, require
 from emu.engines.native.tables import decode_table
@@ -123,13 +123,15 @@ def dequantize(
     *,
     profile: str | None = None,
     result: Format | None = None,
+    out: Codes | None = None,
     form: int = BEST_FORM,
 ) -> Codes:
     """Return the values of codes and levels as codes of `result` (None: fp32).
 
     codes: unsigned [R, C] of 4 bits (the caller checks; the kernel reads the low half of a byte), row-major or column-major (else copied),
     C a multiple of the block or cut off from one.
-    levels: as quantize returns them.   profile: None: the recipe's first.   Returns: in the memory order of `codes`.
+    levels: as quantize returns them.   profile: None: the recipe's first.
+    out: a place for the values.   Returns: in the memory order of `codes`; `out` where the kernel can write into it.
     Exactness: equals emu.engines.exact.block.dequantize bit for bit.
     Raises: SpecError (profile), ShapeError (levels against codes), OpenError (an unused bit of a level), EngineError.
     Tests: tests/engines/native/test_native_dequantize.py.
@@ -150,14 +152,20 @@ def dequantize(
     initial = ffi.new("uint32_t[]", list(plan.initial))
     for number, bits in tensor.items():
         initial[number] = bits
-    own.initial, out = initial, np.empty(memory.shape, np.uint32)
+    narrows = result is not None and not is_binary32(result)
+    place = None if out is None or narrows else usable(out.T if transposed else out, memory.shape, np.uint32)
+    own.initial, values = initial, np.empty(memory.shape, np.uint32) if place is None else place
     targets = ffi.new("void *[]", [address(level) for level in given] or [ffi.NULL])
     rows, columns = memory.shape
-    check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, transposed, targets, address(out)))
-    narrow: Codes = out
-    if result is not None and not is_binary32(result):
+    check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, transposed, targets, address(values)))
+    if place is not None:
+        assert out is not None
+        return out
+    narrow: Codes = values
+    if narrows:
+        assert result is not None
         nearest = get("rounding", "rne")
-        narrow = convert_with_open(out, plan.program.arithmetic, result, nearest, derive.arithmetic_entry(result))[0]
+        narrow = convert_with_open(values, plan.program.arithmetic, result, nearest, derive.arithmetic_entry(result))[0]
     return (narrow.T if transposed else narrow)[:, : codes.shape[1]]
 
 
