@@ -22,7 +22,7 @@ from research.models import gradients
 from research.models import study as models
 from research.reproduction import record as reproduction
 from research.train import results
-from tools import foreign_kernels
+from tools import foreign_kernels, machines
 from tools.blind import __main__ as blind
 from tools.docs import held_back
 
@@ -40,6 +40,7 @@ KINDS = {
     "gradients.json": gradients.KIND,
     "hardware_cost.json": measure.KIND,
     "held_back.json": held_back.KIND,
+    "machines.json": machines.KIND,
     "models.json": models.KIND,
     "netlist_mutants.json": netlist.RECORD,
     "KILL_rtl.json": mutation_kill.KIND,

@@ -7,12 +7,14 @@ from urllib.parse import parse_qs
 from emu.files.record import Data
 from emu.spec import KINDS, get, names
 from emu.spec.registry import digest
+from tools import machines
 from tools.foreign_kernels import KIND, RECORD
 from tools.site.conformance import conformance, explorer_link, open_questions, unrolled
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = (("format", "fp32"), ("format", "e2m1"), ("rounding", "rne"), ("policy", "gfloat_sat"))
 RECIPES = {"mxfp4_torchao_even"}
+COMPARED = machines.KIND.read(ROOT / machines.RECORD)
 
 
 def rows(page: str, table: str) -> list[str]:
@@ -21,7 +23,7 @@ def rows(page: str, table: str) -> list[str]:
 
 def test_every_kernel_has_its_row_with_the_counts_of_the_record() -> None:
     record: Data = KIND.read(ROOT / RECORD)
-    found = rows(conformance(record, RECIPES), "libraries-table")
+    found = rows(conformance(record, COMPARED, RECIPES), "libraries-table")
     assert len(found) == len(record["rows"]) > 100
     for row, text in zip(record["rows"], found, strict=True):
         differing, compared = (sum(suite[key] for suite in row["suites"].values()) for key in ("differing", "compared"))
@@ -32,18 +34,43 @@ def test_every_kernel_has_its_row_with_the_counts_of_the_record() -> None:
 
 
 def test_every_instruction_and_open_question_has_its_row() -> None:
-    machines = rows(conformance(KIND.read(ROOT / RECORD), None), "machines-table")
-    assert len(machines) == len(names("instruction"))
-    for name, text in zip(names("instruction"), machines, strict=True):
+    told = rows(conformance(KIND.read(ROOT / RECORD), COMPARED, None), "machines-table")
+    assert len(told) == len(names("instruction"))
+    for name, text in zip(names("instruction"), told, strict=True):
         assert f">{name}</a>" in text and f"<td>{get('instruction', name).status}</td>" in text
     asked = sum(len(get(kind, name).open) for kind in KINDS for name in names(kind))
     assert len(rows(open_questions(), "open-table")) == asked > 100
 
 
+def test_every_pair_of_datapaths_has_its_row_with_its_sources_and_its_smallest_row() -> None:
+    page = conformance(KIND.read(ROOT / RECORD), COMPARED, RECIPES)
+    found = rows(page, "datapaths-table")
+    assert len(found) == len(COMPARED["pairs"]) > 100
+    for pair, text in zip(COMPARED["pairs"], found, strict=True):
+        for name in (pair["first"], pair["second"]):
+            model = get("datapath", name.partition("/")[0])
+            assert f">{name}</a><br><small>{model.status}: {model.sources[0].ref}" in text
+        assert f"<td>{pair['verdict']}<br>" in text
+        assert (f"{pair['differ']:,} of {pair['rows']:,}" in text) == (pair["verdict"] != machines.EQUAL)
+        assert all(f"<code>{code}</code>" in text for code, _ in pair.get("results", []))
+        assert ("explorer_page.html#dot?m1=" in text) == (pair["verdict"] == machines.DIFFERS)
+
+
+def test_every_machine_stands_in_a_pair_or_among_those_that_are_not_compared() -> None:
+    page = conformance(KIND.read(ROOT / RECORD), COMPARED, None)
+    alone = rows(page, "alone-table")
+    there = "".join(rows(page, "datapaths-table") + alone)
+    wanted = [name for name in names("datapath") if machines.is_machine(get("datapath", name))]
+    assert len(wanted) == 22 and all(f"reference/datapath/{name}.html" in there for name in wanted)
+    unknown = {name for name in wanted if get("datapath", name).status == "unknown"}
+    assert unknown == {name for name in wanted if any(f"/{name}.html" in row and "<td>unknown<" in row for row in alone)}
+    assert any("/cdna3_fp8.html" in row and "e4m3fnuzxe5m2fnuz" in row for row in alone)
+
+
 def test_a_page_without_explorer_links_to_none() -> None:
-    page = conformance(KIND.read(ROOT / RECORD), None)
+    page = conformance(KIND.read(ROOT / RECORD), COMPARED, None)
     assert "explorer_page" not in page
-    assert "explorer_page.html#number?" in conformance(KIND.read(ROOT / RECORD), RECIPES)
+    assert "explorer_page.html#number?" in conformance(KIND.read(ROOT / RECORD), COMPARED, RECIPES)
 
 
 def test_the_link_of_a_conversion_holds_its_facts() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from emu.base.errors import FileError, OperandError
 from emu.check.libraries.model import find
@@ -14,6 +15,8 @@ from tools.docs.foreign_findings import FINDINGS, LEFT_OUT
 from tools.foreign_kernels import COMMAND, KIND, RECORD
 
 PAGE: Final = "docs/foreign_kernels.md"
+SECONDS: Final = " --seconds 600"
+Told = TypeVar("Told", str, tuple[str, ...])
 
 
 def foreign_pages(root: Path) -> dict[str, str]:
@@ -53,25 +56,52 @@ def _overview(name: str, about: Data, rows: list[Data]) -> tuple[Any, ...]:
 
 
 def _library(name: str, about: Data, rows: list[Data]) -> Data:
+    departing = [row for row in rows if row["verdict"] != "pass"]
+    asked = {options(row) for row in rows}
+    alike = asked.pop() if len(asked) == 1 else None
     return {
         "name": name,
         "about": about,
-        "kernels": [
-            (Code(row["kernel"]), row["call"], Code(row["contract"]), row["claim"], row["verdict"], f"{_count(row, 'differing'):,}",
-             f"{_count(row, 'compared'):,}", _identified(row))
-            for row in rows
-        ],
-        "departures": [
-            (row, FINDINGS.get(row["kernel"], "departs as follows."), one_liners(row), [_failure(item) for item in row["failures"]])
-            for row in rows
-            if row["verdict"] != "pass"
-        ],
-    }  # fmt: skip
+        "header": ("kernel", "call", "contract", "claim", "verdict", "identified") + (("options",) if alike is None else ()),
+        "kernels": [_kernel(row) + ((_code(options(row)),) if alike is None else ()) for row in rows],
+        "options": alike,
+        "findings": _shared((_finding(row), row) for row in departing),
+        "notes": _shared((row["note"], row) for row in departing if row["note"]),
+        "examples": [(own, *found) for own, found in _shared((_failure(item), row) for row in departing for item in row["failures"])],
+    }
+
+
+def _kernel(row: Data) -> tuple[Any, ...]:
+    return Code(row["kernel"]), row["call"], Code(row["contract"]), row["claim"], _verdict(row), _identified(row)
+
+
+def _code(text: str) -> Code | str:
+    return Code(text) if text else ""
+
+
+def _shared(told: Iterable[tuple[Told, Data]]) -> list[tuple[list[Code], Told]]:
+    """Return (kernels, what is told of them), each thing that is told once."""
+    found: dict[Told, list[Code]] = {}
+    for words, row in told:
+        found.setdefault(words, []).append(Code(row["kernel"].partition(".")[2]))
+    return [(kernels, words) for words, kernels in found.items()]
+
+
+def _finding(row: Data) -> str:
+    return FINDINGS.get(row["kernel"], "departs as follows.") + (f" It stopped: {row['message']}" if row["message"] else "")
+
+
+def _verdict(row: Data) -> str:
+    compared, differing = (f"{_count(row, word):,}" for word in ("compared", "differing"))
+    return f"equal in {compared}" if row["verdict"] == "pass" else f"{row['verdict']} in {differing} of {compared}"
 
 
 def _identified(row: Data) -> str:
     found = row.get("identified")
-    return "" if not found else f"{found['kind']}: {', '.join(found['found'][:2]) or found['title']}"
+    if not found:
+        return ""
+    told = ", ".join(found["found"][:2]) or found["title"]
+    return "itself" if found["kind"] == "documented" and told == row["contract"] else f"{found['kind']}: {told}"
 
 
 def _failure(item: Data) -> tuple[str, ...]:
@@ -81,16 +111,21 @@ def _failure(item: Data) -> tuple[str, ...]:
 
 def one_liners(row: Data) -> list[str]:
     """Return the commands that check the kernel of a row again and, where it was identified, identify it."""
-    asked = f"emu check foreign:{row['kernel']} --against {row['contract']}"
-    try:
-        kernel = find(row["kernel"])
-        (rows, columns), limit = kernel.multiple, " --seconds 600" if kernel.library.compiles else ""
-    except OperandError:
-        rows, columns, limit = 1, 1, ""
-    asked += limit if (rows, columns) == (1, 1) else f" --multiple {rows}x{columns}{limit}"
+    asked = f"emu check foreign:{row['kernel']} --against {row['contract']} {options(row)}".rstrip()
     if row.get("identified") is None:
         return [asked]
-    return [asked, f"emu identify foreign:{row['kernel']} --op {row['contract']}{limit}"]  # finds out by itself which sizes are taken
+    found = f"emu identify foreign:{row['kernel']} --op {row['contract']}"  # finds out by itself which sizes are taken
+    return [asked, found + (SECONDS if SECONDS in asked else "")]
+
+
+def options(row: Data) -> str:
+    """Return what `emu check` must be told of a kernel: the sizes that it takes, time to compile."""
+    try:
+        kernel = find(row["kernel"])
+    except OperandError:
+        return ""
+    (rows, columns), limit = kernel.multiple, SECONDS if kernel.library.compiles else ""
+    return ((f" --multiple {rows}x{columns}" if (rows, columns) != (1, 1) else "") + limit).lstrip()
 
 
 def _count(row: Data, word: str) -> int:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from emu.base.errors import EmuError
 from emu.contracts import contract_of
-from emu.explain.link import of_operands
+from emu.explain.link import link, of_operands
 from emu.files.record import Data
 from emu.pages.instruction import ISA
-from emu.spec import KINDS, Instruction, get, names
+from emu.spec import KINDS, Datapath, Instruction, get, names
 from emu.spec.contract import parse
+from emu.spec.datapath import resolve
+from tools import machines
 from tools.docs.overviews import STATUS
 from tools.foreign_kernels import KIND, RECORD
 
@@ -32,14 +35,25 @@ def site_pages(root: Path, recipes: Collection[str] | None) -> dict[str, str]:
     recipes: those that the explorer offers, so that a link opens; None: no explorer, no links to it.
     Raises: FileError (a damaged record).   Tests: tests/site/test_site_conformance.py.
     """
-    return {"conformance.md": conformance(KIND.read(root / RECORD), recipes), "open_questions.md": open_questions()}
+    records = KIND.read(root / RECORD), machines.KIND.read(root / machines.RECORD)
+    return {"conformance.md": conformance(*records, recipes), "open_questions.md": open_questions()}
 
 
-def conformance(record: Data, recipes: Collection[str] | None) -> str:
-    """Return the page: every kernel of other libraries against its contract, and every instruction with what is known of it."""
-    kernels = [_kernel(row, record["libraries"], recipes) for row in record["rows"]]
-    machines = [_machine(get("instruction", name)) for name in names("instruction")]
-    return _render("conformance.md.j2", kernels=kernels, machines=machines, statuses=[(word, STATUS[word]) for word in STATUS])
+def conformance(record: Data, compared: Data, recipes: Collection[str] | None) -> str:
+    """Return the page: every kernel of other libraries against its contract, every datapath of a machine against every other, every
+    instruction with what is known of it.
+
+    record, compared: of tools.foreign_kernels and of tools.machines.
+    """
+    return _render(
+        "conformance.md.j2",
+        kernels=[_kernel(row, record["libraries"], recipes) for row in record["rows"]],
+        datapaths=[_pair(pair, recipes is not None) for pair in compared["pairs"]],
+        alone=_alone(compared["pairs"]),
+        command=compared["command"],
+        machines=[_machine(get("instruction", name)) for name in names("instruction")],
+        statuses=[(word, STATUS[word]) for word in STATUS],
+    )
 
 
 def open_questions() -> str:
@@ -105,6 +119,50 @@ def _kernel(row: Data, libraries: Data, recipes: Collection[str] | None) -> Data
     }
 
 
+def _pair(pair: Data, links: bool) -> Data:
+    return {
+        "sides": [_side(pair["first"]), _side(pair["second"])],
+        "verdict": pair["verdict"],
+        "count": "" if pair["verdict"] == machines.EQUAL else f"{pair['differ']:,} of {pair['rows']:,}",
+        "row": list(pair.get("row", {}).items()),
+        "results": pair.get("results"),
+        "exact": pair.get("exact"),
+        "link": f"{EXPLORER}#{link('dot', **pair['state'])}" if links and pair.get("state") else None,
+    }  # fmt: skip
+
+
+def _side(name: str) -> Data:
+    model = get("datapath", name.partition("/")[0])
+    return {"name": name, "id": model.id, "status": model.status, "from": _sources(model)}
+
+
+def _alone(pairs: Sequence[Data]) -> list[Data]:
+    """Return the machines, or their operands, in no pair: nothing else takes them, or nobody says what they compute."""
+    there = {pair[key] for pair in pairs for key in ("first", "second")}
+    left: dict[str, list[str]] = {}
+    for side in machines.sides():
+        if machines.is_machine(side.model) and side.name not in there:
+            left.setdefault(side.model.id, []).append(side.name.partition("/")[2])
+    found = [(name, f"nothing else takes these operands and gives this D: {', '.join(kinds)}") for name, kinds in left.items()]
+    computed = {side.model.id for side in machines.sides()}
+    found += [(name, _refusal(name)) for name in names("datapath") if name not in computed]
+    return [
+        {"id": name, "status": get("datapath", name).status, "from": _sources(get("datapath", name)), "why": why} for name, why in found
+    ]
+
+
+def _refusal(name: str) -> str:
+    try:
+        resolve(name)
+    except EmuError as error:
+        return str(error).partition(": ")[2]
+    return ""
+
+
+def _sources(model: Datapath) -> str:
+    return ", ".join(dict.fromkeys(source.ref for source in model.sources))
+
+
 def _machine(thing: Instruction) -> Data:
     facts = thing.facts
     return {
@@ -121,8 +179,15 @@ def _render(name: str, **given: Any) -> str:
     pages = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True)
     pages.trim_blocks = pages.lstrip_blocks = True
     pages.filters["cut"] = _cut
+    pages.filters["runs"] = _runs
     return pages.get_template(name).render(given)
 
 
 def _cut(text: str, longest: int = 60) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _runs(text: str) -> str:
+    """Return the hexadecimal codes of a row without a long run of zeros at their end."""
+    kept = text.rstrip("0")
+    return text if len(text) - len(kept) < 8 else f"{kept}0 … 0"
