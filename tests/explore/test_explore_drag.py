@@ -1,5 +1,6 @@
 """The number follows the pointer along its line, a value of Block along its bar, to the source's value nearest to that place."""
 
+import json
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ from support import devtools
 from support.explorer import answers, browser, link, planted
 
 from emu.base.errors import SpecError
+from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite
@@ -82,7 +84,9 @@ const plain = () => { const copy = at("#room").cloneNode(true);
     copy.querySelectorAll("#line").forEach(item => item.remove()); return copy.innerHTML; };
 send("pointermove", 2); out.beyond = at("[name=typed]").value;
 send("pointermove", 0.55); const whole = plain(), kept = at("[name=typed]").value;
+const high = document.documentElement.scrollHeight;
 send("pointerup", 0.55); out.whole = plain() === whole && at("[name=typed]").value === kept; out.hash = location.hash;
+out.high = [high, document.documentElement.scrollHeight];
 out.after = ticks(); const last = at("[name=code]").value;
 send("pointermove", 0.3); out.done = at("[name=code]").value === last; out.code = last;
 out.typed = at("[name=typed]").value; at('[data-bit="30"]').click(); out.clicked = at("[name=code]").value;
@@ -95,6 +99,7 @@ def dragged(page: str, folder: Path) -> list[str]:
     (folder / "page.html").write_text(page, encoding="utf-8")
     with devtools.page(browser(), folder / "profile") as tab:
         tab.open(f"{(folder / 'page.html').as_uri()}{link('number', to='e4m3', code='0x40200000')}")
+        tab.picture()  # what has been drawn once keeps its height
         said = tab.ask(DRAG)
     if "abc" in (said["beyond"], said["typed"]):
         return ["what was typed stays"]
@@ -104,6 +109,7 @@ def dragged(page: str, folder: Path) -> list[str]:
     found += ["the line moved"] if any(here != ticks for *_, here, _ in said["seen"]) else []
     found += [] if len({here for *_, here in said["seen"]}) == 3 and f"code={said['code']}" in said["hash"] else ["the codes"]
     found += [] if said["whole"] else ["what is drawn while it is held is not what is drawn anew"]
+    found += [] if len(set(said["high"])) == 1 else ["the page grows or shrinks while it is held"]
     found += [] if said["refused"].startswith("abc") and said["mended"] == "" else ["the refusal stays"]
     found += [] if int(said["clicked"], 16) == int(said["code"], 16) ^ 1 << 30 else ["a bit that is clicked afterwards"]
     found += [] if Fraction(said["beyond"]) == Fraction(ticks.split()[-1]) else ["beyond the end"]
@@ -118,9 +124,10 @@ DRAGS = {
     "the line moves": ("const from = held?.first ?? Math.max", "const from = Math.max"),
     "never let go": ("if (held) { held = null; go({}); }", ""),
     "the address of before": ("if (held) { held = null; go({}); }", "if (held) { held = null; draw(); }"),
-    "marks that stay": ("if (here.getAttribute(name) !== value) here.setAttribute(name, value);", ""),
-    "words that stay": ("(here.data === next.data || (here.data = next.data))", "here.data"),
-    "what was typed stays": ("if (\"value\" in next && here.value !== next.value) here.value = next.value;", ""),
+    "marks that stay": ("if (before.get(name) !== value) node.setAttribute(name, value);", ";"),
+    "words that stay": ("here.node.data = plain(next.open);", ""),
+    "what was typed stays": ("if (item.value !== item.defaultValue) item.value = item.defaultValue;", ""),
+    "another height": ("contain-intrinsic-size: auto 20rem;", "contain-intrinsic-size: 1px;"),
     "deaf afterwards": ("if (held) return; // nothing is clicked meanwhile\n  bindOwn(page, state);\n  page.querySelectorAll(\".bit\")",
                         "bindOwn(page, state);\n  [].slice()"),
 }  # fmt: skip
@@ -185,6 +192,7 @@ def test_a_value_follows_its_bar(page, tmp_path):
 LIFTS = {
     "the ends move": ("held?.ends || endsOf(codes, from)", "endsOf(codes, from)"),
     "another element": ("hex(i === element ? code : own_, width)", "hex(i === element + 1 ? code : own_, width)"),
+    "what is gone stays": ("for (; i < at; i++) was[i].node.remove();", "i = at;"),
     "upside down": ("within((150 - (event.clientY - top) / height * 160)", "within(((event.clientY - top) / height * 160 - 10)"),
 }  # fmt: skip
 
@@ -192,3 +200,61 @@ LIFTS = {
 @pytest.mark.parametrize("fault", LIFTS)
 def test_a_fault_of_bars_is_noticed(page, tmp_path, fault):
     assert lifted(planted(page, *LIFTS[fault]), tmp_path)
+
+
+AMENDED = {
+    "number": [
+        {}, {"to": "e4m3", "round": "sr_add8", "r": 7}, {"from": "fp16", "code": "0x0000", "to": "int4", "formats": "all"},
+        {"from": "bf16", "code": "0x8001", "to": "e5m2"}, {"own": descriptor_text([get("format", "e2m1"), get("policy", "nvidia")])},
+    ],
+    "block": [
+        {"flip": 2}, {"a": "nvfp4_modelopt", "b": "mxfp4_torchao_floor", "amax": "7"}, {"x": " ".join(["1 nan", "0.5 -3"] * 16)},
+        {"rotate": "rht16_ufp4"}, {"x": "0 " * 32}, {"own": descriptor_text([get("recipe", "mxfp4_torchao_floor")])},
+    ],
+}  # fmt: skip
+ANEW = """return PLACES.flatMap(([place, figure]) => {
+    history.replaceState(null, "", place); dispatchEvent(new HashChangeEvent("hashchange"));
+    const at = selector => document.querySelector(selector), fields = () => [...at("#room").querySelectorAll("input, textarea, select")]
+        .map(item => item.value).join("\\n");
+    const plain = () => { const copy = at("#room").cloneNode(true);
+        copy.querySelectorAll("#line, #bars, #flips").forEach(item => item.remove()); return copy.innerHTML + fields(); };
+    const send = (kind, share) => { const box = at(figure).getBoundingClientRect(), target = at(figure).querySelector("rect") || at(figure);
+        target.dispatchEvent(new PointerEvent(kind, {bubbles: true, cancelable: true,
+            clientX: box.left + share * box.width, clientY: box.top + share * box.height})); };
+    const codes = new Set();
+    let shown = null;
+    const stays = () => at("#room form") === shown;
+    return [0.1, 0.35, 0.5, 0.77, 0.93].map((share, i) => {
+        shown = at("#room form");
+        send("pointerdown", share); send("pointermove", 1 - share); send("pointermove", share);
+        const held = stays() ? plain() : "other nodes";
+        send("pointerup", share);
+        codes.add(at("[name=x], [name=code]").value);
+        return held === plain() && (i < 4 || codes.size > 3) && at("#fault").textContent === "" ? "" : `${place} ${share} ${codes.size}`;
+    }).filter(Boolean);
+});"""
+
+
+def amended(page: str, folder: Path) -> list[str]:
+    """Places where what is drawn while something is held is not what is drawn anew; empty: none."""
+    figures = {"number": "#line", "block": "#bars"}
+    places = [[link(room, **state), figures[room]] for room, states in AMENDED.items() for state in states]
+    found = answers(page, ANEW.replace("PLACES", json.dumps(places)), folder)
+    return found if isinstance(found, list) else [str(found)]
+
+
+def test_what_is_amended_is_what_is_drawn_anew(page, tmp_path):
+    assert amended(page, tmp_path) == []
+
+
+AMENDS = {
+    "attributes that stay": ("for (const name of before.keys()) if (!after.has(name)) node.removeAttribute(name);", ""),
+    "what is new left out": ("put(next, node, was[i]?.node || null)", "undefined"),
+    "what is new at the end": ("put(next, node, was[i]?.node || null)", "put(next, node, null)"),
+    "rebuilt at each move": ("drawn = isBound(last, page) ? last : null;", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", AMENDS)
+def test_a_fault_of_amending_is_noticed(page, tmp_path, fault):
+    assert amended(planted(page, *AMENDS[fault]), tmp_path)

@@ -70,8 +70,8 @@ def test_the_formula_of_every_code_holds(page, tmp_path):
 
 
 FAULTS = {
-    "bias of the wrong sign": ('exp : 1n} ${bias < 0n ? "+" : "-"}', 'exp : 1n} ${bias < 0n ? "-" : "+"}'),
-    "subnormal exponent": ("2^(${leading || exp ? exp : 1n} ", "2^(${exp} "),
+    "bias of the wrong sign": ('`2^(${exp} ${bias < 0n ? "+" : "-"}', '`2^(${exp} ${bias < 0n ? "-" : "+"}'),
+    "subnormal exponent": ("biased(leading || exp ? exp : 1n, bias)", "biased(exp, bias)"),
     "leading bit": ("(${leading} + ${fraction}", "(1 + ${fraction}"),
     "sign bit": ("`(-1)^${sign}`", "`(-1)^0`"),
     "two's complement": ("less ? `(${stored} - ${less})`", "less ? `(${stored} - ${less / 2n})`"),

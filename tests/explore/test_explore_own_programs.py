@@ -133,7 +133,8 @@ def test_every_machine_of_the_page_has_the_kind_that_c_says(page, tmp_path):
 
 FAULTS = {
     "the recipe of the page": ("C.ex_program(libraryOf(isOwnRecipe(id)),", "C.ex_program(libraryOf(false),"),
-    "the words of the page's recipe": ("[...own.recipes, ...META.recipes].find(", "[...META.recipes, ...own.recipes].find("),
+    "the words of the page's recipe": ("own.recipes.find(recipe => recipe.id === id) || META.",
+                                      "META.recipes.find(recipe => recipe.id === id) || own."),
     "steps named by their argument": ("return [names[out], [", "return [names[args[0]], ["),
     "levels in another order": ("C.ex_level_register(program, i)", "C.ex_level_register(program, facts.levels - 1 - i)"),
 }  # fmt: skip

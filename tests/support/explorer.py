@@ -1,14 +1,14 @@
 """The page of the explorer in headless Chromium: scripts run in it, and what they answer comes back."""
 
 import json
-import os
-import signal
 import subprocess
 from fractions import Fraction
 from pathlib import Path
 from urllib.parse import unquote, urlencode
 
 from support.devtools import chromium
+
+from tools.processes import end_session
 
 
 def browser() -> str:
@@ -58,7 +58,7 @@ def dumped(command: list[str]) -> tuple[str, str]:
             try:
                 said, error = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                end_session(process)
                 continue
         assert process.returncode == 0, error[-500:]
         return said, error

@@ -50,29 +50,6 @@ function go(changes, focus) { // a change of the state: the address first, then 
   if (!held) history.replaceState(null, "", hashOf(now.name, now.state)); // browsers take few changes of an address a second: after a drag, one
   draw(focus);
 }
-/** Put HTML into the room. While something is dragged what is there already stays, so that only what changed is laid out anew. */
-function show(page, text) {
-  if (!held) return void (page.innerHTML = text);
-  const made = document.createElement("template");
-  made.innerHTML = text;
-  patch(page, made.content);
-}
-function patch(old, fresh) { // make the children of a node those of another
-  const before = [...old.childNodes], after = [...fresh.childNodes];
-  after.forEach((next, i) => {
-    const here = before[i];
-    if (!here) return old.append(next);
-    if (here.nodeName !== next.nodeName) return here.replaceWith(next);
-    if (here.nodeType === Node.TEXT_NODE) return void (here.data === next.data || (here.data = next.data));
-    if (["FORM", "LABEL"].includes(here.nodeName) || !here.isEqualNode(next)) { // fields are looked at one by one
-      for (const {name} of [...here.attributes]) if (!next.hasAttribute(name)) here.removeAttribute(name);
-      for (const {name, value} of next.attributes) if (here.getAttribute(name) !== value) here.setAttribute(name, value);
-      patch(here, next);
-    }
-    if ("value" in next && here.value !== next.value) here.value = next.value; // what was typed is no attribute
-  });
-  before.slice(after.length).forEach(item => item.remove());
-}
 function draw(focus) {
   const page = document.querySelector("#room"), fault = document.querySelector("#fault");
   document.querySelectorAll("nav a").forEach(link => link.toggleAttribute("aria-current", link.dataset.room === now.name));
@@ -85,6 +62,7 @@ function draw(focus) {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     fault.textContent = error.message; // what was typed stays, what it said before goes
+    drawn = null;
     document.querySelector("#shell").textContent = "";
     page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
