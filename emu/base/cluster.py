@@ -9,10 +9,9 @@ import ctypes
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import uuid4
@@ -42,27 +41,74 @@ def checked_address(text: str) -> str:
 def done_by_cluster(function: Callable[[Task], Result], tasks: Sequence[Task], address: str, patience: float = PATIENCE) -> Done[Result]:
     """Yield (index of a task, its result) as they are done.
 
-    function, tasks, results: what pickle can carry; a function is found by its name on the worker.
-    address: local:N, N workers on this machine for as long as this runs; or the address of a scheduler, whose workers must import emu.
+    address: as workers_of.   The others, and what it raises: as Workers.done.
+    """
+    with workers_of(address, patience) as workers:
+        yield from workers.done(function, tasks)
+
+
+@contextmanager
+def workers_of(address: str, patience: float = PATIENCE) -> Iterator[Workers]:
+    """Give the workers of a cluster, for as long as the block runs.
+
+    address: local:N, N workers on this machine until the block ends; or the address of a scheduler, whose workers must import emu.
     patience: seconds that a scheduler may be away, at first or later; what was not done is then handed in again.
-    Raises: what the function raises; OperandError (no address); ToolError (no library, no scheduler, workers that die of one task).
+    Raises: OperandError (no address), ToolError (no library, workers that do not start).
     """
     distributed = _library()
-    left = dict(enumerate(tasks))
     with _scheduler(distributed, checked_address(address)) as place:
+        workers = Workers(distributed, address, place, patience)
+        try:
+            yield workers
+        finally:
+            workers.leave()
+
+
+class Workers:
+    """The workers that a scheduler has, and the connection to it, which is made when there is something to do. Made by workers_of."""
+
+    def __init__(self, distributed: Any, address: str, place: str, patience: float) -> None:
+        self.distributed, self.address, self.place, self.patience = distributed, address, place, patience
+        self._client: Any = None
+
+    def done(self, function: Callable[[Task], Result], tasks: Iterable[Task], in_turn: bool = False) -> Done[Result]:
+        """Yield (index of a task, its result) as they are done.
+
+        function, tasks, results: what pickle can carry; a function is found by its name on the worker.
+        tasks: drawn as they are handed in, a few for each thread of the workers, and held until they are done.
+        in_turn: none is drawn long before an earlier one is done, for results that are large and taken in order.
+        Raises: what the function raises; ToolError (no scheduler, workers that die of one task).
+        """
+        numbered = enumerate(tasks)
+        left: dict[int, Any] = {}
         gone_since: float | None = None
-        while left:
+        while True:
             try:
-                with _client(distributed, place) as client:
-                    for index, result in _round(distributed, client, function, left, patience):
-                        gone_since = None
-                        del left[index]
-                        yield index, result
+                for index, result in _round(self.distributed, self._connected(), function, left, numbered, self.patience, in_turn):
+                    gone_since = None
+                    yield index, result
+                return
             except _Gone as error:
+                self.leave()
                 gone_since = gone_since or time.monotonic()
-                if time.monotonic() - gone_since > patience:
-                    raise ToolError(f"cluster {address}: {error}: start it again and give the same command, which goes on") from None
+                if time.monotonic() - gone_since > self.patience:
+                    raise ToolError(f"cluster {self.address}: {error}: start it again and give the same command, which goes on") from None
                 time.sleep(_PAUSE)
+
+    def _connected(self) -> Any:
+        """Return a client of the scheduler. Raises: _Gone."""
+        if self._client is None:
+            try:
+                self._client = self.distributed.Client(self.place, set_as_default=False, timeout="5s")
+            except (OSError, TimeoutError, ValueError) as error:
+                raise _Gone(f"no scheduler answers at {self.place} ({type(error).__name__})") from None
+        return self._client
+
+    def leave(self) -> None:
+        """Close the connection, if there is one."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close(timeout=2)
 
 
 def keep_freed_memory() -> None:
@@ -102,7 +148,12 @@ def _scheduler(distributed: Any, address: str) -> Iterator[str]:
     with TemporaryDirectory(prefix="emu-cluster-") as folder:
         try:
             cluster = distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, local_directory=folder
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                local_directory=folder,
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             hint = "a script of your own calls emu below `if __name__ == '__main__':`, as with multiprocessing"
@@ -111,23 +162,18 @@ def _scheduler(distributed: Any, address: str) -> Iterator[str]:
             yield cluster.scheduler_address
 
 
-@contextmanager
-def _client(distributed: Any, place: str) -> Iterator[Any]:
-    try:
-        client = distributed.Client(place, set_as_default=False, timeout="5s")
-    except (OSError, TimeoutError, ValueError) as error:
-        raise _Gone(f"no scheduler answers at {place} ({type(error).__name__})") from None
-    try:
-        yield client
-    finally:
-        client.close(timeout=2)
-
-
 def _round(
-    distributed: Any, client: Any, function: Callable[[Any], Any], left: dict[int, Any], patience: float
+    distributed: Any,
+    client: Any,
+    function: Callable[[Any], Any],
+    left: dict[int, Any],
+    numbered: Iterator[tuple[int, Any]],
+    patience: float,
+    in_turn: bool,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield what is done of the tasks that are left, until the scheduler is gone.
+    """Yield what is done, until all is or the scheduler is gone.
 
+    left: tasks that were drawn and are not done; those that are there were lost and go first.   numbered: tasks still to draw.
     A few tasks for each thread are handed in at a time: there may be more tasks than a scheduler should hold.
     """
     try:
@@ -135,20 +181,34 @@ def _round(
         threads = max(1, sum(client.nthreads().values()))
     except (OSError, TimeoutError) as error:
         raise _Gone(f"no worker ({type(error).__name__})") from None
-    run = uuid4().hex
-    rest = iter(list(left))
+    run, most = uuid4().hex, _AHEAD * threads
+    lost = list(left)
     places: dict[Any, int] = {}
+    last = max(lost, default=-1)
 
-    def more(count: int) -> list[Any]:
-        new = {client.submit(function, left[index], key=f"emu-{run}-{index}", pure=False): index for index in islice(rest, count)}
-        places.update(new)
-        return list(new)
+    def more() -> list[Any]:
+        nonlocal last
+        new = []
+        while len(places) < most:
+            if lost:
+                index = lost.pop(0)
+            elif in_turn and left and last + 1 - min(left) >= most:
+                break
+            else:
+                index, task = next(numbered, (-1, None))
+                if index < 0:
+                    break
+                left[index], last = task, index
+            new.append(client.submit(function, left[index], key=f"emu-{run}-{index}", pure=False))
+            places[new[-1]] = index
+        return new
 
-    waiting = distributed.as_completed(more(_AHEAD * threads), loop=client.loop)
+    waiting = distributed.as_completed(more(), loop=client.loop)
     for future in waiting:
         index = places.pop(future)
         result = _result(distributed, future, client)
-        waiting.update(more(1))
+        del left[index]
+        waiting.update(more())
         yield index, result
 
 

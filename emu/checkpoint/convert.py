@@ -32,6 +32,7 @@ from emu.checkpoint.store import companions, matches
 from emu.checkpoint.words import metadata_of, words_of
 from emu.files.writers import Planned, write_planned
 from emu.spec import derive, get, names
+from emu.spec.carried import InOrder, workers
 from emu.spec.models import Checkpoint, Recipe
 from emu.spec.models.checkpoint import Written
 
@@ -72,6 +73,8 @@ def convert_checkpoint(
     rest: str | Path | None = None,
     requantize: bool = False,
     recipe: str | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
 ) -> Converted:
     """Write a quantized checkpoint as another store: the same numbers, or refused unless it may be quantized again.
 
@@ -84,11 +87,12 @@ def convert_checkpoint(
     requantize: a weight that the other store cannot hold is decoded exactly, rounded to binary32 where its values are no such numbers, and
     quantized by the other library's recipe; what changed is counted. A weight that it can hold stays as it is.
     recipe: id or alias of another recipe for that, of the store's blocks.
+    jobs: threads that quantize again.   cluster: workers instead (emu.base.cluster), which get rows and need not see a file; same bytes.
     Codes and block scales of the others stay as they are, other tensors are copied byte for byte. Tensors that belong to a weight and are
     no part of it (scales of activations) are left out and listed.
     Raises: FileError (not a checkpoint, no weight of a known store, damaged, out exists, numbers that the other store cannot hold),
     SpecError (unknown store, one that nobody knows how to write, a recipe that does not make its blocks), OperandError (recipe without
-    requantize).   Source: spec/checkpoint.
+    requantize); as emu.spec.carried.workers.   Source: spec/checkpoint.
     Tests: tests/checkpoint/test_checkpoint_convert.py.
     """
     store: Checkpoint = get("checkpoint", to)
@@ -105,10 +109,11 @@ def convert_checkpoint(
     if not target.absolute().parent.is_dir():
         raise FileError(f"{target}: no such folder {target.absolute().parent}: make it first")
     container = open_checkpoint(source)
-    plan = _Plan(container, store, store.facts.write, round_factor, None if rest is None else open_checkpoint(rest), chosen)
-    weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
-    done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent)
-    with folder_beside(target) as work:
+    other = None if rest is None else open_checkpoint(rest)
+    with workers(jobs, cluster) as mapped, folder_beside(target) as work:
+        plan = _Plan(container, store, store.facts.write, round_factor, other, chosen, mapped)
+        weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
+        done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent)
         plan.write(work, progress)
         plan.read_back(work)
         os.rename(work, target)
@@ -127,9 +132,16 @@ class _Plan:
     """What goes where, decided before a byte is written. Raises: FileError for what the other store cannot hold."""
 
     def __init__(
-        self, container: Container, store: Checkpoint, write: Written, round_factor: bool, rest: Container | None, recipe: Recipe | None
+        self,
+        container: Container,
+        store: Checkpoint,
+        write: Written,
+        round_factor: bool,
+        rest: Container | None,
+        recipe: Recipe | None,
+        mapped: InOrder,
     ) -> None:
-        self.container, self.store, self.written, self.recipe = container, store, write, recipe
+        self.container, self.store, self.written, self.recipe, self.mapped = container, store, write, recipe, mapped
         self.block = block_of(store)
         found = matches(container)
         if not found:
@@ -175,7 +187,7 @@ class _Plan:
             if self.recipe is None:
                 remedy = "--requantize quantizes the decoded values again, values change"
                 raise FileError(f"{error}: {', or '.join(filter(None, [error.remedy, remedy]))}") from None
-            again = Requantized(tensor, self.store, self.recipe)
+            again = Requantized(tensor, self.store, self.recipe, self.mapped)
             self.factors[tensor.name] = again.tensor_bits
             return again
         self.factors[tensor.name] = bits

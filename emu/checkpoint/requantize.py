@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from emu.checkpoint.read import StoredRows, StoredTensor, block_of
 from emu.checkpoint.read import scale_format as scale_format_of
 from emu.ops.functions import quantize
 from emu.spec import get
+from emu.spec.carried import InOrder
 from emu.spec.models import Checkpoint, Format, Recipe
 
 
@@ -40,16 +42,37 @@ def recipe_for(store: Checkpoint, named: str | None) -> Recipe:
     return found
 
 
+class _Rows(NamedTuple):
+    """Some rows to quantize. values: binary32 bits [r, n].   amax: of the whole weight, where the recipe reads one."""
+
+    recipe: str
+    first: int
+    values: NDArray[np.uint32]
+    amax: int | None
+
+
+def _quantized(rows: _Rows) -> StoredRows | str:
+    """Quantize some rows, in this process or on a worker. Returns: why not, where the recipe refuses them."""
+    top = None if rows.amax is None else np.array(rows.amax, np.uint32).view(np.float32)[()]
+    try:
+        found = quantize(rows.values, rows.recipe, source="fp32", tensor_amax=top)
+    except EmuError as error:
+        return str(error)
+    flags = next((level.codes for level in found.levels if level.meaning == "flag"), np.zeros_like(found.scales))
+    return StoredRows(rows.first, found.codes, found.scales, flags)
+
+
 @dataclass(frozen=True)
 class Requantized:
     """A weight as another store will hold it, where that needs other codes. Read like a StoredTensor; worked out anew by each reading.
 
-    tensor: the weight as it is.   store: the other store.   recipe: of that store's blocks.
+    tensor: the weight as it is.   store: the other store.   recipe: of that store's blocks.   mapped: maps over rows (emu.spec.carried).
     """
 
     tensor: StoredTensor
     store: Checkpoint
     recipe: Recipe
+    mapped: InOrder
 
     def __post_init__(self) -> None:
         columns, length = block_of(self.store).facts.shape[1], self.shape[-1]
@@ -91,14 +114,11 @@ class Requantized:
 
         Raises: FileError (values that are no numbers, or that the recipe refuses).
         """
-        top = np.array(self.amax, np.uint32).view(np.float32)[()] if has_tensor_level(self.recipe) else None
-        for first, values in self._decoded():
-            try:
-                found = quantize(values, self.recipe, source="fp32", tensor_amax=top)
-            except EmuError as error:
-                raise self._refused(f"the recipe refuses the decoded values: {error}") from None
-            flags = next((level.codes for level in found.levels if level.meaning == "flag"), np.zeros_like(found.scales))
-            yield StoredRows(first, found.codes, found.scales, flags)
+        top = self.amax if has_tensor_level(self.recipe) else None
+        for found in self.mapped(_quantized, (_Rows(self.recipe.id, first, values, top) for first, values in self._decoded())):
+            if isinstance(found, str):
+                raise self._refused(f"the recipe refuses the decoded values: {found}")
+            yield found
 
     def _decoded(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         """Yield the number of the first of some rows, and their values: binary32 bits [r, n]."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from emu.cli.settings import bar_of, common_options, note, print_json, settings_of
+from emu.cli.settings import bar_of, cluster_option, common_options, note, print_json, settings_of
 
 if TYPE_CHECKING:
     from emu.checkpoint.convert import Converted
@@ -27,17 +27,30 @@ SHOWN: Final = 8  # weights that are named
     "--requantize", is_flag=True, help="Decode weights that the store cannot hold exactly, and quantize them again by its recipe."
 )
 @click.option("--recipe", "-r", help="With --requantize: another recipe of the store's blocks [default: the one that its library runs].")
+@click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Threads; the bytes do not depend on it.")
+@cluster_option
 @common_options
-def command(source: Path, to: str, out: Path, round_factor: bool, rest: str | None, requantize: bool, recipe: str | None) -> int:
+def command(
+    source: Path,
+    to: str,
+    out: Path,
+    round_factor: bool,
+    rest: str | None,
+    requantize: bool,
+    recipe: str | None,
+    jobs: int,
+    cluster: str | None,
+) -> int:
     """Write the checkpoint CKPT (.safetensors, .gguf, a folder, an index) as another store. Codes and block scales stay bit for bit.
 
     What was written is read back and compared before the folder appears. Numbers that the store cannot hold are refused; with --requantize
-    they are quantized again, and the report counts what changed. Exit code: 0 written, 2 refused.
+    they are quantized again (by threads with --jobs, by workers with --cluster), and the report counts what changed.
+    Exit code: 0 written, 2 refused.
     """
     from emu.checkpoint.convert import convert_checkpoint
 
     with bar_of("convert") as step:
-        done = convert_checkpoint(source, to, out, round_factor, step, rest, requantize, recipe)
+        done = convert_checkpoint(source, to, out, round_factor, step, rest, requantize, recipe, jobs, cluster)
     if settings_of().json:
         rounded = {name: {"before": old, "after": new} for name, (old, new) in done.rounded.items()}
         changed = {name: change.json() for name, change in done.changed.items()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +20,13 @@ from emu.base.inputs import read_json
 from emu.base.philox import check_key, stream_of
 from emu.base.workers import in_order_by_threads
 from emu.cli.convert import parse_value
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, progress, settings_of
 from emu.files import Pattern, Recipes, StoredWriter, TensorFile, TensorInfo, is_model, kept_reason, open_tensors, skip_reason
-from emu.ops.functions import quantize
+from emu.ops.functions import QuantizeTask, quantize, quantize_task
+from emu.ops.pieces import quantize_in_pieces
 from emu.ops.quantized import Quantized
 from emu.spec import Format, Recipe, get
+from emu.spec.carried import workers
 from emu.spec.programs.program import quantize_program
 
 
@@ -54,6 +58,7 @@ from emu.spec.programs.program import quantize_program
 @click.option("--signs", help="Sign mask in hex, for a recipe that rotates and takes signs [default: the transform's own].")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto.")
 @click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Threads; the bytes do not depend on it.")
+@cluster_option
 @click.option("--strict", is_flag=True, help="A tensor that cannot be quantized is an error, not skipped.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options
@@ -62,7 +67,8 @@ def command(
 ) -> None:
     """Quantize the fp32, fp16 and bf16 tensors of FILE (.npy, .npz, .safetensors, or a folder of .safetensors).
 
-    Tensors are handled one at a time, with --jobs N at most N of them; the result appears whole or not at all. Scalars, empty tensors,
+    Tensors are handled one at a time, with --jobs N at most N of them; --cluster hands pieces of them to workers, which need not see FILE.
+    The result appears whole or not at all. Scalars, empty tensors,
     other dtypes, vectors whose length is no multiple of the block, and lengths that do not fit a recipe with tail: error are skipped with
     the reason. Of a model (a file with a tensor named *.weight) embeddings, norms, output heads, routers and vectors are skipped too, as
     deployments do: --include takes them.
@@ -88,9 +94,9 @@ def command(
             raise OperandError("--tensor-amax and --amax-file say the same thing: give one of them")
         with StoredWriter.open(target, recipes.default, emu.__version__, force) as writer, progress() as bar:
             writer.skipped = {info.name: reason for info, reason in plan if reason is not None}
-            made = in_order_by_threads(lambda info: _one(tensors, info, recipes.of(info.name), source, options), taken, options["jobs"])
-            for info, found in zip(bar.track(taken, description="quantize"), made, strict=True):
-                writer.add(info.name, *found)
+            with closing(_quantized(tensors, taken, recipes, source, options)) as made:
+                for info, found in zip(bar.track(taken, description="quantize"), made, strict=True):
+                    writer.add(info.name, found, *_about(info, recipes.of(info.name), source, options))
     _report(target, recipes, used, plan)
 
 
@@ -213,23 +219,64 @@ def raw_or_float(array: Any, source: Format | None) -> Any:
     return array.view(np.dtype(f"u{array.dtype.itemsize}")) if source is not None and array.dtype.kind == "V" else array
 
 
-def _one(
-    tensors: TensorFile, info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any]
-) -> tuple[Quantized, str, dict[str, int] | None, str | None]:
-    """Read one tensor and quantize it. Returns: what StoredWriter.add takes of it."""
+def _quantized(
+    tensors: TensorFile, taken: list[TensorInfo], recipes: Recipes, source: Format | None, options: dict[str, Any]
+) -> Generator[Quantized, None, None]:
+    """Yield each tensor quantized, in their order, by threads or by the workers of a cluster."""
+
+    def one(info: TensorInfo) -> Quantized:
+        return _one(tensors, info, recipes.of(info.name), source, options)
+
+    def task(info: TensorInfo) -> QuantizeTask:
+        recipe = recipes.of(info.name)
+        return quantize_task(raw_or_float(tensors.read(info.name), source), recipe, **_operands(info, recipe, source, options))
+
+    if options["cluster"] is None:
+        yield from in_order_by_threads(one, taken, options["jobs"])
+        return
+    with workers(cluster=options["cluster"]) as mapped:
+        yield from quantize_in_pieces(mapped, taken, task, one, options["engine"])
+
+
+def _operands(info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what quantize takes of one tensor besides its values, the recipe and the engine."""
+    return {
+        "axis": options["axis"],
+        "row_axis": options["row_axis"],
+        "source": source,
+        "tensor_amax": options["maxima"].get(info.name) if options["tensor_amax"] is None else _amax(options["tensor_amax"]),
+        "random": random_operand(recipe, info.shape, info.name, _key(recipe, options)),
+        "signs": _signs(recipe, options),
+    }
+
+
+def _key(recipe: Recipe, options: dict[str, Any]) -> int | None:
+    key: int | None = options["random_key"]
+    return None if quantize_program(recipe).drawing is None else key
+
+
+def _signs(recipe: Recipe, options: dict[str, Any]) -> int | None:
+    signs: int | None = options["signs"]
+    return signs if recipe.transforms else None
+
+
+def _one(tensors: TensorFile, info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any]) -> Quantized:
+    """Read one tensor and quantize it."""
     array = raw_or_float(tensors.read(info.name), source)
-    operands = {"axis": options["axis"], "row_axis": options["row_axis"], "source": source, "engine": options["engine"]}
-    key = None if quantize_program(recipe).drawing is None else options["random_key"]
-    signs = options["signs"] if recipe.transforms else None
     try:
-        amax = options["maxima"].get(info.name) if options["tensor_amax"] is None else _amax(options["tensor_amax"])
-        random = random_operand(recipe, info.shape, info.name, key)
-        found: Quantized = quantize(array, recipe, tensor_amax=amax, random=random, signs=signs, **operands)
+        found: Quantized = quantize(array, recipe, **_operands(info, recipe, source, options), engine=options["engine"])
     except EmuError as error:
         raise type(error)(f"{tensors.path}: {shown(info.name)}{error}") from None
+    return found
+
+
+def _about(
+    info: TensorInfo, recipe: Recipe, source: Format | None, options: dict[str, Any]
+) -> tuple[str, dict[str, int] | None, str | None]:
+    """Return what StoredWriter.add takes of a tensor besides its codes."""
+    key, signs = _key(recipe, options), _signs(recipe, options)
     words = None if key is None else {"key": key, "stream": stream_of(info.name)}
-    came_from = source.id if source else format_of_dtype(info.dtype).id
-    return found, came_from, words, None if signs is None else f"0x{signs:X}"
+    return source.id if source else format_of_dtype(info.dtype).id, words, None if signs is None else f"0x{signs:X}"
 
 
 def _amax(text: str) -> np.float32:

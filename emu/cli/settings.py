@@ -98,15 +98,16 @@ def _cluster(_ctx: click.Context, _parameter: click.Parameter, text: str | None)
     return None if text is None else checked_address(text)
 
 
+cluster_option = click.option(
+    "--cluster",
+    callback=_cluster,
+    metavar="ADDRESS|local:N",
+    help="Workers of a Dask scheduler, or N on this machine, instead of --jobs; no result depends on them.",
+)
 # --jobs and --cluster of commands whose tasks are functions of the spec and their names.
 worker_options = stacked(
     click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; no result depends on it."),
-    click.option(
-        "--cluster",
-        callback=_cluster,
-        metavar="ADDRESS|local:N",
-        help="Workers of a Dask scheduler, or N on this machine, instead of processes; no result depends on them.",
-    ),
+    cluster_option,
 )
 
 

@@ -61,7 +61,7 @@ def array_in_threads(work: Callable[[slice, Codes], Codes], parts: Sequence[slic
     last = parts[-1].start if parts else 0  # its place goes on to the end: what it gives may be padded
 
     def one(part: slice) -> None:
-        place = _at(out, axis, slice(part.start, out.shape[axis] if part.start == last else part.stop))
+        place = at(out, axis, slice(part.start, out.shape[axis] if part.start == last else part.stop))
         found = work(part, place)
         if found is not place:
             place[...] = found
@@ -128,33 +128,44 @@ def quantized(
 
     work: codes, random integers and place of a part -> codes and levels.   random: as the whole takes them.   out: for the codes.
     """
-    cut, drawing = cut_of(program, codes, jobs), program.drawing
+    cut = quantize_cut(program, codes, random, jobs)
     if cut is None:
         return None
     axis, parts = cut
-    shared = random is not None and random.shape != codes.shape  # words in the order of the elements
-    if shared and drawing is not None and (axis or any(part.start * codes.shape[1] % _lanes(drawing) for part in parts)):
-        return None
     levels: dict[int, dict[str, Codes]] = {}
 
     def one(part: slice, place: Codes) -> Codes:
-        drawn = random
-        if random is not None and shared:
-            columns = codes.shape[1]
-            drawn = words_of(random, drawing, slice(part.start * columns, part.stop * columns))
-        elif random is not None:
-            drawn = _at(random, axis, part)
-        found, levels[part.start] = work(_at(codes, axis, part), drawn, place)
+        found, levels[part.start] = work(at(codes, axis, part), random_of(program, codes, random, axis, part), place)
         return found
 
     found = array_in_threads(one, parts, jobs, out, axis)
-    if found is None:
-        return None
-    joined = {}
+    return None if found is None else (found, joined(program, [levels[part.start] for part in parts], axis))
+
+
+def quantize_cut(program: Program, codes: Codes, random: Codes | None, jobs: int) -> Cut | None:
+    """Return how a matrix is cut to be quantized, or None, as cut_of; no random word that elements share is cut through."""
+    cut, drawing = cut_of(program, codes, jobs), program.drawing
+    if cut is None or random is None or drawing is None or random.shape == codes.shape:
+        return cut
+    axis, parts = cut
+    return None if axis or any(part.start * codes.shape[1] % _lanes(drawing) for part in parts) else cut
+
+
+def random_of(program: Program, codes: Codes, random: Codes | None, axis: int, part: slice) -> Codes | None:
+    """Return the random integers of a part. random: as the whole takes them, one for each code or words in the order of the elements."""
+    if random is None or random.shape == codes.shape:
+        return None if random is None else at(random, axis, part)
+    columns = codes.shape[1]
+    return words_of(random, program.drawing, slice(part.start * columns, part.stop * columns))
+
+
+def joined(program: Program, levels: Sequence[Mapping[str, Codes]], axis: int) -> dict[str, Codes]:
+    """Return the levels of a whole from those of its parts."""
+    found = {}
     for level in program.block.facts.levels:
-        pieces = [levels[part.start][level.name] for part in parts]
-        joined[level.name] = np.concatenate(pieces, axis) if extent_of(level.granularity, program.block)[axis] else pieces[0]
-    return found, joined
+        pieces = [one[level.name] for one in levels]
+        found[level.name] = np.concatenate(pieces, axis) if extent_of(level.granularity, program.block)[axis] else pieces[0]
+    return found
 
 
 def dequantized(
@@ -176,8 +187,8 @@ def dequantized(
         own = {}
         for name, level in levels.items():
             each = extents[name]
-            own[name] = _at(level, axis, slice(part.start // each, -(-part.stop // each))) if each else level
-        return work(_at(codes, axis, part), own, place)
+            own[name] = at(level, axis, slice(part.start // each, -(-part.stop // each))) if each else level
+        return work(at(codes, axis, part), own, place)
 
     return array_in_threads(one, parts, jobs, out, axis)
 
@@ -187,5 +198,6 @@ def by_columns(array: Codes) -> bool:
     return array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
 
 
-def _at(matrix: Codes, axis: int, part: slice) -> Codes:
+def at(matrix: Codes, axis: int, part: slice) -> Codes:
+    """Return a part of a matrix along an axis; a view."""
     return matrix[:, part] if axis else matrix[part]

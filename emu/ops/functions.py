@@ -6,7 +6,7 @@ Each takes NumPy arrays and tensors of torch: where its first argument is a tens
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,18 +126,39 @@ def quantize(
     Raises: SpecError, OpenError, ShapeError (length against the tail rule), OperandError, EngineError.
     Source: the recipe's sources.   Tests: tests/engines/numpy/test_numpy_block.py.
     """
+    task = quantize_task(x, recipe, axis, row_axis, source, tensor_amax, random, signs)
+    found, levels = run_quantize(task.recipe, task.rows.matrix, task.source, engine=engine, jobs=thread_count(jobs), **task.operands)
+    return task.made(found, levels)
+
+
+class QuantizeTask(NamedTuple):
+    """What `quantize` was given, as engines take it. source: format of the matrix.   operands: those of emu.engines.run."""
+
+    recipe: Recipe
+    rows: Rows
+    source: Format
+    operands: dict[str, Any]
+
+    def made(self, codes: Codes, levels: dict[str, Codes]) -> Quantized:
+        """Return what an engine gave for the whole matrix in the caller's axis order."""
+        rows, block = self.rows, get("block", self.recipe.facts.block)
+        return make_quantized(rows.restore(codes), rows.restore_levels(levels, block), self.recipe, rows.shape, rows.axis, rows.row_axis)
+
+
+def quantize_task(
+    x: Any, recipe: str | Recipe, axis: int, row_axis: int, source: str | Format | None, tensor_amax: Any, random: Any, signs: int | None
+) -> QuantizeTask:
+    """Return the arguments of `quantize`, checked and turned to rows. Raises: as quantize."""
     chosen: Recipe = get("recipe", recipe)
     codes, fmt = to_codes(x, source)
     if codes.size == 0:
         raise ShapeError("an empty array has nothing to quantize")
     rows = Rows.of(codes, axis, row_axis)
-    block: Block = get("block", chosen.facts.block)
-    _check_tiles(rows, block, chosen)
+    _check_tiles(rows, get("block", chosen.facts.block), chosen)
     operands: dict[str, Any] = {"tensor_amax": _amax_operand(tensor_amax), "signs": _signs_operand(signs, chosen)}
     if random is not None:
         operands["random"] = _random_rows(plain_array(random, "random"), rows)
-    found, levels = run_quantize(chosen, rows.matrix, fmt, engine=engine, jobs=thread_count(jobs), **operands)
-    return make_quantized(rows.restore(found), rows.restore_levels(levels, block), chosen, rows.shape, rows.axis, rows.row_axis)
+    return QuantizeTask(chosen, rows, fmt, operands)
 
 
 def _check_tiles(rows: Rows, block: Block, recipe: Recipe) -> None:

@@ -5,20 +5,20 @@ A worker may have another file system, another version of emu or folders of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from emu.base.caches import bounded
-from emu.base.cluster import done_by_cluster, keep_freed_memory
+from emu.base.cluster import done_by_cluster, keep_freed_memory, workers_of
 from emu.base.errors import SpecError
-from emu.base.workers import Done, Result, Task, done_by_processes
+from emu.base.workers import Done, Result, Task, done_by_processes, in_order, in_order_by_threads
 from emu.spec.models import KINDS
 from emu.spec.registry import added_folders, digest, get, isolated, load_spec, names, shipped_root
 
@@ -53,6 +53,29 @@ def results(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int
     if cluster is None:
         return done_by_processes(function, tasks, jobs)
     return done_by_cluster(partial(_with_spec, carried(), function), tasks, cluster)
+
+
+class InOrder(Protocol):
+    """What `workers` gives: the results of tasks, in their order, as `map` has them."""
+
+    def __call__(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """Yield the result of each task."""
+
+
+@contextmanager
+def workers(jobs: int = 1, cluster: str | None = None) -> Iterator[InOrder]:
+    """Give what maps a function over tasks, by threads of this process or by workers with its spec, for as long as the block runs.
+
+    jobs: threads.   cluster: as emu.base.cluster; None: threads.   As many tasks are drawn, and results held, as keep the workers busy.
+    The mapping raises: what the function raises, and as emu.base.cluster; SpecError from a worker that has another emu.
+    Tests: tests/cli/test_cli_cluster.py.
+    """
+    if cluster is None:
+        yield lambda function, tasks: in_order_by_threads(function, tasks, jobs)
+        return
+    mine = carried()
+    with workers_of(cluster) as found:
+        yield lambda function, tasks: in_order(found.done(partial(_with_spec, mine, function), tasks, in_turn=True))
 
 
 def _with_spec(wanted: Carried, function: Callable[[Task], Result], task: Task) -> Result:

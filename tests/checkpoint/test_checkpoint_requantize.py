@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from safetensors.numpy import save_file
 import emu
 from emu.base.errors import FileError, OperandError, SpecError
 from emu.checkpoint import read
+from emu.checkpoint import requantize as requantizing
 from emu.checkpoint.candidates import candidates
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
@@ -98,6 +100,29 @@ def test_what_is_written_is_what_the_reference_model_makes_of_the_decoded_values
         assert change.scales == sum(any(row[c : c + narrow]) for row in differs for c in range(0, len(row), narrow))
         assert change.rounded == sum(float(np.float32(one)) != one for one, _ in pairs)
     assert not done.lossless and run(["verify-checkpoint", str(tmp_path / "new")]) == 0
+
+
+@pytest.mark.parametrize("jobs", ["2", "7"])
+def test_the_bytes_are_the_same_at_any_number_of_jobs(
+    recorded: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jobs: str
+) -> None:
+    monkeypatch.setattr(read, "row_step", lambda length: 1)
+    arguments = ["convert-checkpoint", str(recorded("torchao_mxfp4_rceil")), "--to", "modelopt_nvfp4", "--requantize", "--json", "--out"]
+    said, seen = [], set()
+    real = requantizing.quantize
+
+    def noted(*given: Any, **operands: Any) -> Any:
+        seen.add(threading.get_ident())
+        return real(*given, **operands)
+
+    monkeypatch.setattr(requantizing, "quantize", noted)
+    for name, words in (("one", ()), ("many", ("--jobs", jobs))):
+        seen.clear()
+        assert run([*arguments, str(tmp_path / name), *words]) == 0
+        assert (len(seen) > 1) == (name == "many")
+        said.append(json.loads(capsys.readouterr().out) | {"out": ""})
+    one, many = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "many"))
+    assert one == many and said[0] == said[1] and said[0]["changed"]
 
 
 def test_what_the_store_can_hold_stays_as_it_is(recorded: At, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,10 @@
-"""Sweeps and builds on a real Dask scheduler and its workers, which are killed and started again: the bytes are those of one process.
+"""Sweeps, builds and files of tensors on a real Dask scheduler and workers, killed and started again: the bytes of one process.
 
 EMU_NEED_CLUSTER: fail where the library is absent.
 """
 
 import importlib.util
+import math
 import os
 import signal
 import socket
@@ -13,12 +14,21 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
+import emu.checkpoint.read
 from emu.base import cluster
 from emu.base.cluster import done_by_cluster
 from emu.base.errors import SpecError, ToolError
+from emu.base.philox import words
+from emu.checkpoint import convert, requantize
+from emu.checkpoint.read import StoredRows
+from emu.cli.main import run
+from emu.files import StoredWriter
 from emu.spec import carried as carrying
 from emu.spec.carried import results
 from emu.spec.registry import get, load_spec, restored
@@ -124,6 +134,122 @@ def test_a_build_with_own_files_on_workers_that_do_not_have_them(dask: Cluster, 
     assert one == two == many and {path.split("__")[1].split("_to_")[1] for path in one if "__" in path} == {"e2m1", "e2m1_nan"}
 
 
+def _quantize(folder: Path, name: str, *words: str) -> tuple[int, bytes]:
+    """Quantize the model in a folder; return the exit code and the bytes of the result."""
+    out = folder / f"{name}.safetensors"
+    code = run(["quantize", str(folder / "model"), "-q", "-o", str(out), *words])
+    return code, out.read_bytes() if out.exists() else b""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A folder with a model in three files: tensors of one piece and of several, one that does not fit, one that is refused by none."""
+    (tmp_path / "model").mkdir()
+    shapes = {"a": (1100, 2048), "b": (3, 64), "norm": (64,), "c": (2, 600, 1024), "d": (513, 1040)}
+    for number, (name, shape) in enumerate(shapes.items()):
+        bits = (words(number, math.prod(shape)) & 0x83FFFFFF) + 0x38000000
+        save_file({f"{name}.weight": bits.view(np.float32).reshape(shape)}, tmp_path / "model" / f"{number}.safetensors")
+    return tmp_path
+
+
+@pytest.mark.parametrize("options", [("nvfp4_te",), ("ufp4_sr", "--random-key", "5")])
+def test_files_are_quantized_to_the_same_bytes(
+    dask: Cluster, model: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("-r", *options)
+    wanted = _quantize(model, "one", *options)
+    assert wanted[0] == 0 and len(wanted[1]) > 1_000_000
+    assert _quantize(model, "two", *options, "--cluster", dask.address) == wanted
+    assert _quantize(model, "three", *options, "--cluster", "local:2") == wanted
+    calls, add = [lambda: dask.kill(workers=1)], StoredWriter.add
+
+    def disturbed(writer: StoredWriter, *given: Any) -> None:
+        """Kill a worker when the first tensor is there, and all of the cluster after it."""
+        add(writer, *given)
+        if calls:
+            calls.pop()()
+
+    monkeypatch.setattr(StoredWriter, "add", disturbed)
+    assert _quantize(model, "four", *options, "--cluster", dask.address) == wanted and not calls
+
+    def lose_all() -> None:
+        dask.kill(scheduler=True, workers=1)
+        dask.start(2)
+
+    calls.append(lose_all)
+    assert _quantize(model, "five", *options, "--cluster", dask.address) == wanted and not calls
+
+
+def test_a_checkpoint_of_many_files_is_converted_to_the_same_bytes(dask: Cluster, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every weight is quantized again; a worker is killed in the middle."""
+    monkeypatch.setattr(convert, "SHARD_BYTES", 400_000)
+    monkeypatch.setattr(emu.checkpoint.read, "CHUNK", 1 << 16)
+    assert run(["quantize", str(model / "model"), "-q", "-r", "mxfp4_torchao_rceil", "-o", str(model / "q.safetensors")]) == 0
+    source = model / "modelopt"
+    convert.convert_checkpoint(model / "q.safetensors", "modelopt_nvfp4", source, requantize=True)
+    assert len(list(source.glob("*.safetensors"))) > 2
+    arguments = [
+        "convert-checkpoint",
+        str(source),
+        "--to",
+        "compressed_tensors_mxfp4",
+        "-q",
+        "--requantize",
+        "--recipe",
+        "mxfp4_torchao_ceil",
+    ]
+    found = {}
+    steps, done = [0], requantize.Requantized.chunks
+
+    def disturbed(weight: requantize.Requantized) -> Iterator[StoredRows]:
+        for rows in done(weight):
+            yield rows
+            steps[0] += 1
+            if steps[0] == 5 and cluster_only:
+                dask.kill(workers=1)
+
+    monkeypatch.setattr(requantize.Requantized, "chunks", disturbed)
+    for name, where in (("one", ()), ("two", ("--jobs", "3")), ("many", ("--cluster", dask.address))):
+        cluster_only, steps[0] = name == "many", 0
+        assert run([*arguments, "--out", str(model / name), *where]) == 0
+        found[name] = _bytes(model / name)
+        assert steps[0] > 20
+    assert len(dask.workers) == 1 and len(found["one"]) > 3
+    assert found["one"] == found["two"] == found["many"]
+    monkeypatch.setattr(carrying, "_package", lambda: "0" * 64)
+    assert run([*arguments, "--out", str(model / "no"), "--cluster", dask.address]) == 2
+    assert not [path for path in model.iterdir() if "no" in path.name]
+
+
+def test_what_is_refused_leaves_no_file(
+    dask: Cluster, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tensor that its recipe refuses, workers of another emu, no scheduler: one line, no file; the first as one process says it."""
+    wrong = np.zeros((1100, 1024), np.float32)
+    wrong[1050, 7] = np.nan
+    (model / "wrong").mkdir()
+    save_file({"a.weight": np.ones((1100, 1024), np.float32), "b.weight": wrong}, model / "wrong" / "0.safetensors")
+    told = []
+    for where in ((), ("--cluster", dask.address)):
+        code = run(["quantize", str(model / "wrong"), "-q", "-r", "mxfp4_quark_even", "-o", str(model / "no.safetensors"), *where])
+        told.append((code, _line(capsys)))
+    assert told[0] == told[1] and told[0][0] == 2 and "b.weight" in told[0][1]
+    monkeypatch.setattr(carrying, "_package", lambda: "0" * 64)
+    assert _quantize(model, "no", "-r", "nvfp4_te", "--cluster", dask.address) == (2, b"")
+    assert "another version of emu" in _line(capsys)
+    dask.kill(scheduler=True, workers=2)
+    monkeypatch.setattr(carrying, "workers_of", partial(cluster.workers_of, patience=1.0))
+    assert _quantize(model, "no", "-r", "nvfp4_te", "--cluster", dask.address) == (5, b"")
+    assert "no scheduler answers" in _line(capsys)
+    assert {path.suffix for path in model.iterdir() if path.is_file()} == {".log"}
+
+
+def _line(capsys: pytest.CaptureFixture[str]) -> str:
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1, said.err
+    return said.err
+
+
 def test_errors_of_tasks_and_workers_of_another_emu(dask: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SpecError, match="format 'e2m' is unknown"):
         list(results(partial(get, "format"), ["e2m1", "e2m"], cluster=dask.address))
@@ -147,6 +273,30 @@ def test_no_scheduler_and_no_worker(tmp_path: Path) -> None:
         list(done_by_cluster(str, [1], lonely.address, patience=3))
     lonely.kill(scheduler=True, workers=0)
     assert time.monotonic() - begin < cluster.PATIENCE
+
+
+def test_two_on_one_machine_say_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    """Each has ports of its own."""
+    with cluster.workers_of("local:1") as one, cluster.workers_of("local:1") as two:
+        assert [list(each.done(abs, [-1])) for each in (one, two)] == [[(0, 1)]] * 2
+    assert not [str(warning.message) for warning in recwarn if "already in use" in str(warning.message)]
+
+
+def test_results_in_turn_hold_few_tasks() -> None:
+    """None is drawn long before an earlier one is done, wherever it was handed in; all come."""
+    drawn: list[int] = []
+    done: set[int] = set()
+
+    def tasks() -> Iterator[float]:
+        for place in range(40):
+            drawn.append(place)
+            assert place - min(set(drawn) - done) < 4 * cluster._AHEAD  # two workers; twice when the first is there
+            yield 1.0 if place == 0 else 0.0
+
+    with cluster.workers_of("local:2") as workers:
+        for place, _ in workers.done(time.sleep, tasks(), in_turn=True):
+            done.add(place)
+    assert done == set(range(40))
 
 
 def test_more_tasks_than_are_handed_in_at_once() -> None:
