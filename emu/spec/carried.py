@@ -68,7 +68,7 @@ def workers(jobs: int = 1, cluster: str | None = None) -> Iterator[InOrder]:
 
     jobs: threads.   cluster: as emu.base.cluster; None: threads.   As many tasks are drawn, and results held, as keep the workers busy.
     The mapping raises: what the function raises, and as emu.base.cluster; SpecError from a worker that has another emu.
-    Tests: tests/cli/test_cli_cluster.py.
+    Tests: tests/ops/test_api_pieces.py, tests/vectors/test_vectors_cluster.py.
     """
     if cluster is None:
         yield lambda function, tasks: in_order_by_threads(function, tasks, jobs)
