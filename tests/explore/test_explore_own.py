@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import devtools
 from support.descriptor_samples import Loaded, drawn_format, drawn_policy, drawn_rounding, sealed
-from support.explorer import browser, digits, link, planted, texts
+from support.explorer import answers, browser, digits, link, planted, texts
 
 from emu.base.errors import OpenError, OperandError
 from emu.contracts.text import meaning
@@ -184,3 +184,43 @@ def test_facts_are_edited_and_files_dropped(page, tmp_path):
     assert said["bad"].startswith("bad.txt: descriptor line 4: ") and said["stays"]
     assert said["empty"] == "empty.txt is empty: write one with emu export descriptor"
     assert said["big"].startswith("big.txt: 70000 bytes: a descriptor has at most 65536 here")
+
+
+ELSEWHERE = """const until = async what => { for (let i = 0; i < 100 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
+return (async () => { const out = []; for (const [room, name] of DROPS) {
+    history.replaceState(null, "", `#${room}`); dispatchEvent(new HashChangeEvent("hashchange"));
+    const held = new DataTransfer(), over = new DragEvent("dragover", {cancelable: true});
+    const fault = () => document.querySelector("#fault").textContent;
+    held.items.add(new File(["emu descriptor 1"], name));
+    const drop = new DragEvent("drop", {dataTransfer: held, cancelable: true});
+    dispatchEvent(over); dispatchEvent(drop);
+    await until(fault);
+    out.push([fault(), over.defaultPrevented && drop.defaultPrevented]);
+} return out; })();"""
+DESCRIPTOR_PLACE = "drop a descriptor on Number, Block or Dot; layouts, and recipes for Tensor, come with emu explore --spec DIR"
+DROPS = {
+    ("layout", "mine.txt"): f"mine.txt: Layout does not take it: {DESCRIPTOR_PLACE}",
+    ("tensor", "mine.txt"): f"mine.txt: Tensor does not take it: {DESCRIPTOR_PLACE}",
+    ("layout", "w.npy"): "w.npy: Layout does not take it: drop a tensor file on Tensor",
+    ("block", "w.GGUF"): "w.GGUF: Block does not take it: drop a tensor file on Tensor",
+}  # fmt: skip
+
+
+def told_elsewhere(page: str, folder: Path) -> list:
+    """What a room says of a file that belongs to another room, and whether the browser keeps off."""
+    return answers(page, ELSEWHERE.replace("DROPS", json.dumps(list(DROPS))), folder)
+
+
+def test_a_file_dropped_on_another_room_is_told_its_own(page, tmp_path):
+    assert told_elsewhere(page, tmp_path) == [[said, True] for said in DROPS.values()]
+
+
+FAULTS_OF_DROPS = [
+    (' || now.name === "layout"', ""), ('begins("emu desc") ?', "false ?"),
+    ('addEventListener("dragover", event => event.preventDefault());', ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS_OF_DROPS)
+def test_a_fault_of_drops_is_noticed(page, tmp_path, fault):
+    assert told_elsewhere(planted(page, *fault), tmp_path) != [[said, True] for said in DROPS.values()]

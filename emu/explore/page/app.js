@@ -91,15 +91,22 @@ function changed({name, value, files}) {
   }
   return go(changes, `[name=${name}]`);
 }
+const DESCRIPTORS_GO = "drop a descriptor on Number, Block or Dot; layouts, and recipes for Tensor, come with emu explore --spec DIR";
+/** A file that is dropped on the page: a descriptor in Number, Block and Dot, a tensor file in Tensor; else what is said where it belongs. */
+function takeDropped(file) {
+  if (!file || now.name === "tensor") return takeFile(file); // told by its first bytes
+  const isTensor = /\.(safetensors|npy|gguf)$/i.test(file.name);
+  if (isTensor || now.name === "layout") refuse(`${file.name}: ${ROOMS[now.name].title} does not take it: ${isTensor ? "drop a tensor file on Tensor" : DESCRIPTORS_GO}`);
+  takeOwn(file);
+}
 function begin() {
   document.querySelector("nav").innerHTML = Object.entries(ROOMS).map(([name, {title, start}]) => `<a data-room="${name}" href="${hashOf(name, start)}">${title}</a>`).join("");
   document.querySelector("#about").textContent = `Spec ${META.digest}. Every number is computed here, by the C reference; nothing is sent anywhere.`;
   const page = document.querySelector("#room");
   page.addEventListener("change", event => guarded(() => changed(event.target)));
   page.addEventListener("submit", event => event.preventDefault());
-  const dropped = {tensor: takeFile, number: takeOwn, block: takeOwn, dot: takeOwn};
-  addEventListener("dragover", event => { if (now.name in dropped) event.preventDefault(); });
-  addEventListener("drop", event => { if (now.name in dropped) { event.preventDefault(); guarded(() => dropped[now.name](event.dataTransfer.files[0])); } });
+  addEventListener("dragover", event => event.preventDefault());
+  addEventListener("drop", event => { event.preventDefault(); guarded(() => takeDropped(event.dataTransfer.files[0])); });
   page.addEventListener("keydown", event => {
     if (now.name !== "number" || !["typed", "code"].includes(event.target.name) || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
     event.preventDefault();
