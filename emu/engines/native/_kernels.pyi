@@ -38,6 +38,31 @@ class _Lib:
     EMU_STEP_E8M0: Final[int]
     EMU_STEP_CAST_FLOAT: Final[int]
     EMU_STEP_DECODE_FLOAT: Final[int]
+    EMU_STEP_CAST_SIGNED: Final[int]
+    EMU_STEP_DECODE_SIGNED: Final[int]
+    EMU_STEP_CAST_OPEN: Final[int]
+    EMU_STEP_DECODE_OPEN: Final[int]
+    EMU_STEP_ROUND_BF16: Final[int]
+    EMU_STEP_ROUND_GRID: Final[int]
+    EMU_STEP_MUL_BF16: Final[int]
+    EMU_STEP_DIV_BF16: Final[int]
+    EMU_STEP_NEAREST: Final[int]
+    EMU_STEP_AMAX: Final[int]
+    EMU_STEP_SUM: Final[int]
+    EMU_STEP_CLAMP_NUMBERS: Final[int]
+    EMU_STEP_CAST_INTEGER: Final[int]
+    EMU_STEP_DECODE_INTEGER: Final[int]
+    EMU_TO_EVEN: Final[int]
+    EMU_TO_ZERO: Final[int]
+    EMU_TO_AWAY: Final[int]
+    EMU_ADDS_IN_TURN: Final[int]
+    EMU_ADDS_IN_HALVES: Final[int]
+    EMU_ADDS_AS_TREE: Final[int]
+    EMU_ACROSS: Final[int]
+    EMU_ACROSS_FEW: Final[int]
+    EMU_TILE_TERMS: Final[int]
+    EMU_TILE_PARTS: Final[int]
+    EMU_TILE_OPEN: Final[int]
     EMU_NAN_PROPAGATES: Final[int]
     EMU_NAN_DROPS: Final[int]
     EMU_TEST_ZERO: Final[int]
@@ -93,6 +118,20 @@ class _Lib:
     def emu_decode_4bit(self, form: int, table: Any, codes: Any, count: int, packed: int, values: Any) -> int: ...
     def emu_amax(self, form: int, source: int, x: Any, count: int, magnitude: Any) -> int: ...
     def emu_run_steps(self, form: int, steps: Any, step_count: int, count: int, registers: Any) -> int: ...
+    def emu_run_tiles(self, form: int, steps: Any, step_count: int, room_rows: int, across: int, room: Any) -> int: ...
+    def emu_quantize_tiles(
+        self,
+        form: int,
+        plan: Any,
+        source: int,
+        x: Any,
+        tiles_down: int,
+        tiles_right: int,
+        along_rows: int,
+        outputs: Any,
+        room: Any,
+        marks: Any,
+    ) -> int: ...
     def emu_quantize_4bit(
         self,
         form: int,

@@ -13,10 +13,11 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check, usable
 from emu.engines.native.program import KernelPlan, plan_of
 from emu.engines.native.tables import is_source, source_of
+from emu.engines.native.tiles import TilePlan, fill, tile_plan_of, whole_tiles
 from emu.engines.native.transform import rotation_of
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Recipe
-from emu.spec.programs.program import padded_size
+from emu.spec.programs.program import Program, padded_size
 from emu.spec.registry import get
 
 INFINITY = 0x7F800000
@@ -26,7 +27,7 @@ NAN = 0x7FC00000
 
 def can_quantize(recipe: Recipe, source: Format) -> bool:
     """Tell whether the kernel quantizes by this recipe: see kernel_plan. Raises: SpecError (a bad program)."""
-    return is_source(source) and plan_of(recipe) is not None
+    return is_source(source) and (plan_of(recipe) is not None or tile_plan_of(recipe) is not None)
 
 
 def amax_bits(codes: Codes, source: Format, form: int = BEST_FORM) -> int:
@@ -63,8 +64,13 @@ def quantize(
     Raises: ShapeError, OperandError, OpenError as the reference model; EngineError (the kernel cannot; a changed float environment).
     Tests: tests/engines/native/test_native_quantize.py.
     """
-    plan = plan_of(recipe)
-    if plan is None or not is_source(source):
+    plan = plan_of(recipe) if is_source(source) else None
+    tiles = tile_plan_of(recipe) if is_source(source) and plan is None else None
+    if tiles is not None:
+        if random is not None:
+            raise OperandError("this recipe draws no random bits: leave random out")
+        return _quantize_tiles(recipe, tiles, codes, source, tensor_amax, form, out)
+    if plan is None:
         raise EngineError(f"engine native cannot quantize {source.id} by {recipe.id}: use engine='numpy'")
     check(lib.emu_check_floats())
     if codes.ndim != 2 or 0 in codes.shape:
@@ -72,7 +78,7 @@ def quantize(
     drawn = random_bytes(plan, random, codes.shape)
     transposed = abs(codes.strides[0]) < abs(codes.strides[1])
     memory = np.require(padded(recipe, codes.T if transposed else codes, transposed), code_dtype(source), ("C", "A"))
-    amax = _tensor_amax(recipe, plan, codes, source, tensor_amax, form)
+    amax = _tensor_amax(recipe, plan.program, codes, source, tensor_amax, form)
     rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
     if drawn is not None:
         drawn = np.require(padded(recipe, drawn.T if transposed else drawn, transposed), np.uint8, ("C", "A"))
@@ -86,6 +92,26 @@ def quantize(
         assert out is not None
         return out, levels
     return found[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else found, levels
+
+
+def _quantize_tiles(
+    recipe: Recipe, plan: TilePlan, codes: Codes, source: Format, given: int | None, form: int, out: Codes | None
+) -> tuple[Codes, dict[str, Codes]]:
+    """Quantize by the kernel of tiles."""
+    check(lib.emu_check_floats())
+    if codes.ndim != 2 or 0 in codes.shape:
+        raise ShapeError("quantize takes a matrix with at least one element")
+    amax = _tensor_amax(recipe, plan.program, codes, source, given, form)
+    memory = whole_tiles(recipe, np.require(codes, code_dtype(source), "A"))
+    place = None
+    if out is not None and memory.shape == codes.shape and out.flags.c_contiguous == memory.flags.c_contiguous:
+        place = usable(out if memory.flags.c_contiguous else out.T, (memory if memory.flags.c_contiguous else memory.T).shape, np.uint8)
+    found, levels, is_open = fill(plan, recipe, memory, source, amax, form, None if place is None else out)
+    if is_open:
+        raise open_error(recipe)
+    if recipe.facts.tail == "zero_pad_drop" and found.shape != codes.shape:
+        found = found[: codes.shape[0], : codes.shape[1]]
+    return found, levels
 
 
 def _run(
@@ -147,9 +173,9 @@ def padded(recipe: Recipe, memory: Codes, transposed: bool) -> Codes:
     return np.pad(memory, [(0, missing if axis == number else 0) for number in (0, 1)])
 
 
-def _tensor_amax(recipe: Recipe, plan: KernelPlan, codes: Codes, source: Format, given: int | None, form: int) -> int:
+def _tensor_amax(recipe: Recipe, program: Program, codes: Codes, source: Format, given: int | None, form: int) -> int:
     """Return the tensor maximum, given or taken, 0 where nothing reads it. Raises: OperandError, OpenError (outside the domain)."""
-    domain, reads = recipe.facts.domain, plan.program.reads("tensor_amax")
+    domain, reads = recipe.facts.domain, program.reads("tensor_amax")
     if given is not None and not reads:
         raise OperandError("this recipe reads no tensor_amax: leave it out")
     if given is not None and given >> 31 and given & 0x7FFFFFFF <= INFINITY:

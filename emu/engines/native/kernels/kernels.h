@@ -96,6 +96,8 @@ typedef struct emu_kernel_step {
     int32_t bias;      /* cast and decode of a float: 0..126 */
     int32_t largest;   /* cast of a float: the largest finite code */
     int32_t nan;       /* cast and decode of a float: the code of NaN; -1: none */
+    int32_t sign_bit;  /* signed casts and decodes: the number of the sign bit */
+    uint32_t wraps;    /* signed casts: not 0: the bits that a code beyond the largest keeps */
     const uint8_t *codes;   /* casts: 65536 codes by bf16 code, the value rounded to odd */
     const uint32_t *values; /* decodes: 256 values */
 } emu_kernel_step;
@@ -149,6 +151,68 @@ typedef struct emu_kernel_plan {
     int32_t levels[4];      /* register */
     int32_t level_bytes[4]; /* 1: a code; 4: a binary32 value, NaN canonical */
 } emu_kernel_plan;
+
+/* Steps that only tiles have. signed: of a float format with a sign, the numbers as they are; variant: EMU_TO_*.
+ * open: a NaN gives EMU_TILE_OPEN, which decodes to NaN.   nearest: codes[k] for values[k], `largest` of them; arguments: value, unit; sign_bit: not 0: values are 0 and
+ * above, and each has its negative where that bit is set.
+ * sum: variant: EMU_ADDS_*.   amax, sum: of `terms` rows each. */
+enum {
+    EMU_STEP_CAST_SIGNED = 15,
+    EMU_STEP_DECODE_SIGNED = 16,
+    EMU_STEP_CAST_OPEN = 17,
+    EMU_STEP_DECODE_OPEN = 18,
+    EMU_STEP_ROUND_BF16 = 19,
+    EMU_STEP_ROUND_GRID = 20,
+    EMU_STEP_MUL_BF16 = 21,
+    EMU_STEP_DIV_BF16 = 22,
+    EMU_STEP_NEAREST = 23,
+    EMU_STEP_AMAX = 24,
+    EMU_STEP_SUM = 25,
+    EMU_STEP_CLAMP_NUMBERS = 26, /* clamp whose bounds are no NaN */
+    EMU_STEP_CAST_INTEGER = 27,  /* to nearest even, to two's complement of `sign_bit` + 1 bits, saturating at `largest` and -`emax` */
+    EMU_STEP_DECODE_INTEGER = 28
+};
+enum { EMU_TO_EVEN = 0, EMU_TO_ZERO = 1, EMU_TO_AWAY = 2 };
+enum { EMU_ADDS_IN_TURN = 0, EMU_ADDS_IN_HALVES = 1, EMU_ADDS_AS_TREE = 2 };
+enum { EMU_ACROSS = 64, EMU_ACROSS_FEW = 16, EMU_TILE_TERMS = 256, EMU_TILE_PARTS = 6, EMU_TILE_OPEN = 256 };
+
+/* A step on tiles side by side. Its registers are numbers of rows in a room, each of one lane for each tile; row r of the result reads row
+ * r >> shift[k] of argument k. */
+typedef struct emu_tile_step {
+    emu_kernel_step step;
+    int32_t rows;     /* of the result */
+    int32_t terms;    /* amax, sum: rows of the argument that one row of the result takes */
+    int32_t shift[4];
+} emu_tile_step;
+
+/* What comes out of a tile: a matrix of rows x columns. */
+typedef struct emu_tile_part {
+    int32_t row;   /* the first in the room; value k of a tile is in row k >> shift */
+    int32_t rows, columns;
+    int32_t shift;
+    int32_t bytes; /* 1: a code; 4: a binary32 value, NaN canonical */
+} emu_tile_part;
+
+typedef struct emu_tile_plan {
+    int32_t rows, columns; /* elements of a tile; columns <= EMU_TILE_TERMS */
+    int32_t room_rows;
+    int32_t across;        /* tiles side by side: EMU_ACROSS or EMU_ACROSS_FEW */
+    int32_t x;             /* the first row of the elements */
+    int32_t once_count;
+    const emu_tile_step *once;
+    int32_t step_count;
+    const emu_tile_step *steps;
+    int32_t part_count;    /* 1..EMU_TILE_PARTS */
+    emu_tile_part parts[6];
+} emu_tile_plan;
+
+/* Steps alone, on a room. */
+int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, int32_t across, uint32_t *room);
+
+/* quantize a matrix of tiles; along_rows: 0: row-major memory, 1: column-major. room: room_rows rows, those of constants filled.
+ * outputs: a matrix for each part, in the memory order of x.   open: 1 where a code is open. */
+int32_t emu_quantize_tiles(int32_t form, const emu_tile_plan *plan, int32_t source, const void *x, size_t tiles_down, size_t tiles_right,
+                           int32_t along_rows, void *const *outputs, uint32_t *room, uint8_t *open);
 
 /* Steps alone, on `count` lanes of registers[EMU_MAX_REGISTERS][EMU_LANES]. */
 int32_t emu_run_steps(int32_t form, const emu_kernel_step *steps, int32_t step_count, int32_t count, uint32_t *registers);
@@ -437,6 +501,12 @@ EMU_INLINE uint32_t emu_as_bits(float value) {
 
 /* Whether a form can run here. */
 static inline int emu_has_form(int32_t form) { return form >= EMU_PORTABLE && form <= emu_best_form(); }
+
+/* One of two words, without a branch, so that loops of any form are vectorised. */
+EMU_INLINE uint32_t emu_either(int32_t which, uint32_t yes, uint32_t no) {
+    const uint32_t mask = 0 - (uint32_t)which;
+    return (yes & mask) | (no & ~mask);
+}
 
 /* Binary32 rounded to odd into bf16: the low bits are cut, and the last bit kept says whether one of them was set.
  * Drawn in docs/how_it_works.md#one-table-and-rounding-to-odd */
