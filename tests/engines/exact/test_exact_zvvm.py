@@ -43,7 +43,7 @@ def changed(row: dict[str, Any], products: int) -> str:
         del group["scale"], facts["scale"]
     else:
         facts["scale"]["blocks"] = [block]
-    return re.sub(r'"(\w+)": ', r"\1: ", json.dumps(file))    # keys are bare words
+    return re.sub(r'"(\w+)": ', r"\1: ", json.dumps(file))  # keys are bare words
 
 
 def test_every_row(tmp_path: Path) -> None:
