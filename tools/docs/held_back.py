@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +30,7 @@ def held_back_pages(root: Path) -> dict[str, str]:
     try:
         lines = [_line(entry) for entry in entries]
         below = [_below(entry, key) for key in WANTED for entry in entries if not reached(entry, key)]
-        missed, escaped = ([_classes(entry, key) for entry in entries if entry[key]] for key in ("missed", "escaped"))
+        missed, escaped = (_classes([entry[key] for entry in entries]) for key in ("missed", "escaped"))
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"{RECORD}: {type(error).__name__} {error}: make it again with {COMMAND}") from None
     total = sum(entry["mutants"] for entry in entries)
@@ -66,8 +68,22 @@ def _below(entry: Data, key: str) -> str:
     return f"`{entry['stem']}`: {key} {_share(entry[key], entry['mutants'])} of {entry['mutants']}; left: {left}"
 
 
-def _classes(entry: Data, key: str) -> list[Any]:
-    return [Code(entry["stem"].removesuffix("__directed")), _told(entry[key])]
+def _classes(entries: Sequence[Data]) -> list[tuple[str, int, int, str]]:
+    """Return (what is edited how, mutants left, contracts that have some, where with mutants) of what each contract leaves, most first."""
+    places: dict[str, Counter[str]] = {}
+    contracts = Counter[str]()
+    for left in entries:
+        for kind, count in left.items():
+            place, _, edit = kind.rpartition(" / ")
+            places.setdefault(edit, Counter())[place] += count
+        contracts.update({kind.rpartition(" / ")[2] for kind in left})
+    rows = [(edit, sum(found.values()), contracts[edit], _places(found)) for edit, found in places.items()]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))
+
+
+def _places(found: Counter[str]) -> str:
+    told = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{place} {count}" if place else str(count) for place, count in told)
 
 
 def _told(classes: Data) -> str:
