@@ -165,7 +165,7 @@ def built(c_reference: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def verilated(built: Path) -> Callable[[Path], Path]:
+def verilated(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     """A function of a SystemVerilog bench with module `bench`: its simulation by Verilator, with the C reference behind DPI-C."""
     for tool in ("verilator", "g++"):
         if shutil.which(tool) is None:
@@ -173,7 +173,7 @@ def verilated(built: Path) -> Callable[[Path], Path]:
 
     def simulation(source: Path) -> Path:
         words = ["verilator", "--binary", "--timing", "-fno-life", "-Wno-fatal", "-Wno-lint", "--top-module", "bench"]
-        place = source.parent / f"{source.stem}_verilated"
+        place = tmp_path_factory.mktemp(f"{source.stem}_verilated")
         words += ["--Mdir", str(place), "-CFLAGS", "-O0", str(built / "dpi/emu_ref_pkg.sv"), str(source), str(built / "libemu_dpi.a")]
         done = subprocess.run(words, cwd=source.parent, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
