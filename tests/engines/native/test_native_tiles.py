@@ -264,6 +264,20 @@ def test_clamps_and_shared_rows(form):
     assert np.array_equal(found.view(np.float32), values * factor.repeat(4, 0))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_codes_of_a_table_and_what_is_open(form):
+    """By the bf16 number that a binary32 one goes to when it is rounded to odd; NaN leaves a mark, which is decoded as NaN."""
+    table = (np.arange(1 << 16) * 37 >> 4).astype(np.uint8)
+    inputs = np.concatenate([BITS, BITS ^ 1, BITS ^ 0x8000, np.array([0x7F800001, 0xFFFFFFFF], np.uint32)])
+    codes = run(form, lib.EMU_STEP_CAST_OPEN, [lanes(inputs)], len(lanes(inputs)), codes=ffi.from_buffer("uint8_t[]", table)).reshape(-1)
+    for bits, code in zip(inputs.tolist(), codes.tolist(), strict=False):
+        odd = bits >> 16 | (bits & 0xFFFF != 0)
+        assert code == (OPEN if bits & 0x7FFFFFFF > 0x7F800000 else table[odd]), hex(bits)
+    values = np.arange(256, dtype=np.uint32) * 3
+    back = run(form, lib.EMU_STEP_DECODE_OPEN, [lanes(codes)], len(lanes(codes)), values=ffi.from_buffer("uint32_t[]", values)).reshape(-1)
+    assert back[: codes.size].tolist() == [NAN if code == OPEN else code * 3 for code in codes.tolist()]
+
+
 def test_operands_that_are_refused():
     recipe, x = get("recipe", "hif4"), np.ones((2, 64), np.float32)
     with pytest.raises(OperandError, match="random"):
