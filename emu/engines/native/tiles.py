@@ -141,6 +141,8 @@ class _TileBuilder(KernelPlanBuilder):
     def placed(self, once: list[Instruction], steps: list[Instruction]) -> dict[int, int]:
         """Return number -> first row: what is read for the last time gives its rows to a later step of the same size."""
         place, used = dict[int, int](), 0
+        for output in self.program.outputs.values():
+            self.argument(output)  # also what no step reads: a constant, the maximum of the tensor
         lasting = [*self.constants.values(), *(self.registers[item.out] for item in once)]
         lasting += [self.registers[name] for name in ("tensor_amax",) if name in self.registers]
         for number in lasting:
@@ -258,7 +260,13 @@ class _TileBuilder(KernelPlanBuilder):
             if self.agrees(out, item):
                 self.marked |= {item.out} if open_nan else set()
                 return
-        if isinstance(facts, IntegerFacts) and derive.is_twos_complement(item.to) and bits <= 8 and not facts.unit_exp and toward == "rne":
+        if (
+            isinstance(facts, IntegerFacts)
+            and derive.is_twos_complement(item.to)
+            and bits <= 8
+            and not facts.unit_exp
+            and is_nearest_even(item.rounding)
+        ):
             out.operation, out.sign_bit, out.largest = lib.EMU_STEP_CAST_INTEGER, bits - 1, derive.codes(item.to).max_code
             out.emax = out.largest + 1
             open_nan = any(code < 0 for code in entry.nan)

@@ -15,7 +15,8 @@ from emu.spec import load_spec
 from emu.spec.registry import restored
 
 PAGE = (Path(__file__).parents[3] / "docs" / "riscv.md").read_text(encoding="utf-8")
-FORMAT, DATAPATH = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+FILES = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+FORMAT, DATAPATH = (next(text for text in FILES if f'id: "{name}"' in text) for name in ("uint8", "riscv_int_dot4"))
 ROWS = yaml.safe_load(Path(__file__).with_name("int_dot_rows.yaml").read_text(encoding="utf-8"))["rows"]
 ELEMENTS = {"s8": "int8", "u8": "uint8"}
 

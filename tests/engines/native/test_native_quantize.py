@@ -158,7 +158,7 @@ def test_open_results_and_bad_operands():
     with pytest.raises(OperandError, match="draws no random bits"):
         emu.quantize(x, "nvfp4_te_ref", random=np.zeros((2, 32), np.uint8), engine="native")
     with pytest.raises(EngineError, match="engine native cannot quantize this: use numpy or exact"):
-        emu.quantize(np.ones((1, 64), np.float32), "hif4", engine="native")
+        emu.quantize(np.ones((1, 64), np.float32), "nf4_bnb", engine="native")
     with pytest.raises(EngineError, match="engine native cannot quantize this: use numpy or exact"):
         emu.quantize(x.astype(np.float64), "nvfp4_te_ref", engine="native")
     with pytest.raises(EngineError, match="lacks the instructions"):
