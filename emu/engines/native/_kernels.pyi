@@ -59,7 +59,6 @@ class _Lib:
     EMU_ADDS_IN_HALVES: Final[int]
     EMU_ADDS_AS_TREE: Final[int]
     EMU_ACROSS: Final[int]
-    EMU_ACROSS_FEW: Final[int]
     EMU_TILE_TERMS: Final[int]
     EMU_TILE_PARTS: Final[int]
     EMU_TILE_OPEN: Final[int]
@@ -118,7 +117,7 @@ class _Lib:
     def emu_decode_4bit(self, form: int, table: Any, codes: Any, count: int, packed: int, values: Any) -> int: ...
     def emu_amax(self, form: int, source: int, x: Any, count: int, magnitude: Any) -> int: ...
     def emu_run_steps(self, form: int, steps: Any, step_count: int, count: int, registers: Any) -> int: ...
-    def emu_run_tiles(self, form: int, steps: Any, step_count: int, room_rows: int, across: int, room: Any) -> int: ...
+    def emu_run_tiles(self, form: int, steps: Any, step_count: int, room_rows: int, room: Any) -> int: ...
     def emu_quantize_tiles(
         self,
         form: int,

@@ -30,7 +30,6 @@ from emu.spec.programs.types import TENSOR, Constant, Extent, Instruction, exten
 from emu.spec.registry import get
 
 MOST_ROWS: Final = 1024  # of a name of a tile: 256 KiB
-ROWS_OF_MANY: Final = 1024  # of a room for which EMU_ACROSS lanes are faster than EMU_ACROSS_FEW: measured up to 530
 TOWARD: Final = {"rne": lib.EMU_TO_EVEN, "rz": lib.EMU_TO_ZERO, "rna": lib.EMU_TO_AWAY}
 ORDER: Final = {"sequential": lib.EMU_ADDS_IN_TURN, "halves": lib.EMU_ADDS_IN_HALVES, "tree": lib.EMU_ADDS_AS_TREE}
 NARROW: Final = {"mul": lib.EMU_STEP_MUL_BF16, "div": lib.EMU_STEP_DIV_BF16}
@@ -167,7 +166,6 @@ class _TileBuilder(KernelPlanBuilder):
         """Fill in the emu_tile_plan."""
         program, out = self.program, ffi.new("emu_tile_plan *")
         (out.rows, out.columns), out.room_rows, out.x = self.shape, self.room_rows, place[self.registers["x"]]
-        out.across = lib.EMU_ACROSS if self.room_rows <= ROWS_OF_MANY else lib.EMU_ACROSS_FEW
         arrays = [ffi.new("emu_tile_step[]", [step[0] for step in part]) if part else ffi.NULL for part in (once, steps)]
         self.memory += [*arrays, *once, *steps]
         out.once, out.once_count, out.steps, out.step_count = arrays[0], len(once), arrays[1], len(steps)
@@ -345,7 +343,7 @@ def run_one(step: Any, inputs: Codes) -> Codes:
     room.reshape(-1)[: inputs.size] = inputs
     own = ffi.new("emu_tile_step *", {"step": step[0], "rows": rows, "terms": 1})
     own.step.out, own.step.args = rows, [0, 0, 0, 0]
-    check(lib.emu_run_tiles(BEST_FORM, own, 1, 2 * rows, lib.EMU_ACROSS, ffi.from_buffer("uint32_t[]", room)))
+    check(lib.emu_run_tiles(BEST_FORM, own, 1, 2 * rows, ffi.from_buffer("uint32_t[]", room)))
     found: Codes = room[rows:].reshape(-1)[: inputs.size]
     return found
 
@@ -368,7 +366,7 @@ def fill(
             levels[level.name] = np.empty((height // extent.rows, width // extent.columns), dtype, order)  # type: ignore[call-overload]
         else:
             levels[level.name] = np.zeros((1, 1), dtype)
-    room = np.zeros((plan.rows, plan.pointer.across), np.uint32)
+    room = np.zeros((plan.rows, lib.EMU_ACROSS), np.uint32)
     for row, bits in plan.constants.items():
         room[row] = bits
     if plan.amax >= 0:

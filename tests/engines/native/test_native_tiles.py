@@ -121,7 +121,7 @@ def run(form, operation, arguments, rows, terms=1, shift=(0, 0, 0, 0), **more):
     step = ffi.new("emu_tile_step *", {"rows": rows, "terms": terms, "shift": list(shift)})
     step.step = ffi.new("emu_kernel_step *", {"operation": operation, **more})[0]
     step.step.out, step.step.args = starts[-1], (starts[:-1] + [0] * 4)[:4]
-    assert lib.emu_run_tiles(form, step, 1, len(room), ACROSS, ffi.from_buffer("uint32_t[]", room)) == lib.EMU_KERNEL_OK
+    assert lib.emu_run_tiles(form, step, 1, len(room), ffi.from_buffer("uint32_t[]", room)) == lib.EMU_KERNEL_OK
     return room[starts[-1] :]
 
 
@@ -293,16 +293,15 @@ def test_steps_that_reach_beyond_the_room_are_refused():
     """A kernel that is handed a wrong plan writes nothing."""
     room = np.zeros((4, ACROSS), np.uint32)
     memory = ffi.from_buffer("uint32_t[]", room)
-    for out, args, rows, terms, across, operation in (
-        (3, [0] * 4, 2, 1, ACROSS, lib.EMU_STEP_ABS),
-        (-1, [0] * 4, 1, 1, ACROSS, lib.EMU_STEP_ABS),
-        (3, [2] * 4, 2, 1, ACROSS, lib.EMU_STEP_ABS),
-        (0, [0] * 4, 1, 1, ACROSS, lib.EMU_STEP_ABS),
-        (3, [0] * 4, 1, 4, ACROSS, lib.EMU_STEP_SUM),
-        (3, [0] * 4, 1, 1, ACROSS - 1, lib.EMU_STEP_ABS),
-        (3, [0] * 4, 1, 1, ACROSS, lib.EMU_STEP_DECODE_INTEGER + 1),
+    for out, args, rows, terms, operation in (
+        (3, [0] * 4, 2, 1, lib.EMU_STEP_ABS),
+        (-1, [0] * 4, 1, 1, lib.EMU_STEP_ABS),
+        (3, [2] * 4, 2, 1, lib.EMU_STEP_ABS),
+        (0, [0] * 4, 1, 1, lib.EMU_STEP_ABS),
+        (3, [0] * 4, 1, 4, lib.EMU_STEP_SUM),
+        (3, [0] * 4, 1, 1, lib.EMU_STEP_DECODE_INTEGER + 1),
     ):
         step = ffi.new("emu_tile_step *", {"rows": rows, "terms": terms})
         step.step.operation, step.step.out, step.step.args = operation, out, args
-        assert lib.emu_run_tiles(0, step, 1, 4, across, memory) == lib.EMU_KERNEL_ARGUMENT
+        assert lib.emu_run_tiles(0, step, 1, 4, memory) == lib.EMU_KERNEL_ARGUMENT
     assert not room.any()

@@ -174,7 +174,7 @@ enum {
 };
 enum { EMU_TO_EVEN = 0, EMU_TO_ZERO = 1, EMU_TO_AWAY = 2 };
 enum { EMU_ADDS_IN_TURN = 0, EMU_ADDS_IN_HALVES = 1, EMU_ADDS_AS_TREE = 2 };
-enum { EMU_ACROSS = 64, EMU_ACROSS_FEW = 16, EMU_TILE_TERMS = 256, EMU_TILE_PARTS = 6, EMU_TILE_OPEN = 256 };
+enum { EMU_ACROSS = 64, EMU_TILE_TERMS = 256, EMU_TILE_PARTS = 6, EMU_TILE_OPEN = 256 };
 
 /* A step on tiles side by side. Its registers are numbers of rows in a room, each of one lane for each tile; row r of the result reads row
  * r >> shift[k] of argument k. */
@@ -196,7 +196,6 @@ typedef struct emu_tile_part {
 typedef struct emu_tile_plan {
     int32_t rows, columns; /* elements of a tile; columns <= EMU_TILE_TERMS */
     int32_t room_rows;
-    int32_t across;        /* tiles side by side: EMU_ACROSS or EMU_ACROSS_FEW */
     int32_t x;             /* the first row of the elements */
     int32_t once_count;
     const emu_tile_step *once;
@@ -207,7 +206,7 @@ typedef struct emu_tile_plan {
 } emu_tile_plan;
 
 /* Steps alone, on a room. */
-int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, int32_t across, uint32_t *room);
+int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, uint32_t *room);
 
 /* quantize a matrix of tiles; along_rows: 0: row-major memory, 1: column-major. room: room_rows rows, those of constants filled.
  * outputs: a matrix for each part, in the memory order of x.   open: 1 where a code is open. */

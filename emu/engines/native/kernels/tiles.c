@@ -4,19 +4,19 @@
 #include "kernels.h"
 
 typedef struct emu_lanes {
-    int32_t rows, across;
+    int32_t rows;
     const uint32_t *from[4];
     const int32_t *shift;
 } emu_lanes;
 
 /* An argument that several rows of the result share has fewer rows. */
-#define ROW(k) (count.from[k] + (size_t)((row >> count.shift[k]) * count.across))
+#define ROW(k) (count.from[k] + (size_t)((row >> count.shift[k]) * EMU_ACROSS))
 #define LANES(expression)                                                                             \
     for (int32_t row = 0; row < count.rows; row++) {                                                  \
         const uint32_t *restrict a = ROW(0), *restrict b = ROW(1), *restrict c = ROW(2), *restrict d = ROW(3); \
-        uint32_t *restrict to = out + (size_t)(row * count.across);                                   \
+        uint32_t *restrict to = out + (size_t)(row * EMU_ACROSS);                                     \
         (void)a, (void)b, (void)c, (void)d;                                                           \
-        for (int32_t i = 0; i < count.across; i++)                                                    \
+        for (int32_t i = 0; i < EMU_ACROSS; i++)                                                      \
             to[i] = (expression);                                                                     \
     }                                                                                                 \
     break
@@ -99,11 +99,11 @@ EMU_INLINE void find_nearest(const emu_kernel_step *step, emu_lanes count, uint3
     uint32_t least[EMU_ACROSS];
     for (int32_t row = 0; row < count.rows; row++) {
         const uint32_t *restrict a = ROW(0), *restrict b = ROW(1);
-        uint32_t *restrict to = out + (size_t)(row * count.across);
+        uint32_t *restrict to = out + (size_t)(row * EMU_ACROSS);
         for (int32_t k = 0; k < step->largest; k++) {
             const float value = emu_as_float(step->values[k]);
             const uint32_t code = step->codes[k];
-            for (int32_t i = 0; i < count.across; i++) {
+            for (int32_t i = 0; i < EMU_ACROSS; i++) {
                 const float unit = emu_as_float(b[i] & mask), wanted = emu_as_float(a[i] & mask);
                 const uint32_t error = emu_as_bits(value * unit - wanted) & EMU_MAGNITUDE;
                 const int32_t better = k == 0 || emu_as_float(error) < emu_as_float(least[i]);
@@ -111,63 +111,63 @@ EMU_INLINE void find_nearest(const emu_kernel_step *step, emu_lanes count, uint3
                 least[i] = emu_either(better, error, least[i]);
             }
         }
-        for (int32_t i = 0; i < count.across && step->sign_bit; i++)
+        for (int32_t i = 0; i < EMU_ACROSS && step->sign_bit; i++)
             to[i] |= emu_either(to[i] != 0, ((a[i] ^ b[i]) >> 31) << step->sign_bit, 0);
     }
 }
 
-EMU_INLINE void add_row(uint32_t *restrict out, const uint32_t *restrict a, const uint32_t *restrict b, int32_t across) {
-    for (int32_t i = 0; i < across; i++)
+EMU_INLINE void add_row(uint32_t *restrict out, const uint32_t *restrict a, const uint32_t *restrict b) {
+    for (int32_t i = 0; i < EMU_ACROSS; i++)
         out[i] = emu_as_bits(emu_as_float(a[i]) + emu_as_float(b[i]));
 }
 
-EMU_INLINE void add_to_row(uint32_t *restrict out, const uint32_t *restrict b, int32_t across) {
-    for (int32_t i = 0; i < across; i++)
+EMU_INLINE void add_to_row(uint32_t *restrict out, const uint32_t *restrict b) {
+    for (int32_t i = 0; i < EMU_ACROSS; i++)
         out[i] = emu_as_bits(emu_as_float(out[i]) + emu_as_float(b[i]));
 }
 
 /* Sums of `terms` rows each. The first half plus the second, until one row is left (a tree), once (halves) or never; then one after another. */
-EMU_INLINE void sum_rows(const emu_tile_step *step, const uint32_t *restrict a, uint32_t *restrict out, int32_t across) {
+EMU_INLINE void sum_rows(const emu_tile_step *step, const uint32_t *restrict a, uint32_t *restrict out) {
     uint32_t halved[EMU_TILE_TERMS / 2][EMU_ACROSS];
-    for (int32_t row = 0; row < step->rows; row++, a += step->terms * across, out += across) {
+    for (int32_t row = 0; row < step->rows; row++, a += step->terms * EMU_ACROSS, out += EMU_ACROSS) {
         int32_t left = step->terms;
         if (step->step.variant == EMU_ADDS_IN_TURN || left == 1) {
-            memset(out, 0, (size_t)across * sizeof *out);
+            memset(out, 0, EMU_ACROSS * sizeof *out);
             for (int32_t k = 0; k < left; k++)
-                add_to_row(out, a + k * across, across);
+                add_to_row(out, a + k * EMU_ACROSS);
             if (step->step.variant == EMU_ADDS_AS_TREE) /* of one term: nothing is added, -0 stays */
-                memcpy(out, a, (size_t)across * sizeof *out);
+                memcpy(out, a, EMU_ACROSS * sizeof *out);
             continue;
         }
         left /= 2;
         for (int32_t k = 0; k < left; k++)
-            add_row(halved[k], a + k * across, a + (k + left) * across, across);
+            add_row(halved[k], a + k * EMU_ACROSS, a + (k + left) * EMU_ACROSS);
         while (step->step.variant == EMU_ADDS_AS_TREE && left > 1) {
             left /= 2;
             for (int32_t k = 0; k < left; k++)
-                add_to_row(halved[k], halved[k + left], across);
+                add_to_row(halved[k], halved[k + left]);
         }
         if (step->step.variant == EMU_ADDS_AS_TREE)
-            memcpy(out, halved[0], (size_t)across * sizeof *out);
+            memcpy(out, halved[0], EMU_ACROSS * sizeof *out);
         else
-            memset(out, 0, (size_t)across * sizeof *out);
+            memset(out, 0, EMU_ACROSS * sizeof *out);
         for (int32_t k = 0; k < left && step->step.variant == EMU_ADDS_IN_HALVES; k++)
-            add_to_row(out, halved[k], across);
+            add_to_row(out, halved[k]);
     }
 }
 
-EMU_INLINE void largest_rows(const emu_tile_step *step, const uint32_t *restrict a, uint32_t *restrict out, int32_t across) {
+EMU_INLINE void largest_rows(const emu_tile_step *step, const uint32_t *restrict a, uint32_t *restrict out) {
     const uint32_t drops = step->step.variant == EMU_NAN_DROPS;
-    for (int32_t row = 0; row < step->rows; row++, a += step->terms * across, out += across) {
-        for (int32_t i = 0; i < across; i++)
+    for (int32_t row = 0; row < step->rows; row++, a += step->terms * EMU_ACROSS, out += EMU_ACROSS) {
+        for (int32_t i = 0; i < EMU_ACROSS; i++)
             out[i] = a[i] & EMU_MAGNITUDE;
         for (int32_t k = 1; k < step->terms; k++)
-            for (int32_t i = 0; i < across; i++) {
-                const uint32_t one = out[i], two = a[k * across + i] & EMU_MAGNITUDE;
+            for (int32_t i = 0; i < EMU_ACROSS; i++) {
+                const uint32_t one = out[i], two = a[k * EMU_ACROSS + i] & EMU_MAGNITUDE;
                 const uint32_t most = one > two ? one : two, least = one > two ? two : one;
                 out[i] = drops && most > EMU_INFINITY ? least : most;
             }
-        for (int32_t i = 0; i < across; i++)
+        for (int32_t i = 0; i < EMU_ACROSS; i++)
             out[i] = out[i] > EMU_INFINITY ? EMU_CANONICAL_NAN : out[i];
     }
 }
@@ -184,18 +184,18 @@ EMU_INLINE void cast_lanes(const emu_kernel_step *step, emu_lanes count, uint32_
     }
 }
 
-EMU_INLINE void tile_step(const emu_tile_step *step, uint32_t *room, int32_t across, int32_t form) {
+EMU_INLINE void tile_step(const emu_tile_step *step, uint32_t *room, int32_t form) {
     const emu_kernel_step own = step->step;
-    uint32_t *restrict out = room + (size_t)(own.out * across);
-    emu_lanes count = {step->rows, across, {NULL, NULL, NULL, NULL}, step->shift};
+    uint32_t *restrict out = room + (size_t)(own.out * EMU_ACROSS);
+    emu_lanes count = {step->rows, {NULL, NULL, NULL, NULL}, step->shift};
     for (int k = 0; k < 4; k++)
-        count.from[k] = room + (size_t)(own.args[k] * across);
+        count.from[k] = room + (size_t)(own.args[k] * EMU_ACROSS);
     switch (own.operation) {
     case EMU_STEP_AMAX:
-        largest_rows(step, count.from[0], out, across);
+        largest_rows(step, count.from[0], out);
         break;
     case EMU_STEP_SUM:
-        sum_rows(step, count.from[0], out, across);
+        sum_rows(step, count.from[0], out);
         break;
     case EMU_STEP_NEAREST:
         find_nearest(&own, count, out);
@@ -228,24 +228,19 @@ EMU_INLINE void tile_step(const emu_tile_step *step, uint32_t *room, int32_t acr
     }
 }
 
-/* Few lanes for large tiles, so that their rows stay in the nearest cache. */
-EMU_INLINE void tile_steps(const emu_tile_step *steps, int32_t step_count, uint32_t *room, int32_t across, int32_t form) {
-    if (across == EMU_ACROSS)
-        for (int32_t k = 0; k < step_count; k++)
-            tile_step(steps + k, room, EMU_ACROSS, form);
-    else
-        for (int32_t k = 0; k < step_count; k++)
-            tile_step(steps + k, room, EMU_ACROSS_FEW, form);
+EMU_INLINE void tile_steps(const emu_tile_step *steps, int32_t step_count, uint32_t *room, int32_t form) {
+    for (int32_t k = 0; k < step_count; k++)
+        tile_step(steps + k, room, form);
 }
 
-EMU_FORMS(tile_steps, (const emu_tile_step *steps, int32_t step_count, uint32_t *room, int32_t across), steps, step_count, room, across)
+EMU_FORMS(tile_steps, (const emu_tile_step *steps, int32_t step_count, uint32_t *room), steps, step_count, room)
 
 /* How a matrix of one value for each element, or for each part of a tile, lies in memory: the first value of the tile of each lane. */
 typedef struct view {
     size_t start[EMU_ACROSS];
     size_t down, right; /* between neighbours of a column, of a row */
     int32_t rows, columns; /* of one tile */
-    int32_t lanes, across;
+    int32_t lanes;
 } view;
 
 static void look_at(view *out, size_t tiles_down, size_t tiles_right, int32_t along_rows, size_t first) {
@@ -253,7 +248,7 @@ static void look_at(view *out, size_t tiles_down, size_t tiles_right, int32_t al
     size_t major = first / line, minor = first % line;
     const size_t next_down = (size_t)out->rows * (out->down = along_rows ? 1 : tiles_right * (size_t)out->columns);
     const size_t next_right = (size_t)out->columns * (out->right = along_rows ? tiles_down * (size_t)out->rows : 1);
-    for (int32_t lane = 0; lane < out->across; lane++) {
+    for (int32_t lane = 0; lane < EMU_ACROSS; lane++) {
         out->start[lane] = along_rows ? minor * next_down + major * next_right : major * next_down + minor * next_right;
         if (lane + 1 >= out->lanes) /* lanes beyond the last tile repeat it */
             continue;
@@ -283,24 +278,24 @@ EMU_INLINE void turn(lanes16 *restrict rows) {
     }
 }
 
-EMU_INLINE void spread_squares(const uint8_t *const *from, int32_t columns, int32_t across, uint32_t *rows) {
+EMU_INLINE void spread_squares(const uint8_t *const *from, int32_t columns, uint32_t *rows) {
     lanes16 square[16];
-    for (int32_t lane = 0; lane < across; lane += 16)
+    for (int32_t lane = 0; lane < EMU_ACROSS; lane += 16)
         for (int32_t j = 0; j < columns; j += 16) {
             for (int k = 0; k < 16; k++)
                 memcpy(square + k, from[lane + k] + (size_t)j * 4, sizeof *square);
             turn(square);
             for (int k = 0; k < 16; k++)
-                memcpy(rows + (j + k) * across + lane, square + k, sizeof *square);
+                memcpy(rows + (j + k) * EMU_ACROSS + lane, square + k, sizeof *square);
         }
 }
 
-EMU_INLINE void gather_squares(const uint32_t *rows, int32_t columns, int32_t across, int32_t lanes, uint8_t *const *to, uint32_t *seen) {
+EMU_INLINE void gather_squares(const uint32_t *rows, int32_t columns, int32_t lanes, uint8_t *const *to, uint32_t *seen) {
     lanes16 square[16], all = {0};
     for (int32_t lane = 0; lane < lanes; lane += 16)
         for (int32_t j = 0; j < columns; j += 16) {
             for (int k = 0; k < 16; k++) {
-                memcpy(square + k, rows + (j + k) * across + lane, sizeof *square);
+                memcpy(square + k, rows + (j + k) * EMU_ACROSS + lane, sizeof *square);
                 all |= square[k];
             }
             turn(square);
@@ -316,38 +311,38 @@ EMU_INLINE void gather_squares(const uint32_t *rows, int32_t columns, int32_t ac
 #define EMU_TURNS(form) 0
 #endif
 
-EMU_INLINE void spread(const uint8_t *const *from, int32_t columns, int32_t across, uint32_t *rows, int32_t form) {
+EMU_INLINE void spread(const uint8_t *const *from, int32_t columns, uint32_t *rows, int32_t form) {
 #if EMU_X86_FORMS && !defined(__clang__)
     if (EMU_TURNS(form) && columns % 16 == 0) {
-        spread_squares(from, columns, across, rows);
+        spread_squares(from, columns, rows);
         return;
     }
 #endif
     (void)form;
-    for (int32_t lane = 0; lane < across; lane++)
+    for (int32_t lane = 0; lane < EMU_ACROSS; lane++)
         for (int32_t j = 0; j < columns; j++)
-            memcpy(rows + j * across + lane, from[lane] + (size_t)j * 4, sizeof *rows);
+            memcpy(rows + j * EMU_ACROSS + lane, from[lane] + (size_t)j * 4, sizeof *rows);
 }
 
-EMU_INLINE void gather(const uint32_t *rows, int32_t columns, int32_t across, int32_t lanes, uint8_t *const *to, uint32_t *seen, int32_t form) {
+EMU_INLINE void gather(const uint32_t *rows, int32_t columns, int32_t lanes, uint8_t *const *to, uint32_t *seen, int32_t form) {
 #if EMU_X86_FORMS && !defined(__clang__)
     if (EMU_TURNS(form) && columns % 16 == 0) {
-        gather_squares(rows, columns, across, lanes, to, seen);
+        gather_squares(rows, columns, lanes, to, seen);
         return;
     }
 #endif
     (void)form;
     for (int32_t lane = 0; lane < lanes; lane++)
         for (int32_t j = 0; j < columns; j++) {
-            const uint32_t value = rows[j * across + lane];
+            const uint32_t value = rows[j * EMU_ACROSS + lane];
             to[lane][j] = (uint8_t)value;
             *seen |= value;
         }
 }
 
-EMU_FORMS(spread, (const uint8_t *const *from, int32_t columns, int32_t across, uint32_t *rows), from, columns, across, rows)
-EMU_FORMS(gather, (const uint32_t *rows, int32_t columns, int32_t across, int32_t lanes, uint8_t *const *to, uint32_t *seen), rows, columns,
-          across, lanes, to, seen)
+EMU_FORMS(spread, (const uint8_t *const *from, int32_t columns, uint32_t *rows), from, columns, rows)
+EMU_FORMS(gather, (const uint32_t *rows, int32_t columns, int32_t lanes, uint8_t *const *to, uint32_t *seen), rows, columns, lanes,
+          to, seen)
 
 /* Elements of the tiles at hand as binary32, into their rows. */
 static void load(int32_t form, const view *at, int32_t source, const void *x, uint32_t *rows) {
@@ -355,27 +350,27 @@ static void load(int32_t form, const view *at, int32_t source, const void *x, ui
     uint16_t halves[EMU_ACROSS];
     const uint8_t *from[EMU_ACROSS];
     const size_t width = source == EMU_SOURCE_FP32 ? 4 : 2;
-    for (int32_t i = 0; i < at->rows; i++, rows += at->columns * at->across)
+    for (int32_t i = 0; i < at->rows; i++, rows += at->columns * EMU_ACROSS)
         if (at->right == 1) {
-            for (int32_t lane = 0; lane < at->across; lane++) {
+            for (int32_t lane = 0; lane < EMU_ACROSS; lane++) {
                 from[lane] = (const uint8_t *)x + (at->start[lane] + (size_t)i * at->down) * width;
                 if (source == EMU_SOURCE_FP32)
                     continue;
                 emu_widen(form, source, from[lane], (size_t)at->columns, wide[lane]);
                 from[lane] = (const uint8_t *)wide[lane];
             }
-            EMU_RUN(form, spread, from, at->columns, at->across, rows);
+            EMU_RUN(form, spread, from, at->columns, rows);
         } else
             for (int32_t j = 0; j < at->columns; j++) {
                 const size_t offset = (size_t)i * at->down + (size_t)j * at->right;
-                uint32_t *to = rows + j * at->across;
-                for (int32_t lane = 0; lane < at->across; lane++)
+                uint32_t *to = rows + j * EMU_ACROSS;
+                for (int32_t lane = 0; lane < EMU_ACROSS; lane++)
                     if (source == EMU_SOURCE_FP32)
                         to[lane] = ((const uint32_t *)x)[at->start[lane] + offset];
                     else
                         halves[lane] = ((const uint16_t *)x)[at->start[lane] + offset];
                 if (source != EMU_SOURCE_FP32)
-                    emu_widen(form, source, halves, (size_t)at->across, to);
+                    emu_widen(form, source, halves, EMU_ACROSS, to);
             }
 }
 
@@ -387,11 +382,11 @@ static int32_t store(int32_t form, const view *at, const emu_tile_part *part, co
         if (part->bytes == 1 && part->shift == 0 && at->right == 1 && at->columns > 1) {
             for (int32_t lane = 0; lane < at->lanes; lane++)
                 to[lane] = (uint8_t *)out + at->start[lane] + (size_t)i * at->down;
-            EMU_RUN(form, gather, rows + i * at->columns * at->across, at->columns, at->across, at->lanes, to, &seen);
+            EMU_RUN(form, gather, rows + i * at->columns * EMU_ACROSS, at->columns, at->lanes, to, &seen);
             continue;
         }
         for (int32_t j = 0; j < at->columns; j++) {
-            const uint32_t *row = rows + ((i * at->columns + j) >> part->shift) * at->across;
+            const uint32_t *row = rows + ((i * at->columns + j) >> part->shift) * EMU_ACROSS;
             const size_t offset = (size_t)i * at->down + (size_t)j * at->right;
             for (int32_t lane = 0; lane < at->lanes; lane++)
                 if (part->bytes == 1) {
@@ -420,16 +415,15 @@ static int32_t is_step_valid(const emu_tile_step *step, int32_t room_rows) {
     return 1;
 }
 
-int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, int32_t across,
-                      uint32_t *room) {
-    if (room == NULL || step_count < 0 || (across != EMU_ACROSS && across != EMU_ACROSS_FEW) || (step_count && steps == NULL))
+int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, uint32_t *room) {
+    if (room == NULL || step_count < 0 || (step_count && steps == NULL))
         return EMU_KERNEL_ARGUMENT;
     for (int32_t k = 0; k < step_count; k++)
         if (!is_step_valid(steps + k, room_rows))
             return EMU_KERNEL_ARGUMENT;
     if (!emu_has_form(form))
         return EMU_KERNEL_FORM;
-    EMU_RUN(form, tile_steps, steps, step_count, room, across);
+    EMU_RUN(form, tile_steps, steps, step_count, room);
     return EMU_KERNEL_OK;
 }
 
@@ -442,24 +436,23 @@ int32_t emu_quantize_tiles(int32_t form, const emu_tile_plan *plan, int32_t sour
     if (plan->rows < 1 || plan->columns < 1 || plan->columns > EMU_TILE_TERMS || plan->part_count < 1 || plan->part_count > EMU_TILE_PARTS)
         return EMU_KERNEL_ARGUMENT;
     if (!error)
-        error = emu_run_tiles(form, plan->once, plan->once_count, plan->room_rows, plan->across, room);
+        error = emu_run_tiles(form, plan->once, plan->once_count, plan->room_rows, room);
     if (!error) /* of one tile at least: the steps are checked here */
-        error = emu_run_tiles(form, plan->steps, plan->step_count, plan->room_rows, plan->across, room);
+        error = emu_run_tiles(form, plan->steps, plan->step_count, plan->room_rows, room);
     if (error)
         return error;
     *open = 0;
-    at.across = plan->across;
-    for (size_t first = 0, tiles = tiles_down * tiles_right; first < tiles; first += (size_t)at.across) {
-        at.lanes = tiles - first < (size_t)at.across ? (int32_t)(tiles - first) : at.across;
+    for (size_t first = 0, tiles = tiles_down * tiles_right; first < tiles; first += EMU_ACROSS) {
+        at.lanes = tiles - first < EMU_ACROSS ? (int32_t)(tiles - first) : EMU_ACROSS;
         at.rows = plan->rows, at.columns = plan->columns;
         look_at(&at, tiles_down, tiles_right, along_rows, first);
-        load(form, &at, source, x, room + plan->x * at.across);
-        EMU_RUN(form, tile_steps, plan->steps, plan->step_count, room, at.across);
+        load(form, &at, source, x, room + plan->x * EMU_ACROSS);
+        EMU_RUN(form, tile_steps, plan->steps, plan->step_count, room);
         for (int32_t k = 0; k < plan->part_count; k++) {
             const emu_tile_part *part = plan->parts + k;
             at.rows = part->rows, at.columns = part->columns;
             look_at(&at, tiles_down, tiles_right, along_rows, first);
-            *open |= (uint8_t)store(form, &at, part, room + part->row * at.across, outputs[k]);
+            *open |= (uint8_t)store(form, &at, part, room + part->row * EMU_ACROSS, outputs[k]);
         }
     }
     return EMU_KERNEL_OK;
