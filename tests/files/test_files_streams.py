@@ -52,7 +52,9 @@ sys.addaudithook(seen)
 def begin(words: list[Any], before: str = "", **streams: Any) -> subprocess.Popen[bytes]:
     """Start a command in a process of its own, after some lines of Python."""
     code = f"import sys\n{before}\nsys.argv = {['emu', *map(str, words)]!r}\n{START}\n"
-    return subprocess.Popen([sys.executable, "-P", "-c", code], **{"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams})
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # else stderr keeps nothing back
+    given = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "env": plain, **streams}
+    return subprocess.Popen([sys.executable, "-P", "-c", code], **given)
 
 
 def ended(process: subprocess.Popen[bytes]) -> tuple[int, str]:

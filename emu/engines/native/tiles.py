@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.caches import Cache
+from emu.base.errors import EngineError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
@@ -63,7 +64,7 @@ def tile_plan_of(recipe: Recipe) -> TilePlan | None:
     if key not in _plans:
         try:
             _plans[key] = _TileBuilder(quantize_program(recipe)).tile_plan()
-        except Unable:
+        except (Unable, EngineError):  # also a format or a rounding that the C reference does not take
             _plans[key] = None
     return _plans[key]
 

@@ -1,11 +1,19 @@
 /* The steps of a recipe on registers of lanes: each is one loop. */
 #include "kernels.h"
 
-typedef int32_t emu_lanes;
+typedef struct emu_lanes {
+    int32_t count;
+    const uint32_t *from[4];
+} emu_lanes;
 
-#define LANES(expression)               \
-    for (int32_t i = 0; i < count; i++) \
-        out[i] = (expression);          \
+#define LANES(expression)                                                             \
+    {                                                                                 \
+        const uint32_t *restrict a = count.from[0], *restrict b = count.from[1];      \
+        const uint32_t *restrict c = count.from[2], *restrict d = count.from[3];      \
+        (void)a, (void)b, (void)c, (void)d;                                           \
+        for (int32_t i = 0; i < count.count; i++)                                     \
+            out[i] = (expression);                                                    \
+    }                                                                                 \
     break
 
 #include "steps.h"
@@ -13,7 +21,8 @@ typedef int32_t emu_lanes;
 EMU_INLINE void run_steps(const emu_kernel_step *steps, int32_t step_count, int32_t count, uint32_t (*registers)[EMU_LANES], int32_t form) {
     for (int32_t k = 0; k < step_count; k++) {
         const int32_t *args = steps[k].args;
-        one_step(steps + k, registers[args[0]], registers[args[1]], registers[args[2]], registers[args[3]], count, registers[steps[k].out], form);
+        const emu_lanes lanes = {count, {registers[args[0]], registers[args[1]], registers[args[2]], registers[args[3]]}};
+        one_step(steps + k, lanes, registers[steps[k].out], form);
     }
 }
 

@@ -1,9 +1,9 @@
 /* One step of a recipe, on lanes. Whoever includes this says before what its lanes are: a type emu_lanes, and LANES(expression), which stores
- * an expression of a[i], b[i], c[i] and d[i] in out[i] for every lane of `count` and ends the case of a switch. */
+ * an expression of a[i], b[i], c[i] and d[i], the arguments that `count` names, in out[i] for every lane and ends the case of a switch. */
 #ifndef EMU_STEPS_H
 #define EMU_STEPS_H
 
-EMU_INLINE uint32_t is_nan(uint32_t a) { return (a & EMU_MAGNITUDE) > EMU_INFINITY; }
+EMU_INLINE int32_t is_nan(uint32_t a) { return (a & EMU_MAGNITUDE) > EMU_INFINITY; }
 
 /* Of two equal values the first; NaN: propagates, or the other one is taken. */
 EMU_INLINE uint32_t smaller(uint32_t a, uint32_t b, int32_t drops) {
@@ -16,8 +16,7 @@ EMU_INLINE uint32_t larger(uint32_t a, uint32_t b, int32_t drops) {
     return is_nan(drops ? a : b) ? b : most;
 }
 
-EMU_INLINE void select_lanes(const emu_kernel_step *step, const uint32_t *restrict a, const uint32_t *restrict b,
-                             const uint32_t *restrict c, const uint32_t *restrict d, emu_lanes count, uint32_t *restrict out) {
+EMU_INLINE void select_lanes(const emu_kernel_step *step, emu_lanes count, uint32_t *restrict out) {
     switch (step->variant) {
     case EMU_TEST_ZERO:
         LANES(emu_either((a[i] & EMU_MAGNITUDE) == 0, b[i], c[i]));
@@ -49,7 +48,7 @@ EMU_INLINE uint32_t e8m0_code(uint32_t bits, int32_t rule, int32_t emax, int32_t
     return nan ? 255u : (uint32_t)code;
 }
 
-EMU_INLINE void e8m0_lanes(const emu_kernel_step *step, const uint32_t *restrict a, emu_lanes count, uint32_t *restrict out) {
+EMU_INLINE void e8m0_lanes(const emu_kernel_step *step, emu_lanes count, uint32_t *restrict out) {
     const int32_t emax = step->emax, frac_bits = step->frac_bits;
     switch (step->variant) {
     case EMU_RULE_FLOOR:
@@ -82,7 +81,7 @@ EMU_INLINE uint32_t float_value(const emu_kernel_step *step, uint32_t code) {
     return code == (uint32_t)step->nan ? EMU_CANONICAL_NAN : bits;
 }
 
-EMU_INLINE void float_lanes(const emu_kernel_step *step, const uint32_t *restrict a, emu_lanes count, uint32_t *restrict out) {
+EMU_INLINE void float_lanes(const emu_kernel_step *step, emu_lanes count, uint32_t *restrict out) {
     const emu_kernel_step own = *step;
     switch (step->operation) {
     case EMU_STEP_CAST_FLOAT:
@@ -92,8 +91,7 @@ EMU_INLINE void float_lanes(const emu_kernel_step *step, const uint32_t *restric
     }
 }
 
-EMU_INLINE void min_max_lanes(const emu_kernel_step *step, const uint32_t *restrict a, const uint32_t *restrict b,
-                              const uint32_t *restrict c, emu_lanes count, uint32_t *restrict out) {
+EMU_INLINE void min_max_lanes(const emu_kernel_step *step, emu_lanes count, uint32_t *restrict out) {
     const int32_t drops = step->variant;
     switch (step->operation) {
     case EMU_STEP_MIN:
@@ -112,8 +110,7 @@ EMU_INLINE int32_t operation_of(const emu_kernel_step *step, int32_t form) {
     return step->operation == EMU_STEP_CAST_FLOAT ? EMU_STEP_CAST : EMU_STEP_DECODE;
 }
 
-EMU_INLINE void one_step(const emu_kernel_step *step, const uint32_t *restrict a, const uint32_t *restrict b, const uint32_t *restrict c,
-                         const uint32_t *restrict d, emu_lanes count, uint32_t *restrict out, int32_t form) {
+EMU_INLINE void one_step(const emu_kernel_step *step, emu_lanes count, uint32_t *restrict out, int32_t form) {
     const uint8_t *restrict codes = step->codes;
     const uint32_t *restrict values = step->values;
     switch (operation_of(step, form)) {
@@ -130,21 +127,21 @@ EMU_INLINE void one_step(const emu_kernel_step *step, const uint32_t *restrict a
     case EMU_STEP_NEG:
         LANES(a[i] ^ ~EMU_MAGNITUDE);
     case EMU_STEP_SELECT:
-        select_lanes(step, a, b, c, d, count, out);
+        select_lanes(step, count, out);
         break;
     case EMU_STEP_CAST:
         LANES(codes[emu_odd_bf16(a[i])]);
     case EMU_STEP_DECODE:
         LANES(values[a[i] & 255]);
     case EMU_STEP_E8M0:
-        e8m0_lanes(step, a, count, out);
+        e8m0_lanes(step, count, out);
         break;
     case EMU_STEP_CAST_FLOAT:
     case EMU_STEP_DECODE_FLOAT:
-        float_lanes(step, a, count, out);
+        float_lanes(step, count, out);
         break;
     default:
-        min_max_lanes(step, a, b, c, count, out);
+        min_max_lanes(step, count, out);
     }
 }
 

@@ -224,7 +224,7 @@ EMU_INLINE void tile_step(const emu_tile_step *step, uint32_t *room, int32_t for
     case EMU_STEP_CLAMP_NUMBERS:
         LANES(between(a[i], b[i], c[i]));
     default:
-        one_step(&own, count.from[0], count.from[1], count.from[2], count.from[3], count, out, form);
+        one_step(&own, count, out, form);
     }
 }
 
