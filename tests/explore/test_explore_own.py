@@ -186,7 +186,7 @@ def test_facts_are_edited_and_files_dropped(page, tmp_path):
     assert said["big"].startswith("big.txt: 70000 bytes: a descriptor has at most 65536 here")
 
 
-ELSEWHERE = """const until = async what => { for (let i = 0; i < 100 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
+ELSEWHERE = """const until = async what => { for (let i = 0; i < 200 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
 return (async () => { const out = []; for (const [room, name] of DROPS) {
     history.replaceState(null, "", `#${room}`); dispatchEvent(new HashChangeEvent("hashchange"));
     const held = new DataTransfer(), over = new DragEvent("dragover", {cancelable: true});
@@ -194,7 +194,7 @@ return (async () => { const out = []; for (const [room, name] of DROPS) {
     held.items.add(new File(["emu descriptor 1"], name));
     const drop = new DragEvent("drop", {dataTransfer: held, cancelable: true});
     dispatchEvent(over); dispatchEvent(drop);
-    await until(fault);
+    await until(() => fault().toLowerCase().startsWith(`${name}: ${room}`.toLowerCase()));
     out.push([fault(), over.defaultPrevented && drop.defaultPrevented]);
 } return out; })();"""
 DESCRIPTOR_PLACE = "drop a descriptor on Number, Block or Dot; layouts, and recipes for Tensor, come with emu explore --spec DIR"
