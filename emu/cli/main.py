@@ -18,7 +18,7 @@ import click
 
 import emu
 from emu.base.errors import EmuError, ToolError
-from emu.cli.settings import LazyGroup, Settings, common_options, say_error, settings_of
+from emu.cli.settings import LazyGroup, Settings, common_options, lead_nowhere, say_error, settings_of
 
 # Each command and the module that holds it, in the order of help.
 COMMANDS = {
@@ -89,11 +89,11 @@ def _ended(error: BaseException) -> int:
         case EmuError():
             return _fail(str(error), TOOL_MISSING if isinstance(error, ToolError) else MISUSE)
         case BrokenPipeError():
-            _drop_stdout()
+            lead_nowhere(sys.stdout)
             return READER_GONE
         case OSError():
             if error.filename is None:
-                _drop_stdout()  # a full disk behind stdout: what is still to be printed would raise again at the end
+                lead_nowhere(sys.stdout)  # a full disk behind stdout: what is still to be printed would raise again at the end
             return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
         case MemoryError():
             return _fail("out of memory: quantize tensors one by one with --select, or use a machine with more")
@@ -120,12 +120,6 @@ def _unexpected(error: BaseException) -> int:
         f"unexpected {type(error).__name__} in {place}: {str(error)[:200]}: please report this line and the command "
         "(EMU_TRACEBACK=1 shows where it comes from); no file is half-written"
     )
-
-
-def _drop_stdout() -> None:
-    """Send what is left to print nowhere, so that Python's own last flush is quiet."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(number: int, _frame: object) -> NoReturn:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 from rich.console import Console
@@ -141,6 +142,12 @@ def note(text: str) -> None:
     """Print a remark to stderr unless --quiet."""
     if not settings_of().quiet:
         click.echo(text, err=True)
+
+
+def lead_nowhere(stream: TextIO) -> None:
+    """Let what a stream did not take lead nowhere: else Python tries again while it ends, and its code 120 takes the place of ours."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def say_error(message: str) -> None:

@@ -22,17 +22,12 @@ def main() -> NoReturn:
             sys.stderr.flush()
         sys.exit(130)
     finally:
-        let_go_of_stderr()
+        try:
+            sys.stderr.flush()
+        except OSError:
+            from emu.cli.settings import lead_nowhere
 
-
-def let_go_of_stderr() -> None:
-    """Let what stderr did not take lead nowhere: else Python tries again while it ends, and its code 120 takes the place of ours."""
-    try:
-        sys.stderr.flush()
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stderr.fileno())
-        os.close(nowhere)
+            lead_nowhere(sys.stderr)
 
 
 def fill_streams() -> None:

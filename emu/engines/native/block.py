@@ -13,10 +13,10 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check, usable
 from emu.engines.native.program import KernelPlan, plan_of
 from emu.engines.native.tables import is_source, source_of
-from emu.engines.native.tiles import TilePlan, fill, tile_plan_of, whole_tiles
+from emu.engines.native.tiles import fill, tile_plan_of
 from emu.engines.native.transform import rotation_of
 from emu.spec.ieee import is_binary32
-from emu.spec.models import Format, Recipe
+from emu.spec.models import Format, Recipe, Rounding
 from emu.spec.programs.program import Program, padded_size
 from emu.spec.registry import get
 
@@ -66,24 +66,25 @@ def quantize(
     """
     plan = plan_of(recipe) if is_source(source) else None
     tiles = tile_plan_of(recipe) if is_source(source) and plan is None else None
-    if tiles is not None:
-        if random is not None:
-            raise OperandError("this recipe draws no random bits: leave random out")
-        return _quantize_tiles(recipe, tiles, codes, source, tensor_amax, form, out)
-    if plan is None:
+    chosen = plan or tiles
+    if chosen is None:
         raise EngineError(f"engine native cannot quantize {source.id} by {recipe.id}: use engine='numpy'")
     check(lib.emu_check_floats())
     if codes.ndim != 2 or 0 in codes.shape:
         raise ShapeError("quantize takes a matrix with at least one element")
-    drawn = random_bytes(plan, random, codes.shape)
+    drawn = random_bytes(None if plan is None else plan.rounding, random, codes.shape)
     transposed = abs(codes.strides[0]) < abs(codes.strides[1])
     memory = np.require(padded(recipe, codes.T if transposed else codes, transposed), code_dtype(source), ("C", "A"))
-    amax = _tensor_amax(recipe, plan.program, codes, source, tensor_amax, form)
-    rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
-    if drawn is not None:
-        drawn = np.require(padded(recipe, drawn.T if transposed else drawn, transposed), np.uint8, ("C", "A"))
+    amax = _tensor_amax(recipe, chosen.program, codes, source, tensor_amax, form)
     place = None if out is None else usable(out.T if transposed else out, memory.shape, np.uint8)
-    found, levels, marks = _run(plan, memory, source, transposed, amax, rotation, form, drawn, place)
+    if plan is not None:
+        rotation = ffi.NULL if plan.transform is None else rotation_of(plan.transform, signs)
+        if drawn is not None:
+            drawn = np.require(padded(recipe, drawn.T if transposed else drawn, transposed), np.uint8, ("C", "A"))
+        found, levels, marks = _run(plan, memory, source, transposed, amax, rotation, form, drawn, place)
+    else:
+        assert tiles is not None
+        found, levels, marks = fill(tiles, memory, source, transposed, amax, form, place)
     if marks:
         raise open_error(recipe)
     if transposed:
@@ -91,27 +92,7 @@ def quantize(
     if place is not None:
         assert out is not None
         return out, levels
-    return found[:, : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else found, levels
-
-
-def _quantize_tiles(
-    recipe: Recipe, plan: TilePlan, codes: Codes, source: Format, given: int | None, form: int, out: Codes | None
-) -> tuple[Codes, dict[str, Codes]]:
-    """Quantize by the kernel of tiles."""
-    check(lib.emu_check_floats())
-    if codes.ndim != 2 or 0 in codes.shape:
-        raise ShapeError("quantize takes a matrix with at least one element")
-    amax = _tensor_amax(recipe, plan.program, codes, source, given, form)
-    memory = whole_tiles(recipe, np.require(codes, code_dtype(source), "A"))
-    place = None
-    if out is not None and memory.shape == codes.shape and out.flags.c_contiguous == memory.flags.c_contiguous:
-        place = usable(out if memory.flags.c_contiguous else out.T, (memory if memory.flags.c_contiguous else memory.T).shape, np.uint8)
-    found, levels, is_open = fill(plan, recipe, memory, source, amax, form, None if place is None else out)
-    if is_open:
-        raise open_error(recipe)
-    if recipe.facts.tail == "zero_pad_drop" and found.shape != codes.shape:
-        found = found[: codes.shape[0], : codes.shape[1]]
-    return found, levels
+    return found[: codes.shape[0], : codes.shape[1]] if recipe.facts.tail == "zero_pad_drop" else found, levels
 
 
 def _run(
@@ -150,9 +131,8 @@ def _run(
     return out, levels, int(marks[0])
 
 
-def random_bytes(plan: KernelPlan, random: Codes | None, shape: tuple[int, ...]) -> Codes | None:
+def random_bytes(mode: Rounding | None, random: Codes | None, shape: tuple[int, ...]) -> Codes | None:
     """Return the random integers of the elements as a matrix of bytes. Raises: OperandError (missing, unwanted, wrong size, too wide)."""
-    mode = plan.rounding
     if mode is None and random is not None:
         raise OperandError("this recipe draws no random bits: leave random out")
     if mode is not None and random is None:
@@ -165,12 +145,11 @@ def random_bytes(plan: KernelPlan, random: Codes | None, shape: tuple[int, ...])
 
 
 def padded(recipe: Recipe, memory: Codes, transposed: bool) -> Codes:
-    """Return a matrix with zeros up to a whole block. Raises: ShapeError when the tail rule is `error` and the length does not fit."""
+    """Return a matrix with zeros up to whole blocks. Raises: ShapeError when the tail rule is `error` and the length does not fit."""
     height, width = memory.T.shape if transposed else memory.shape
-    missing, axis = padded_size(recipe, height, width)[1] - width, 0 if transposed else 1
-    if not missing:
-        return memory
-    return np.pad(memory, [(0, missing if axis == number else 0) for number in (0, 1)])
+    full = padded_size(recipe, height, width)
+    missing = [(0, full[0] - height), (0, full[1] - width)]
+    return memory if full == (height, width) else np.pad(memory, missing[::-1] if transposed else missing)
 
 
 def _tensor_amax(recipe: Recipe, program: Program, codes: Codes, source: Format, given: int | None, form: int) -> int:

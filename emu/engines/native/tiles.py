@@ -25,7 +25,7 @@ from emu.spec import derive, digest
 from emu.spec.ieee import binary_format, direction, is_binary32, is_nearest_even, is_single, is_within
 from emu.spec.models import Format, Recipe
 from emu.spec.models.format import FloatFacts, IntegerFacts
-from emu.spec.programs.program import Program, cast_entry, padded_size, quantize_program
+from emu.spec.programs.program import Program, cast_entry, quantize_program
 from emu.spec.programs.steps import OPERATIONS
 from emu.spec.programs.types import TENSOR, Constant, Extent, Instruction, extent_of
 from emu.spec.registry import get
@@ -254,10 +254,7 @@ class _TileBuilder(KernelPlanBuilder):
             out.operation, out.variant = lib.EMU_STEP_CAST_SIGNED, TOWARD[str(toward)]
             out.frac_bits, out.bias, out.largest, out.sign_bit = facts.frac_bits, facts.bias, derive.codes(item.to).max_code, bits - 1
             out.wraps = (1 << bits) - 1 if entry.overflow == "wrap" else 0
-            open_nan = any(code < 0 for code in entry.nan)
-            out.nan = lib.EMU_TILE_OPEN if open_nan else entry.nan[0]
-            if self.agrees(out, item):
-                self.marked |= {item.out} if open_nan else set()
+            if self.computes(out, item, entry.nan):
                 return
         if (
             isinstance(facts, IntegerFacts)
@@ -268,10 +265,7 @@ class _TileBuilder(KernelPlanBuilder):
         ):
             out.operation, out.sign_bit, out.largest = lib.EMU_STEP_CAST_INTEGER, bits - 1, derive.codes(item.to).max_code
             out.emax = out.largest + 1
-            open_nan = any(code < 0 for code in entry.nan)
-            out.nan = lib.EMU_TILE_OPEN if open_nan else entry.nan[0]
-            if self.agrees(out, item):
-                self.marked |= {item.out} if open_nan else set()
+            if self.computes(out, item, entry.nan):
                 return
         require(decides_by_bf16(item.to, item.rounding, entry))
         table, every = table_of(get("format", "bf16"), item.to, item.rounding, entry), EVERY_BF16 & np.uint32(0x7FFFFFFF)
@@ -283,6 +277,16 @@ class _TileBuilder(KernelPlanBuilder):
         require(np.array_equal(marked, every > INFINITY))
         out.operation, out.codes = lib.EMU_STEP_CAST_OPEN, self.hold("uint8_t[]", table.astype(np.uint8))
         self.marked.add(item.out)
+
+    def computes(self, out: Any, item: Instruction, nan: tuple[int, ...]) -> bool:
+        """Tell whether a cast goes by arithmetic; then it is whole, with the code of NaN, or a mark where that is open."""
+        is_open = any(code < 0 for code in nan)
+        out.nan = lib.EMU_TILE_OPEN if is_open else nan[0]
+        if not self.agrees(out, item):
+            return False
+        if is_open:
+            self.marked.add(item.out)
+        return True
 
     def agrees(self, step: Any, item: Instruction) -> bool:
         """Tell whether a cast by arithmetic equals the C reference on every bf16 number and beside every decision point."""
@@ -350,45 +354,28 @@ def run_one(step: Any, inputs: Codes) -> Codes:
 
 
 def fill(
-    plan: TilePlan, recipe: Recipe, codes: Codes, source: Format, amax: int, form: int, out: Codes | None
-) -> tuple[Codes, dict[str, Codes], bool]:
-    """Call the kernel on a matrix that is padded to whole tiles, row-major or column-major memory.
-
-    out: a place for the codes, of the shape and memory order of `codes`.   Returns: codes, levels, and whether a code is open.
-    """
-    block, order = plan.program.block, "C" if codes.flags.c_contiguous else "F"
-    height, width = codes.shape
+    plan: TilePlan, memory: Codes, source: Format, transposed: bool, amax: int, form: int, place: Codes | None
+) -> tuple[Codes, dict[str, Codes], int]:
+    """Call the kernel on a matrix in memory order that is padded to whole tiles; return codes, levels and whether a code is open."""
+    block = plan.program.block
+    height, width = memory.T.shape if transposed else memory.shape
     rows, columns = block.facts.shape
-    found: Codes = np.empty(codes.shape, np.uint8, order) if out is None else out  # type: ignore[call-overload]
+    out: Codes = np.empty(memory.shape, np.uint8) if place is None else place
     levels = dict[str, Codes]()
     for level in block.facts.levels:
-        extent, dtype = extent_of(level.granularity, block), code_dtype(get("format", level.format))
-        if level.name in plan.parts:
-            levels[level.name] = np.empty((height // extent.rows, width // extent.columns), dtype, order)  # type: ignore[call-overload]
-        else:
-            levels[level.name] = np.zeros((1, 1), dtype)
+        extent = extent_of(level.granularity, block)
+        shape = (1, 1) if level.name in plan.tensor else (height // extent.rows, width // extent.columns)
+        levels[level.name] = np.empty(shape[::-1] if transposed else shape, code_dtype(get("format", level.format)))
     room = np.zeros((plan.rows, lib.EMU_ACROSS), np.uint32)
     for row, bits in plan.constants.items():
         room[row] = bits
     if plan.amax >= 0:
         room[plan.amax] = amax
-    arrays = [found, *(levels[name] for name in plan.parts)]
-    targets = ffi.new("void *[]", [address(array if order == "C" else array.T) for array in arrays])
-    marks, given = ffi.new("uint8_t *"), address(codes if order == "C" else codes.T)
-    size = height // rows, width // columns, order == "F"
-    check(lib.emu_quantize_tiles(form, plan.pointer, source_of(source), given, *size, targets, ffi.from_buffer("uint32_t[]", room), marks))
+    targets = ffi.new("void *[]", [address(array) for array in (out, *(levels[name] for name in plan.parts))])
+    marks, size = ffi.new("uint8_t *"), (height // rows, width // columns, transposed)
+    own = ffi.from_buffer("uint32_t[]", room)
+    check(lib.emu_quantize_tiles(form, plan.pointer, source_of(source), address(memory), *size, targets, own, marks))
     for name, row in plan.tensor.items():
         bits = int(room[row, 0])
         levels[name][0, 0] = 0x7FC00000 if bits & 0x7FFFFFFF > INFINITY else bits
-    return found, levels, bool(marks[0])
-
-
-def whole_tiles(recipe: Recipe, codes: Codes) -> Codes:
-    """Return a matrix with zeros up to whole tiles, in row-major or column-major memory. Raises: ShapeError (tail: error)."""
-    height, width = padded_size(recipe, *codes.shape)
-    if (height, width) != codes.shape:
-        order: Any = "F" if abs(codes.strides[0]) < abs(codes.strides[1]) else "C"
-        full = np.zeros((height, width), codes.dtype, order)
-        full[: codes.shape[0], : codes.shape[1]] = codes
-        return full
-    return codes if codes.flags.f_contiguous and not codes.flags.c_contiguous else np.ascontiguousarray(codes)
+    return out, levels, int(marks[0])

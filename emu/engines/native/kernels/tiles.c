@@ -415,12 +415,18 @@ static int32_t is_step_valid(const emu_tile_step *step, int32_t room_rows) {
     return 1;
 }
 
-int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, uint32_t *room) {
-    if (room == NULL || step_count < 0 || (step_count && steps == NULL))
-        return EMU_KERNEL_ARGUMENT;
+static int32_t are_steps_valid(const emu_tile_step *steps, int32_t step_count, int32_t room_rows) {
+    if (step_count < 0 || (step_count && steps == NULL))
+        return 0;
     for (int32_t k = 0; k < step_count; k++)
         if (!is_step_valid(steps + k, room_rows))
-            return EMU_KERNEL_ARGUMENT;
+            return 0;
+    return 1;
+}
+
+int32_t emu_run_tiles(int32_t form, const emu_tile_step *steps, int32_t step_count, int32_t room_rows, uint32_t *room) {
+    if (room == NULL || !are_steps_valid(steps, step_count, room_rows))
+        return EMU_KERNEL_ARGUMENT;
     if (!emu_has_form(form))
         return EMU_KERNEL_FORM;
     EMU_RUN(form, tile_steps, steps, step_count, room);
@@ -433,12 +439,11 @@ int32_t emu_quantize_tiles(int32_t form, const emu_tile_plan *plan, int32_t sour
     int32_t error = emu_check_floats();
     if (plan == NULL || x == NULL || outputs == NULL || open == NULL || source < EMU_SOURCE_FP32 || source > EMU_SOURCE_FP16)
         return EMU_KERNEL_ARGUMENT;
-    if (plan->rows < 1 || plan->columns < 1 || plan->columns > EMU_TILE_TERMS || plan->part_count < 1 || plan->part_count > EMU_TILE_PARTS)
+    if (plan->rows < 1 || plan->columns < 1 || plan->columns > EMU_TILE_TERMS || plan->part_count < 1 ||
+        plan->part_count > EMU_TILE_PARTS || !are_steps_valid(plan->steps, plan->step_count, plan->room_rows))
         return EMU_KERNEL_ARGUMENT;
     if (!error)
         error = emu_run_tiles(form, plan->once, plan->once_count, plan->room_rows, room);
-    if (!error) /* of one tile at least: the steps are checked here */
-        error = emu_run_tiles(form, plan->steps, plan->step_count, plan->room_rows, room);
     if (error)
         return error;
     *open = 0;
