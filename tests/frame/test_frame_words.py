@@ -121,9 +121,10 @@ def modules() -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """Pages that people write, and templates: the rest is generated from modules, the spec and templates."""
+    """Pages that people write, templates and drawings: the rest is generated from modules, the spec and templates."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("vectors/bench/**/*.md")]
     found += [path for folder in ("emu", "tools", "research") for path in (ROOT / folder).rglob("*.j2")]
+    found += (ROOT / "docs").glob("*.svg")
     return sorted(path for path in found if path != ROOT / "docs" / "glossary.md")
 
 

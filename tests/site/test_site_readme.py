@@ -39,3 +39,18 @@ def test_every_page_of_docs_is_in_the_tree() -> None:
     assert len(pages) > 40
     assert sorted(pages - set(named(HERE / "mkdocs.yml")) - {f"{name}.html" for name in BELOW}) == []
     assert all((ROOT / f"docs/{name}.md").is_file() and f"{name}.html" not in named(HERE / "mkdocs.yml") for name in BELOW)
+
+
+def test_every_drawing_brings_its_own_ground() -> None:
+    """A drawing without one is dark on dark in the dark theme."""
+    drawings = sorted((ROOT / "docs").glob("*.svg"))
+    assert len(drawings) > 10
+    for path in drawings:
+        text = path.read_text(encoding="utf-8")
+        first = re.search(r"<(?:path|rect)[^>]*>", re.sub(r"<defs>.*?</defs>", "", text, flags=re.DOTALL))
+        assert first and re.search(r"fill(?:=\"|: )#f{3,6}\b", first[0]), path.name
+
+
+def test_the_picture_of_readme_names_every_engine() -> None:
+    text = (ROOT / "docs/picture.svg").read_text(encoding="utf-8")
+    assert [name for name in ("exact", "numpy", "c_ref", "native", "torch") if not re.search(rf">(?:[^<]*\W)?{name}\b", text)] == []

@@ -69,6 +69,14 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, capsys: pytest.C
     assert (tmp_path / "out/mine/thesis.txt").read_text() == "years"
 
 
+def test_a_stale_page_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("tools.site.build.build", lambda root, out, version: [])
+    for told, code in ([], 0), (["--- docs/reference/spec.md\n+++ b"], 1):
+        monkeypatch.setattr("tools.docs.tree.check", lambda root, told=told: told)
+        assert main(["build", "--out", str(tmp_path)]) == code
+    assert capsys.readouterr().out == "stale: --- docs/reference/spec.md: run python -m tools.docs build\n"
+
+
 MENU = """
 for (let i = 0; i < 100 && !document.querySelector(".versions"); i++) await new Promise(resolve => setTimeout(resolve, 20));
 const menu = document.querySelector(".versions");

@@ -21,10 +21,12 @@ def main(words: Sequence[str] | None = None) -> int:
     build.add_argument("--root", metavar="DIR", default=Path(), type=Path, help="The source tree; default: this folder.")
     build.add_argument("--version", default=emu.__version__, help="The name of its folder; default: %(default)s.")
     given = parser.parse_args(words)
+    from tools.docs import tree
     from tools.site.build import build as write
 
     try:
         found = write(given.root, given.out, given.version)
+        found += [f"stale: {text.splitlines()[0]}: run {tree.COMMAND}" for text in tree.check(given.root)]
     except EmuError as error:
         print(f"emu: {error}", file=sys.stderr)
         return MISSING if isinstance(error, ToolError) else MISUSE
