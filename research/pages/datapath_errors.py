@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.pages.render import Links, render
-from research.datapath.study import COMMAND, RECORD, read_record
+from research.datapath.study import RECORD, read_record
 from research.pages import TEMPLATES
 from research.pages.charts import draw_dots
 from research.pages.datapath_errors_datapath import datapath_chart, datapath_tables
@@ -32,7 +32,6 @@ def study_pages(root: Path) -> dict[str, str]:
         record=record,
         record_path=RECORD,
         record_name=RECORD.removeprefix("docs/"),
-        command=COMMAND,
         short=short_figures(record),
         **quantization_tables(record),
         **datapath_tables(record),

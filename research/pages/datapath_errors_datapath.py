@@ -13,23 +13,8 @@ Record = dict[str, Any]
 
 
 def datapath_tables(record: Record) -> dict[str, Any]:
-    """Return the tables of the section, by the names that the template has for them."""
-    return {"datapath_tables": [(name, *_of_data(record, name)) for name in data_names(record)], "worst": _worst(record)}
-
-
-def _of_data(record: Record, data: str) -> tuple[Any, list[Code]]:
-    """Return the table of the recipes that lose something in a datapath, and the others."""
-    rows = [row for row in record["errors"] if row["data"] == data and row["rotation"] == "none"]
-    paths = [name for name in record["datapaths"] if any(name in row["datapaths"] for row in rows)]
-    lost = [row for row in rows if any(found["relative"] for found in row["datapaths"].values())]
-    shown = [(Code(row["recipe"]), *(_cell(row["datapaths"].get(name)) for name in paths)) for row in lost]
-    return (("recipe", *map(Code, paths)), shown) if lost else None, [Code(row["recipe"]) for row in rows if row not in lost]
-
-
-def _cell(found: dict[str, float] | None) -> str:
-    if found is None:
-        return ""
-    return "exact" if not found["relative"] else f"{found['relative']:.2g} ({100 * found['nearest']:.4g} %)"
+    """Return the table of the section, by the name that the template has for it."""
+    return {"worst": _worst(record)}
 
 
 def _worst(record: Record) -> list[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.pages.render import Code, Ref
+from emu.pages.render import Ref
 from research.datapath.order import KINDS
 from research.datapath.study import claims
 
@@ -12,26 +12,20 @@ WORDS = {True: "never changes", False: "may change", None: "not offered"}
 
 
 def order_tables(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of the section, by the names that the template has for them."""
+    """Return the table of the section and the count of products that no order changes, by the names that the template has for them."""
     orders = record["orders"]
-    stated = [(Ref("datapath", item["datapath"]), *(WORDS[item[kind]] for kind in KINDS)) for item in claims()]
+    rows = [(Ref("datapath", item["datapath"]), *(_cell(item, kind, orders) for kind in KINDS)) for item in claims()]
     return {
-        "claims": (("datapath", *KINDS.values()), stated),
-        "orders": (("data", "recipe", "datapath", *KINDS), _rows(orders)),
+        "claims": (("datapath", *KINDS.values()), rows),
+        "products": len(orders),
         "still": sum(not any(item["changed"] for item in row["kinds"].values()) for row in orders),
     }
 
 
-def _rows(orders: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    found = []
-    for row in orders:
-        if any(item["changed"] for item in row["kinds"].values()):
-            cells = (_cell(row["kinds"].get(kind)) for kind in KINDS)
-            found.append((row["data"], Code(row["recipe"]), Code(row["datapath"]), *cells))
-    return found
-
-
-def _cell(found: dict[str, float] | None) -> str:
-    if found is None:
-        return "-"
-    return f"{100 * found['changed']:.3g} %, {found['largest_ulp']:.3g}" if found["changed"] else "0"
+def _cell(claim: dict[str, Any], kind: str, orders: list[dict[str, Any]]) -> str:
+    """Return what the facts say of one kind of order, and the largest change that was measured where they allow one."""
+    found = [row["kinds"][kind] for row in orders if row["datapath"] == claim["datapath"] and kind in row["kinds"]]
+    if claim[kind] is not False or not found:
+        return WORDS[claim[kind]]
+    changed, ulps = (max(item[key] for item in found) for key in ("changed", "largest_ulp"))
+    return f"{WORDS[False]}: {100 * changed:.3g} %, {ulps:.3g}"

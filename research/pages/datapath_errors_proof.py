@@ -37,10 +37,6 @@ def proof_figures(proof: dict[str, Any]) -> dict[str, Any]:
         "widths": _widths(proof),
         "block": BLOCK,
         "pairs": _pairs(proof),
-        "rows": [
-            (item["pair"], *(item[kind][name] for kind in ("uniform", "cancelling") for name in ("nv_like", "nv_like_exact")))
-            for item in proof["rows"]
-        ],
         "wider": resolve("nv_like_exact", reported.a, reported.b, reported.scale, reported.block),
         "loss": _loss(proof),
     }
@@ -60,7 +56,8 @@ def _widths(proof: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _pairs(proof: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return a row of widths for each pair of operands; bold: fits the reported adder."""
+    """Return a row of widths for each pair of operands; bold: fits the reported adder. Last: the cancelling rows lost with its F."""
+    lost = {item["pair"]: str(item["cancelling"]["nv_like"]) for item in proof["rows"]}
     return [
         (
             item["pair"],
@@ -74,6 +71,7 @@ def _pairs(proof: dict[str, Any]) -> list[tuple[Any, ...]]:
             f"E = {item['reported_exact_up_to']}" + (" (always)" if item["reported_exact_up_to"] == item["largest_exp"] else ""),
             f"{item['fixed_point_bits']} bits",
             str(item["largest_int64_k"]),
+            lost[item["pair"]],
         )
         for item in proof["pairs"]
     ]

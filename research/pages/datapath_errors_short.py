@@ -43,13 +43,23 @@ def short_figures(record: Record) -> Record:
         "ratio": _round_down(min(row["quantization"] / item["relative"] for row, _, item in found if item["relative"])),
         "exact": sum(not item["relative"] for _, _, item in found),
         "cells": len(found),
+        "lossy": _lossy(found),
         "same": sum(first["relative"] == second["relative"] for first, second, _ in pairs),
         "pairs": len(pairs),
         "times": [first["relative"] / third["relative"] for first, _, third in pairs if third["relative"]],
-        "orders": [(scale, way, *item.cells(*ratio(), ("E2M1", "E1M2"))[1:]) for scale, way, item in better],
+        "orders": [(scale, way, *item.cells(*ratio(), ("E2M1", "E1M2"))[2:]) for scale, way, item in better],
         "best": [(scale, math.exp(item.found.mean), item.verdict) for scale, way, item in better if way == WAYS[0][2]],
         "rotated": [(scale, math.exp(item.found.mean), item.verdict) for scale, way, item in better if way == WAYS[2][2]],
     }
+
+
+def _lossy(found: list[tuple[Record, str, dict[str, float]]]) -> str:
+    """Say where results of operands as given are not all the exact sum: `promote`, which takes binary32 scales, apart from the others."""
+    given = [(row["data"], name, item["relative"]) for row, name, item in found if row["rotation"] == "none"]
+    wide, others = ([item for item in given if (item[1] == "promote") == one] for one in (True, False))
+    data = [f"`{name}`" for name in dict.fromkeys(name for name, _, lost in others if lost)]
+    words = [f"{sum(bool(item[2]) for item in side)} of {len(side)} cells" for side in (wide, others)]
+    return f"{words[0]} of `promote`, which takes binary32 scales, and in {words[1]} of the others, all of {' and '.join(data)}"
 
 
 def _round_down(number: float) -> str:

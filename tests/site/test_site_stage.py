@@ -101,6 +101,13 @@ def test_a_table_longer_than_the_limit_is_folded(tree: Path, rows: int, folds: b
     assert table_at(["| a |", "no table"], 0) == []
 
 
+def test_what_a_page_folds_is_markdown_and_no_table_in_it_folds_again(tree: Path) -> None:
+    table = ["| a | b |", "| --- | ---: |", *(f"| {i} | [o](other.md) |" for i in range(TABLE_ROWS + 1))]
+    lines = ["<details>", "<summary>Rows</summary>", "", *table, "", "</details>", "", *table, "", "after"]
+    wanted = ['<details markdown="1">', *lines[1 : len(table) + 6], *folded(table), "", "after"]
+    assert readable("\n".join(lines), HERE, tree)[0] == "\n".join(wanted)
+
+
 @pytest.mark.parametrize(
     ("source", "target"),
     [

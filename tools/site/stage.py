@@ -1,7 +1,7 @@
 """The pages of the site as the generator reads them: copied, links turned, long tables folded. Not here: conformance.py.
 
 The Markdown of the repository follows the rules of GitHub. Where the generator reads it otherwise, it is changed: headings get the
-names that GitHub gives them, lists and tables get the empty line before them.
+names that GitHub gives them, lists and tables get the empty line before them, what is folded on a page is read as Markdown.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def readable(text: str, source: PurePosixPath, root: Path) -> tuple[str, list[Pu
     names: dict[str, int] = {}
     out: list[str] = []
     lines = text.split("\n")
-    number = 0
+    number = within = 0
     while number < len(lines):
         line = lines[number]
         block = code_block(lines, number)
@@ -81,12 +81,13 @@ def readable(text: str, source: PurePosixPath, root: Path) -> tuple[str, list[Pu
         if rows:
             made = [_links(row, source, root, linked) for row in rows]
             out += [""] if out and out[-1].strip() else []
-            out += folded(made) if len(rows) - 2 > TABLE_ROWS else made
+            out += folded(made) if len(rows) - 2 > TABLE_ROWS and not within else made
             number += len(rows)
             continue
         if _ITEM.match(line) and out and out[-1].strip() and not _ITEM.match(out[-1]) and not _within_item(out):
             out.append("")
-        line = _links(line, source, root, linked)
+        within += {"<details>": 1, "</details>": -1}.get(line, 0)
+        line = '<details markdown="1">' if line == "<details>" else _links(line, source, root, linked)
         out.append(named(line, names) if line.startswith("#") else line)
         number += 1
     return "\n".join(out), linked
