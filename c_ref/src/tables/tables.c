@@ -6266,6 +6266,8 @@ const emu_named_program emu_programs[] = {
 /* not here: rvbna4_rne: datapath rvbna4_rne: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 /* not here: sm_103: datapath sm_103: no published model: whether the adder is that of sm_100, and how 96 products are split, is unknown;
  * nothing is computed until: hardware probe */
+/* not here: sm_107: datapath sm_107: no published model: alignment, fraction bits, how 128 products are grouped and what UE5M3 scales do
+ * to a product are unknown; nothing is computed until: hardware probe */
 /* not here: systolic_4way: datapath systolic_4way: is written in levels, and this takes one fused step: see docs/datapath_levels.md */
 const emu_named_datapath emu_datapaths[] = {
     {"ada_fp8", "ada_fp8", &datapath_ada_fp8, &choices_ada_fp8},

@@ -211,7 +211,7 @@ def test_every_line_is_on_the_page(checkout: Path) -> None:
 
 
 FUSED = [name for name in names("datapath") if not isinstance(get("datapath", name).facts, DatapathLevels)]
-OPEN = ("blackwell_e0m3", "blackwell_sparse", "cdna4", "sm_103")
+OPEN = ("blackwell_e0m3", "blackwell_sparse", "cdna4", "sm_103", "sm_107")
 
 
 def _codes(rng: Random, fmt: Format, count: int) -> Any:

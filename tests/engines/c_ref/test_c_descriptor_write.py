@@ -28,7 +28,7 @@ from tests.support.descriptor_samples import (
 from tests.support.level_samples import drawn_datapath
 from tests.support.program_samples import own_blocks, random_recipe
 
-OPEN = ("blackwell_e0m3", "blackwell_sparse", "cdna4", "sm_103")  # no descriptor holds what nobody knows
+OPEN = ("blackwell_e0m3", "blackwell_sparse", "cdna4", "sm_103", "sm_107")  # no descriptor holds what nobody knows
 FUSED = [name for name in names("datapath") if name not in OPEN and not isinstance(get("datapath", name).facts, DatapathLevels)]
 
 

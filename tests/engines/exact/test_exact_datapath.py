@@ -201,7 +201,7 @@ def test_an_accumulator_refuses_what_it_cannot_hold() -> None:
 
 
 def test_what_is_unknown_or_open_is_refused_with_the_reason() -> None:
-    for name in ("cdna4", "sm_103", "blackwell_sparse"):
+    for name in ("cdna4", "sm_103", "sm_107", "blackwell_sparse"):
         with pytest.raises(OpenError, match=f"datapath {name}: .*nothing is computed until: hardware probe"):
             resolve(name)
     with pytest.raises(OpenError, match=r"align\.fraction_bits is open until: emu probe blackwell_e0m3"):
