@@ -74,7 +74,10 @@ def test_what_a_datapath_leaves_free_is_part_of_its_contract(text: str, contract
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize(("name", "why"), [("cdna4", "no published model"), ("sm_103", "96 products"), ("sm_107", "128 products"), ("blackwell_e0m3", "is open until")])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("cdna4", "no published model"), ("sm_103", "96 products"), ("sm_107", "128 products"), ("blackwell_e0m3", "is open until")],
+)
 def test_an_unknown_datapath_is_refused_with_the_reason(name: str, why: str) -> None:
     for op in ("dot", "accumulate"):
         with pytest.raises(OpenError, match=why):

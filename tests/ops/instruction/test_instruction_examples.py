@@ -13,7 +13,14 @@ from emu.ops.instruction import instruction, register_of, register_text
 from emu.spec import get, names
 
 EXAMPLES = [(name, number) for name in names("instruction") for number in range(len(get("instruction", name).expect))]
-NO_EXAMPLE = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "ptx_tcgen05_sm107_fp4", "ptx_tcgen05_sm107_mxf8f6f4", "x86_cvtbias_ps_fp8"}
+NO_EXAMPLE = {
+    "amd_mfma_scale",
+    "ptx_mma_sparse",
+    "ptx_tcgen05_k96",
+    "ptx_tcgen05_sm107_fp4",
+    "ptx_tcgen05_sm107_mxf8f6f4",
+    "x86_cvtbias_ps_fp8",
+}
 
 
 @pytest.mark.cases(113)

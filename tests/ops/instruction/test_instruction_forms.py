@@ -14,7 +14,14 @@ from emu.spec.models.instruction import IeeeFlags, InstructionVariant, forms
 
 FORMS = list(all_forms())
 CALLS = 24
-UNKNOWN = {"amd_mfma_scale", "ptx_mma_sparse", "ptx_tcgen05_k96", "ptx_tcgen05_sm107_fp4", "ptx_tcgen05_sm107_mxf8f6f4", "x86_cvtbias_ps_fp8"}
+UNKNOWN = {
+    "amd_mfma_scale",
+    "ptx_mma_sparse",
+    "ptx_tcgen05_k96",
+    "ptx_tcgen05_sm107_fp4",
+    "ptx_tcgen05_sm107_mxf8f6f4",
+    "x86_cvtbias_ps_fp8",
+}
 
 
 def answers(form: InstructionVariant, family: Any, number: int = 0) -> dict[str, str]:
