@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from emu.pages.render import Code, render
+from emu.pages.render import render
 from research.pages import TEMPLATES
 from research.pages.charts import draw_dots
 from research.pages.comparison import difference
@@ -19,16 +19,6 @@ from research.reproduction.record import COMMAND, RECORD, read_record
 
 PAGE: Final = "docs/shrinkage.md"
 PICTURES: Final = "docs/shrinkage"  # _tensors.svg, _depth.svg, _minilm.svg
-COMMANDS: Final = {
-    "bias": "emu study bias",
-    "tensors": "python -m research reproduce --part tensors",
-    "model": "python -m research reproduce --part model",
-    "gemm": "python -m research gemm --shape 512 512 4096",
-    "depth": "python -m research depth --full",
-    "captured": "python -m research reproduce --tensors FILE",
-    "training": "python -m research train",
-    "none": "",
-}
 Record = dict[str, Any]
 
 
@@ -48,6 +38,7 @@ def shrinkage_pages(root: Path) -> dict[str, str]:
 
 
 def _frame(record: Record) -> Record:
+    moved = shifts(record)
     return {
         "record_path": RECORD,
         "record_name": RECORD.removeprefix("docs/"),
@@ -59,7 +50,8 @@ def _frame(record: Record) -> Record:
         "setting": record["setting"],
         "nulls": record["nulls"],
         "leads": [item.cells(*difference(2), ("E1M2", "E2M1")) for item in leads(record)],
-        "shifts": [item.cells(*difference(5), ("up", "down")) for item in shifts(record)],
+        "shifts": [item.cells(*difference(5), ("up", "down")) for item in moved if item.side],
+        "still": [item.found.mean for item in moved if not item.side],
         "compared": [_compared(row) for row in rows(record)],
     }
 
@@ -67,6 +59,5 @@ def _frame(record: Record) -> Record:
 def _compared(row: ComparedClaim) -> tuple[Any, ...]:
     """Return a claim of the paper beside what comes out here."""
     ours = row.ours.replace("docs/training.md", "[training.md](training.md)")
-    command = COMMANDS[row.part]
     paper = f"{row.paper} ({row.claim.status})" if row.claim.values else "unknown"
-    return row.claim.where, row.claim.what, paper, row.data or "-", ours, row.sign, row.size, Code(command) if command else "-"
+    return row.claim.where, row.claim.what, paper, row.data or "-", ours, row.sign, row.size

@@ -10,10 +10,12 @@ from emu.pages.render import Code
 from research.minilm import PARTS
 from research.pages.charts import Axis, Dots, Mark
 from research.pages.shrinkage_tables import GRID_NAMES, arrow, plain
-from research.reproduction.compare import E1M2, E2M1, VERDICTS, amplification, amplifications, names, pair
+from research.reproduction.compare import E1M2, E2M1, VERDICTS, amplifications, names, pair
 
 Record = dict[str, Any]
 Rows = list[dict[str, Any]]
+Columns = list[tuple[str, Callable[[tuple[float, float]], str]]]
+FIGURES: Columns = [("sqnr_db", arrow), ("alpha", lambda pair: plain(pair, 4))]
 
 
 def real_tables(record: Record) -> dict[str, Any]:
@@ -21,10 +23,9 @@ def real_tables(record: Record) -> dict[str, Any]:
     model, captured = record["model"], record.get("captured")
     activations, weights = (_kind(model["tensors"], kind) for kind in ("activation", "weight"))
     real = {
-        "activations": _tensors(activations),
-        "weights": _means(weights, [("sqnr_db", arrow), ("alpha", lambda pair: plain(pair, 4))]),
+        "activations": _means(activations, FIGURES),
+        "weights": _means(weights, FIGURES),
         "products": _means(model["gemm"], [("sqnr_db", arrow), ("eta", lambda pair: plain(pair, 4))]),
-        "distance": max(abs(row["eta"] - row["alpha_product"]) for row in model["gemm"]),
         "verdicts": [_verdict(activations, "activation"), _verdict(weights, "weight")],
     }
     return {"real": real, "captured": _captured(captured) if captured else None}
@@ -34,22 +35,14 @@ def _kind(found: Rows, kind: str) -> Rows:
     return [row for row in found if row["kind"] == kind]
 
 
-def _tensors(found: Rows) -> list[tuple[Any, ...]]:
-    lines = []
-    for name in names(found):
-        figures = [arrow(pair(found, name, recipe, "sqnr_db")) for recipe in (E2M1, E1M2)]
-        gains = [plain(pair(found, name, recipe, "alpha"), 4) for recipe in (E2M1, E1M2)]
-        lines.append((Code(name), *figures, *gains, plain(pair(found, name, E1M2, "bucket_ratio"), 2), amplification(found, name)))
-    return lines
-
-
 def _mean(found: Rows, part: str, recipe: str, name: str) -> tuple[float, float]:
     pairs = [pair(found, tensor, recipe, name) for tensor in names(found) if f"_{part}" in tensor]
     return fmean(before for before, _ in pairs), fmean(after for _, after in pairs)
 
 
-def _means(found: Rows, columns: list[tuple[str, Callable[[tuple[float, float]], str]]]) -> list[tuple[str, ...]]:
-    return [(part, *(show(_mean(found, part, recipe, name)) for name, show in columns for recipe in (E2M1, E1M2))) for part in PARTS]
+def _means(found: Rows, columns: Columns) -> list[tuple[str, ...]]:
+    parts = [part for part in PARTS if any(f"_{part}" in row["data"] for row in found)]
+    return [(part, *(show(_mean(found, part, recipe, name)) for name, show in columns for recipe in (E2M1, E1M2))) for part in parts]
 
 
 def _verdict(found: Rows, what: str) -> tuple[str, int, list[int], list[str]]:
@@ -90,8 +83,7 @@ def _operands(found: Rows) -> list[tuple[Any, ...]]:
     for operand in _ending(found, 2):
         figures = [arrow(_over(found, operand, recipe, "sqnr_db")) for recipe in (E2M1, E1M2)]
         gains = [plain(_over(found, operand, recipe, "alpha"), 4) for recipe in (E2M1, E1M2)]
-        groups = amplifications([row for row in found if row["data"].endswith(operand)])
-        lines.append((Code(operand), *figures, *gains, [f"{word}: {len(group)}" for word, group in groups.items() if group]))
+        lines.append((Code(operand), *figures, *gains))
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.pages.render import Bold, Code
+from emu.pages.render import Bold
 from research.forks.statistics import outcome
 from research.pages.comparison import Comparison, difference
 from research.pages.shrinkage_intervals import GAIN, depth_leads, leads, shifts
@@ -15,7 +15,6 @@ from research.reproduction.record import RESTRICTED
 
 Record = dict[str, Any]
 GROUPS = ("kinds of drawn tensors", "groups of MiniLM's tensors", "of its products")
-PART = "python -m research reproduce --part "
 
 
 def short_figures(record: Record) -> Record:
@@ -29,6 +28,9 @@ def short_figures(record: Record) -> Record:
     return {
         **ends,
         "rows": _rows(record, ends, better, moved),
+        "product": {name: pick(gemm, "gaussian", recipe, False)["eta"] for name, recipe in grids},
+        "told": f"{sum(item.verdict > 0 for item in better)} of {len(better)}",
+        "moves": [sum(item.verdict == side for item in moved) for side in (-1, 1)],
         "part": _end(record, RESTRICTED[0], "linear"),
         "open": [item for item in better if not item.verdict],
         "least": min(item.found.mean for item in told),
@@ -46,7 +48,7 @@ def short_figures(record: Record) -> Record:
 
 
 def _rows(record: Record, ends: Record, better: list[Comparison], moved: list[Comparison]) -> list[tuple[Any, ...]]:
-    """Return a row for each claim: claim, what came out, how sure, verdict, command."""
+    """Return a row for each claim: claim, what came out, how sure, verdict."""
     gemm = record["gemm"]
     biased = {row["format"]: [bias for bias in row["bias"] if bias not in (None, "0")] for row in record["bias"]}
     drawn, products = [item for item in better if "MiniLM" not in item.name], [item for item in better if "product" in item.name]
@@ -61,26 +63,25 @@ def _rows(record: Record, ends: Record, better: list[Comparison], moved: list[Co
     return [
         ("Bins of E2M1 are biased toward zero where values are equally dense, those of E1M2 are not",
          f"at 2 and at 4: {' and '.join(biased['e2m1'])}; E1M2: {'none' if not biased['e1m2'] else 'some'}", "exact",
-         Bold("confirmed" if len(biased["e2m1"]) == 2 and not biased["e1m2"] else "contradicted"), Code("emu study bias")),
+         Bold("confirmed" if len(biased["e2m1"]) == 2 and not biased["e1m2"] else "contradicted")),
         ("The product of two E2M1 operands shrinks", f"gain {normal['eta']:.4f}; E1M2 {pick(gemm, 'gaussian', E1M2, False)['eta']:.4f}",
-         _operand(record), Bold("confirmed" if normal["eta"] < 1 else "contradicted"), Code(PART + "gemm")),
+         _operand(record), Bold("confirmed" if normal["eta"] < 1 else "contradicted")),
         ("The rotation turns the order of the grids round: E1M2 rotated is closer than E2M1 as given",
          f"+{min(item.found.mean for item in drawn):.2f} to +{max(item.found.mean for item in drawn):.2f} dB on drawn tensors",
          "told for " + ", ".join(told),
-         Bold("confirmed" if every else "narrowed"), Code(PART + "nulls")),
+         Bold("confirmed" if every else "narrowed")),
         ("The gains of layers multiply", f"24 linear layers: {lines[0]['eta']:.3f}, product of the gains {lines[0]['alpha_product']:.3f}",
-         _seeds(lines), Bold("confirmed" if law else "contradicted"), Code("python -m research depth --full")),
+         _seeds(lines), Bold("confirmed" if law else "contradicted")),
         ("... and so a deep network shrinks",
          f"with a residual path: {nets[0]['eta']:.3f}, product of the gains {nets[0]['alpha_product']:.3f}; E1M2 {nets[1]['eta']:.3f}",
-         _seeds(nets), Bold("narrowed" if nets[0]["eta"] > 1 - (1 - nets[0]["alpha_product"]) / 4 else "confirmed"),
-         Code("python -m research depth --full --residual")),
+         _seeds(nets), Bold("narrowed" if nets[0]["eta"] > 1 - (1 - nets[0]["alpha_product"]) / 4 else "confirmed")),
         ("The rotation makes the shrinkage of E2M1 worse",
          f"gain further down in {down} of {len(moved)} groups of tensors, up in {up}, not told in the others",
          f"beyond three nulls: {sum(item.verdict < 0 for item in moved)} down, {sum(item.verdict > 0 for item in moved)} up",
-         Bold("confirmed" if down == len(moved) else "contradicted as a rule"), Code(PART + "nulls")),
+         Bold("confirmed" if down == len(moved) else "contradicted as a rule")),
         ("E2M1 restricted to values up to 2 is worse than E2M1",
          f"NMSE {part['nmse'] / normal['nmse']:.1f} times, though its gain is {part['eta']:.4f}",
-         "one draw, no null pairs", Bold("confirmed" if part["nmse"] > normal["nmse"] else "contradicted"), Code(PART + "gemm")),
+         "one draw, no null pairs", Bold("confirmed" if part["nmse"] > normal["nmse"] else "contradicted")),
     ]  # fmt: skip
 
 

@@ -56,11 +56,7 @@ def drawn_tables(record: Record) -> dict[str, Any]:
         "precision": _precision(record["precision"]),
         "scales": _scales(record["scales"]),
         "scale_leads": [f"{TITLES[name]}{', rotated' if rotated else ''}: {db:+.2f} dB" for name, rotated, db in e8m0_leads(record)],
-        "equal_recipes": [_equal(row) for row in record["equivalence"]["recipes"]],
-        "equal_products": [
-            (Code(row["datapath"]), Code(row["first"]), Code(row["other"]), row["results"], row["different"])
-            for row in record["equivalence"]["products"]
-        ],
+        **_equal(record["equivalence"]),
     }
 
 
@@ -80,11 +76,11 @@ def _bias(row: Record) -> tuple[Any, ...]:
 
 
 def _products(found: list[Record]) -> list[tuple[Any, ...]]:
-    """Return a row for each data set, grid (restricted ones included) and rotation."""
+    """Return a row for each data set, grid and rotation; a restricted grid on the first data set alone, as it is."""
     lines = []
     for name in names(found):
-        for recipe, grid in SHORT.items():
-            for rotated in (False, True):
+        for recipe, grid in SHORT.items() if name == names(found)[0] else GRID_NAMES.items():
+            for rotated in (False, True) if recipe in GRID_NAMES else (False,):
                 row = pick(found, name, recipe, rotated)
                 numbers = (f"{row['alpha_product']:.5f}", f"{row['eta']:.5f}", f"{row['nmse']:.5f}", f"{row['sqnr_db']:.2f}")
                 lines.append((TITLES[name], grid, "yes" if rotated else "no", *numbers))
@@ -121,15 +117,24 @@ def _scales(found: list[Record]) -> tuple[Any, ...]:
     for codec, element in dict.fromkeys((row["codec"], row["element"]) for row in found):
         recipe, block = next((row["recipe"], row["block"]) for row in found if (row["codec"], row["element"]) == (codec, element))
         figures = [arrow(pair(found, name, recipe, "sqnr_db")) for name in names(found)]
-        gains = [plain(pair(found, name, recipe, "alpha"), 4) for name in names(found)]
-        lines.append((Code(codec), element.upper(), Code(recipe), block, *figures, *gains))
+        lines.append((Code(codec), element.upper(), Code(recipe), block, *figures, plain(pair(found, names(found)[0], recipe, "alpha"), 4)))
     titles = [TITLES[name] for name in names(found)]
-    return ("scale", "grid", "recipe", "block", *(f"SQNR, {title}" for title in titles), *(f"alpha, {title}" for title in titles)), lines
+    return ("scale", "grid", "recipe", "block", *(f"SQNR, {title}" for title in titles), f"alpha, {titles[0]}"), lines
 
 
-def _equal(row: Record) -> tuple[Any, ...]:
-    counted = (f"{row[name]:,}" for name in ("elements", "steps", "scales", "values"))
-    return Code(row["codec"]), Code(row["first"]), Code(row["other"]), *counted, row["ratio"]
+def _equal(found: Record) -> Record:
+    """Return how many pairs of recipes are the same grid bit for bit and over how many elements, and what differs in the others."""
+    steps, values = ("steps", "scales", "values"), ("elements", "steps", "scales", "values")
+    other = [row for row in found["recipes"] if any(row[name] for name in steps)]
+    same = [row for row in found["recipes"] if row not in other]
+    products = [row for row in found["products"] if row["different"]]
+    return {
+        "equal_pairs": len(same),
+        "equal_elements": f"{sum(row['elements'] for row in same):,}",
+        "equal_products": len(found["products"]) - len(products),
+        "unequal": [(Code(row["first"]), Code(row["other"]), *(f"{row[name]:,}" for name in values)) for row in other],
+        "unequal_products": [(Code(row["datapath"]), f": {row['different']:,} of {row['results']:,}") for row in products],
+    }
 
 
 def tensor_chart(record: Record) -> Dots:
